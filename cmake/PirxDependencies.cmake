@@ -1,0 +1,48 @@
+# Every third-party package is found here and nowhere else. docs/dependencies.md gives the reason for each.
+
+# --- core: all that src/base .. src/itpir and cpir may use
+find_package(Threads REQUIRED)
+find_package(GMP REQUIRED)
+find_package(NTL REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(tl-expected CONFIG REQUIRED)
+
+# Modules link pirx::openmp, never OpenMP::OpenMP_CXX: with PIRX_OPENMP=OFF the pragmas are ignored and _OPENMP is
+# undefined, so <omp.h> must sit behind `#ifdef _OPENMP`.
+add_library(pirx_openmp INTERFACE)
+add_library(pirx::openmp ALIAS pirx_openmp)
+set_target_properties(pirx_openmp PROPERTIES EXPORT_NAME openmp)
+if(PIRX_OPENMP)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  target_link_libraries(pirx_openmp INTERFACE OpenMP::OpenMP_CXX)
+endif()
+
+# --- net
+if(PIRX_BUILD_NET)
+  find_package(Boost 1.74 REQUIRED)  # headers only: Beast and Asio
+  find_package(CURL 7.88 REQUIRED)
+  find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+endif()
+
+# --- tools
+if(PIRX_BUILD_TOOLS)
+  find_package(CLI11 2.1 CONFIG REQUIRED)
+  find_package(SQLite3 REQUIRED)
+endif()
+
+# --- tests and benchmarks
+if(PIRX_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+  find_package(rapidcheck CONFIG REQUIRED)
+  # Namespaced names for Debian's bare targets.
+  if(NOT TARGET rapidcheck::rapidcheck)
+    add_library(rapidcheck::rapidcheck INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(rapidcheck::rapidcheck INTERFACE rapidcheck)
+    add_library(rapidcheck::gtest INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(rapidcheck::gtest INTERFACE rapidcheck rapidcheck_gtest GTest::gtest)
+  endif()
+endif()
+if(PIRX_BUILD_BENCH)
+  find_package(benchmark 1.7 CONFIG REQUIRED)
+endif()

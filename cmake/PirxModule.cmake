@@ -1,0 +1,222 @@
+# What a module, a test, a benchmark and a program are in pirx.
+#
+#   pirx_library(<name> [SOURCES a.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
+#       Target pirx_<name>, alias pirx::<name>. Without sources an INTERFACE library (all deps are then public).
+#   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
+#       Target <name>.
+#   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [MAIN_OWN])
+#       One executable, one ctest. Sees the repository root, tests/ and every DEPS' public headers; PIRX_SOURCE_DIR and
+#       PIRX_BINARY_DIR are string macros.
+#   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
+#       One ctest that runs a command in the repository root.
+#   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [PLAIN])
+#       A Google Benchmark binary and a smoke run of it as ctest bench_<name>, label medium. ARGS are for the smoke run only.
+#       PLAIN: the file has its own main() and its own flags, Google Benchmark's are not passed.
+#
+# What depends on a module that is not part of this build is left out; a pirx:: target that no module makes is an error.
+
+set(pirx_warnings
+    -Wall
+    -Wextra
+    -Wpedantic
+    -Wshadow
+    -Wnon-virtual-dtor
+    -Woverloaded-virtual
+    -Wold-style-cast
+    -Wcast-qual
+    -Wformat=2
+    -Wimplicit-fallthrough
+    -Wvla)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND pirx_warnings -Wduplicated-cond -Wlogical-op)
+endif()
+if(PIRX_WERROR)
+  list(APPEND pirx_warnings -Werror)
+endif()
+if(NOT PIRX_OPENMP)
+  list(APPEND pirx_warnings -Wno-unknown-pragmas)
+endif()
+
+# Definitions that change what a header means, so they are part of a library's interface.
+set(pirx_definitions "")
+if(PIRX_VERIFY)
+  list(APPEND pirx_definitions PIRX_VERIFY=1)
+endif()
+if(PIRX_PORTABLE_ONLY)
+  list(APPEND pirx_definitions PIRX_PORTABLE_ONLY=1)
+endif()
+
+if(PIRX_SANITIZE)
+  add_compile_options("-fsanitize=${PIRX_SANITIZE}" -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options("-fsanitize=${PIRX_SANITIZE}")
+endif()
+
+# Slow builds get longer test timeouts.
+set(pirx_timeout_factor 1)
+if(PIRX_SANITIZE)
+  set(pirx_timeout_factor 10)
+elseif(PIRX_VERIFY OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(pirx_timeout_factor 5)
+endif()
+set(pirx_timeout_short 60)
+set(pirx_timeout_medium 300)
+set(pirx_timeout_long 1800)
+
+# Waiting threads sleep: tests share the cores with each other.
+set(pirx_test_environment OMP_WAIT_POLICY=passive ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+                          UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1)
+
+set_property(GLOBAL PROPERTY PIRX_LIBRARIES "")
+set_property(GLOBAL PROPERTY PIRX_LEFT_OUT "")
+
+function(pirx_target_defaults target)
+  target_compile_options(${target} PRIVATE ${pirx_warnings})
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(${target} PRIVATE ${pirx_definitions})
+endfunction()
+
+# Replaces OpenMP by the switchable target.
+function(pirx_map_deps out)
+  list(TRANSFORM ARGN REPLACE "^(OpenMP::OpenMP_CXX|pirx_openmp)$" "pirx::openmp")
+  set(${out} "${ARGN}" PARENT_SCOPE)
+endfunction()
+
+# True when every pirx:: target in the list exists. A module whose folder is not part of this build (an option is off, or it
+# has no CMakeLists.txt) takes what depends on it with it; any other missing target is a mistake.
+function(pirx_have_deps out what)
+  set(${out} TRUE PARENT_SCOPE)
+  get_property(left_out GLOBAL PROPERTY PIRX_LEFT_OUT)
+  foreach(dep IN LISTS ARGN)
+    if(NOT dep MATCHES "^pirx(::|_)" OR TARGET ${dep})
+      continue()
+    endif()
+    string(REGEX REPLACE "^pirx(::|_)" "" module "${dep}")
+    if(NOT module IN_LIST left_out)
+      message(FATAL_ERROR "${what} depends on ${dep}, which does not exist (or is of a later module)")
+    endif()
+    message(STATUS "${what} is left out: it needs ${dep}")
+    set(${out} FALSE PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+function(pirx_check_label what label)
+  if(NOT label MATCHES "^(short|medium|long)$")
+    message(FATAL_ERROR "${what}: LABEL must be short, medium or long, not '${label}'")
+  endif()
+endfunction()
+
+function(pirx_add_ctest name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "COMMAND")
+  pirx_check_label(${name} "${arg_LABEL}")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${pirx_timeout_${arg_LABEL}})
+  endif()
+  math(EXPR timeout "${arg_TIMEOUT} * ${pirx_timeout_factor}")
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${timeout}" ENVIRONMENT
+                                                                                     "${pirx_test_environment}")
+endfunction()
+
+function(pirx_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC_DEPS;PRIVATE_DEPS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "pirx_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(target pirx_${name})
+  pirx_map_deps(public_deps ${arg_PUBLIC_DEPS})
+  pirx_map_deps(private_deps ${arg_PRIVATE_DEPS})
+  pirx_have_deps(have_deps "module ${name}" ${public_deps} ${private_deps})
+  if(NOT have_deps)
+    set_property(GLOBAL APPEND PROPERTY PIRX_LEFT_OUT ${name})
+    return()
+  endif()
+  # A header-only library used in private is no business of who links us.
+  list(TRANSFORM private_deps REPLACE "^(Boost::headers|Boost::boost|tl::expected|nlohmann_json::nlohmann_json|CLI11::CLI11)$"
+                                      "$<BUILD_INTERFACE:\\1>")
+
+  if(arg_SOURCES)
+    add_library(${target} ${arg_SOURCES})
+    set(scope PUBLIC)
+    pirx_target_defaults(${target})
+    target_link_libraries(${target} PUBLIC ${public_deps} PRIVATE ${private_deps})
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION
+                                                                          ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+    target_link_libraries(${target} INTERFACE ${public_deps} ${private_deps})
+  endif()
+  add_library(pirx::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_compile_definitions(${target} ${scope} ${pirx_definitions})
+  target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+                                       "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  set_property(GLOBAL APPEND PROPERTY PIRX_LIBRARIES ${name})
+  set_property(GLOBAL PROPERTY PIRX_DEPS_${name} ${public_deps} ${private_deps})
+endfunction()
+
+function(pirx_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "INSTALL" "OUTPUT_NAME" "SOURCES;DEPS")
+  pirx_map_deps(deps ${arg_DEPS})
+  pirx_have_deps(have_deps "program ${name}" ${deps})
+  if(NOT have_deps)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  pirx_target_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${deps})
+  if(arg_OUTPUT_NAME)
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME ${arg_OUTPUT_NAME})
+  endif()
+  if(arg_INSTALL AND PIRX_INSTALL)
+    install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endfunction()
+
+function(pirx_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MAIN_OWN" "LABEL;TIMEOUT" "SOURCES;DEPS;ARGS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "pirx_test(${name}): SOURCES missing or unknown arguments '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  pirx_map_deps(deps ${arg_DEPS})
+  pirx_have_deps(have_deps "test ${name}" ${deps})
+  if(NOT have_deps)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  pirx_target_defaults(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE "PIRX_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
+                                             "PIRX_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+  if(arg_MAIN_OWN)
+    target_link_libraries(${name} PRIVATE ${deps} GTest::gtest Threads::Threads)
+  else()
+    target_link_libraries(${name} PRIVATE ${deps} GTest::gtest_main GTest::gtest Threads::Threads)
+  endif()
+  pirx_add_ctest(${name} LABEL "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}" COMMAND ${name} ${arg_ARGS})
+endfunction()
+
+function(pirx_script_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "COMMAND")
+  pirx_add_ctest(${name} LABEL "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}" COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+endfunction()
+
+function(pirx_bench name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN" "TIMEOUT" "SOURCES;DEPS;ARGS")
+  pirx_map_deps(deps ${arg_DEPS})
+  pirx_have_deps(have_deps "benchmark ${name}" ${deps})
+  if(NOT have_deps)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  pirx_target_defaults(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/bench")
+  target_link_libraries(${name} PRIVATE ${deps} benchmark::benchmark Threads::Threads)
+  set(smoke "")
+  if(NOT arg_PLAIN)
+    set(smoke --benchmark_min_time=0.001)
+  endif()
+  pirx_add_ctest(bench_${name} LABEL medium TIMEOUT "${arg_TIMEOUT}" COMMAND ${name} ${smoke} ${arg_ARGS})
+endfunction()
