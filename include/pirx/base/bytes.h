@@ -1,0 +1,47 @@
+// Byte strings: the owning type, the borrowed views, and conversions at the edges.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pirx/base/result.h"
+
+namespace pirx {
+
+static_assert(std::endian::native == std::endian::little, "pirx stores and computes in little-endian order");
+
+using Bytes = std::vector<std::byte>;
+using ByteSpan = std::span<const std::byte>;
+using MutableByteSpan = std::span<std::byte>;
+
+inline ByteSpan as_bytes(std::string_view text) noexcept {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+inline std::string_view as_text(ByteSpan bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Lower-case hexadecimal.
+std::string to_hex(ByteSpan bytes);
+/// Bytes of a hexadecimal string of either case. InvalidArgument on an odd length or another character.
+Result<Bytes> from_hex(std::string_view text);
+
+/// Little-endian loads and stores at any alignment.
+template <class T>
+T load_le(const void* from) noexcept {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class T>
+void store_le(void* to, T value) noexcept {
+  std::memcpy(to, &value, sizeof value);
+}
+
+}  // namespace pirx

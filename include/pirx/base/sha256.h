@@ -1,0 +1,30 @@
+// SHA-256 (FIPS 180-4) by OpenSSL, incremental and one-shot.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "pirx/base/bytes.h"
+
+namespace pirx {
+
+using Digest = std::array<std::byte, 32>;
+
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  ~Sha256();
+  void update(ByteSpan bytes);
+  /// The digest of everything so far; the object may not be used afterwards.
+  Digest finish() &&;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+Digest sha256(ByteSpan bytes);
+
+}  // namespace pirx

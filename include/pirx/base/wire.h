@@ -1,0 +1,54 @@
+// Writer and Reader of little-endian messages. Every length is checked before anything is allocated.
+#pragma once
+
+#include <concepts>
+#include <string>
+
+#include "pirx/base/bytes.h"
+
+namespace pirx {
+
+class Writer {
+ public:
+  /// `expected` bytes are reserved.
+  explicit Writer(std::size_t expected = 0) { bytes_.reserve(expected); }
+  template <std::unsigned_integral T>
+  void put(T value) {
+    const auto at = bytes_.size();
+    bytes_.resize(at + sizeof value);
+    store_le(bytes_.data() + at, value);
+  }
+  void put_bytes(ByteSpan bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  /// Appends `count` zero bytes and returns them for the caller to fill; invalidated by the next call.
+  MutableByteSpan extend(std::size_t count);
+  Bytes take() && { return std::move(bytes_); }
+
+ private:
+  Bytes bytes_;
+};
+
+class Reader {
+ public:
+  /// `what` names the message in errors ("query", "database header").
+  Reader(ByteSpan bytes, std::string what) : bytes_(bytes), what_(std::move(what)) {}
+  /// DataLoss when fewer bytes are left.
+  template <std::unsigned_integral T>
+  Result<T> get() {
+    if (bytes_.size() < sizeof(T)) return too_short(sizeof(T));
+    const T value = load_le<T>(bytes_.data());
+    bytes_ = bytes_.subspan(sizeof(T));
+    return value;
+  }
+  /// The next `count` bytes, borrowed from the input. DataLoss when fewer are left.
+  Result<ByteSpan> get_bytes(std::uint64_t count);
+  std::size_t remaining() const noexcept { return bytes_.size(); }
+  /// DataLoss when bytes are left over.
+  Result<void> expect_end() const;
+
+ private:
+  tl::unexpected<Error> too_short(std::uint64_t wanted) const;
+  ByteSpan bytes_;
+  std::string what_;
+};
+
+}  // namespace pirx

@@ -1,0 +1,57 @@
+// DatabaseBuilder: streams records into a new database file with bounded memory; the old file survives any
+// failure.
+#pragma once
+
+#include "pirx/database/database.h"
+
+namespace pirx::database {
+
+struct BuildOptions {
+  std::uint64_t epoch = 1;
+  /// 0: balanced (query and reply of about the same size).
+  std::uint64_t records_per_row = 0;
+  /// Every record has exactly this many bytes and no length is stored; 0: lengths vary.
+  std::uint64_t fixed_record_bytes = 0;
+  bool digests = true;
+  /// A longer record is refused with ResourceExhausted.
+  std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
+  /// Memory for sorting keys; beyond it sorted runs go to disk.
+  std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
+  Progress progress;
+};
+
+/// What was built.
+struct BuildReport {
+  std::uint64_t records = 0, longest_record = 0, longest_position = 0;
+  std::uint64_t payload_bytes = 0;  ///< sum of record lengths
+  std::uint64_t padding_bytes = 0;  ///< everything else in the rows: lengths, digests, padding
+  std::uint64_t keys = 0, duplicate_keys = 0, file_bytes = 0;
+  Geometry::Spec geometry;
+  Version version;
+};
+
+/// Spools records beside the target, then lays out rows, keys and checksums in `TARGET.tmp-PID-N`, syncs it
+/// and renames it over the target. Destroyed before finish(), it removes its temporary files; leftovers of
+/// killed builds are removed by the next build of the same target. One finish() per builder.
+class DatabaseBuilder {
+ public:
+  /// Unavailable when the folder cannot be written.
+  static Result<DatabaseBuilder> create(const std::filesystem::path& target, const BuildOptions& options);
+  DatabaseBuilder(DatabaseBuilder&&) noexcept;
+  DatabaseBuilder& operator=(DatabaseBuilder&&) noexcept;
+  ~DatabaseBuilder();
+  /// Appends a record; its position is the number of records before it. A database has keys for all records
+  /// or none (an empty key is a key). InvalidArgument, ResourceExhausted (too long, disk full), Unavailable
+  /// (I/O).
+  Result<void> add(ByteSpan data);
+  Result<void> add(std::string_view key, ByteSpan data);
+  /// Writes, syncs and renames. InvalidArgument when there are no records.
+  Result<BuildReport> finish();
+
+ private:
+  struct State;
+  explicit DatabaseBuilder(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pirx::database

@@ -1,0 +1,33 @@
+// Importers: what people have (folders, CSV, JSON lines, text, binary, SQLite) into a DatabaseBuilder,
+// streaming.
+#pragma once
+
+#include "pirx/database/builder.h"
+
+namespace pirx::database {
+
+/// Where a record's key and value come from in tabular input. Columns by header name, or by number from 1.
+struct Columns {
+  std::string key;                  ///< empty: no keys
+  std::vector<std::string> values;  ///< empty: the whole line or row; several are joined with tabs
+};
+
+/// Each regular file below `folder`, in sorted order of path; the relative path is the key.
+Result<void> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder);
+/// RFC 4180 with `separator` (',' or '\t'); quotes only for ','. The first line is a header when `header`.
+/// InvalidArgument names line and cause: missing column, broken quote, row of another width.
+Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
+                              const Columns& columns, DatabaseBuilder& builder);
+/// One JSON object per line; string values as they are, others as compact JSON.
+Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
+                               DatabaseBuilder& builder);
+/// One record per line, without the newline; "\r\n" counts as a newline. No keys.
+Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& builder);
+/// Records of `record_bytes` bytes each. DataLoss when the file's size is no multiple. No keys.
+Result<void> import_fixed(const std::filesystem::path& file, std::uint64_t record_bytes,
+                          DatabaseBuilder& builder);
+/// The rows of a read-only query. Built where SQLite is (PIRX_WITH_SQLITE), else InvalidArgument.
+Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
+                           const Columns& columns, DatabaseBuilder& builder);
+
+}  // namespace pirx::database

@@ -1,0 +1,25 @@
+// The server half of Goldberg's protocol: any clients' query vectors stacked as the rows of one matrix
+// product.
+#pragma once
+
+#include "pirx/database/database.h"
+#include "pirx/itpir/common.h"
+#include "pirx/protocol.h"
+
+namespace pirx::itpir {
+
+struct ServerOptions {
+  FieldTag field = kTagGf2_8;
+  std::uint64_t coordinate = 1;  ///< public, non-zero, this server's own
+  int threads = 0;
+  std::uint32_t max_queries_per_request = 256;
+};
+
+/// InvalidArgument: an unknown field, or a coordinate that is zero or no element of it.
+Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
+                                                        const ServerOptions& options);
+
+/// Adds "goldberg" with the options field, coordinate and max_queries.
+void register_goldberg(Registry& registry);
+
+}  // namespace pirx::itpir

@@ -1,0 +1,59 @@
+// HTTP(S) transport of a client: all servers at once, one deadline, no waiting for the slowest.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pirx/base/bytes.h"
+
+namespace pirx::net {
+
+struct Endpoint {
+  std::string
+      url;  ///< "https://host:port" or "http://..." (plaintext only to loopback unless allow_plaintext)
+  std::string ca_file;  ///< PEM trust anchors for https; empty: the system's
+  bool allow_plaintext = false;
+};
+
+struct CallOptions {
+  std::chrono::milliseconds deadline{10'000};  ///< of the whole round
+  std::chrono::milliseconds connect_timeout{5'000};
+  std::size_t max_reply_bytes = std::size_t{64} << 20;  ///< exact reply size for protocols that know it
+};
+
+/// How a call to one server ended. A server's refusal arrives as its typed Error (StaleEpoch,
+/// ResourceExhausted...).
+struct CallOutcome {
+  Result<Bytes> reply;
+  double milliseconds = 0;
+  std::uint64_t bytes_up = 0, bytes_down = 0;  ///< HTTP headers included
+};
+
+/// One client's connections to a set of servers, kept alive between rounds. Not thread-safe. Nothing is ever
+/// retried: a request holds shares that must reach one server only, once.
+class HttpTransport {
+ public:
+  static Result<HttpTransport> create(std::vector<Endpoint> servers);
+  HttpTransport(HttpTransport&&) noexcept;
+  HttpTransport& operator=(HttpTransport&&) noexcept;
+  ~HttpTransport();
+
+  /// Called as each server settles; true: enough, abandon the others.
+  using OnSettled = std::function<bool(std::size_t server, const CallOutcome& outcome)>;
+  /// POST requests[i] to server i's /v1/query, all in parallel. A result per server; those abandoned or late
+  /// are Unavailable.
+  std::vector<CallOutcome> query_all(const std::vector<Bytes>& requests, const CallOptions& options,
+                                     const OnSettled& on_settled = {});
+  /// GET /v1/parameters of every server, in parallel.
+  std::vector<CallOutcome> parameters_all(const CallOptions& options);
+
+ private:
+  struct Impl;
+  explicit HttpTransport(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pirx::net

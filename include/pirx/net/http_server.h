@@ -1,0 +1,68 @@
+// HTTP/1.1 server for any protocol: batches independent clients' requests into single answers.
+// docs/wire_format.md section 5.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "pirx/protocol.h"
+
+namespace pirx::net {
+
+/// Every limit is finite; printed at start.
+struct HttpServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 8100;                       ///< 0: any free port, see HttpServer::port()
+  std::string tls_certificate_file, tls_key_file;  ///< PEM; both or neither. TLS 1.3 (1.2 with tls_allow_1_2)
+  bool tls_allow_1_2 = false;
+  bool allow_plaintext = false;  ///< without it an address beyond loopback needs TLS
+  int io_threads = 1;
+  std::size_t max_connections = 10'000;
+  std::size_t max_header_bytes = 8 * 1024;
+  std::size_t max_in_flight_bytes = std::size_t{1} << 30;  ///< request and reply bodies held at once
+  std::size_t max_queued_requests = 4096;
+  std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
+      write_timeout{30'000};
+  std::chrono::microseconds batch_window{
+      2'000};                   ///< how long the first request of a batch may wait for others
+  std::size_t batch_max = 256;  ///< queries in a batch
+  std::chrono::milliseconds drain_timeout{10'000};
+};
+
+/// A log line: event name and public fields only (sizes, counts, milliseconds, codes; never query content).
+struct LogEvent {
+  std::string event;
+  std::vector<std::pair<std::string, std::string>> text;
+  std::vector<std::pair<std::string, double>> numbers;
+};
+using LogSink = std::function<void(const LogEvent&)>;  ///< may be called from several threads
+
+/// One JSON object, without a newline: {"time":"...Z","event":"batch","requests":3,...}.
+std::string to_json(const LogEvent& event);
+
+/// POST /v1/query, GET /v1/parameters, GET /healthz (the process lives), GET /readyz (it accepts queries).
+class HttpServer {
+ public:
+  /// Binds and loads TLS. InvalidArgument (options), Unavailable (address in use), Unauthenticated (key or
+  /// certificate).
+  static Result<HttpServer> create(std::shared_ptr<const AnyServer> server, const HttpServerOptions& options,
+                                   LogSink log);
+  HttpServer(HttpServer&&) noexcept;
+  HttpServer& operator=(HttpServer&&) noexcept;
+  ~HttpServer();
+  std::uint16_t port() const noexcept;
+  /// Serves on this thread, io_threads - 1 more and one that computes; returns after stop() once in-flight
+  /// requests are answered or drain_timeout has passed.
+  Result<void> run();
+  /// Graceful: no new connections, /readyz turns 503, in-flight requests finish. From any thread; once is
+  /// enough.
+  void stop();
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pirx::net

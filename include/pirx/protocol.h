@@ -1,0 +1,62 @@
+// The one virtual interface of pirx: a server half of any protocol, as the network and the registry see it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pirx/base/bytes.h"
+
+namespace pirx {
+
+/// On the wire. New protocols take the next number; numbers are never reused.
+enum class ProtocolId : std::uint8_t { kGoldberg = 1 };
+
+/// The server half of a protocol over one database. Const and thread-safe. Requests are encoded messages of
+/// docs/wire_format.md, each from any client; one answer() is one pass over the database for all of them.
+class AnyServer {
+ public:
+  virtual ~AnyServer() = default;
+  virtual ProtocolId protocol() const noexcept = 0;
+  /// What clients need to know, as an encoded parameters message. Public: geometry, field, identity, epoch,
+  /// limits.
+  virtual Bytes parameters() const = 0;
+  /// No valid request is longer. Transports refuse longer bodies before reading them.
+  virtual std::size_t max_request_bytes() const noexcept = 0;
+  /// Queries that a request holds (its share of a batch), after a full check of its header and exact length,
+  /// cheaply. InvalidArgument, StaleEpoch.
+  virtual Result<std::size_t> admit(ByteSpan request) const = 0;
+  /// One result per request, in order. A bad request fails alone.
+  virtual std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const = 0;
+};
+
+/// What a protocol needs to open its server half.
+struct ServerSpec {
+  std::string database_path;
+  int threads = 0;  ///< 0: all
+  std::map<std::string, std::string>
+      options;  ///< protocol's own, e.g. field, coordinate; unknown names are refused
+};
+
+/// Protocol names to the functions that open their server halves.
+class Registry {
+ public:
+  using Open = std::function<Result<std::unique_ptr<AnyServer>>(const ServerSpec&)>;
+  struct Entry {
+    std::string name;     ///< "goldberg"
+    std::string summary;  ///< one line for --help
+    Open open;
+  };
+  /// A second entry of the same name is a broken contract.
+  void add(Entry entry);
+  const std::vector<Entry>& entries() const noexcept { return entries_; }
+  /// InvalidArgument lists the names that exist.
+  Result<std::unique_ptr<AnyServer>> open(const std::string& name, const ServerSpec& spec) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace pirx

@@ -1,0 +1,89 @@
+// The server engine: R = Q * D over any field, blocked, threaded, with Strassen on top (paper 000, section
+// 3).
+#pragma once
+
+#include "pirx/base/field.h"
+#include "pirx/matrix/matrix.h"
+
+namespace pirx::strassen {
+
+using matrix::ConstView;
+using matrix::Matrix;
+using matrix::View;
+
+/// Q is q x r scalars, D is r x s database words, R is q x s sums.
+struct Shape {
+  std::size_t q = 0, r = 0, s = 0;
+};
+
+struct ExecOptions {
+  int threads = 0;  ///< 0: as many as OpenMP gives the caller
+  int depth =
+      -1;  ///< levels of Strassen; -1: the plan decides; deeper than the shape allows: as deep as it goes
+};
+
+/// How a product will be computed. Pure data: the same shape, options and kernel give the same plan.
+struct Plan {
+  Shape shape;
+  int depth = 0;  ///< levels of Strassen inside a tile
+  int threads = 1;
+  bool split_rows = false;            ///< threads share rows (then sum) instead of columns: s is short
+  std::size_t tile_rows = 0;          ///< rows of D per block
+  std::size_t tile_words = 0;         ///< words of a row of D per block
+  std::uint64_t workspace_bytes = 0;  ///< of all threads together
+  std::string kernel;
+  /// One line for people: "q=256 r=32768 s=32768 kernel=gfni512 depth=2 threads=2 ...".
+  std::string to_string() const;
+};
+
+/// A database laid out for one field. Borrows the bytes it was prepared from: they must outlive it.
+template <class F>
+class PreparedMatrix {
+ public:
+  std::size_t rows() const noexcept { return words_.rows; }
+  /// Words in a row.
+  std::size_t cols() const noexcept { return cols_; }
+
+ private:
+  template <class>
+  friend class Engine;
+  PreparedMatrix(ConstView<std::byte> words, std::size_t cols) : words_(words), cols_(cols) {}
+  ConstView<std::byte> words_;  // cols = bytes
+  std::size_t cols_;
+};
+
+/// Const, thread-safe and cheap to copy. Results do not depend on plan, thread count or kernel.
+template <class F>
+class Engine {
+ public:
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+
+  /// Uses the best kernel that this process may use (PIRX_FORCE_ISA).
+  explicit Engine(const F& f);
+  /// Uses that kernel; for tests and benchmarks.
+  Engine(const F& f, const Kernels<F>& kernels) : f_(f), kernels_(&kernels) {}
+
+  const F& field() const noexcept { return f_; }
+  const Kernels<F>& kernels() const noexcept { return *kernels_; }
+
+  /// D as database bytes: D.cols must be a multiple of f.word_bytes(), else InvalidArgument.
+  Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D) const;
+
+  Plan plan(const Shape& shape, const ExecOptions& options = {}) const;
+
+  /// R = Q * D. Q: q x r, R: q x s. InvalidArgument on a shape mismatch, ResourceExhausted without workspace.
+  /// R must not overlap Q. Timing may depend on values: Q holds uniform shares, never an index.
+  Result<void> multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
+                        const ExecOptions& options = {}) const;
+
+  /// R = Q * D with D given as sums (shares, replies) instead of database words. As multiply otherwise.
+  Result<void> multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<Sum> R,
+                             const ExecOptions& options = {}) const;
+
+ private:
+  F f_;
+  const Kernels<F>* kernels_;
+};
+
+}  // namespace pirx::strassen

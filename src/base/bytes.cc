@@ -1,0 +1,41 @@
+// Hexadecimal.
+#include "pirx/base/bytes.h"
+
+namespace pirx {
+namespace {
+
+int digit_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string to_hex(ByteSpan bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::byte b : bytes) {
+    text.push_back(kDigits[std::to_integer<unsigned>(b) >> 4]);
+    text.push_back(kDigits[std::to_integer<unsigned>(b) & 15]);
+  }
+  return text;
+}
+
+Result<Bytes> from_hex(std::string_view text) {
+  if (text.size() % 2 != 0)
+    return fail(ErrorCode::kInvalidArgument, "a hexadecimal string has an odd length");
+  Bytes bytes(text.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int high = digit_value(text[2 * i]);
+    const int low = digit_value(text[2 * i + 1]);
+    if (high < 0 || low < 0)
+      return fail(ErrorCode::kInvalidArgument, "a hexadecimal string has another character");
+    bytes[i] = static_cast<std::byte>(high * 16 + low);
+  }
+  return bytes;
+}
+
+}  // namespace pirx

@@ -1,0 +1,95 @@
+// CPU features by cpuid and xgetbv (through the compiler's own detection), and PIRX_FORCE_ISA.
+#include "pirx/base/cpu.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace pirx {
+namespace {
+
+CpuFeatures detect() noexcept {
+#if defined(PIRX_PORTABLE_ONLY) || !defined(__x86_64__)
+  return 0;
+#else
+  __builtin_cpu_init();
+  CpuFeatures features = 0;
+  const bool avx2 = __builtin_cpu_supports("avx2");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (avx2) features |= kCpuAvx2;
+  if (avx2 && __builtin_cpu_supports("gfni")) features |= kCpuGfni;
+  if (avx512) features |= kCpuAvx512;
+  if (avx512 && __builtin_cpu_supports("avx512ifma")) features |= kCpuAvx512Ifma;
+  if (avx512 && __builtin_cpu_supports("avx512vbmi")) features |= kCpuAvx512Vbmi;
+  return features;
+#endif
+}
+
+struct Forced {
+  std::string_view word;
+  CpuFeatures required;  // the CPU must have them
+  CpuFeatures allowed;   // kernels may use them
+};
+
+constexpr Forced kForced[] = {
+    {"portable", 0, 0},
+    {"avx2", kCpuAvx2, kCpuAvx2},
+    {"avx2-gfni", kCpuAvx2 | kCpuGfni, kCpuAvx2 | kCpuGfni},
+    {"avx512", kCpuAvx2 | kCpuAvx512 | kCpuGfni, ~CpuFeatures{0}},
+};
+
+Result<CpuFeatures> resolve() {
+  const char* word = std::getenv("PIRX_FORCE_ISA");
+  const CpuFeatures detected = detected_cpu_features();
+  if (word == nullptr || *word == '\0') return detected;
+  for (const auto& forced : kForced) {
+    if (forced.word != word) continue;
+    if ((forced.required & ~detected) != 0) {
+      return fail(ErrorCode::kUnavailable,
+                  "PIRX_FORCE_ISA=" + std::string(word) + " needs " + cpu_features_name(forced.required) +
+                      ", but this CPU (or build) has " + cpu_features_name(detected));
+    }
+    return detected & forced.allowed;
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              "PIRX_FORCE_ISA must be portable, avx2, avx2-gfni or avx512, not '" + std::string(word) + "'");
+}
+
+}  // namespace
+
+CpuFeatures detected_cpu_features() noexcept {
+  static const CpuFeatures features = detect();
+  return features;
+}
+
+Result<CpuFeatures> allowed_cpu_features() {
+  static const Result<CpuFeatures> features = resolve();
+  return features;
+}
+
+CpuFeatures allowed_cpu_features_or_die() noexcept {
+  const auto features = allowed_cpu_features();
+  if (!features) {
+    std::fprintf(stderr, "pirx: %s\n", features.error().message().c_str());
+    std::exit(2);
+  }
+  return *features;
+}
+
+std::string cpu_features_name(CpuFeatures features) {
+  std::string name;
+  const auto append = [&](CpuFeatures bit, const char* word) {
+    if ((features & bit) == 0) return;
+    if (!name.empty()) name += '+';
+    name += word;
+  };
+  append(kCpuAvx2, "avx2");
+  append(kCpuAvx512, "avx512");
+  append(kCpuGfni, "gfni");
+  append(kCpuAvx512Ifma, "ifma");
+  append(kCpuAvx512Vbmi, "vbmi");
+  return name.empty() ? "portable" : name;
+}
+
+}  // namespace pirx

@@ -1,0 +1,26 @@
+// The seed of a random test: printed once, settable by PIRX_TEST_SEED.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+namespace pirx::testing {
+
+inline std::uint64_t test_seed() {
+  static const std::uint64_t seed = [] {
+    const char* text = std::getenv("PIRX_TEST_SEED");
+    const std::uint64_t value = text != nullptr ? std::strtoull(text, nullptr, 0) : std::random_device{}();
+    std::printf("PIRX_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
+    return value;
+  }();
+  return seed;
+}
+
+/// A generator that depends on the seed and on `stream`, so that tests do not depend on each other's order.
+inline std::mt19937_64 seeded_engine(std::uint64_t stream = 0) {
+  std::seed_seq sequence{test_seed() & 0xffffffffu, test_seed() >> 32, stream & 0xffffffffu, stream >> 32};
+  return std::mt19937_64(sequence);
+}
+
+}  // namespace pirx::testing
