@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Installs a build into an empty prefix and uses it from outside: examples/embed by find_package(pirx) and by pkg-config, every
+component by itself, a component that does not exist, and the prefix moved to another place."""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CONSUMER = """cmake_minimum_required(VERSION 3.25)
+project(consumer CXX)
+find_package(pirx 0.1 REQUIRED COMPONENTS {component})
+add_executable(consumer main.cc)
+target_link_libraries(consumer PRIVATE pirx::{component})
+"""
+
+
+def run(*command, cwd=None, env=None, fails=False):
+    command = [str(part) for part in command]
+    print("+", " ".join(command), flush=True)
+    result = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(result.stdout, flush=True)
+    if (result.returncode != 0) != fails:
+        sys.exit(f"FAILED ({result.returncode}): {' '.join(command)}")
+    return result.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in ("source", "build", "compiler", "generator", "cmake"):
+        parser.add_argument("--" + option, required=True)
+    args = parser.parse_args()
+    embed = pathlib.Path(args.source) / "examples" / "embed"
+
+    with tempfile.TemporaryDirectory(prefix="pirx-install-") as temp:
+        temp = pathlib.Path(temp)
+        run(args.cmake, "--install", args.build, "--prefix", temp / "first")
+        prefix = temp / "moved"
+        (temp / "first").rename(prefix)
+
+        def configure(source, build, fails=False):
+            return run(args.cmake, "-S", source, "-B", build, "-G", args.generator, "-DCMAKE_BUILD_TYPE=Release",
+                       f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={args.compiler}", fails=fails)
+
+        # The example, by CMake.
+        configure(embed, temp / "embed")
+        run(args.cmake, "--build", temp / "embed")
+        programs = [path for path in (temp / "embed").iterdir() if path.is_file() and os.access(path, os.X_OK)]
+        if len(programs) != 1:
+            sys.exit(f"FAILED: examples/embed should build one program, found {programs}")
+        if "ok" not in run(programs[0], cwd=temp).split():
+            sys.exit("FAILED: examples/embed did not print ok")
+
+        # The example, by pkg-config.
+        pc_files = list(prefix.rglob("pirx.pc"))
+        env = dict(os.environ, PKG_CONFIG_PATH=str(pc_files[0].parent))
+        flags = run("pkg-config", "--cflags", "--libs", "pirx", env=env).split()
+        sources = sorted(embed.glob("*.cc"))
+        run(args.compiler, "-std=c++20", "-O1", *sources, "-o", temp / "by_pkg_config", *flags)
+        if "ok" not in run(temp / "by_pkg_config", cwd=temp, env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent))).split():
+            sys.exit("FAILED: examples/embed built with pkg-config did not print ok")
+        if (pc_files[0].parent / "pirx-net.pc").exists():
+            run("pkg-config", "--cflags", "--libs", "pirx-net", env=env)
+
+        # Each component alone.
+        targets = sorted(prefix.rglob("pirx-*-targets.cmake"))
+        components = [path.name[len("pirx-"):-len("-targets.cmake")] for path in targets]
+        if "core" not in components or "itpir" not in components:
+            sys.exit(f"FAILED: components core and itpir are not both installed: {components}")
+        for component in components + ["nonexistent"]:
+            source = temp / ("use_" + component)
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(CONSUMER.format(component=component))
+            (source / "main.cc").write_text("int main() {}\n")
+            configure(source, source / "build", fails=component == "nonexistent")
+            if component != "nonexistent":
+                run(args.cmake, "--build", source / "build")
+
+        # Nothing private was installed.
+        for path in prefix.rglob("*"):
+            if path.name.endswith(("_impl.h", ".cc")):
+                sys.exit(f"FAILED: {path} is private and was installed")
+    print("install test passed")
+
+
+if __name__ == "__main__":
+    main()
