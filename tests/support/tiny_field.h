@@ -1,5 +1,6 @@
-// Fields small enough to enumerate: every coin, every index, every view. They model pirx::Field, so the shipped templates run
-// over them unchanged. A database byte b stands for the element b mod |F|; elements and sums are one byte.
+// Fields small enough to enumerate: every coin, every index, every view. They model pirx::Field, so the
+// shipped templates run over them unchanged. A database byte b stands for the element b mod |F|; elements and
+// sums are one byte.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ concept CoinTape = requires(R& rng) {
 /// GF(kSize): the integers modulo a prime, or GF(4) modulo x^2 + x + 1.
 template <unsigned kSize>
 class TinyField {
-  static_assert(kSize == 2 || kSize == 3 || kSize == 4 || kSize == 5 || kSize == 7 || kSize == 11 || kSize == 97);
+  static_assert(kSize == 2 || kSize == 3 || kSize == 4 || kSize == 5 || kSize == 7 || kSize == 11 ||
+                kSize == 97);
 
  public:
   using Elem = std::uint8_t;
@@ -27,12 +29,17 @@ class TinyField {
 
   FieldTag tag() const {
     if (kSize == 4) return {FieldKind::kBinary, 2, 3};
-    return {FieldKind::kPrime, static_cast<std::uint16_t>(std::bit_width(kSize)), kSize - std::bit_floor(kSize)};
+    return {FieldKind::kPrime, static_cast<std::uint16_t>(std::bit_width(kSize)),
+            kSize - std::bit_floor(kSize)};
   }
   Elem zero() const { return 0; }
   Elem one() const { return 1; }
-  Elem add(Elem a, Elem b) const { return kSize == 4 ? narrow(unsigned{a} ^ b) : narrow((unsigned{a} + b) % kSize); }
-  Elem sub(Elem a, Elem b) const { return kSize == 4 ? add(a, b) : narrow((unsigned{a} + kSize - b) % kSize); }
+  Elem add(Elem a, Elem b) const {
+    return kSize == 4 ? narrow(unsigned{a} ^ b) : narrow((unsigned{a} + b) % kSize);
+  }
+  Elem sub(Elem a, Elem b) const {
+    return kSize == 4 ? add(a, b) : narrow((unsigned{a} + kSize - b) % kSize);
+  }
   Elem mul(Elem a, Elem b) const {
     if constexpr (kSize == 4) {
       const unsigned carryless = (b & 1u ? a : 0u) ^ (b & 2u ? 2u * a : 0u);
@@ -97,11 +104,11 @@ class TinyField {
 };
 
 template <unsigned P>
-  requires(P != 4)
-using TinyPrime = TinyField<P>;
+requires(P != 4) using TinyPrime = TinyField<P>;
 using TinyGf4 = TinyField<4>;
 
-/// The loops that the kernel contract describes, one word at a time. Also the model of a kernel table of one entry.
+/// The loops that the kernel contract describes, one word at a time. Also the model of a kernel table of one
+/// entry.
 template <unsigned kSize>
 struct TinyKernels {
   using F = TinyField<kSize>;
@@ -122,10 +129,12 @@ struct TinyKernels {
                           std::size_t r_stride) noexcept {
     muladd_words(f, q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, R, r_stride);
   }
-  static void add(const F& f, std::size_t n, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out) noexcept {
+  static void add(const F& f, std::size_t n, const std::uint8_t* a, const std::uint8_t* b,
+                  std::uint8_t* out) noexcept {
     for (std::size_t i = 0; i < n; ++i) out[i] = f.add(a[i], b[i]);
   }
-  static void sub(const F& f, std::size_t n, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out) noexcept {
+  static void sub(const F& f, std::size_t n, const std::uint8_t* a, const std::uint8_t* b,
+                  std::uint8_t* out) noexcept {
     for (std::size_t i = 0; i < n; ++i) out[i] = f.sub(a[i], b[i]);
   }
   static constexpr std::array<Kernels<F>, 1> kTable = {

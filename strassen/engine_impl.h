@@ -1,0 +1,168 @@
+// The blocked, threaded product R = Q * D. Instantiated for the shipped fields in engine.cc, by tests for
+// tiny fields.
+#pragma once
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "pirx/base/cpu.h"
+#include "strassen/strassen_impl.h"
+
+namespace pirx::strassen {
+namespace detail {
+
+inline int available_threads() noexcept {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+inline std::size_t this_thread() noexcept {
+#ifdef _OPENMP
+  return static_cast<std::size_t>(omp_get_thread_num());
+#else
+  return 0;
+#endif
+}
+
+/// InvalidArgument unless `rows` rows of `row_bytes` bytes, `stride` bytes apart, are a matrix in memory.
+inline Result<void> check_layout(const char* name, std::size_t rows, std::optional<std::uint64_t> row_bytes,
+                                 std::size_t stride) {
+  if (!row_bytes || !checked_mul(rows, std::max<std::uint64_t>(*row_bytes, stride))) {
+    return fail(ErrorCode::kInvalidArgument, std::string(name) + " is larger than memory can be");
+  }
+  if (rows > 1 && stride < *row_bytes) {
+    return fail(ErrorCode::kInvalidArgument, std::string(name) + " has rows " + std::to_string(stride) +
+                                                 " bytes apart, but a row takes " +
+                                                 std::to_string(*row_bytes));
+  }
+  return {};
+}
+
+template <class T>
+Result<void> check_layout(const char* name, const ConstView<T>& view) {
+  return check_layout(name, view.rows, checked_mul(view.cols, sizeof(T)), view.stride);
+}
+
+template <class F>
+Plan plan_product(const Kernels<F>& kernels, const Shape& shape, std::size_t entry_size,
+                  const ExecOptions& options) {
+  const bool forced = options.threads > 0;
+  return make_plan(shape, options.depth, forced ? options.threads : available_threads(), forced,
+                   {kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum), entry_size,
+                    kernels.tile_rows, kernels.tile_bytes});
+}
+
+template <class F>
+Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F::Elem> Q, const Block<F>& D,
+                     View<typename F::Sum> R, const ExecOptions& options) {
+  using Sum = typename F::Sum;
+  if (Q.cols != D.rows || R.rows != Q.rows || R.cols != D.words) {
+    const auto size = [](std::size_t rows, std::size_t cols) {
+      return std::to_string(rows) + " x " + std::to_string(cols);
+    };
+    return fail(ErrorCode::kInvalidArgument, "a product of " + size(Q.rows, Q.cols) + " scalars by " +
+                                                 size(D.rows, D.words) + " words does not give " +
+                                                 size(R.rows, R.cols) + " sums");
+  }
+  PIRX_TRY(check_layout("Q", Q));
+  PIRX_TRY(check_layout("R", ConstView<Sum>(R)));
+
+  const Shape shape{Q.rows, D.rows, D.words};
+  const Plan plan = plan_product(kernels, shape, D.entry_size, options);
+  const std::size_t threads = static_cast<std::size_t>(plan.threads);
+  PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));
+  const std::uint64_t per_thread = recursion_workspace(plan.depth, {shape.q, plan.tile_rows, plan.tile_words},
+                                                       sizeof(typename F::Elem), sizeof(Sum));
+  const TileProduct<F> tile(f, kernels);
+
+  // R = Q * D over some rows and columns of D, tile by tile.
+  const auto multiply_part = [&](std::size_t row, std::size_t rows, std::size_t col, std::size_t cols,
+                                 View<Sum> out) {
+    std::byte* space = workspace.data() + this_thread() * per_thread;
+    for (std::size_t i = 0; i < out.rows; ++i) std::memset(out.row(i), 0, cols * sizeof(Sum));
+    for (std::size_t at = row; at < row + rows; at += plan.tile_rows) {
+      const std::size_t height = std::min(plan.tile_rows, row + rows - at);
+      tile.muladd(plan.depth, Q.window(0, at, Q.rows, height), D.window(at, col, height, cols), out, space);
+    }
+  };
+
+  if (!plan.split_rows) {
+    const std::size_t panels = shape.s / plan.tile_words + (shape.s % plan.tile_words != 0);
+#pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
+    for (std::size_t panel = 0; panel < panels; ++panel) {
+      const std::size_t col = panel * plan.tile_words;
+      const std::size_t cols = std::min(plan.tile_words, shape.s - col);
+      multiply_part(0, shape.r, col, cols, R.window(0, col, shape.q, cols));
+    }
+    return {};
+  }
+
+  // Each thread sums its own rows of D, the first one straight into R.
+  std::byte* partials = workspace.data() + threads * per_thread;
+  const std::uint64_t partial_bytes = block_bytes(shape.q, shape.s, sizeof(Sum));
+  const auto partial = [&](std::size_t part) -> View<Sum> {
+    if (part == 0) return R;
+    return {reinterpret_cast<Sum*>(partials + (part - 1) * partial_bytes), shape.q, shape.s,
+            shape.s * sizeof(Sum)};
+  };
+  // The first r % threads parts have one row more.
+  const std::size_t height = shape.r / threads, longer = shape.r % threads;
+#pragma omp parallel for num_threads(plan.threads) schedule(static)
+  for (std::size_t part = 0; part < threads; ++part) {
+    const std::size_t row = part * height + std::min(part, longer);
+    const std::size_t rows = height + (part < longer ? 1 : 0);
+    const View<Sum> out = partial(part);
+    for (std::size_t col = 0; col < shape.s; col += plan.tile_words) {
+      const std::size_t cols = std::min(plan.tile_words, shape.s - col);
+      multiply_part(row, rows, col, cols, out.window(0, col, shape.q, cols));
+    }
+  }
+  for (std::size_t part = 1; part < threads; ++part) {
+    const View<Sum> from = partial(part);
+    for (std::size_t i = 0; i < shape.q; ++i) kernels.add(f, shape.s, R.row(i), from.row(i), R.row(i));
+  }
+  return {};
+}
+
+}  // namespace detail
+
+template <class F>
+Engine<F>::Engine(const F& f) : f_(f), kernels_(&choose_kernels(f_, allowed_cpu_features_or_die())) {}
+
+template <class F>
+Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D) const {
+  if (D.cols % f_.word_bytes() != 0) {
+    return fail(ErrorCode::kInvalidArgument, "a row of " + std::to_string(D.cols) +
+                                                 " bytes is not a whole number of words of " +
+                                                 std::to_string(f_.word_bytes()) + " bytes");
+  }
+  PIRX_TRY(detail::check_layout("the database", D));
+  return PreparedMatrix<F>(D, D.cols / f_.word_bytes());
+}
+
+template <class F>
+Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
+  return detail::plan_product(*kernels_, shape, f_.word_bytes(), options);
+}
+
+template <class F>
+Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
+                                 const ExecOptions& options) const {
+  const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
+  return detail::product(f_, *kernels_, Q, words, R, options);
+}
+
+template <class F>
+Result<void> Engine<F>::multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<Sum> R,
+                                      const ExecOptions& options) const {
+  PIRX_TRY(detail::check_layout("D", D));
+  const Block<F> sums{
+      reinterpret_cast<const std::byte*>(D.data), D.rows, D.cols, D.stride, sizeof(Sum), true};
+  return detail::product(f_, *kernels_, Q, sums, R, options);
+}
+
+}  // namespace pirx::strassen

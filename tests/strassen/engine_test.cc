@@ -1,0 +1,163 @@
+// The engine of the shipped fields: against the triple loop with every kernel this machine has, and every
+// error.
+#include "pirx/strassen/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "pirx/fp/prime_field.h"
+#include "pirx/fp/w160.h"
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
+#include "strassen/product_check.h"
+
+namespace pirx::testing {
+namespace {
+
+template <class F>
+struct Shipped {
+  static F field() { return F(); }
+  static constexpr std::size_t kWords = 700;
+};
+template <>
+struct Shipped<fp::W160> {
+  static fp::W160 field() { return {}; }
+  static constexpr std::size_t kWords = 60;
+};
+
+template <class F>
+class ShippedEngine : public ::testing::Test {};
+using Fields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160>;
+TYPED_TEST_SUITE(ShippedEngine, Fields);
+
+template <class F>
+void check_kernels(const F& f, std::size_t words, int random) {
+  auto engine = seeded_engine(f.tag().bits);
+  for (const auto& shape : some_shapes(words, random, engine)) {
+    ProductCase<F> product(f, shape, engine() % 3, engine);
+    for (const Kernels<F>& kernels : kernel_table(f)) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+      const strassen::Engine<F> with_kernel(f, kernels);
+      for (int depth = -1; depth <= 4; ++depth) {
+        product.expect_words(with_kernel, {1 + static_cast<int>(engine() % 4), depth});
+        product.expect_sums(with_kernel, {1 + static_cast<int>(engine() % 4), depth});
+      }
+    }
+  }
+}
+
+TYPED_TEST(ShippedEngine, EqualsTheTripleLoopForEveryKernelDepthAndThreadCount) {
+  check_kernels(Shipped<TypeParam>::field(), Shipped<TypeParam>::kWords, 6);
+}
+
+TYPED_TEST(ShippedEngine, TilesMeetOnLargerProducts) {
+  const auto f = Shipped<TypeParam>::field();
+  auto engine = seeded_engine(1000u + f.tag().bits);
+  ProductCase<TypeParam> product(f, {5, 300, 10 * Shipped<TypeParam>::kWords + 3}, 1, engine);
+  for (const Kernels<TypeParam>& kernels : kernel_table(f)) {
+    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+    for (const int depth : {0, 2}) product.expect_words(strassen::Engine<TypeParam>(f, kernels), {2, depth});
+  }
+}
+
+using Bytes8 = gf2e::Gf2_8;
+
+// Rows 1 MiB apart and more: the product must not care.
+TEST(Engine, HugeStrides) {
+  const Bytes8 f;
+  const strassen::Engine<Bytes8> engine(f);
+  const std::size_t rows = 6, words = 70, stride = (std::size_t{1} << 20) + 1;
+  auto source = seeded_engine(3);
+  std::vector<std::byte> d(rows * stride);
+  std::vector<std::uint8_t> q(3 * stride), r(3 * stride);
+  EngineSource random{source};
+  random.fill({d.data(), d.size()});
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t k = 0; k < rows; ++k) q[i * stride + k] = static_cast<std::uint8_t>(source());
+  }
+  const auto prepared = engine.prepare({d.data(), rows, words, stride});
+  ASSERT_TRUE(prepared);
+  ASSERT_TRUE(engine.multiply({q.data(), 3, rows, stride}, *prepared, {r.data(), 3, words, stride}, {2, 1}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < words; ++j) {
+      std::uint8_t sum = 0;
+      for (std::size_t k = 0; k < rows; ++k) {
+        sum = f.add(sum, f.mul(q[i * stride + k], std::to_integer<std::uint8_t>(d[k * stride + j])));
+      }
+      EXPECT_EQ(r[i * stride + j], sum);
+    }
+  }
+}
+
+TEST(Engine, ShapesThatDoNotFitAreRefused) {
+  const Bytes8 f;
+  const strassen::Engine<Bytes8> engine(f);
+  const std::vector<std::byte> d(64);
+  const std::vector<std::uint8_t> q(64);
+  std::vector<std::uint8_t> r(64, 0xEE);
+  const auto prepared = engine.prepare({d.data(), 4, 8, 8});
+  ASSERT_TRUE(prepared);
+  EXPECT_EQ(prepared->rows(), 4u);
+  EXPECT_EQ(prepared->cols(), 8u);
+  const auto refused = [&](strassen::ConstView<std::uint8_t> Q, strassen::View<std::uint8_t> R) {
+    const auto done = engine.multiply(Q, *prepared, R);
+    const auto sums = engine.multiply_sums(Q, {q.data(), 4, 8, 8}, R);
+    return !done && done.error().code() == ErrorCode::kInvalidArgument && !sums &&
+           sums.error().code() == ErrorCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused({q.data(), 2, 5, 5}, {r.data(), 2, 8, 8})) << "Q has more columns than D rows";
+  EXPECT_TRUE(refused({q.data(), 2, 4, 4}, {r.data(), 3, 8, 8})) << "R has more rows than Q";
+  EXPECT_TRUE(refused({q.data(), 2, 4, 4}, {r.data(), 2, 7, 8})) << "R has fewer columns than D";
+  EXPECT_TRUE(refused({q.data(), 2, 4, 3}, {r.data(), 2, 8, 8})) << "the rows of Q overlap";
+  EXPECT_TRUE(refused({q.data(), 2, 4, 4}, {r.data(), 2, 8, 7})) << "the rows of R overlap";
+  EXPECT_TRUE(refused({q.data(), 2, 4, std::numeric_limits<std::size_t>::max()}, {r.data(), 2, 8, 8}));
+  EXPECT_EQ(r, std::vector<std::uint8_t>(64, 0xEE)) << "a refused product must leave R alone";
+}
+
+TEST(Engine, ImpossibleDatabasesAreRefused) {
+  const gf2e::Gf2_16 f;
+  const strassen::Engine<gf2e::Gf2_16> engine(f);
+  const std::vector<std::byte> d(64);
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
+  for (const auto& view : {strassen::ConstView<std::byte>{d.data(), 2, 7, 8},     // half a word
+                           strassen::ConstView<std::byte>{d.data(), 2, 8, 6},     // rows overlap
+                           strassen::ConstView<std::byte>{d.data(), kMax, 8, 8},  // rows * stride overflows
+                           strassen::ConstView<std::byte>{d.data(), 3, 8, kMax}}) {
+    const auto prepared = engine.prepare(view);
+    ASSERT_FALSE(prepared);
+    EXPECT_EQ(prepared.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_FALSE(prepared.error().message().empty());
+  }
+  const auto sums = engine.multiply_sums({}, {nullptr, 0, kMax, 0}, {nullptr, 0, kMax, 0});
+  ASSERT_FALSE(sums);
+  EXPECT_EQ(sums.error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Engine, NoMemoryForTheWorkspaceIsAnError) {
+  // 2^59 queries of no columns: their partial sums have 8 * 2^59 bytes and more.
+  const Bytes8 f;
+  const strassen::Engine<Bytes8> engine(f);
+  const std::size_t q = std::size_t{1} << 59;
+  const std::vector<std::byte> d(16);
+  std::uint8_t byte = 0;
+  const auto prepared = engine.prepare({d.data(), 16, 1, 1});
+  ASSERT_TRUE(prepared);
+  const auto done = engine.multiply({&byte, q, 16, 16}, *prepared, {&byte, q, 1, 1}, {8, 0});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST(Engine, ThePlanIsWhatTheEngineRuns) {
+  const Bytes8 f;
+  const strassen::Engine<Bytes8> engine(f);
+  const auto plan = engine.plan({64, 1000, 1000}, {2, 1});
+  EXPECT_EQ(plan.depth, 1);
+  EXPECT_EQ(plan.threads, 2);
+  EXPECT_EQ(plan.kernel, engine.kernels().name);
+  EXPECT_EQ(plan.to_string(), engine.plan({64, 1000, 1000}, {2, 1}).to_string());
+}
+
+}  // namespace
+}  // namespace pirx::testing

@@ -1,0 +1,126 @@
+// Random products, padded so that strides are odd, and the triple loop that they are checked against.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pirx/strassen/engine.h"
+#include "support/seed.h"
+
+namespace pirx::testing {
+
+/// The coins of a std::mt19937_64 as a RandomSource.
+struct EngineSource {
+  std::mt19937_64& engine;
+  void fill(MutableByteSpan out) {
+    for (std::byte& byte : out) byte = static_cast<std::byte>(engine());
+  }
+};
+
+/// A random product with its answer. Rows of every operand lie apart with a gap, which must stay untouched in
+/// R.
+template <class F>
+class ProductCase {
+ public:
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+
+  ProductCase(const F& f, const strassen::Shape& shape, std::size_t gap, std::mt19937_64& engine)
+      : f_(f),
+        shape_(shape),
+        q_width_(shape.r + gap),
+        d_width_(shape.s * f.word_bytes() + gap),
+        r_width_(shape.s + gap),
+        q_(shape.q * q_width_),
+        d_(shape.r * d_width_),
+        words_(shape.r * r_width_),
+        sums_(shape.r * r_width_) {
+    EngineSource source{engine};
+    for (Elem& a : q_) a = f.random(source);
+    source.fill(d_);
+    for (std::size_t k = 0; k < shape.r; ++k) {
+      for (std::size_t j = 0; j < shape.s; ++j) {
+        Sum& word = words_[k * r_width_ + j];
+        word = f.load_word(&d_[k * d_width_ + j * f.word_bytes()]);
+        // Any sum, not only those that are words.
+        sums_[k * r_width_ + j] = f.sum_scale(f.random(source), word);
+      }
+    }
+  }
+
+  /// The product of Q with the database words.
+  void expect_words(const strassen::Engine<F>& engine, const strassen::ExecOptions& options) {
+    const auto prepared = engine.prepare({d_.data(), shape_.r, shape_.s * f_.word_bytes(), d_width_});
+    ASSERT_TRUE(prepared) << prepared.error().to_string();
+    if (words_answer_.empty()) words_answer_ = triple_loop(words_);
+    expect(engine, options, words_answer_,
+           [&](auto Q, auto R) { return engine.multiply(Q, *prepared, R, options); });
+  }
+  /// The product of Q with other values, given as sums.
+  void expect_sums(const strassen::Engine<F>& engine, const strassen::ExecOptions& options) {
+    const matrix::ConstView<Sum> D{sums_.data(), shape_.r, shape_.s, r_width_ * sizeof(Sum)};
+    if (sums_answer_.empty()) sums_answer_ = triple_loop(sums_);
+    expect(engine, options, sums_answer_,
+           [&](auto Q, auto R) { return engine.multiply_sums(Q, D, R, options); });
+  }
+
+ private:
+  std::vector<Sum> triple_loop(const std::vector<Sum>& D) const {
+    std::vector<Sum> answer(shape_.q * r_width_, Sum{});
+    for (std::size_t i = 0; i < shape_.q; ++i) {
+      for (std::size_t k = 0; k < shape_.r; ++k) {
+        for (std::size_t j = 0; j < shape_.s; ++j) {
+          Sum& sum = answer[i * r_width_ + j];
+          sum = f_.sum_add(sum, f_.sum_scale(q_[i * q_width_ + k], D[k * r_width_ + j]));
+        }
+      }
+    }
+    return answer;
+  }
+
+  template <class Multiply>
+  void expect(const strassen::Engine<F>& engine, const strassen::ExecOptions& options,
+              const std::vector<Sum>& answer, const Multiply& multiply) {
+    // Garbage that multiply must overwrite, and that it must leave alone between the rows.
+    const Sum garbage = answer.empty() ? Sum{} : answer[0];
+    std::vector<Sum> out(shape_.q * r_width_, garbage);
+    const matrix::ConstView<Elem> Q{q_.data(), shape_.q, shape_.r, q_width_ * sizeof(Elem)};
+    const matrix::View<Sum> R{out.data(), shape_.q, shape_.s, r_width_ * sizeof(Sum)};
+    const auto done = multiply(Q, R);
+    ASSERT_TRUE(done) << done.error().to_string();
+    std::size_t wrong = 0, touched = 0;
+    for (std::size_t i = 0; i < shape_.q; ++i) {
+      for (std::size_t j = 0; j < r_width_; ++j) {
+        const Sum& sum = out[i * r_width_ + j];
+        if (j < shape_.s) {
+          wrong += !f_.sum_equal(sum, answer[i * r_width_ + j]);
+        } else {
+          touched += !f_.sum_equal(sum, garbage);
+        }
+      }
+    }
+    EXPECT_EQ(wrong, 0u) << f_.tag().name() << " " << engine.plan(shape_, options).to_string();
+    EXPECT_EQ(touched, 0u) << f_.tag().name() << " " << engine.plan(shape_, options).to_string();
+  }
+
+  F f_;
+  strassen::Shape shape_;
+  std::size_t q_width_, d_width_, r_width_;
+  std::vector<Elem> q_;
+  std::vector<std::byte> d_;
+  std::vector<Sum> words_, sums_, words_answer_, sums_answer_;
+};
+
+/// Random shapes, with the corners: empty, single, thin, odd. Words of a row are at most `most`.
+inline std::vector<strassen::Shape> some_shapes(std::size_t most, int random, std::mt19937_64& engine) {
+  std::vector<strassen::Shape> shapes = {{0, 0, 0},    {0, 3, 5},    {3, 0, 5},    {3, 5, 0},     {1, 1, 1},
+                                         {1, most, 1}, {1, 1, most}, {most, 1, 1}, {1, 17, most}, {2, 2, 2},
+                                         {3, 3, 3},    {7, 9, 11},   {16, 16, 16}, {17, 31, 33}};
+  for (; random > 0; --random) shapes.push_back({engine() % 20, engine() % 70, engine() % (most + 1)});
+  return shapes;
+}
+
+}  // namespace pirx::testing
