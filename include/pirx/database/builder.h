@@ -8,14 +8,14 @@ namespace pirx::database {
 
 struct BuildOptions {
   std::uint64_t epoch = 1;
-  /// 0: balanced (query and reply of about the same size).
+  /// 0: balanced (query and reply of about the same size). More than there are records: all in one row.
   std::uint64_t records_per_row = 0;
   /// Every record has exactly this many bytes and no length is stored; 0: lengths vary.
   std::uint64_t fixed_record_bytes = 0;
   bool digests = true;
-  /// A longer record is refused with ResourceExhausted.
+  /// A longer record is refused with ResourceExhausted. Records of varying length have less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
-  /// Memory for sorting keys; beyond it sorted runs go to disk.
+  /// Memory for sorting keys (at most 65,535 bytes each); beyond it sorted runs go to disk.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
   Progress progress;
 };
@@ -41,12 +41,15 @@ class DatabaseBuilder {
   DatabaseBuilder& operator=(DatabaseBuilder&&) noexcept;
   ~DatabaseBuilder();
   /// Appends a record; its position is the number of records before it. A database has keys for all records
-  /// or none (an empty key is a key). InvalidArgument, ResourceExhausted (too long, disk full), Unavailable
-  /// (I/O).
+  /// or none (an empty key is a key). A refused record is not added; after an I/O error nothing more is.
+  /// InvalidArgument, ResourceExhausted (too long, disk full), Unavailable (I/O).
   Result<void> add(ByteSpan data);
   Result<void> add(std::string_view key, ByteSpan data);
   /// Writes, syncs and renames. InvalidArgument when there are no records.
   Result<BuildReport> finish();
+  const std::filesystem::path& target() const noexcept;
+  /// As given to create(), with max_record_bytes cut to what the format can hold.
+  const BuildOptions& options() const noexcept;
 
  private:
   struct State;

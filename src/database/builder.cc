@@ -1,0 +1,321 @@
+// Builds a database file: input is spooled while its sizes are unknown, then laid out once, in order, header
+// last.
+#include "pirx/database/builder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "file.h"
+#include "key_index.h"
+#include "key_sorter.h"
+#include "layout.h"
+
+namespace pirx::database {
+namespace {
+
+constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
+
+/// Writes the content of a file from kPageBytes on, chunk by chunk, and keeps the chunks' checksums.
+class ContentWriter {
+ public:
+  ContentWriter(const TemporaryFile& file, const Layout& layout, const Progress& progress)
+      : file_(file), layout_(layout), progress_(progress), chunk_(kChunkBytes) {}
+
+  Result<void> append(ByteSpan bytes) {
+    while (!bytes.empty()) {
+      const std::size_t count = std::min(bytes.size(), chunk_.size() - used_);
+      std::memcpy(chunk_.data() + used_, bytes.data(), count);
+      PIRX_TRY(advance(count));
+      bytes = bytes.subspan(count);
+    }
+    return {};
+  }
+  template <class T>
+  Result<void> put(T value) {
+    return append(std::as_bytes(std::span(&value, 1)));
+  }
+  /// Zeros up to `offset` of the file.
+  Result<void> pad_to(std::uint64_t offset) {
+    while (at() < offset) {
+      const auto count =
+          static_cast<std::size_t>(std::min<std::uint64_t>(offset - at(), chunk_.size() - used_));
+      std::memset(chunk_.data() + used_, 0, count);
+      PIRX_TRY(advance(count));
+    }
+    return {};
+  }
+  std::uint64_t at() const noexcept { return written_ + used_; }
+  /// Writes the last chunk and the checksum section behind it, which it returns.
+  Result<Bytes> finish() {
+    PIRX_TRY(pad_to(layout_.checksums.offset));
+    if (used_ != 0) PIRX_TRY(write_chunk());
+    PIRX_CHECK(written_ == layout_.checksums.offset && checksums_.size() == layout_.checksums.length);
+    PIRX_TRY(write_at(file_.fd(), written_, checksums_, file_.path()));
+    return std::move(checksums_);
+  }
+
+ private:
+  Result<void> advance(std::size_t count) {
+    used_ += count;
+    return used_ == chunk_.size() ? write_chunk() : Result<void>();
+  }
+  Result<void> write_chunk() {
+    const ByteSpan bytes = ByteSpan(chunk_).first(used_);
+    const Digest digest = sha256(bytes);
+    checksums_.insert(checksums_.end(), digest.begin(), digest.end());
+    PIRX_TRY(write_at(file_.fd(), written_, bytes, file_.path()));
+    written_ += used_;
+    used_ = 0;
+    if (progress_) progress_(written_, layout_.file_bytes());
+    return {};
+  }
+
+  const TemporaryFile& file_;
+  const Layout& layout_;
+  const Progress& progress_;
+  Bytes chunk_, checksums_;
+  std::size_t used_ = 0;
+  std::uint64_t written_ = kPageBytes;
+};
+
+/// What a file may be built over: nothing yet, or a regular file that may be written. Gives its permissions.
+Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) {
+  const auto refuse = [&target](ErrorCode code, const std::string& cause) {
+    return fail(code, "cannot build " + printable(target.native()) + ": " + cause);
+  };
+  if (target.filename().empty() || target.filename() == "." || target.filename() == "..") {
+    return refuse(ErrorCode::kInvalidArgument, "not a file name");
+  }
+  struct stat status {};
+  if (::stat(target.c_str(), &status) != 0) {
+    if (errno == ENOENT) return std::optional<mode_t>();
+    return tl::unexpected(system_error("build", target, errno));
+  }
+  if (S_ISDIR(status.st_mode))
+    return refuse(ErrorCode::kInvalidArgument, "it is a folder; name a file in it");
+  if (!S_ISREG(status.st_mode)) return refuse(ErrorCode::kInvalidArgument, "it is not a regular file");
+  if (::access(target.c_str(), W_OK) != 0) return tl::unexpected(system_error("replace", target, errno));
+  return std::optional<mode_t>(status.st_mode & 0777);
+}
+
+/// Takes the disk space at once, so that a disk too small is reported early and with the size.
+Result<void> reserve(const TemporaryFile& file, std::uint64_t bytes) {
+  int result = 0;
+  do {
+    result = ::fallocate(file.fd(), 0, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0 || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)) return {};
+  const Error error = system_error("reserve space for", file.path(), errno);
+  return fail(error.code(), error.message() + " (the database needs " + std::to_string(bytes) + " bytes)");
+}
+
+}  // namespace
+
+struct DatabaseBuilder::State {
+  std::filesystem::path target;
+  BuildOptions options;
+  TemporaryFile file;
+  Spool records;  ///< [length u64][data] each
+  KeySorter keys;
+  BuildReport report;
+  std::uint64_t reported = 0;   ///< spool size at the last progress call
+  std::optional<Error> broken;  ///< why nothing more can be added: an I/O error, or finish() came already
+
+  State(std::filesystem::path target_in, BuildOptions options_in, TemporaryFile file_in, Spool records_in)
+      : target(std::move(target_in)),
+        options(std::move(options_in)),
+        file(std::move(file_in)),
+        records(std::move(records_in)),
+        keys(target, options.sort_memory_bytes) {}
+
+  Result<void> check_record(const std::string_view* key, ByteSpan data) const;
+  Result<void> add(const std::string_view* key, ByteSpan data);
+  Result<void> spool(const std::string_view* key, ByteSpan data);
+  Result<Geometry> choose_geometry() const;
+  Result<void> write_rows(const Geometry& geometry, ContentWriter& writer);
+  Result<void> write_keys(ContentWriter& writer);
+  Result<BuildReport> finish();
+};
+
+Result<void> DatabaseBuilder::State::check_record(const std::string_view* key, ByteSpan data) const {
+  const auto bytes = std::to_string(data.size());
+  if (options.fixed_record_bytes != 0 && data.size() != options.fixed_record_bytes) {
+    return fail(ErrorCode::kInvalidArgument, "a record of " + bytes +
+                                                 " bytes, but all records of this database have " +
+                                                 std::to_string(options.fixed_record_bytes));
+  }
+  if (data.size() > options.max_record_bytes) {
+    return fail(ErrorCode::kResourceExhausted, "a record of " + bytes +
+                                                   " bytes is longer than the limit of " +
+                                                   std::to_string(options.max_record_bytes));
+  }
+  if (key != nullptr && key->size() > KeySorter::kMaxKeyBytes) {
+    return fail(ErrorCode::kResourceExhausted, "a key of " + std::to_string(key->size()) +
+                                                   " bytes is longer than the limit of " +
+                                                   std::to_string(KeySorter::kMaxKeyBytes));
+  }
+  if (report.records != 0 && (key != nullptr) != (keys.count() != 0)) {
+    return fail(ErrorCode::kInvalidArgument, "all records of a database have keys, or none");
+  }
+  return {};
+}
+
+Result<void> DatabaseBuilder::State::spool(const std::string_view* key, ByteSpan data) {
+  const std::uint64_t length = data.size();
+  PIRX_TRY(records.append(std::as_bytes(std::span(&length, 1))));
+  PIRX_TRY(records.append(data));
+  if (key != nullptr) PIRX_TRY(keys.add(*key, report.records));
+  return {};
+}
+
+Result<void> DatabaseBuilder::State::add(const std::string_view* key, ByteSpan data) {
+  if (broken) return tl::unexpected(*broken);
+  PIRX_TRY(check_record(key, data));
+  if (auto spooled = spool(key, data); !spooled) {
+    broken = spooled.error();
+    return spooled;
+  }
+  if (report.records == 0 || data.size() > report.longest_record) {
+    report.longest_record = data.size();
+    report.longest_position = report.records;
+  }
+  report.payload_bytes += data.size();
+  ++report.records;
+  if (options.progress && records.size() - reported >= kChunkBytes) {
+    reported = records.size();
+    options.progress(reported, 0);
+  }
+  return {};
+}
+
+Result<Geometry> DatabaseBuilder::State::choose_geometry() const {
+  Geometry::Spec spec;
+  spec.records = report.records;
+  // A database of empty records still has slots.
+  spec.record_bytes = std::max<std::uint64_t>(report.longest_record, 1);
+  spec.variable_length = options.fixed_record_bytes == 0;
+  spec.digests = options.digests;
+  if (options.records_per_row != 0) {
+    spec.records_per_row = std::min(options.records_per_row, report.records);
+  } else {
+    PIRX_ASSIGN(const Geometry single, Geometry::create(spec));
+    spec.records_per_row = Geometry::balanced_records_per_row(report.records, single.slot_bytes());
+  }
+  return Geometry::create(spec);
+}
+
+Result<void> DatabaseBuilder::State::write_rows(const Geometry& geometry, ContentWriter& writer) {
+  PIRX_ASSIGN(AlignedBuffer buffer, AlignedBuffer::create(geometry.slot_bytes()));
+  const MutableByteSpan slot(buffer.data(), geometry.slot_bytes());
+  SpoolReader reader(records, 0, records.size(), kReadBufferBytes);
+  std::uint64_t in_row = 0, row_end = writer.at() + geometry.row_stride();
+  for (std::uint64_t i = 0; i < geometry.records(); ++i) {
+    if (in_row == geometry.spec().records_per_row) {
+      PIRX_TRY(writer.pad_to(row_end));
+      row_end += geometry.row_stride();
+      in_row = 0;
+    }
+    // The data is read to where fill_slot puts it.
+    PIRX_ASSIGN(const auto length, reader.get<std::uint64_t>());
+    const MutableByteSpan data = slot.subspan(geometry.slot_bytes() - geometry.record_bytes(), length);
+    PIRX_TRY(reader.read(data));
+    geometry.fill_slot(i, data, slot);
+    PIRX_TRY(writer.append(slot));
+    ++in_row;
+  }
+  return writer.pad_to(row_end);
+}
+
+Result<void> DatabaseBuilder::State::write_keys(ContentWriter& writer) {
+  PIRX_TRY(writer.put(keys.count()));
+  PIRX_TRY(writer.put(keys.key_bytes()));
+  std::uint64_t offset = 0;
+  std::string previous;
+  const auto put_entry = [&](std::string_view key, std::uint64_t position) -> Result<void> {
+    if (report.keys++ != 0 && key == previous) ++report.duplicate_keys;
+    previous = key;
+    PIRX_TRY(writer.put(offset));
+    PIRX_TRY(writer.put(static_cast<std::uint64_t>(key.size())));  // length u32, zero u32
+    offset += key.size();
+    return writer.put(position);
+  };
+  PIRX_TRY(keys.for_each(put_entry));
+  return keys.for_each([&](std::string_view key, std::uint64_t) { return writer.append(as_bytes(key)); });
+}
+
+Result<BuildReport> DatabaseBuilder::State::finish() {
+  if (report.records == 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "cannot build " + printable(target.native()) + ": there are no records in the input");
+  }
+  PIRX_TRY(records.flush());
+  PIRX_ASSIGN(const Geometry geometry, choose_geometry());
+  PIRX_ASSIGN(const Layout layout,
+              Layout::plan(geometry, keys.count() == 0 ? 0 : key_index_size(keys.count(), keys.key_bytes())));
+  PIRX_TRY(reserve(file, layout.file_bytes()));
+
+  ContentWriter writer(file, layout, options.progress);
+  PIRX_TRY(write_rows(geometry, writer));
+  PIRX_TRY(writer.pad_to(layout.keys.offset));
+  if (keys.count() != 0) PIRX_TRY(write_keys(writer));
+  PIRX_ASSIGN(const Bytes checksums, writer.finish());
+  report.version = {content_identity(layout, checksums), options.epoch};
+  // Last, so that a file with a header is a whole file.
+  PIRX_TRY(write_at(file.fd(), 0, encode_header(layout, report.version), file.path()));
+
+  report.padding_bytes = geometry.data_bytes() - report.payload_bytes;
+  report.file_bytes = layout.file_bytes();
+  report.geometry = geometry.spec();
+  PIRX_TRY(file.commit(target));
+  if (options.progress) options.progress(report.file_bytes, report.file_bytes);
+  return report;
+}
+
+DatabaseBuilder::DatabaseBuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DatabaseBuilder::DatabaseBuilder(DatabaseBuilder&&) noexcept = default;
+DatabaseBuilder& DatabaseBuilder::operator=(DatabaseBuilder&&) noexcept = default;
+DatabaseBuilder::~DatabaseBuilder() = default;
+
+Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& target,
+                                                const BuildOptions& options) {
+  BuildOptions checked = options;
+  if (checked.fixed_record_bytes > checked.max_record_bytes) {
+    return fail(ErrorCode::kInvalidArgument, "records of " + std::to_string(checked.fixed_record_bytes) +
+                                                 " bytes are longer than the limit of " +
+                                                 std::to_string(checked.max_record_bytes));
+  }
+  if (checked.fixed_record_bytes == 0)
+    checked.max_record_bytes = std::min(checked.max_record_bytes, kMaxStoredLength);
+  PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
+  remove_leftovers(target);
+  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
+  // A database that only its owner could read stays so.
+  if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
+    return tl::unexpected(system_error("set the permissions of", file.path(), errno));
+  }
+  PIRX_ASSIGN(Spool records, Spool::create(target));
+  return DatabaseBuilder(
+      std::make_unique<State>(target, std::move(checked), std::move(file), std::move(records)));
+}
+
+Result<void> DatabaseBuilder::add(ByteSpan data) { return state_->add(nullptr, data); }
+Result<void> DatabaseBuilder::add(std::string_view key, ByteSpan data) { return state_->add(&key, data); }
+
+Result<BuildReport> DatabaseBuilder::finish() {
+  if (state_->broken) return tl::unexpected(*state_->broken);
+  auto report = state_->finish();
+  state_->broken = report ? Error(ErrorCode::kInvalidArgument, "this build is finished; start another one")
+                          : report.error();
+  return report;
+}
+
+const std::filesystem::path& DatabaseBuilder::target() const noexcept { return state_->target; }
+const BuildOptions& DatabaseBuilder::options() const noexcept { return state_->options; }
+
+}  // namespace pirx::database

@@ -1,0 +1,186 @@
+// Opens a database file, checks everything that is cheap to check, maps it, and verifies the rest on demand.
+#include "pirx/database/database.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "file.h"
+#include "key_index.h"
+#include "layout.h"
+
+namespace pirx::database {
+namespace {
+
+bool all_zero(ByteSpan bytes) {
+  // Word by word; the compiler turns this into vector code.
+  std::uint64_t any = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) any |= load_le<std::uint64_t>(bytes.data() + i);
+  for (; i < bytes.size(); ++i) any |= std::to_integer<std::uint64_t>(bytes[i]);
+  return any == 0;
+}
+
+Error with_path(const std::filesystem::path& path, const Error& error) {
+  return {error.code(), printable(path.native()) + ": " + error.message()};
+}
+
+}  // namespace
+
+struct Database::Mapping {
+  std::filesystem::path path;
+  Header header;
+  ByteSpan file;  ///< the whole file, mapped
+  KeyIndex keys;
+
+  Mapping(std::filesystem::path path_in, Header header_in, ByteSpan file_in)
+      : path(std::move(path_in)), header(std::move(header_in)), file(file_in) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() { ::munmap(const_cast<std::byte*>(file.data()), file.size()); }
+
+  ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
+  Result<void> check_identity() const;
+  Result<void> check_row(std::uint64_t row) const;
+  Result<void> verify(const Progress& progress) const;
+};
+
+Result<void> Database::Mapping::check_identity() const {
+  if (content_identity(header.layout, section(header.layout.checksums)) != header.version.identity) {
+    return fail(ErrorCode::kDataLoss, "the file is damaged: its checksums do not give its identity");
+  }
+  return {};
+}
+
+Result<void> Database::Mapping::check_row(std::uint64_t row) const {
+  const Geometry& geometry = header.layout.geometry;
+  const ByteSpan bytes =
+      file.subspan(header.layout.rows.offset + row * geometry.row_stride(), geometry.row_stride());
+  const std::uint64_t first = row * geometry.spec().records_per_row;
+  const std::uint64_t count = std::min(geometry.spec().records_per_row, geometry.records() - first);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    PIRX_TRY(geometry.read_slot(first + i, bytes.subspan(i * geometry.slot_bytes(), geometry.slot_bytes())));
+  }
+  if (!all_zero(bytes.subspan(count * geometry.slot_bytes()))) {
+    return fail(ErrorCode::kDataLoss, "the file is damaged: bytes behind the records of a row are not zero");
+  }
+  return {};
+}
+
+Result<void> Database::Mapping::verify(const Progress& progress) const {
+  const Layout& layout = header.layout;
+  // The map shows the file as it is now, not as it was when it was opened.
+  PIRX_ASSIGN(const Header now, decode_header(file.first(kPageBytes)));
+  if (now.version != header.version || now.layout.geometry != layout.geometry ||
+      now.layout.keys != layout.keys) {
+    return fail(ErrorCode::kDataLoss, "the header has changed since the file was opened");
+  }
+  PIRX_TRY(check_identity());
+  const ByteSpan checksums = section(layout.checksums);
+  std::uint64_t row = 0;
+  for (std::uint64_t chunk = 0; chunk < layout.chunks(); ++chunk) {
+    const std::uint64_t begin = kPageBytes + chunk * kChunkBytes;
+    const std::uint64_t end = std::min(begin + kChunkBytes, layout.checksums.offset);
+    const Digest digest = sha256(file.subspan(begin, end - begin));
+    if (!std::equal(digest.begin(), digest.end(),
+                    checksums.begin() + static_cast<std::ptrdiff_t>(chunk * sizeof digest))) {
+      return fail(ErrorCode::kDataLoss, "the file is damaged between bytes " + std::to_string(begin) +
+                                            " and " + std::to_string(end) + ": a checksum does not match");
+    }
+    // Rows that are complete by now, while they are still in the cache.
+    while (row < layout.geometry.rows() &&
+           layout.rows.offset + (row + 1) * layout.geometry.row_stride() <= end) {
+      PIRX_TRY(check_row(row++));
+    }
+    if (progress) progress(end, file.size());
+  }
+  if (!all_zero(file.subspan(layout.rows.end(), layout.keys.offset - layout.rows.end())) ||
+      !all_zero(file.subspan(layout.keys.end(), layout.checksums.offset - layout.keys.end()))) {
+    return fail(ErrorCode::kDataLoss, "the file is damaged: bytes between its sections are not zero");
+  }
+  PIRX_TRY(keys.verify());
+  if (progress) progress(file.size(), file.size());
+  return {};
+}
+
+Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path,
+                                                       const OpenOptions& options) {
+  PIRX_ASSIGN(const Fd fd, open_for_reading(path, true));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const auto data_loss = [&path](std::string message) {
+    return tl::unexpected(with_path(path, Error(ErrorCode::kDataLoss, std::move(message))));
+  };
+
+  Bytes page(static_cast<std::size_t>(std::min(file_bytes, kPageBytes)));
+  PIRX_TRY(read_at(fd.get(), 0, page, path));
+  if (!as_text(page).starts_with(kMagic.substr(0, page.size())) || page.empty()) {
+    return data_loss("not a pirx database");
+  }
+  if (page.size() < kPageBytes) return data_loss("truncated: the file ends inside its header");
+  auto header = decode_header(page);
+  if (!header) return tl::unexpected(with_path(path, header.error()));
+  const std::uint64_t expected = header->layout.file_bytes();
+  if (file_bytes != expected) {
+    return data_loss((file_bytes < expected ? "truncated: the file has " : "the file is too long: it has ") +
+                     std::to_string(file_bytes) + " bytes, its header says " + std::to_string(expected));
+  }
+
+  void* map = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
+  // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
+  static_cast<void>(::madvise(map, file_bytes, MADV_HUGEPAGE));
+  auto mapping =
+      std::make_unique<Mapping>(path, *header, ByteSpan(static_cast<const std::byte*>(map), file_bytes));
+
+  if (auto checked = mapping->check_identity(); !checked)
+    return tl::unexpected(with_path(path, checked.error()));
+  if (header->layout.keys.length != 0) {
+    auto keys = KeyIndex::create(mapping->section(header->layout.keys), header->layout.geometry.records());
+    if (!keys) return tl::unexpected(with_path(path, keys.error()));
+    mapping->keys = *keys;
+  }
+  std::shared_ptr<const Database> database(new Database(std::move(mapping)));
+  if (options.verify_content) PIRX_TRY(database->verify());
+  return database;
+}
+
+Database::Database(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
+Database::~Database() = default;
+
+const Geometry& Database::geometry() const noexcept { return mapping_->header.layout.geometry; }
+const Version& Database::version() const noexcept { return mapping_->header.version; }
+bool Database::has_keys() const noexcept { return mapping_->header.layout.keys.length != 0; }
+std::uint64_t Database::file_bytes() const noexcept { return mapping_->file.size(); }
+
+matrix::ConstView<std::byte> Database::rows() const noexcept {
+  const Geometry& shape = geometry();
+  return {mapping_->section(mapping_->header.layout.rows).data(), shape.rows(), shape.row_stride(),
+          shape.row_stride()};
+}
+
+Result<ByteSpan> Database::record(std::uint64_t index) const {
+  PIRX_ASSIGN(const Location location, geometry().locate(index));
+  return geometry().read_slot(index,
+                              ByteSpan(rows().row(location.row) + location.offset, geometry().slot_bytes()));
+}
+
+Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const {
+  return mapping_->keys.find(key);
+}
+
+Result<void> Database::for_each_key(
+    const std::function<bool(std::string_view key, std::uint64_t position)>& visit) const {
+  return mapping_->keys.for_each(visit);
+}
+
+Result<void> Database::verify(const Progress& progress) const {
+  auto verified = mapping_->verify(progress);
+  if (!verified) return tl::unexpected(with_path(mapping_->path, verified.error()));
+  return {};
+}
+
+}  // namespace pirx::database

@@ -1,0 +1,231 @@
+// POSIX files for the builder and the importers.
+#include "file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+
+namespace pirx::database {
+namespace {
+
+constexpr std::size_t kSpoolBufferBytes = std::size_t{1} << 20;
+constexpr std::string_view kTemporaryMark = ".tmp-", kSpoolMark = ".spool-";
+
+std::filesystem::path folder_of(const std::filesystem::path& target) {
+  const auto folder = target.parent_path();
+  return folder.empty() ? std::filesystem::path(".") : folder;
+}
+
+struct NamedFd {
+  Fd fd;
+  std::filesystem::path path;
+};
+
+/// A file that did not exist before, under the next free `TARGET<mark>PID-N`.
+Result<NamedFd> create_named(const std::filesystem::path& target, std::string_view mark, mode_t mode) {
+  static std::atomic<unsigned> counter{0};
+  for (;;) {
+    std::filesystem::path path = target;
+    path += std::string(mark) + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (fd) return NamedFd{std::move(fd), std::move(path)};
+    if (errno != EEXIST && errno != EINTR) return tl::unexpected(system_error("create", path, errno));
+  }
+}
+
+bool is_leftover_name(std::string_view name, std::string_view target_name) {
+  if (!name.starts_with(target_name)) return false;
+  name.remove_prefix(target_name.size());
+  for (const std::string_view mark : {kTemporaryMark, kSpoolMark}) {
+    if (!name.starts_with(mark)) continue;
+    const std::string_view numbers = name.substr(mark.size());
+    const auto dash = numbers.find('-');
+    const auto digits = [](std::string_view text) {
+      return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    return dash != std::string_view::npos && digits(numbers.substr(0, dash)) &&
+           digits(numbers.substr(dash + 1));
+  }
+  return false;
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Error system_error(std::string_view action, const std::filesystem::path& path, int error_number) {
+  std::string message = "cannot " + std::string(action) + " " + printable(path.native()) + ": " +
+                        std::generic_category().message(error_number);
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+      return {ErrorCode::kResourceExhausted, message + "; free space on that disk or choose another folder"};
+    case EFBIG:
+      return {ErrorCode::kResourceExhausted, message + "; raise the file size limit (ulimit -f)"};
+    default:
+      return {ErrorCode::kUnavailable, std::move(message)};
+  }
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMost = 300;
+  std::string result(text.substr(0, kMost));
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  if (text.size() > kMost) result += "...";
+  return result;
+}
+
+Result<Fd> open_for_reading(const std::filesystem::path& path, bool regular_only) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular_only ? O_NONBLOCK : 0)));
+  if (!fd) return tl::unexpected(system_error("open", path, errno));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
+  if (S_ISDIR(status.st_mode)) return tl::unexpected(system_error("read", path, EISDIR));
+  if (regular_only && !S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kUnavailable, "cannot read " + printable(path.native()) + ": not a regular file");
+  }
+  return fd;
+}
+
+Result<std::size_t> read_full(int fd, MutableByteSpan buffer, const std::filesystem::path& path) {
+  std::size_t done = 0;
+  while (done < buffer.size()) {
+    const ssize_t count = ::read(fd, buffer.data() + done, buffer.size() - done);
+    if (count == 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return tl::unexpected(system_error("read", path, errno));
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+Result<void> read_at(int fd, std::uint64_t offset, MutableByteSpan buffer,
+                     const std::filesystem::path& path) {
+  while (!buffer.empty()) {
+    const ssize_t count = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return tl::unexpected(system_error("read", path, errno));
+    if (count == 0) {
+      return fail(ErrorCode::kDataLoss,
+                  "cannot read " + printable(path.native()) + ": the file is shorter than it was");
+    }
+    buffer = buffer.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+Result<void> write_at(int fd, std::uint64_t offset, ByteSpan bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return tl::unexpected(system_error("write", path, errno));
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target) {
+  for (;;) {
+    PIRX_ASSIGN(NamedFd named, create_named(target, kTemporaryMark, 0666));
+    // A file system without locks leaves the file unlocked: the next build then cannot lock it either and
+    // leaves it alone.
+    const bool contended = ::flock(named.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    struct stat status {};
+    // Another build's cleaning may have come between creation and lock: then the name is gone, or about to
+    // be.
+    if (!contended && ::fstat(named.fd.get(), &status) == 0 && status.st_nlink == 1) {
+      return TemporaryFile(std::move(named.fd), std::move(named.path));
+    }
+    ::unlink(named.path.c_str());
+  }
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (fd_) ::unlink(path_.c_str());
+}
+
+Result<void> TemporaryFile::commit(const std::filesystem::path& target) {
+  if (::fsync(fd_.get()) != 0) return tl::unexpected(system_error("sync", path_, errno));
+  if (::rename(path_.c_str(), target.c_str()) != 0)
+    return tl::unexpected(system_error("replace", target, errno));
+  { const Fd done = std::move(fd_); }  // Closed: nothing is left to remove.
+  const std::filesystem::path folder = folder_of(target);
+  const Fd folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_fd || (::fsync(folder_fd.get()) != 0 && errno != EINVAL)) {
+    const Error error = system_error("sync", folder, errno);
+    return fail(error.code(),
+                "the database is in place, but a power failure may undo it: " + error.message());
+  }
+  return {};
+}
+
+Result<Spool> Spool::create(const std::filesystem::path& target) {
+  PIRX_ASSIGN(NamedFd named, create_named(target, kSpoolMark, 0600));
+  ::unlink(named.path.c_str());
+  return Spool(std::move(named.fd), std::move(named.path));
+}
+
+Result<void> Spool::append(ByteSpan bytes) {
+  if (buffer_.size() + bytes.size() > kSpoolBufferBytes) PIRX_TRY(flush());
+  if (bytes.size() > kSpoolBufferBytes) {
+    PIRX_TRY(write_at(fd_.get(), written_, bytes, path_));
+    written_ += bytes.size();
+    return {};
+  }
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+Result<void> Spool::flush() {
+  PIRX_TRY(write_at(fd_.get(), written_, buffer_, path_));
+  written_ += buffer_.size();
+  buffer_.clear();
+  return {};
+}
+
+Result<void> SpoolReader::read(MutableByteSpan out) {
+  const std::size_t ready = std::min(out.size(), buffer_.size() - used_);
+  std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(used_), ready, out.begin());
+  used_ += ready;
+  out = out.subspan(ready);
+  if (out.empty()) return {};
+  PIRX_CHECK(out.size() <= end_ - at_);
+  if (out.size() >= buffer_bytes_) {
+    PIRX_TRY(read_at(spool_->fd(), at_, out, spool_->path()));
+    at_ += out.size();
+    return {};
+  }
+  buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(buffer_bytes_, end_ - at_)));
+  PIRX_TRY(read_at(spool_->fd(), at_, buffer_, spool_->path()));
+  at_ += buffer_.size();
+  std::copy_n(buffer_.begin(), out.size(), out.begin());
+  used_ = out.size();
+  return {};
+}
+
+void remove_leftovers(const std::filesystem::path& target) {
+  std::error_code error;
+  std::filesystem::directory_iterator files(folder_of(target), error);
+  for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+    const auto& path = files->path();
+    if (!is_leftover_name(path.filename().native(), target.filename().native())) continue;
+    const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  }
+}
+
+}  // namespace pirx::database

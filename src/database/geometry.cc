@@ -1,0 +1,187 @@
+// How records lie in rows: sizes derived once and overflow-free, slots filled and read, and the 32-byte
+// encoding that the file header and the wire share.
+#include "pirx/database/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "pirx/base/buffer.h"
+
+namespace pirx::database {
+namespace {
+
+constexpr std::uint64_t kMaxDataBytes = std::uint64_t{1} << 56;
+constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
+/// A row may be read as words of up to 32 bytes without leaving its stride.
+constexpr std::uint64_t kRowSlack = 31;
+constexpr std::uint64_t kFlagVariableLength = 1, kFlagDigests = 2;
+
+/// First bytes of SHA-256("pirx record v1" || position || length || data): a slot moved to another place is
+/// caught too.
+std::array<std::byte, kDigestBytes> slot_digest(std::uint64_t record, ByteSpan data) {
+  constexpr std::string_view kDomain = "pirx record v1";
+  std::array<std::byte, kDomain.size() + 16> prefix;
+  std::memcpy(prefix.data(), kDomain.data(), kDomain.size());
+  store_le(prefix.data() + kDomain.size(), record);
+  store_le(prefix.data() + kDomain.size() + 8, std::uint64_t{data.size()});
+  Sha256 hash;
+  hash.update(prefix);
+  hash.update(data);
+  const Digest digest = std::move(hash).finish();
+  std::array<std::byte, kDigestBytes> result;
+  std::copy_n(digest.begin(), kDigestBytes, result.begin());
+  return result;
+}
+
+std::uint64_t slot_header_bytes(const Geometry::Spec& spec) {
+  return (spec.variable_length ? kLengthBytes : 0) + (spec.digests ? kDigestBytes : 0);
+}
+
+}  // namespace
+
+Geometry::Geometry(const Spec& spec)
+    : spec_(spec),
+      slot_bytes_(spec.record_bytes + slot_header_bytes(spec)),
+      rows_(spec.records / spec.records_per_row + (spec.records % spec.records_per_row != 0)),
+      row_bytes_(slot_bytes_ * spec.records_per_row),
+      row_stride_(round_up(row_bytes_ + kRowSlack, 64)) {}
+
+Result<Geometry> Geometry::create(const Spec& spec) {
+  const auto invalid = [](std::string message) {
+    return fail(ErrorCode::kInvalidArgument, std::move(message));
+  };
+  if (spec.records == 0) return invalid("a database needs at least one record");
+  if (spec.record_bytes == 0) return invalid("a database needs records of at least one byte");
+  if (spec.records_per_row == 0) return invalid("a row needs at least one record");
+  if (spec.records_per_row > spec.records) {
+    return invalid("a row of " + std::to_string(spec.records_per_row) +
+                   " records is longer than the database, which has " + std::to_string(spec.records));
+  }
+  if (spec.variable_length && spec.record_bytes > kMaxStoredLength) {
+    return invalid("a record of varying length has at most " + std::to_string(kMaxStoredLength) +
+                   " bytes, not " + std::to_string(spec.record_bytes));
+  }
+  // Bounded one by one, so that nothing in the constructor overflows.
+  const auto row_bytes = spec.record_bytes <= kMaxDataBytes
+                             ? checked_mul(spec.record_bytes + slot_header_bytes(spec), spec.records_per_row)
+                             : std::nullopt;
+  if (row_bytes && *row_bytes <= kMaxDataBytes) {
+    const Geometry geometry(spec);
+    const auto total = checked_mul(geometry.rows_, geometry.row_stride_);
+    if (total && *total <= kMaxDataBytes) return geometry;
+  }
+  return invalid(std::to_string(spec.records) + " records of " + std::to_string(spec.record_bytes) +
+                 " bytes make a database of more than 2^56 bytes");
+}
+
+std::uint64_t Geometry::balanced_records_per_row(std::uint64_t records, std::uint64_t slot_bytes) {
+  PIRX_CHECK(records > 0 && slot_bytes > 0);
+  // Without rounding, records / k + k * slot_bytes is least at k = sqrt(records / slot_bytes). Rounding rows
+  // up adds less than 1, so the true minimum lies where the smooth sum exceeds its own by less: |k' - k|^2 *
+  // slot_bytes < k'.
+  const double smooth = std::sqrt(static_cast<double>(records) / static_cast<double>(slot_bytes));
+  const double reach = std::sqrt(smooth / static_cast<double>(slot_bytes)) + 2;
+  const auto clamp = [records](double k) {
+    return k <= 1 ? std::uint64_t{1} : std::min(records, static_cast<std::uint64_t>(k));
+  };
+  std::uint64_t best = clamp(smooth - reach);
+  std::uint64_t best_cost = std::numeric_limits<std::uint64_t>::max();
+  for (std::uint64_t k = best, last = clamp(smooth + reach); k <= last; ++k) {
+    const auto bytes = checked_mul(k, slot_bytes);
+    const auto cost = bytes ? checked_add(*bytes, records / k + (records % k != 0)) : std::nullopt;
+    if (cost && *cost < best_cost) {
+      best = k;
+      best_cost = *cost;
+    }
+  }
+  return best;
+}
+
+Result<Location> Geometry::locate(std::uint64_t record) const {
+  if (record >= spec_.records) {
+    return fail(ErrorCode::kOutOfRange, "no such record: the database has " + std::to_string(spec_.records) +
+                                            " records, numbered from 0");
+  }
+  return Location{record / spec_.records_per_row, record % spec_.records_per_row * slot_bytes_};
+}
+
+void Geometry::fill_slot(std::uint64_t record, ByteSpan data, MutableByteSpan slot) const {
+  PIRX_CHECK(slot.size() == slot_bytes_ && data.size() <= spec_.record_bytes);
+  PIRX_CHECK(spec_.variable_length || data.size() == spec_.record_bytes);
+  if (spec_.variable_length) {
+    store_le(slot.data(), static_cast<std::uint32_t>(data.size()));
+    slot = slot.subspan(kLengthBytes);
+  }
+  if (spec_.digests) {
+    const auto digest = slot_digest(record, data);
+    std::copy(digest.begin(), digest.end(), slot.begin());
+    slot = slot.subspan(kDigestBytes);
+  }
+  if (!data.empty()) std::memmove(slot.data(), data.data(), data.size());
+  std::fill(slot.begin() + static_cast<std::ptrdiff_t>(data.size()), slot.end(), std::byte{0});
+}
+
+Result<ByteSpan> Geometry::read_slot(std::uint64_t record, ByteSpan slot) const {
+  PIRX_CHECK(slot.size() == slot_bytes_);
+  std::uint64_t length = spec_.record_bytes;
+  if (spec_.variable_length) {
+    length = load_le<std::uint32_t>(slot.data());
+    slot = slot.subspan(kLengthBytes);
+  }
+  ByteSpan digest;
+  if (spec_.digests) {
+    digest = slot.first(kDigestBytes);
+    slot = slot.subspan(kDigestBytes);
+  }
+  // All checks run whatever the first one says; only the verdict differs.
+  const bool length_good = length <= spec_.record_bytes;
+  const ByteSpan data = slot.first(std::min(length, spec_.record_bytes));
+  std::byte padding{0};
+  for (const std::byte b : slot.subspan(data.size())) padding |= b;
+  bool digest_good = true;
+  if (spec_.digests) {
+    const auto expected = slot_digest(record, data);
+    digest_good = std::equal(expected.begin(), expected.end(), digest.begin());
+  }
+  if (!length_good) {
+    return fail(ErrorCode::kDataLoss,
+                "the record is damaged: its stored length exceeds the longest record, " +
+                    std::to_string(spec_.record_bytes) + " bytes");
+  }
+  if (padding != std::byte{0})
+    return fail(ErrorCode::kDataLoss, "the record is damaged: its padding is not zero");
+  if (!digest_good) return fail(ErrorCode::kDataLoss, "the record is damaged: its digest does not match");
+  return data;
+}
+
+void Geometry::encode(Writer& writer) const {
+  writer.put(spec_.records);
+  writer.put(spec_.record_bytes);
+  writer.put(spec_.records_per_row);
+  writer.put((spec_.variable_length ? kFlagVariableLength : 0) | (spec_.digests ? kFlagDigests : 0));
+}
+
+Result<Geometry> Geometry::decode(Reader& reader) {
+  Spec spec;
+  PIRX_ASSIGN(spec.records, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(spec.record_bytes, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(spec.records_per_row, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const std::uint64_t flags, reader.get<std::uint64_t>());
+  if ((flags & ~(kFlagVariableLength | kFlagDigests)) != 0) {
+    return fail(ErrorCode::kDataLoss, "the geometry has unknown flags: it is damaged or of a newer pirx");
+  }
+  spec.variable_length = (flags & kFlagVariableLength) != 0;
+  spec.digests = (flags & kFlagDigests) != 0;
+  auto geometry = create(spec);
+  if (!geometry) return fail(ErrorCode::kDataLoss, "impossible geometry: " + geometry.error().message());
+  return geometry;
+}
+
+bool operator==(const Geometry& a, const Geometry& b) {
+  return a.spec_.records == b.spec_.records && a.spec_.record_bytes == b.spec_.record_bytes &&
+         a.spec_.records_per_row == b.spec_.records_per_row &&
+         a.spec_.variable_length == b.spec_.variable_length && a.spec_.digests == b.spec_.digests;
+}
+
+}  // namespace pirx::database

@@ -1,0 +1,50 @@
+// KeySorter: any number of keys into (key, position) order with bounded memory: sorted runs in one scratch
+// file, merged when read.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "file.h"
+
+namespace pirx::database {
+
+class KeySorter {
+ public:
+  using Visit = std::function<Result<void>(std::string_view key, std::uint64_t position)>;
+  static constexpr std::size_t kMaxKeyBytes = 65535;
+
+  /// Runs go beside `target` once keys take more than `memory_bytes` (at least 64 KiB are used).
+  KeySorter(std::filesystem::path target, std::uint64_t memory_bytes);
+
+  /// `key` has at most kMaxKeyBytes bytes. ResourceExhausted or Unavailable when a run cannot be written.
+  Result<void> add(std::string_view key, std::uint64_t position);
+  std::uint64_t count() const noexcept { return count_; }
+  /// Bytes of all keys together.
+  std::uint64_t key_bytes() const noexcept { return key_bytes_; }
+  /// Visits all keys in order, as often as called. No add() afterwards.
+  Result<void> for_each(const Visit& visit);
+
+ private:
+  struct Item {
+    std::uint64_t offset, position;
+    std::uint32_t length;
+  };
+  struct Run {
+    std::uint64_t begin, end;
+  };
+  std::string_view key_of(const Item& item) const;
+  void sort_items();
+  Result<void> write_run();
+
+  std::filesystem::path target_;
+  std::uint64_t memory_bytes_;
+  std::uint64_t count_ = 0, key_bytes_ = 0;
+  std::string text_;  ///< keys of `items_`, one after another
+  std::vector<Item> items_;
+  std::optional<Spool> spool_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace pirx::database

@@ -1,0 +1,48 @@
+// Layout: where the parts of a database file lie, and the header page that says so (docs/database_format.md).
+// Every offset follows from the geometry and the length of the key index, so a header is right or it is
+// refused.
+#pragma once
+
+#include "pirx/database/geometry.h"
+
+namespace pirx::database {
+
+inline constexpr std::uint64_t kPageBytes = 4096;  ///< the header's size and the alignment of every section
+inline constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;  ///< content bytes under one checksum
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::string_view kMagic = "PIRXDB\r\n";
+
+struct Section {
+  std::uint64_t offset = 0, length = 0;
+  friend bool operator==(const Section&, const Section&) = default;
+  std::uint64_t end() const noexcept { return offset + length; }
+};
+
+struct Layout {
+  Geometry geometry;
+  Section rows, keys, checksums;
+
+  /// `key_index_bytes` is 0 in a database without keys. InvalidArgument when it is impossible for that
+  /// geometry.
+  static Result<Layout> plan(const Geometry& geometry, std::uint64_t key_index_bytes);
+
+  std::uint64_t file_bytes() const noexcept { return checksums.end(); }
+  /// Bytes under checksums: from the end of the header to the checksum section, padding included.
+  std::uint64_t content_bytes() const noexcept { return checksums.offset - kPageBytes; }
+  std::uint64_t chunks() const noexcept { return checksums.length / sizeof(Digest); }
+};
+
+/// Identity of the content: `checksums` is the whole checksum section.
+Digest content_identity(const Layout& layout, ByteSpan checksums);
+
+/// The header page.
+Bytes encode_header(const Layout& layout, const Version& version);
+
+struct Header {
+  Layout layout;
+  Version version;
+};
+/// `page` has kPageBytes bytes. DataLoss names the cause: foreign, another version, damaged, impossible.
+Result<Header> decode_header(ByteSpan page);
+
+}  // namespace pirx::database
