@@ -8,7 +8,7 @@
 #       One executable, one ctest. Sees the repository root, tests/ and every DEPS' public headers; PIRX_SOURCE_DIR and
 #       PIRX_BINARY_DIR are string macros.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
-#       One ctest that runs a command in the repository root.
+#       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
 #   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [PLAIN])
 #       A Google Benchmark binary and a smoke run of it as ctest bench_<name>, label medium. ARGS are for the smoke run only.
 #       PLAIN: the file has its own main() and its own flags, Google Benchmark's are not passed.
@@ -117,6 +117,19 @@ function(pirx_add_ctest name)
   endif()
   math(EXPR timeout "${arg_TIMEOUT} * ${pirx_timeout_factor}")
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  # tests_short, tests_medium and tests_long build what the tests of that label run.
+  string(REGEX MATCHALL "\\$<TARGET_FILE:[^>]+>" programs "${arg_COMMAND}")
+  list(TRANSFORM programs REPLACE "^.*:([^>]+)>$" "\\1")
+  list(GET arg_COMMAND 0 program)
+  if(TARGET ${program})
+    list(APPEND programs ${program})
+  endif()
+  if(NOT TARGET tests_${arg_LABEL})
+    add_custom_target(tests_${arg_LABEL})
+  endif()
+  if(programs)
+    add_dependencies(tests_${arg_LABEL} ${programs})
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${timeout}" ENVIRONMENT
                                                                                      "${pirx_test_environment}")
 endfunction()

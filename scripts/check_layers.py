@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Checks the include rules of docs/ARCHITECTURE.md over every C++ file of the tree. Prints file:line: [rule] reason for each
+violation and exits 1 if there is one.
+
+Rules:
+  rank            a file includes only files of a strictly lower rank or of its own module, within what its module may touch
+  public-private  a header under include/pirx/ includes only headers under include/pirx/
+  private         matrix, tools, examples and bench use the public headers of other modules only
+  client-server   in a protocol folder no client file reaches a server file, no server file a client file, common neither
+  intrinsics      intrinsics headers only in a folder kernels/
+  test-only       gtest, gmock and rapidcheck only in tests/
+  bench-only      benchmark only in bench/
+  sockets         socket, Asio, Beast and curl headers only in src/net/ (and in tests/)
+  unresolved      a quoted include names a file of this tree
+  unknown         every C++ file lies in a folder that the architecture knows
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+# module: (rank, folders, modules it may touch beyond itself)
+BELOW_3 = {"base", "gf2e", "fp", "matrix"}
+BELOW_5 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
+EVERYTHING = BELOW_5 | {"itpir", "cpir", "net"}
+MODULES = {
+    "base": (0, ["src/base"], set()),
+    "gf2e": (1, ["gf2e"], {"base"}),
+    "fp": (1, ["src/fp"], {"base"}),
+    "matrix": (2, ["src/matrix"], {"base", "gf2e", "fp"}),
+    "strassen": (3, ["strassen"], BELOW_3),
+    "database": (4, ["src/database"], BELOW_3),
+    "batchcodes": (4, ["batchcodes"], BELOW_3),
+    "protocol": (4, ["src/protocol"], {"base"}),
+    "itpir": (5, ["src/itpir"], BELOW_5),
+    "cpir": (5, ["cpir"], BELOW_5),
+    "net": (6, ["src/net"], {"base", "protocol"}),
+    "tools": (7, ["tools"], EVERYTHING),
+    "examples": (7, ["examples"], EVERYTHING),
+    "bench": (7, ["bench"], EVERYTHING),
+    "tests": (7, ["tests"], EVERYTHING | {"tools", "bench"}),
+}
+PROTOCOL_MODULES = {"itpir", "cpir"}
+PUBLIC_ONLY = {"matrix", "tools", "examples", "bench"}
+
+INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")
+TEST_ONLY = re.compile(r"^(gtest|gmock|rapidcheck)(/|\.h$)")
+BENCH_ONLY = re.compile(r"^benchmark/")
+SOCKETS = re.compile(
+    r"^(sys/(socket|un|epoll|select)\.h|netinet/.*|arpa/inet\.h|netdb\.h|net/if\.h|poll\.h|sys/poll\.h"
+    r"|boost/(asio|beast)(/.*|\.hpp)|curl/.*)$")
+
+SUFFIXES = {".h", ".cc", ".inc"}
+SKIPPED = re.compile(r"^(\..*|build.*|out|__pycache__)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def module_of(path):
+    """Module name of a path relative to the root, or None."""
+    parts = path.parts
+    if parts[:2] == ("include", "pirx") and len(parts) > 2:
+        name = pathlib.PurePath(parts[2]).stem if len(parts) == 3 else parts[2]
+        return name if name in MODULES and MODULES[name][0] < 7 else None
+    for name, (_, folders, _) in MODULES.items():
+        for folder in folders:
+            folder_parts = tuple(folder.split("/"))
+            if parts[: len(folder_parts)] == folder_parts and len(parts) > len(folder_parts):
+                return name
+    return None
+
+
+def is_public(path):
+    return path.parts[:2] == ("include", "pirx")
+
+
+def side_of(path):
+    """client, server, common or None: the half of a protocol that a file belongs to."""
+    if module_of(path) not in PROTOCOL_MODULES:
+        return None
+    match = re.match(r"^(client|server|common)(_.*)?$", path.stem)
+    return match.group(1) if match else None
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.files = sorted(self._walk(root))
+        self.known = set(self.files)
+        self.includes = {path: self._read(path) for path in self.files}
+        self.violations = []
+
+    def _walk(self, folder):
+        for entry in folder.iterdir():
+            if entry.is_symlink() or SKIPPED.match(entry.name):
+                continue
+            if entry.is_dir():
+                yield from self._walk(entry)
+            elif entry.suffix in SUFFIXES:
+                yield entry.relative_to(self.root)
+
+    def _read(self, path):
+        """[(line, quoted, name)] of the includes of a file."""
+        found = []
+        text = (self.root / path).read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                found.append((number, match.group(1) == '"', match.group(2)))
+        return found
+
+    def resolve(self, path, name):
+        """The file of the tree that an include names, or None."""
+        bases = [path.parent, pathlib.PurePath("include"), pathlib.PurePath("")]
+        module = module_of(path)
+        if module:
+            bases += [pathlib.PurePath(folder) for folder in MODULES[module][1]]
+        for base in bases:
+            parts = []
+            for part in (base / name).parts:
+                if part == ".." and parts:
+                    parts.pop()
+                elif part != ".":
+                    parts.append(part)
+            candidate = pathlib.PurePath(*parts)
+            if pathlib.Path(candidate) in self.known:
+                return pathlib.Path(candidate)
+        return None
+
+    def report(self, path, line, rule, reason):
+        self.violations.append(f"{path}:{line}: [{rule}] {reason}")
+
+    def check(self):
+        for path in self.files:
+            module = module_of(path)
+            if module is None:
+                self.report(path, 1, "unknown", "this folder has no rank in docs/ARCHITECTURE.md")
+                continue
+            for line, quoted, name in self.includes[path]:
+                target = self.resolve(path, name) if quoted or name.startswith("pirx/") else None
+                if target is not None:
+                    self.check_own(path, module, line, target)
+                elif quoted or name.startswith("pirx/"):
+                    self.report(path, line, "unresolved", f'"{name}" is no file of this tree')
+                self.check_foreign(path, module, line, name)
+            self.check_sides(path)
+        return self.violations
+
+    def check_own(self, path, module, line, target):
+        other = module_of(target)
+        if is_public(path) and not is_public(target):
+            self.report(path, line, "public-private", f"an installed header includes {target}, which is not installed")
+        if other is None or other == module:
+            return
+        rank, _, may_touch = MODULES[module]
+        if other not in may_touch:
+            self.report(path, line, "rank",
+                        f"{module} (rank {rank}) may not include {target} of {other} (rank {MODULES[other][0]})")
+        elif module in PUBLIC_ONLY and not is_public(target):
+            self.report(path, line, "private", f"{module} uses public headers only, {target} is private to {other}")
+
+    def check_foreign(self, path, module, line, name):
+        if INTRINSICS.match(name) and "kernels" not in path.parts[:-1]:
+            self.report(path, line, "intrinsics", f"<{name}> belongs in a folder kernels/")
+        if TEST_ONLY.match(name) and module != "tests":
+            self.report(path, line, "test-only", f"<{name}> belongs in tests/")
+        if BENCH_ONLY.match(name) and module != "bench":
+            self.report(path, line, "bench-only", f"<{name}> belongs in bench/")
+        if SOCKETS.match(name) and path.parts[:2] != ("src", "net") and module != "tests":
+            self.report(path, line, "sockets", f"<{name}> belongs in src/net/")
+
+    def check_sides(self, path):
+        side = side_of(path)
+        if side is None:
+            return
+        forbidden = {"client": {"server"}, "server": {"client"}, "common": {"client", "server"}}[side]
+        for line, _, name in self.includes[path]:
+            target = self.resolve(path, name)
+            if target is None:
+                continue
+            chain = self.chain_to(target, forbidden)
+            if chain:
+                via = " -> ".join(str(step) for step in chain)
+                self.report(path, line, "client-server", f"a {side} file reaches {via}")
+
+    def chain_to(self, start, forbidden):
+        """Shortest path of includes from start to a file of a forbidden side, or None."""
+        seen, queue = {start}, [[start]]
+        while queue:
+            chain = queue.pop(0)
+            if side_of(chain[-1]) in forbidden:
+                return chain
+            for _, _, name in self.includes[chain[-1]]:
+                target = self.resolve(chain[-1], name)
+                if target is not None and target not in seen:
+                    seen.add(target)
+                    queue.append(chain + [target])
+        return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks the include rules of docs/ARCHITECTURE.md.")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    tree = Tree(parser.parse_args().root.resolve())
+    violations = tree.check()
+    for violation in violations:
+        print(violation)
+    print(f"{len(tree.files)} files, {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Plants a violation of every rule of scripts/check_layers.py in a small clean tree, one at a time, and checks that it is
+reported at its file and line, by its rule, and alone."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKER = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_layers.py"
+
+# A legal tree: every module, every kind of file that may do what others may not.
+CLEAN = {
+    "include/pirx/base/bytes.h": "#include <cstdint>\n",
+    "include/pirx/gf2e/gf2.h": '#include "pirx/base/bytes.h"\n',
+    "include/pirx/fp/w160.h": '#include <pirx/base/bytes.h>\n',
+    "include/pirx/matrix/matrix.h": '#include "pirx/gf2e/gf2.h"\n',
+    "include/pirx/strassen/engine.h": '#include "pirx/matrix/matrix.h"\n',
+    "include/pirx/database/database.h": '#include "pirx/matrix/matrix.h"\n',
+    "include/pirx/batchcodes/ramp.h": '#include "pirx/fp/w160.h"\n',
+    "include/pirx/protocol.h": '#include "pirx/base/bytes.h"\n',
+    "include/pirx/itpir/common.h": '#include "pirx/base/bytes.h"\n',
+    "include/pirx/itpir/client.h": '#include "pirx/itpir/common.h"\n',
+    "include/pirx/itpir/server.h": '#include "pirx/itpir/common.h"\n#include "pirx/protocol.h"\n',
+    "include/pirx/net/http_client.h": '#include "pirx/base/bytes.h"\n#include "pirx/protocol.h"\n',
+    "src/base/bytes.cc": '#include "pirx/base/bytes.h"\n#include <cpuid.h>\n',
+    "gf2e/kernels.h": "#include <cstdint>\n",
+    "gf2e/kernels/avx2.cc": '#include <immintrin.h>\n#include "gf2e/kernels.h"\n',
+    "gf2e/gf2.cc": '#include "kernels.h"\n#include "pirx/gf2e/gf2.h"\n',
+    "src/matrix/matrix.cc": '#include "pirx/matrix/matrix.h"\n',
+    "strassen/engine_impl.h": '#include "gf2e/kernels.h"\n#include "pirx/strassen/engine.h"\n',
+    "src/database/database.cc": '#include "pirx/database/database.h"\n',
+    "batchcodes/ramp.cc": '#include "pirx/batchcodes/ramp.h"\n',
+    "src/protocol/registry.cc": '#include "pirx/protocol.h"\n',
+    "src/itpir/decoder.h": '#include "pirx/itpir/common.h"\n',
+    "src/itpir/client_impl.h": '#include "decoder.h"\n#include "pirx/itpir/client.h"\n',
+    "src/itpir/client.cc": '#include "src/itpir/client_impl.h"\n',
+    "src/itpir/server.cc": '#include "pirx/database/database.h"\n#include "pirx/itpir/server.h"\n#include "pirx/strassen/engine.h"\n',
+    "cpir/dj/client.cc": '#include "pirx/batchcodes/ramp.h"\n',
+    "cpir/dj/server.cc": '#include "pirx/strassen/engine.h"\n',
+    "src/net/server.cc": '#include <boost/asio.hpp>\n#include <curl/curl.h>\n#include <sys/socket.h>\n',
+    "tools/pirx/main.cc": '#include "pirx/itpir/client.h"\n#include "pirx/net/http_client.h"\n#include "options.h"\n',
+    "tools/pirx/options.h": "",
+    "examples/embed/main.cc": "#include <pirx/itpir/client.h>\n",
+    "bench/engine/engine_bench.cc": '#include <benchmark/benchmark.h>\n#include "pirx/strassen/engine.h"\n',
+    "tests/itpir/client_test.cc": '#include <gtest/gtest.h>\n#include <rapidcheck.h>\n#include <sys/socket.h>\n'
+                                  '#include "src/itpir/client_impl.h"\n#include "src/itpir/server.cc"\n'
+                                  '#include "tools/pirx/options.h"\n#include "support/tiny.h"\n',
+    "tests/support/tiny.h": "",
+}
+
+# rule, file, the include that breaks it
+VIOLATIONS = [
+    # Upwards, sideways, and beyond what the table allows.
+    ("rank", "include/pirx/base/bytes.h", '"pirx/gf2e/gf2.h"'),
+    ("rank", "src/base/bytes.cc", "<pirx/protocol.h>"),
+    ("rank", "gf2e/gf2.cc", '"pirx/fp/w160.h"'),
+    ("rank", "include/pirx/fp/w160.h", '"pirx/gf2e/gf2.h"'),
+    ("rank", "include/pirx/fp/w160.h", '"pirx/matrix/matrix.h"'),
+    ("rank", "src/matrix/matrix.cc", '"pirx/strassen/engine.h"'),
+    ("rank", "strassen/engine_impl.h", '"pirx/database/database.h"'),
+    ("rank", "strassen/engine_impl.h", '"pirx/protocol.h"'),
+    ("rank", "src/database/database.cc", '"pirx/strassen/engine.h"'),
+    ("rank", "src/database/database.cc", '"pirx/batchcodes/ramp.h"'),
+    ("rank", "src/database/database.cc", '"pirx/itpir/common.h"'),
+    ("rank", "batchcodes/ramp.cc", '"pirx/strassen/engine.h"'),
+    ("rank", "batchcodes/ramp.cc", '"pirx/database/database.h"'),
+    ("rank", "include/pirx/protocol.h", '"pirx/matrix/matrix.h"'),
+    ("rank", "src/protocol/registry.cc", '"pirx/database/database.h"'),
+    ("rank", "include/pirx/itpir/common.h", '"pirx/net/http_client.h"'),
+    ("rank", "src/itpir/decoder.h", '"cpir/dj/client.cc"'),
+    ("rank", "cpir/dj/server.cc", '"pirx/itpir/common.h"'),
+    ("rank", "cpir/dj/server.cc", '"../../src/net/server.cc"'),
+    ("rank", "src/net/server.cc", '"pirx/matrix/matrix.h"'),
+    ("rank", "src/net/server.cc", '"pirx/itpir/server.h"'),
+    ("rank", "include/pirx/net/http_client.h", '"pirx/gf2e/gf2.h"'),
+    ("rank", "src/net/server.cc", '"tools/pirx/options.h"'),
+    ("rank", "src/itpir/client.cc", '"tests/support/tiny.h"'),
+    ("rank", "tools/pirx/main.cc", '"tests/support/tiny.h"'),
+    ("rank", "bench/engine/engine_bench.cc", '"tools/pirx/options.h"'),
+    ("public-private", "include/pirx/itpir/client.h", '"src/itpir/decoder.h"'),
+    ("private", "src/matrix/matrix.cc", '"gf2e/kernels.h"'),
+    ("private", "tools/pirx/main.cc", '"src/itpir/client_impl.h"'),
+    ("private", "examples/embed/main.cc", '"src/itpir/decoder.h"'),
+    ("private", "bench/engine/engine_bench.cc", '"strassen/engine_impl.h"'),
+    # Halves of a protocol.
+    ("client-server", "src/itpir/client.cc", '"pirx/itpir/server.h"'),
+    ("client-server", "src/itpir/client_impl.h", '"server.cc"'),
+    ("client-server", "src/itpir/server.cc", '"pirx/itpir/client.h"'),
+    ("client-server", "src/itpir/server.cc", '"client_impl.h"'),
+    ("client-server", "cpir/dj/client.cc", '"server.cc"'),
+    ("client-server", "cpir/dj/server.cc", '"cpir/dj/client.cc"'),
+    # Foreign headers.
+    ("intrinsics", "gf2e/gf2.cc", "<immintrin.h>"),
+    ("intrinsics", "src/base/bytes.cc", "<x86intrin.h>"),
+    ("intrinsics", "src/matrix/matrix.cc", "<emmintrin.h>"),
+    ("intrinsics", "tests/itpir/client_test.cc", "<arm_neon.h>"),
+    ("test-only", "src/itpir/client.cc", "<gtest/gtest.h>"),
+    ("test-only", "bench/engine/engine_bench.cc", "<gmock/gmock.h>"),
+    ("test-only", "include/pirx/base/bytes.h", '<gtest/gtest_prod.h>'),
+    ("test-only", "tools/pirx/main.cc", "<rapidcheck.h>"),
+    ("test-only", "strassen/engine_impl.h", "<rapidcheck/gtest.h>"),
+    ("bench-only", "tests/itpir/client_test.cc", "<benchmark/benchmark.h>"),
+    ("sockets", "src/itpir/client.cc", "<sys/socket.h>"),
+    ("sockets", "src/base/bytes.cc", "<netinet/in.h>"),
+    ("sockets", "src/base/bytes.cc", "<arpa/inet.h>"),
+    ("sockets", "src/protocol/registry.cc", "<netdb.h>"),
+    ("sockets", "include/pirx/net/http_client.h", "<boost/asio/ip/tcp.hpp>"),
+    ("sockets", "tools/pirx/main.cc", "<boost/beast/http.hpp>"),
+    ("sockets", "tools/pirx/main.cc", "<curl/curl.h>"),
+    ("sockets", "bench/engine/engine_bench.cc", "<poll.h>"),
+    ("unresolved", "src/base/bytes.cc", '"nothing.h"'),
+    ("unresolved", "src/base/bytes.cc", "<pirx/base/nothing.h>"),
+    # Spelling does not hide one.
+    ("sockets", "src/base/bytes.cc", " <sys/un.h>  // comment"),
+    ("rank", "src/base/bytes.cc", '"../../gf2e/kernels.h"'),
+]
+
+
+def check(files):
+    """(exit status, lines of output) of the checker over a tree of these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = pathlib.Path(root) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        result = subprocess.run([sys.executable, str(CHECKER), "--root", root], stdout=subprocess.PIPE, text=True)
+        return result.returncode, result.stdout.splitlines()
+
+
+class CheckLayersTest(unittest.TestCase):
+    def test_clean_tree_passes(self):
+        status, lines = check(CLEAN)
+        self.assertEqual((status, lines), (0, [f"{len(CLEAN)} files, 0 violations"]))
+
+    def test_every_planted_violation_is_caught(self):
+        for rule, name, include in VIOLATIONS:
+            with self.subTest(rule=rule, file=name, include=include):
+                line = CLEAN[name].count("\n") + 2
+                files = dict(CLEAN, **{name: CLEAN[name] + f"int x;\n#include {include}\n"})
+                status, lines = check(files)
+                self.assertEqual(status, 1, lines)
+                # Once, under its rule; other lines may only be about files that reach this one.
+                here = [other for other in lines if other.startswith(f"{name}:{line}: ")]
+                self.assertEqual(len(here), 1, lines)
+                self.assertIn(f" [{rule}] ", here[0])
+
+    def test_common_including_a_half_is_caught(self):
+        files = dict(CLEAN, **{"src/itpir/common.cc": '#include "pirx/itpir/client.h"\n'})
+        status, lines = check(files)
+        self.assertEqual(status, 1)
+        self.assertTrue(lines[0].startswith("src/itpir/common.cc:1: [client-server] "), lines)
+
+    def test_reaching_the_other_half_through_a_third_file_is_caught(self):
+        files = dict(CLEAN)
+        files["src/itpir/decoder.h"] += '#include "pirx/itpir/server.h"\n'
+        status, lines = check(files)
+        self.assertEqual(status, 1)
+        self.assertTrue(any(line.startswith("src/itpir/client_impl.h:1: [client-server] ") for line in lines), lines)
+
+    def test_unknown_folder_is_caught(self):
+        for name in ("src/utils/x.h", "include/pirx/tools/x.h", "include/pirx/stray.h", "x.cc"):
+            with self.subTest(file=name):
+                status, lines = check(dict(CLEAN, **{name: ""}))
+                self.assertEqual(status, 1)
+                self.assertTrue(lines[0].startswith(f"{name}:1: [unknown] "), lines)
+
+    def test_every_rule_has_a_planted_violation(self):
+        rules = {line.split()[0] for line in CHECKER.read_text().split("Rules:\n")[1].split('"""')[0].splitlines() if line}
+        planted = {rule for rule, _, _ in VIOLATIONS} | {"unknown"}
+        self.assertEqual(rules, planted)
+
+
+if __name__ == "__main__":
+    unittest.main()
