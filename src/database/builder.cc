@@ -19,6 +19,7 @@ namespace pirx::database {
 namespace {
 
 constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxFixedBytes = std::uint64_t{1} << 56;
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 
 /// Writes the content of a file from kPageBytes on, chunk by chunk, and keeps the chunks' checksums.
@@ -290,8 +291,8 @@ Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& tar
                                                  " bytes are longer than the limit of " +
                                                  std::to_string(checked.max_record_bytes));
   }
-  if (checked.fixed_record_bytes == 0)
-    checked.max_record_bytes = std::min(checked.max_record_bytes, kMaxStoredLength);
+  checked.max_record_bytes =
+      std::min(checked.max_record_bytes, checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
   PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
   remove_leftovers(target);
   PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));

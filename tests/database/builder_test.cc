@@ -68,5 +68,255 @@ TEST(Builder, EveryRecordComesBackForEveryCountAndSize) {
   EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
 }
 
+TEST(Builder, KeysAreFoundWithDuplicatesAndEmptyOnes) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> keys = {"b", "", "a", "b", "", std::string("a\0", 2), "b"};
+  std::vector<Bytes> records;
+  for (std::size_t i = 0; i < keys.size(); ++i) records.push_back(to_bytes(std::to_string(i)));
+  const auto report = build(folder / "db", records, keys);
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->keys, 7u);
+  EXPECT_EQ(report->duplicate_keys, 3u);
+  const auto database = Database::open(folder / "db", {.verify_content = true});
+  ASSERT_TRUE(good(database));
+  EXPECT_TRUE((*database)->has_keys());
+  EXPECT_EQ(*(*database)->find("b"), std::optional<std::uint64_t>(0));
+  EXPECT_EQ(*(*database)->find(""), std::optional<std::uint64_t>(1));
+  EXPECT_EQ(*(*database)->find("a"), std::optional<std::uint64_t>(2));
+  EXPECT_EQ(*(*database)->find("c"), std::nullopt);
+}
+
+TEST(Builder, HundredThousandKeysThroughTheExternalSortMakeTheSameFile) {
+  const TemporaryFolder folder;
+  auto engine = testing::seeded_engine(2);
+  std::map<std::string, std::uint64_t> lowest;
+  std::vector<Bytes> records;
+  std::vector<std::string> keys;
+  for (std::uint64_t i = 0; i < 100000; ++i) {
+    keys.push_back("package-" + std::to_string(engine() % 90000));
+    records.push_back(to_bytes(std::to_string(i)));
+    lowest.emplace(keys.back(), i);
+  }
+  BuildOptions tiny;
+  tiny.sort_memory_bytes = 0;
+  const auto in_memory = build(folder / "a", records, keys);
+  const auto external = build(folder / "b", records, keys, tiny);
+  ASSERT_TRUE(good(in_memory));
+  ASSERT_TRUE(good(external));
+  EXPECT_TRUE(read_file(folder / "a") == read_file(folder / "b"));
+  EXPECT_EQ(external->duplicate_keys, keys.size() - lowest.size());
+  const auto database = Database::open(folder / "b", {.verify_content = true});
+  ASSERT_TRUE(good(database));
+  for (const auto& [key, position] : lowest) ASSERT_EQ(*(*database)->find(key), std::optional(position));
+  std::string previous;
+  std::uint64_t count = 0;
+  ASSERT_TRUE(good((*database)->for_each_key([&](std::string_view key, std::uint64_t position) {
+    EXPECT_LE(previous, key);
+    EXPECT_EQ(keys[position], key);
+    previous = key;
+    ++count;
+    return true;
+  })));
+  EXPECT_EQ(count, keys.size());
+}
+
+TEST(Builder, IdentityIsThatOfTheContent) {
+  const TemporaryFolder folder;
+  const std::vector<Bytes> records = {to_bytes("a"), to_bytes("bb"), to_bytes("ccc")};
+  const std::vector<std::string> keys = {"1", "2", "3"};
+  const auto identity = [&](const std::vector<Bytes>& r, const std::vector<std::string>& k,
+                            const BuildOptions& options) {
+    const auto report = build(folder / "db", r, k, options);
+    EXPECT_TRUE(good(report));
+    EXPECT_EQ(report->version.epoch, options.epoch);
+    return report->version.identity;
+  };
+  const auto base = identity(records, keys, {});
+  EXPECT_EQ(base, identity(records, keys, {}));
+  EXPECT_EQ(base, identity(records, keys, {.epoch = 99}));
+  auto other = records;
+  other[1] = to_bytes("bB");
+  EXPECT_NE(base, identity(other, keys, {}));
+  EXPECT_NE(base, identity(records, {"1", "2", "4"}, {}));
+  EXPECT_NE(base, identity(records, {}, {}));
+  EXPECT_NE(base, identity(records, keys, {.records_per_row = 2}));
+  EXPECT_NE(base, identity(records, keys, {.digests = false}));
+}
+
+TEST(Builder, EmptyRecordsAndOversizedRowsWork) {
+  const TemporaryFolder folder;
+  BuildOptions options;
+  options.records_per_row = 1000;
+  const auto report = build(folder / "db", {Bytes(), Bytes(), Bytes()}, {}, options);
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->geometry.records_per_row, 3u);
+  EXPECT_EQ(report->longest_record, 0u);
+  const auto database = Database::open(folder / "db", {.verify_content = true});
+  ASSERT_TRUE(good(database));
+  EXPECT_TRUE((*database)->record(2)->empty());
+}
+
+TEST(Builder, RecordsLargerThanEveryBuffer) {
+  const TemporaryFolder folder;
+  auto engine = testing::seeded_engine(3);
+  const std::vector<Bytes> records = {random_bytes(engine, 5'000'001), random_bytes(engine, 3),
+                                      random_bytes(engine, 1 << 20), random_bytes(engine, (1 << 20) + 1),
+                                      random_bytes(engine, (1 << 20) - 8)};
+  ASSERT_TRUE(good(build(folder / "db", records)));
+  const auto database = Database::open(folder / "db", {.verify_content = true});
+  ASSERT_TRUE(good(database));
+  expect_records(**database, records);
+}
+
+TEST(Builder, ProgressCoversInputAndLayout) {
+  const TemporaryFolder folder;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
+  BuildOptions options;
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { calls.emplace_back(done, total); };
+  const std::vector<Bytes> records(3000, Bytes(1000));
+  const auto report = build(folder / "db", records, {}, options);
+  ASSERT_TRUE(good(report));
+  EXPECT_TRUE(std::ranges::any_of(calls, [](const auto& call) { return call.second == 0; }));
+  EXPECT_TRUE(std::ranges::any_of(
+      calls, [](const auto& call) { return call.second != 0 && call.first < call.second; }));
+  EXPECT_EQ(calls.back(), (std::pair{report->file_bytes, report->file_bytes}));
+}
+
+TEST(Builder, BadRecordsAreRefusedAndTheBuildGoesOn) {
+  const TemporaryFolder folder;
+  BuildOptions options;
+  options.max_record_bytes = 10;
+  auto builder = DatabaseBuilder::create(folder / "db", options);
+  ASSERT_TRUE(good(builder));
+  EXPECT_EQ(builder->target(), folder / "db");
+  EXPECT_EQ(builder->options().max_record_bytes, 10u);
+  expect_error(builder->add(to_bytes("eleven byte")), ErrorCode::kResourceExhausted, "limit of 10");
+  ASSERT_TRUE(good(builder->add("key", to_bytes("ten bytes!"))));
+  expect_error(builder->add(to_bytes("x")), ErrorCode::kInvalidArgument, "keys, or none");
+  expect_error(builder->add(std::string(65536, 'k'), to_bytes("x")), ErrorCode::kResourceExhausted, "65535");
+  ASSERT_TRUE(good(builder->add(std::string(65535, 'k'), to_bytes("y"))));
+  const auto report = builder->finish();
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->records, 2u);
+  expect_error(builder->add(to_bytes("x")), ErrorCode::kInvalidArgument, "finished");
+  expect_error(builder->finish(), ErrorCode::kInvalidArgument, "finished");
+
+  auto keyless = DatabaseBuilder::create(folder / "db", {.fixed_record_bytes = 4});
+  ASSERT_TRUE(good(keyless));
+  ASSERT_TRUE(good(keyless->add(to_bytes("1234"))));
+  expect_error(keyless->add(to_bytes("123")), ErrorCode::kInvalidArgument, "have 4");
+  expect_error(keyless->add("key", to_bytes("1234")), ErrorCode::kInvalidArgument, "keys, or none");
+}
+
+TEST(Builder, BadTargetsAreRefused) {
+  const TemporaryFolder folder;
+  expect_error(DatabaseBuilder::create(folder.path(), {}), ErrorCode::kInvalidArgument, "is a folder");
+  expect_error(DatabaseBuilder::create(folder / "", {}), ErrorCode::kInvalidArgument, "file name");
+  expect_error(DatabaseBuilder::create("", {}), ErrorCode::kInvalidArgument, "file name");
+  expect_error(DatabaseBuilder::create("/dev/null", {}), ErrorCode::kInvalidArgument, "regular file");
+  expect_error(DatabaseBuilder::create(folder / "absent" / "db", {}), ErrorCode::kUnavailable, "absent");
+  write_file(folder / "file", to_bytes("x"));
+  expect_error(DatabaseBuilder::create(folder / "file" / "db", {}), ErrorCode::kUnavailable, "directory");
+  expect_error(DatabaseBuilder::create(folder / "db", {.fixed_record_bytes = 10, .max_record_bytes = 9}),
+               ErrorCode::kInvalidArgument, "limit of 9");
+  if (::geteuid() != 0) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0500), 0);
+    expect_error(DatabaseBuilder::create(folder / "db", {}), ErrorCode::kUnavailable, "denied");
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0700), 0);
+  }
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
+}
+
+TEST(Builder, NothingIsLeftOfAbandonedAndEmptyBuilds) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("old")})));
+  const Bytes old = read_file(folder / "db");
+  {
+    auto builder = DatabaseBuilder::create(folder / "db", {});
+    ASSERT_TRUE(good(builder));
+    ASSERT_TRUE(good(builder->add(to_bytes("new"))));
+    EXPECT_EQ(folder.files().size(), 2u);
+  }
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  expect_error(build(folder / "db", {}), ErrorCode::kInvalidArgument, "no records");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  EXPECT_TRUE(read_file(folder / "db") == old);
+}
+
+TEST(Builder, LeftoversOfTheDeadAreRemovedAndOnlyThose) {
+  const TemporaryFolder folder;
+  auto alive = DatabaseBuilder::create(folder / "db", {});
+  ASSERT_TRUE(good(alive));
+  ASSERT_TRUE(good(alive->add(to_bytes("alive"))));
+  for (const char* name : {"db.tmp-1-0", "db.spool-77-3", "db.tmp-1-0x", "db.tmp-1", "db.tmp--1",
+                           "other.tmp-1-0", "db2.tmp-1-0"}) {
+    write_file(folder / name, to_bytes("x"));
+  }
+  std::filesystem::create_symlink(folder / "other.tmp-1-0", folder / "db.tmp-2-0");
+  std::filesystem::create_directory(folder / "db.tmp-3-0");
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("second")})));
+  auto files = folder.files();
+  EXPECT_EQ(std::erase_if(files,
+                          [](const std::string& name) {
+                            return name.starts_with("db.tmp-" + std::to_string(::getpid()));
+                          }),
+            1u);
+  EXPECT_EQ(files, (std::vector<std::string>{"db", "db.tmp--1", "db.tmp-1", "db.tmp-1-0x", "db.tmp-2-0",
+                                             "db.tmp-3-0", "db2.tmp-1-0", "other.tmp-1-0"}));
+  ASSERT_TRUE(good(alive->finish()));
+  EXPECT_EQ(as_text(*(*Database::open(folder / "db"))->record(0)), "alive");
+}
+
+TEST(Builder, KeepsThePermissionsOfTheOldFile) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("x")})));
+  ASSERT_EQ(::chmod((folder / "db").c_str(), 0640), 0);
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("y")})));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "db").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+/// Runs `body` in a child process whose files may have at most `limit` bytes. True when it returns true.
+template <class Body>
+bool with_file_limit(rlim_t limit, const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit file_size{limit, limit};
+    ::_exit(::setrlimit(RLIMIT_FSIZE, &file_size) == 0 && body() ? 0 : 1);
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(Builder, AFullDiskLeavesTheOldFile) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("old")})));
+  const Bytes old = read_file(folder / "db");
+  const auto exhausted = [](const Result<BuildReport>& result, std::string_view part) {
+    return !result && result.error().code() == ErrorCode::kResourceExhausted &&
+           result.error().message().find(part) != std::string::npos;
+  };
+  // While the input is read.
+  EXPECT_TRUE(with_file_limit(3 << 20, [&] {
+    return exhausted(build(folder / "db", std::vector<Bytes>(10, Bytes(1 << 20))), "cannot write");
+  }));
+  // While it is laid out: short records are spooled small and take slots of the longest.
+  std::vector<Bytes> records(1000, Bytes(1));
+  records[500].resize(100'000);
+  EXPECT_TRUE(with_file_limit(
+      3 << 20, [&] { return exhausted(build(folder / "db", records), "the database needs 1"); }));
+  // While keys are sorted.
+  EXPECT_TRUE(with_file_limit(3 << 20, [&] {
+    const std::vector<std::string> keys(100, std::string(60000, 'k'));
+    BuildOptions options;
+    options.sort_memory_bytes = 0;
+    return exhausted(build(folder / "db", std::vector<Bytes>(100, Bytes(1)), keys, options), "cannot write");
+  }));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  EXPECT_TRUE(read_file(folder / "db") == old);
+}
+
 }  // namespace
 }  // namespace pirx::database

@@ -17,7 +17,7 @@ struct BuildOptions {
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
   /// Memory for sorting keys (at most 65,535 bytes each); beyond it sorted runs go to disk.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
-  Progress progress;
+  Progress progress = {};
 };
 
 /// What was built.

@@ -1,5 +1,7 @@
 // Importers: what people have (folders, CSV, JSON lines, text, binary, SQLite) into a DatabaseBuilder,
-// streaming.
+// streaming. A library of its own, pirx::importers. Every error names the file, and the line or row where
+// there is one; the builder keeps what came before, so a failed import is a build to be dropped. A line or
+// row has at most 64 MiB more than the builder's longest record (at least 128 MiB).
 #pragma once
 
 #include "pirx/database/builder.h"
@@ -12,13 +14,17 @@ struct Columns {
   std::vector<std::string> values;  ///< empty: the whole line or row; several are joined with tabs
 };
 
-/// Each regular file below `folder`, in sorted order of path; the relative path is the key.
+/// Each regular file below `folder`, in sorted order of path (by bytes); the relative path is the key. Links
+/// are not followed. InvalidArgument when the target lies in the folder.
 Result<void> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder);
 /// RFC 4180 with `separator` (',' or '\t'); quotes only for ','. The first line is a header when `header`.
+/// A whole row is taken as it stands in the file, quotes included. A byte order mark is skipped.
 /// InvalidArgument names line and cause: missing column, broken quote, row of another width.
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder);
-/// One JSON object per line; string values as they are, others as compact JSON.
+/// One JSON object per line, nested at most 64 levels; blank lines are skipped. String values as they are,
+/// others as compact JSON with sorted members and numbers as 64-bit integers or doubles; a whole line as it
+/// stands in the file.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
 /// One record per line, without the newline; "\r\n" counts as a newline. No keys.
@@ -26,7 +32,9 @@ Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& bu
 /// Records of `record_bytes` bytes each. DataLoss when the file's size is no multiple. No keys.
 Result<void> import_fixed(const std::filesystem::path& file, std::uint64_t record_bytes,
                           DatabaseBuilder& builder);
-/// The rows of a read-only query. Built where SQLite is (PIRX_WITH_SQLITE), else InvalidArgument.
+/// The rows of one SELECT over a file opened read-only. Text and blobs as they are, numbers as SQLite prints
+/// them, NULL as nothing; a whole row is its columns joined with tabs. Built where SQLite is
+/// (PIRX_WITH_SQLITE), else InvalidArgument.
 Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
                            const Columns& columns, DatabaseBuilder& builder);
 

@@ -1,0 +1,148 @@
+// CSV as RFC 4180 has it, and tab-separated values. Strict: what does not parse is refused with its line, not
+// guessed.
+#include "text_input.h"
+
+namespace pirx::database {
+namespace {
+
+/// Reads rows. A row is one line, or several when a quoted field holds newlines.
+class RowReader {
+ public:
+  RowReader(TextInput input, char separator) : input_(std::move(input)), separator_(separator) {}
+
+  /// False at the end of the file.
+  Result<bool> next();
+  const std::vector<std::string>& fields() const noexcept { return fields_; }
+  /// The row as it stands in the file, without its last newline.
+  std::string_view raw() const noexcept { return without_newline(raw_); }
+  /// Line on which the row starts.
+  std::uint64_t line() const noexcept { return line_; }
+  const TextInput& input() const noexcept { return input_; }
+
+ private:
+  Result<void> quoted_field(std::size_t& at, std::string& field);
+  Result<void> plain_field(std::size_t& at, std::string& field) const;
+
+  TextInput input_;
+  char separator_;
+  std::string raw_;
+  std::vector<std::string> fields_;
+  std::uint64_t line_ = 0;
+};
+
+Result<bool> RowReader::next() {
+  raw_.clear();
+  PIRX_ASSIGN(const bool more, input_.append_line(raw_));
+  if (!more) return false;
+  line_ = input_.line();
+  std::size_t count = 0;
+  for (std::size_t at = 0;; ++at) {
+    // The strings of the last row are used again: a million rows need no million allocations.
+    if (count == fields_.size()) fields_.emplace_back();
+    std::string& field = fields_[count++];
+    field.clear();
+    const bool quoted = separator_ == ',' && at < raw().size() && raw_[at] == '"';
+    PIRX_TRY(quoted ? quoted_field(at, field) : plain_field(at, field));
+    if (at == raw().size()) break;
+  }
+  fields_.resize(count);
+  return true;
+}
+
+Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
+  const std::uint64_t opened = input_.line();
+  ++at;
+  for (;;) {
+    const std::size_t quote = raw_.find('"', at);
+    if (quote == std::string::npos) {
+      field.append(raw_, at);
+      at = raw_.size();
+      PIRX_ASSIGN(const bool more, input_.append_line(raw_));
+      if (!more) {
+        return input_.fail_at(opened, Error(ErrorCode::kInvalidArgument,
+                                            "broken quote: the quote opened on this line is never closed"));
+      }
+      continue;
+    }
+    field.append(raw_, at, quote - at);
+    at = quote + 1;
+    if (at == raw_.size() || raw_[at] != '"') break;
+    field += '"';
+    ++at;
+  }
+  if (at < raw().size() && raw_[at] != separator_) {
+    return input_.fail_here(
+        "broken quote: text behind a closing quote; a quote inside of a field is written twice");
+  }
+  return {};
+}
+
+Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
+  const std::size_t end = std::min(raw().find(separator_, at), raw().size());
+  field.assign(raw_, at, end - at);
+  if (separator_ == ',' && field.find('"') != std::string::npos) {
+    return input_.fail_here(
+        "broken quote: a quote inside of an unquoted field; quote the whole field and write the quote twice");
+  }
+  at = end;
+  return {};
+}
+
+}  // namespace
+
+Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
+                              const Columns& columns, DatabaseBuilder& builder) {
+  if (separator == '"' || separator == '\n' || separator == '\r') {
+    return fail(ErrorCode::kInvalidArgument, "a separator may not be a quote or a newline");
+  }
+  PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
+  PIRX_TRY(input.skip_byte_order_mark());
+  RowReader rows(std::move(input), separator);
+  PIRX_ASSIGN(bool more, rows.next());
+  if (!more) {
+    return fail(ErrorCode::kInvalidArgument, printable(file.native()) + ": the file is empty");
+  }
+  std::vector<std::string> names = rows.fields();
+  if (!header) {
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::to_string(i + 1);
+  }
+  const auto column_of = [&](const std::string& column) -> Result<std::size_t> {
+    auto found = find_column(names, column);
+    if (!found) return rows.input().fail_at(1, found.error());
+    return found;
+  };
+  std::size_t key = 0;
+  if (!columns.key.empty()) {
+    PIRX_ASSIGN(key, column_of(columns.key));
+  }
+  std::vector<std::size_t> values;
+  for (const std::string& column : columns.values) {
+    PIRX_ASSIGN(const std::size_t value, column_of(column));
+    values.push_back(value);
+  }
+  if (header) {
+    PIRX_ASSIGN(more, rows.next());
+  }
+  std::string joined;
+  while (more) {
+    const auto& fields = rows.fields();
+    if (fields.size() != names.size()) {
+      return rows.input().fail_at(
+          rows.line(), Error(ErrorCode::kInvalidArgument, "the row has " + std::to_string(fields.size()) +
+                                                              " columns, the first line has " +
+                                                              std::to_string(names.size())));
+    }
+    joined.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i != 0) joined += '\t';
+      joined += fields[values[i]];
+    }
+    if (auto added = add_row(columns, fields[key], values.empty() ? rows.raw() : joined, builder); !added) {
+      return rows.input().fail_at(rows.line(), added.error());
+    }
+    PIRX_ASSIGN(more, rows.next());
+  }
+  return {};
+}
+
+}  // namespace pirx::database

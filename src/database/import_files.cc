@@ -1,0 +1,123 @@
+// Importers without columns: a folder of files, lines of text, records of equal size.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "text_input.h"
+
+namespace pirx::database {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error folder_error(const fs::path& folder, const std::error_code& error) {
+  return system_error("read", folder, error.value());
+}
+
+/// Relative paths of the regular files below `folder`, sorted by bytes. Links are not followed.
+Result<std::vector<std::string>> list_files(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::recursive_directory_iterator files(folder, error);
+  while (!error && files != fs::recursive_directory_iterator()) {
+    if (files->symlink_status(error).type() == fs::file_type::regular) {
+      names.push_back(files->path().lexically_relative(folder).native());
+    }
+    if (!error) files.increment(error);
+  }
+  if (error) return tl::unexpected(folder_error(folder, error));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// The whole file into `data`, if it has at most `limit` bytes.
+Result<void> read_whole(const fs::path& file, std::uint64_t limit, Bytes& data) {
+  PIRX_ASSIGN(const Fd fd, open_for_reading(file, true));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("read", file, errno));
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > limit) {
+    return fail(ErrorCode::kResourceExhausted,
+                printable(file.native()) + ": the file has " + std::to_string(size) +
+                    " bytes, the limit of a record is " + std::to_string(limit));
+  }
+  data.resize(size + 1);  // One more, to see that the file ends.
+  PIRX_ASSIGN(const std::size_t count, read_full(fd.get(), data, file));
+  if (count != size)
+    return fail(ErrorCode::kDataLoss, printable(file.native()) + ": the file changed while it was read");
+  data.resize(size);
+  return {};
+}
+
+}  // namespace
+
+Result<void> import_folder(const fs::path& folder, DatabaseBuilder& builder) {
+  std::error_code error;
+  const fs::path real_folder = fs::canonical(folder, error);
+  if (error) return tl::unexpected(folder_error(folder, error));
+  const fs::path target = fs::weakly_canonical(builder.target(), error);
+  if (error) return tl::unexpected(folder_error(builder.target(), error));
+  if (const fs::path inside = target.lexically_relative(real_folder);
+      !inside.empty() && *inside.begin() != "..") {
+    return fail(ErrorCode::kInvalidArgument, "the database " + printable(builder.target().native()) +
+                                                 " would lie in the folder that it is made from, " +
+                                                 printable(folder.native()) + "; write it elsewhere");
+  }
+  PIRX_ASSIGN(const std::vector<std::string> names, list_files(real_folder));
+  Bytes data;
+  for (const std::string& name : names) {
+    const fs::path file = real_folder / name;
+    PIRX_TRY(read_whole(file, builder.options().max_record_bytes, data));
+    if (auto added = builder.add(name, data); !added) {
+      return fail(added.error().code(), printable(file.native()) + ": " + added.error().message());
+    }
+  }
+  return {};
+}
+
+Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder) {
+  PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
+  for (std::string line;; line.clear()) {
+    PIRX_ASSIGN(const bool more, input.append_line(line));
+    if (!more) return {};
+    if (auto added = builder.add(as_bytes(without_newline(line))); !added) {
+      return input.fail_at(input.line(), added.error());
+    }
+  }
+}
+
+Result<void> import_fixed(const fs::path& file, std::uint64_t record_bytes, DatabaseBuilder& builder) {
+  if (record_bytes == 0) return fail(ErrorCode::kInvalidArgument, "records need a size of at least one byte");
+  if (record_bytes > builder.options().max_record_bytes) {
+    return fail(ErrorCode::kResourceExhausted, "records of " + std::to_string(record_bytes) +
+                                                   " bytes are longer than the limit of " +
+                                                   std::to_string(builder.options().max_record_bytes));
+  }
+  PIRX_ASSIGN(const Fd fd, open_for_reading(file, false));
+  const auto wrong_size = [&](const std::string& bytes) {
+    return fail(ErrorCode::kDataLoss, printable(file.native()) + ": " + bytes +
+                                          " bytes are no multiple of the record size, " +
+                                          std::to_string(record_bytes));
+  };
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("read", file, errno));
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (S_ISREG(status.st_mode) && size % record_bytes != 0) return wrong_size(std::to_string(size));
+
+  if (S_ISREG(status.st_mode) && size == 0) return {};
+  Bytes buffer(std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / record_bytes) * record_bytes);
+  for (std::uint64_t total = 0;;) {
+    PIRX_ASSIGN(const std::size_t count, read_full(fd.get(), buffer, file));
+    total += count;
+    if (count % record_bytes != 0) return wrong_size(std::to_string(total));
+    for (std::size_t at = 0; at < count; at += record_bytes) {
+      if (auto added = builder.add(ByteSpan(buffer).subspan(at, record_bytes)); !added) {
+        return fail(added.error().code(), printable(file.native()) + ": " + added.error().message());
+      }
+    }
+    if (count < buffer.size()) return {};
+  }
+}
+
+}  // namespace pirx::database

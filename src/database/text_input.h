@@ -1,0 +1,53 @@
+// TextInput: a file read line by line with bounded memory, and errors that say where in it they happened.
+#pragma once
+
+#include "file.h"
+#include "pirx/database/importers.h"
+
+namespace pirx::database {
+
+class TextInput {
+ public:
+  /// Lines of more than `max_line_bytes` are refused. Pipes are fine.
+  static Result<TextInput> open(const std::filesystem::path& file, std::uint64_t max_line_bytes);
+
+  /// Appends the next line, its newline included, to `text`. False at the end of the file. ResourceExhausted
+  /// when `text` gets longer than the limit.
+  Result<bool> append_line(std::string& text);
+  /// Skips a byte order mark, before the first line.
+  Result<void> skip_byte_order_mark();
+  /// Number of the line read last, from 1.
+  std::uint64_t line() const noexcept { return line_; }
+  /// "FILE, line N: message".
+  tl::unexpected<Error> fail_at(std::uint64_t line, const Error& error) const;
+  tl::unexpected<Error> fail_here(std::string message) const {
+    return fail_at(line_, Error(ErrorCode::kInvalidArgument, std::move(message)));
+  }
+
+ private:
+  TextInput(Fd fd, std::filesystem::path file, std::uint64_t max_line_bytes)
+      : fd_(std::move(fd)), file_(std::move(file)), max_line_bytes_(max_line_bytes) {}
+  Result<void> fill();
+
+  Fd fd_;
+  std::filesystem::path file_;
+  std::uint64_t max_line_bytes_;
+  std::string buffer_;
+  std::size_t used_ = 0;
+  std::uint64_t line_ = 0;
+};
+
+/// Most bytes of one line or row of input for that builder: a record and the columns beside it.
+std::uint64_t max_row_bytes(const DatabaseBuilder& builder);
+/// The line without "\n" or "\r\n" at its end.
+std::string_view without_newline(std::string_view line);
+/// Adds to the builder, with a key when `columns` names one.
+Result<void> add_row(const Columns& columns, std::string_view key, std::string_view value,
+                     DatabaseBuilder& builder);
+/// "a, b, c" for messages; long lists are cut.
+std::string listed(const std::vector<std::string>& names);
+/// Position of `column` among `names`: by name, or by number from 1 when no column has that name.
+/// InvalidArgument lists what there is, or says that the name is not unique.
+Result<std::size_t> find_column(const std::vector<std::string>& names, const std::string& column);
+
+}  // namespace pirx::database
