@@ -83,7 +83,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
   const auto multiply_part = [&](std::size_t row, std::size_t rows, std::size_t col, std::size_t cols,
                                  View<Sum> out) {
     std::byte* space = workspace.data() + this_thread() * per_thread;
-    for (std::size_t i = 0; i < out.rows; ++i) std::memset(out.row(i), 0, cols * sizeof(Sum));
+    for (std::size_t i = 0; i < out.rows; ++i) std::fill_n(out.row(i), cols, Sum{});
     for (std::size_t at = row; at < row + rows; at += plan.tile_rows) {
       const std::size_t height = std::min(plan.tile_rows, row + rows - at);
       tile.muladd(plan.depth, Q.window(0, at, Q.rows, height), D.window(at, col, height, cols), out, space);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
 #include "strassen/plan.h"
 
@@ -59,7 +58,7 @@ class TileProduct {
         muladd(depth - 1, left, right, target(static_cast<std::size_t>(only)), deeper);
         continue;
       }
-      std::memset(product_space.data, 0, m * n * sizeof(Sum));
+      std::fill_n(product_space.data, m * n, Sum{});
       muladd(depth - 1, left, right, product_space, deeper);
       for (std::size_t c = 0; c < std::size(w); ++c) {
         if (w[c] == 0) continue;
@@ -135,7 +134,7 @@ class TileProduct {
     if (const int only = only_one(v); only >= 0) return block(static_cast<std::size_t>(only));
     for (std::size_t l = 0; l < out.rows; ++l) {
       Sum* sum = out.row(l);
-      std::memset(sum, 0, out.cols * sizeof(Sum));
+      std::fill_n(sum, out.cols, Sum{});
       for (std::size_t b = 0; b < size; ++b) {
         if (v[b] != 0) accumulate(v[b], out.cols, row_as_sums(block(b), l, row_space), sum);
       }
@@ -146,7 +145,7 @@ class TileProduct {
   const Sum* row_as_sums(const Block<F>& block, std::size_t l, Sum* row_space) const {
     if (block.sums) return reinterpret_cast<const Sum*>(block.row(l));
     const std::byte* from = block.row(l);
-    for (std::size_t j = 0; j < block.words; ++j) row_space[j] = f_.load_word(from + j * block.entry_size);
+    for (std::size_t j = 0; j < block.words; ++j) row_space[j] = f_.load_word(from + j * f_.word_bytes());
     return row_space;
   }
 
