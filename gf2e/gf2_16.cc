@@ -1,0 +1,17 @@
+// The kernel table of GF(2^16).
+#include "pirx/gf2e/gf2_16.h"
+
+#include "gf2e/kernels/kernels.h"
+
+namespace pirx::gf2e {
+
+static_assert(Field<Gf2_16> && Gf2_16::tag() == kTagGf2_16);
+
+std::span<const Kernels<Gf2_16>> kernel_table(const Gf2_16&) {
+  static const Kernels<Gf2_16> table[] = {
+      kGf2_16Portable,
+  };
+  return table;
+}
+
+}  // namespace pirx::gf2e

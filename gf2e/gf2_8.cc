@@ -1,0 +1,17 @@
+// The kernel table of GF(2^8).
+#include "pirx/gf2e/gf2_8.h"
+
+#include "gf2e/kernels/kernels.h"
+
+namespace pirx::gf2e {
+
+static_assert(Field<Gf2_8> && Gf2_8::tag() == kTagGf2_8);
+
+std::span<const Kernels<Gf2_8>> kernel_table(const Gf2_8&) {
+  static const Kernels<Gf2_8> table[] = {
+      kGf2_8Portable,
+  };
+  return table;
+}
+
+}  // namespace pirx::gf2e

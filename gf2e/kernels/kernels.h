@@ -1,0 +1,30 @@
+// The kernels of this folder, one set per instruction set. Constant-initialised, so usable before main().
+#pragma once
+
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
+
+#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+#define PIRX_GF2E_X86 1
+#endif
+
+namespace pirx::gf2e {
+
+extern const Kernels<Gf2> kGf2Portable;
+extern const Kernels<Gf2_8> kGf2_8Portable;
+extern const Kernels<Gf2_16> kGf2_16Portable;
+
+#if defined(PIRX_GF2E_X86)
+extern const Kernels<Gf2> kGf2Avx2;
+extern const Kernels<Gf2_8> kGf2_8Avx2;
+extern const Kernels<Gf2_16> kGf2_16Avx2;
+
+extern const Kernels<Gf2_8> kGf2_8Gfni256;
+
+extern const Kernels<Gf2> kGf2Avx512;
+extern const Kernels<Gf2_8> kGf2_8Gfni512;
+extern const Kernels<Gf2_16> kGf2_16Gfni512;
+#endif
+
+}  // namespace pirx::gf2e
