@@ -1,0 +1,134 @@
+// Parsing of sizes and durations, progress, exit codes.
+#include "cli.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+namespace pirx::cli {
+namespace {
+
+struct Unit {
+  std::string_view suffix;
+  double factor;
+};
+
+Result<double> parse_scaled(const std::string& text, std::span<const Unit> units, const char* example) {
+  const auto bad = [&] {
+    return fail(ErrorCode::kInvalidArgument, "'" + text + "' is not a value like " + example);
+  };
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || !(number >= 0) || !std::isfinite(number)) return bad();
+  const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  for (const auto& unit : units) {
+    if (unit.suffix == suffix) return number * unit.factor;
+  }
+  return bad();
+}
+
+template <class T>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const std::string& help,
+                        Result<T> (*parse)(const std::string&)) {
+  return app.add_option_function<std::string>(
+      name,
+      [&value, parse, name](const std::string& text) {
+        auto parsed = parse(text);
+        if (!parsed) throw CLI::ValidationError(name, parsed.error().message());
+        value = *parsed;
+      },
+      help);
+}
+
+std::string human_time(double seconds) {
+  char text[32];
+  const auto whole = static_cast<long long>(seconds + 0.5);
+  std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  return text;
+}
+
+}  // namespace
+
+int exit_code(const Error& error) noexcept { return 1 + static_cast<int>(error.code()); }
+
+Action& chosen_action() {
+  static Action action;
+  return action;
+}
+
+void set_action(CLI::App& command, Action action) {
+  command.callback([action = std::move(action)] { chosen_action() = action; });
+}
+
+Result<std::chrono::microseconds> parse_duration(const std::string& text) {
+  static constexpr Unit kUnits[] = {{"us", 1}, {"ms", 1e3}, {"", 1e3}, {"s", 1e6}, {"m", 6e7}};
+  PIRX_ASSIGN(const double micros, parse_scaled(text, kUnits, "250us, 2ms, 1.5s or 2m"));
+  if (micros > 1e15) return fail(ErrorCode::kInvalidArgument, "'" + text + "' is too long a time");
+  return std::chrono::microseconds(std::llround(micros));
+}
+
+Result<std::uint64_t> parse_size(const std::string& text) {
+  static constexpr Unit kUnits[] = {
+      {"", 1},     {"B", 1},      {"KB", 1e3},           {"MB", 1e6},
+      {"GB", 1e9}, {"KiB", 1024}, {"MiB", 1024. * 1024}, {"GiB", 1024. * 1024 * 1024}};
+  PIRX_ASSIGN(const double bytes, parse_scaled(text, kUnits, "4096, 64KiB, 2MiB or 1GB"));
+  if (bytes > 9e15) return fail(ErrorCode::kInvalidArgument, "'" + text + "' is too large a size");
+  return static_cast<std::uint64_t>(bytes);
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
+                          const std::string& help) {
+  return add_parsed(app, name, value, help, parse_duration);
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help) {
+  return add_parsed(app, name, value, help, parse_size);
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+ProgressLine::ProgressLine(std::string what)
+    : what_(std::move(what)),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) std::fprintf(stderr, "\r\033[K");
+}
+
+void ProgressLine::update(std::uint64_t done, std::uint64_t total) {
+  if (!terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (done < last_done_) start_ = now;  // the next phase
+  last_done_ = done;
+  if (now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  const double seconds = std::max(1e-3, std::chrono::duration<double>(now - start_).count());
+  const double rate = static_cast<double>(done) / seconds;
+  std::string line = "\r\033[K" + what_ + ": " + human_bytes(done);
+  if (total > 0) {
+    line += " of " + human_bytes(total) + " (" + std::to_string(100 * done / total) + "%)";
+    if (rate > 0 && done <= total)
+      line += ", " + human_time(static_cast<double>(total - done) / rate) + " left";
+  }
+  line += ", " + human_bytes(static_cast<std::uint64_t>(rate)) + "/s";
+  std::fputs(line.c_str(), stderr);
+  shown_ = true;
+}
+
+}  // namespace pirx::cli

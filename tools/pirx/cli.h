@@ -1,0 +1,62 @@
+// What the subcommands share: how they are registered, how they print, and how an Error becomes an exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "pirx/base/result.h"
+
+namespace pirx::cli {
+
+/// Exit codes: 0, or 1 + the numeric ErrorCode (docs/cli.md). 1 is for a wrong command line.
+int exit_code(const Error& error) noexcept;
+inline constexpr int kUsageExitCode = 1;
+
+/// A subcommand's work; runs after the command line has been parsed.
+using Action = std::function<Result<void>()>;
+
+/// Makes `action` the one that main() runs when `command` was given.
+void set_action(CLI::App& command, Action action);
+/// The action of the subcommand that was given; empty when none was.
+Action& chosen_action();
+
+void add_db_command(CLI::App& app);
+void add_serve_command(CLI::App& app);
+void add_deploy_command(CLI::App& app);
+void add_get_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+
+/// "250us", "2ms", "1.5s", "2m" or a bare number of milliseconds. InvalidArgument.
+Result<std::chrono::microseconds> parse_duration(const std::string& text);
+/// "4096", "64KiB", "2MiB", "1GiB" and the decimal KB, MB, GB. InvalidArgument.
+Result<std::uint64_t> parse_size(const std::string& text);
+/// An option whose words are parsed by parse_duration or parse_size; a bad word is a usage error.
+CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
+                          const std::string& help);
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
+
+/// "1.5 GiB", "812 B".
+std::string human_bytes(std::uint64_t bytes);
+
+/// A line on standard error that overwrites itself: percent, rate and time left. Silent when that is no
+/// terminal.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string what);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void update(std::uint64_t done, std::uint64_t total);
+
+ private:
+  std::string what_;
+  bool terminal_;
+  bool shown_ = false;
+  std::uint64_t last_done_ = 0;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace pirx::cli

@@ -1,0 +1,260 @@
+// pirx db: build, info, verify, get, list.
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+#include "pirx/database/database.h"
+#include "pirx/database/importers.h"
+
+namespace pirx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct BuildArguments {
+  std::string target, format, input, key, query;
+  std::vector<std::string> values;
+  bool no_header = false, no_digests = false, json = false;
+  std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
+};
+
+/// One more than the epoch of the database that is to be replaced, or 1.
+std::uint64_t next_epoch(const std::string& target) {
+  const auto old = database::Database::open(target);
+  return old ? (*old)->version().epoch + 1 : 1;
+}
+
+Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
+  const database::Columns columns{.key = a.key, .values = a.values};
+  if (a.format == "folder") return database::import_folder(a.input, builder);
+  if (a.format == "csv") return database::import_delimited(a.input, ',', !a.no_header, columns, builder);
+  if (a.format == "tsv") return database::import_delimited(a.input, '\t', !a.no_header, columns, builder);
+  if (a.format == "jsonl") return database::import_json_lines(a.input, columns, builder);
+  if (a.format == "lines") return database::import_lines(a.input, builder);
+  if (a.format == "fixed") return database::import_fixed(a.input, a.record_bytes, builder);
+  return database::import_sqlite(a.input, a.query, columns, builder);
+}
+
+void print_geometry(const database::Geometry& geometry, const database::Version& version) {
+  std::printf("records         %llu\n", static_cast<unsigned long long>(geometry.records()));
+  std::printf("record length   %s%llu bytes\n", geometry.spec().variable_length ? "up to " : "",
+              static_cast<unsigned long long>(geometry.record_bytes()));
+  std::printf("rows            %llu x %llu bytes, %llu records each\n",
+              static_cast<unsigned long long>(geometry.rows()),
+              static_cast<unsigned long long>(geometry.row_bytes()),
+              static_cast<unsigned long long>(geometry.spec().records_per_row));
+  std::printf("record digests  %s\n", geometry.spec().digests ? "yes" : "no");
+  std::printf("epoch           %llu\n", static_cast<unsigned long long>(version.epoch));
+  std::printf("identity        %s\n", to_hex(version.identity).c_str());
+}
+
+Result<void> build(const BuildArguments& a) {
+  if (a.format == "fixed" && a.record_bytes == 0) {
+    return fail(ErrorCode::kInvalidArgument, "--from fixed needs --record-bytes");
+  }
+  if (a.format != "fixed" && a.record_bytes != 0) {
+    return fail(ErrorCode::kInvalidArgument, "--record-bytes goes with --from fixed only");
+  }
+  if ((a.format == "sqlite") == a.query.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "--query is needed with --from sqlite, and only there");
+  }
+  ProgressLine line("pirx db build");
+  const database::BuildOptions options{
+      .epoch = a.epoch != 0 ? a.epoch : next_epoch(a.target),
+      .records_per_row = a.records_per_row,
+      .fixed_record_bytes = a.record_bytes,
+      .digests = !a.no_digests,
+      .max_record_bytes = a.max_record_bytes,
+      .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
+  };
+  PIRX_ASSIGN(auto builder, database::DatabaseBuilder::create(a.target, options));
+  PIRX_TRY(import(a, builder));
+  PIRX_ASSIGN(const auto report, builder.finish());
+  const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
+                         static_cast<double>(report.padding_bytes + report.payload_bytes);
+  if (a.json) {
+    const Json json = {{"records", report.records},
+                       {"longest_record", report.longest_record},
+                       {"longest_position", report.longest_position},
+                       {"payload_bytes", report.payload_bytes},
+                       {"padding_bytes", report.padding_bytes},
+                       {"keys", report.keys},
+                       {"duplicate_keys", report.duplicate_keys},
+                       {"file_bytes", report.file_bytes},
+                       {"records_per_row", report.geometry.records_per_row},
+                       {"identity", to_hex(report.version.identity)},
+                       {"epoch", report.version.epoch}};
+    std::printf("%s\n", json.dump().c_str());
+    return {};
+  }
+  PIRX_ASSIGN(const auto geometry, database::Geometry::create(report.geometry));
+  std::printf("built %s (%s)\n", a.target.c_str(), human_bytes(report.file_bytes).c_str());
+  print_geometry(geometry, report.version);
+  std::printf("longest record  %llu bytes, at position %llu\n",
+              static_cast<unsigned long long>(report.longest_record),
+              static_cast<unsigned long long>(report.longest_position));
+  std::printf("payload         %s; padding, lengths and digests %s (%.0f%% of the rows)\n",
+              human_bytes(report.payload_bytes).c_str(), human_bytes(report.padding_bytes).c_str(), padding);
+  if (report.keys > 0) {
+    std::printf("keys            %llu, %llu of them repeated\n", static_cast<unsigned long long>(report.keys),
+                static_cast<unsigned long long>(report.duplicate_keys));
+  }
+  return {};
+}
+
+Result<void> info(const std::string& path, bool json) {
+  PIRX_ASSIGN(const auto db, database::Database::open(path));
+  const auto& geometry = db->geometry();
+  if (!json) {
+    print_geometry(geometry, db->version());
+    std::printf("keys            %s\n", db->has_keys() ? "yes" : "no");
+    std::printf("file            %s\n", human_bytes(db->file_bytes()).c_str());
+    return {};
+  }
+  const Json object = {{"records", geometry.records()},
+                       {"record_bytes", geometry.record_bytes()},
+                       {"records_per_row", geometry.spec().records_per_row},
+                       {"rows", geometry.rows()},
+                       {"row_bytes", geometry.row_bytes()},
+                       {"variable_length", geometry.spec().variable_length},
+                       {"digests", geometry.spec().digests},
+                       {"keys", db->has_keys()},
+                       {"file_bytes", db->file_bytes()},
+                       {"epoch", db->version().epoch},
+                       {"identity", to_hex(db->version().identity)}};
+  std::printf("%s\n", object.dump().c_str());
+  return {};
+}
+
+Result<void> verify(const std::string& path) {
+  PIRX_ASSIGN(const auto db, database::Database::open(path));
+  {
+    ProgressLine line("pirx db verify");
+    PIRX_TRY(db->verify([&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }));
+  }
+  std::printf("%s is sound: %s, every checksum right\n", path.c_str(), human_bytes(db->file_bytes()).c_str());
+  return {};
+}
+
+Result<void> write_out(ByteSpan bytes, bool newline) {
+  const bool ok = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+                  (!newline || std::fputc('\n', stdout) == '\n') && std::fflush(stdout) == 0;
+  if (!ok) return fail(ErrorCode::kUnavailable, "cannot write to standard output");
+  return {};
+}
+
+Result<void> get(const std::string& path, std::optional<std::uint64_t> position, const std::string& key,
+                 bool by_key, bool raw) {
+  PIRX_ASSIGN(const auto db, database::Database::open(path));
+  if (by_key) {
+    if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
+    PIRX_ASSIGN(position, db->find(key));
+    if (!position) return fail(ErrorCode::kOutOfRange, "no record has that key");
+  }
+  if (!position) return fail(ErrorCode::kInvalidArgument, "give a position or --key");
+  PIRX_ASSIGN(const auto record, db->record(*position));
+  return write_out(record, !raw);
+}
+
+Result<void> list(const std::string& path, std::uint64_t limit) {
+  PIRX_ASSIGN(const auto db, database::Database::open(path));
+  if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
+  std::uint64_t left = limit;
+  PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
+    std::cout << position << '\t' << key << '\n';
+    return limit == 0 || --left > 0;
+  }));
+  if (!std::cout.flush()) return fail(ErrorCode::kUnavailable, "cannot write to standard output");
+  return {};
+}
+
+void add_build(CLI::App& db) {
+  auto& command = *db.add_subcommand("build", "Build a database file from what you have");
+  auto a = std::make_shared<BuildArguments>();
+  command
+      .add_option("target", a->target,
+                  "The database file to write; an old one is replaced only once all is well")
+      ->required();
+  command.add_option("input", a->input, "File, or folder with --from folder; '-' is not read: give a path")
+      ->required();
+  command.add_option("--from", a->format, "What the input is")
+      ->required()
+      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed", "sqlite"}));
+  command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
+  command.add_option("--value", a->values,
+                     "Column of the record, repeatable (joined by tabs); default: the whole row");
+  command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
+  command.add_option("--query", a->query, "The SELECT statement of --from sqlite");
+  add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
+  add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");
+  command.add_option("--records-per-row", a->records_per_row, "Slots in a row; 0 balances query and reply")
+      ->capture_default_str();
+  command.add_option("--epoch", a->epoch,
+                     "Epoch of this content; default: one more than the file replaced, or 1");
+  command.add_flag("--no-digests", a->no_digests,
+                   "Save 16 bytes a record; beyond unique decoding nothing can be settled");
+  command.add_flag("--json", a->json, "Report as JSON");
+  command.footer(
+      "Examples:\n"
+      "  pirx db build packages.pirx packages.csv --from csv --key name --value description\n"
+      "  pirx db build pages.pirx site/ --from folder\n"
+      "  pirx db build proofs.pirx proofs.bin --from fixed --record-bytes 704\n"
+      "  pirx db build users.pirx app.db --from sqlite --query 'SELECT id, profile FROM users' --key id "
+      "--value profile");
+  set_action(command, [a] { return build(*a); });
+}
+
+}  // namespace
+
+void add_db_command(CLI::App& app) {
+  auto& db = *app.add_subcommand("db", "Build, inspect and check database files");
+  db.require_subcommand(1);
+  add_build(db);
+
+  {
+    auto& command = *db.add_subcommand("info", "Geometry, epoch and identity of a database");
+    auto path = std::make_shared<std::string>();
+    auto json = std::make_shared<bool>(false);
+    command.add_option("database", *path, "Database file")->required();
+    command.add_flag("--json", *json, "As JSON");
+    command.footer("Example:\n  pirx db info packages.pirx");
+    set_action(command, [path, json] { return info(*path, *json); });
+  }
+  {
+    auto& command = *db.add_subcommand("verify", "Read every byte and check every checksum");
+    auto path = std::make_shared<std::string>();
+    command.add_option("database", *path, "Database file")->required();
+    command.footer("Example:\n  pirx db verify packages.pirx");
+    set_action(command, [path] { return verify(*path); });
+  }
+  {
+    auto& command = *db.add_subcommand("get", "Print a record of a local file (nothing private about it)");
+    struct Arguments {
+      std::string path, key;
+      std::optional<std::uint64_t> position;
+      bool raw = false;
+    };
+    auto a = std::make_shared<Arguments>();
+    command.add_option("database", a->path, "Database file")->required();
+    auto* position = command.add_option("position", a->position, "Position from 0");
+    auto* key = command.add_option("--key", a->key, "Key instead of a position")->excludes(position);
+    command.add_flag("--raw", a->raw, "No newline after the record");
+    command.footer("Examples:\n  pirx db get packages.pirx 17\n  pirx db get packages.pirx --key bash");
+    set_action(command, [a, key] { return get(a->path, a->position, a->key, key->count() > 0, a->raw); });
+  }
+  {
+    auto& command =
+        *db.add_subcommand("list", "Print 'position TAB key' in key order: the list that clients need");
+    auto path = std::make_shared<std::string>();
+    auto limit = std::make_shared<std::uint64_t>(0);
+    command.add_option("database", *path, "Database file")->required();
+    command.add_option("--limit", *limit, "Stop after so many; 0: all")->capture_default_str();
+    command.footer("Example:\n  pirx db list packages.pirx > positions.tsv");
+    set_action(command, [path, limit] { return list(*path, *limit); });
+  }
+}
+
+}  // namespace pirx::cli

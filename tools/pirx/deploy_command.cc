@@ -1,0 +1,97 @@
+// pirx deploy: asks the servers what they hold, checks that they agree, and writes the deployment file.
+#include "cli.h"
+#include "deployment.h"
+#include "pirx/database/database.h"
+
+namespace pirx::cli {
+namespace {
+
+struct Arguments {
+  std::string target, database, ca_file;
+  std::vector<std::string> urls;
+  unsigned threshold = 1;
+  bool allow_plaintext = false;
+  std::chrono::microseconds deadline{10'000'000};
+};
+
+Result<void> deploy(const Arguments& a) {
+  const auto folder = std::filesystem::path(a.target).parent_path();
+  std::vector<net::Endpoint> stored, reached;
+  for (const auto& url : a.urls) {
+    stored.push_back({.url = url, .ca_file = a.ca_file, .allow_plaintext = a.allow_plaintext});
+    reached.push_back(stored.back());
+    if (!a.ca_file.empty()) reached.back().ca_file = (folder / a.ca_file).string();
+  }
+  PIRX_ASSIGN(auto transport, net::HttpTransport::create(reached));
+  const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
+  const auto outcomes = transport.parameters_all(
+      {.deadline = deadline, .connect_timeout = deadline, .max_reply_bytes = std::size_t{64} << 10});
+
+  std::optional<itpir::ServerParameters> agreed;
+  std::vector<std::uint64_t> coordinates;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto& reply = outcomes[i].reply;
+    if (!reply)
+      return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
+    auto parameters = itpir::ServerParameters::decode(*reply);
+    if (!parameters) return fail(parameters.error().code(), a.urls[i] + ": " + parameters.error().message());
+    coordinates.push_back(parameters->coordinate);
+    if (!agreed) {
+      agreed = *parameters;
+    } else if (parameters->field != agreed->field || parameters->geometry != agreed->geometry ||
+               parameters->version != agreed->version) {
+      return fail(ErrorCode::kStaleEpoch, a.urls[i] + " (field " + parameters->field.name() + ", epoch " +
+                                              std::to_string(parameters->version.epoch) + ", identity " +
+                                              to_hex(parameters->version.identity).substr(0, 16) +
+                                              "...) does not serve what " + a.urls[0] + " does (field " +
+                                              agreed->field.name() + ", epoch " +
+                                              std::to_string(agreed->version.epoch) + ", identity " +
+                                              to_hex(agreed->version.identity).substr(0, 16) +
+                                              "...): bring all servers to one database file first");
+    }
+  }
+  if (!agreed) return fail(ErrorCode::kInvalidArgument, "give at least one server");
+  if (!a.database.empty()) {
+    PIRX_ASSIGN(const auto db, database::Database::open(a.database));
+    if (db->version() != agreed->version) {
+      return fail(ErrorCode::kStaleEpoch, "the servers do not serve " + a.database + " (epoch " +
+                                              std::to_string(db->version().epoch) + " there, epoch " +
+                                              std::to_string(agreed->version.epoch) + " on the servers)");
+    }
+  }
+  PIRX_ASSIGN(auto params, itpir::Params::create({.field = agreed->field,
+                                                  .geometry = agreed->geometry,
+                                                  .version = agreed->version,
+                                                  .coordinates = coordinates,
+                                                  .threshold = a.threshold}));
+  const unsigned l = params.servers(), t = params.threshold();
+  PIRX_TRY(save_deployment(a.target, {std::move(params), std::move(stored)}));
+  std::printf(
+      "wrote %s: %u servers; any %u together learn nothing; %u replies needed; %u liars corrected when all "
+      "answer\n",
+      a.target.c_str(), l, t, t + 1, (l - t - 1) / 2);
+  return {};
+}
+
+}  // namespace
+
+void add_deploy_command(CLI::App& app) {
+  auto& command = *app.add_subcommand("deploy", "Write the deployment file that clients need");
+  auto a = std::make_shared<Arguments>();
+  command.add_option("target", a->target, "The file to write")->required();
+  command.add_option("--server", a->urls, "URL of a server, repeatable: https://host:port")->required();
+  command.add_option("-t,--threshold", a->threshold, "So many servers together must learn nothing")
+      ->capture_default_str();
+  command.add_option("--database", a->database, "Check that the servers hold this very database file");
+  command.add_option("--ca-file", a->ca_file,
+                     "PEM trust anchors of https servers, relative to the file written");
+  command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
+  add_duration(command, "--deadline", a->deadline, "For the servers to answer [10s]");
+  command.footer(
+      "Example:\n"
+      "  pirx deploy packages.json -t 1 --server http://127.0.0.1:8101 --server http://127.0.0.1:8102 "
+      "--server http://127.0.0.1:8103");
+  set_action(command, [a] { return deploy(*a); });
+}
+
+}  // namespace pirx::cli

@@ -1,0 +1,212 @@
+// Deployment files: JSON in, validated values out.
+#include "deployment.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace pirx::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
+
+auto broken(const std::string& what) {
+  return fail(ErrorCode::kDataLoss, "deployment file: " + what + " (see docs/deployment_file.md)");
+}
+
+Result<const Json*> member(const Json& object, const char* name, const std::string& where) {
+  if (!object.is_object()) return broken("'" + where + "' is not an object");
+  const auto found = object.find(name);
+  if (found == object.end()) return broken("'" + where + "." + name + "' is missing");
+  return &*found;
+}
+
+Result<std::uint64_t> get_number(const Json& object, const char* name, const std::string& where) {
+  PIRX_ASSIGN(const Json* value, member(object, name, where));
+  if (!value->is_number_unsigned()) return broken("'" + where + "." + name + "' is not a whole number");
+  return value->get<std::uint64_t>();
+}
+
+Result<std::string> get_string(const Json& object, const char* name, const std::string& where) {
+  PIRX_ASSIGN(const Json* value, member(object, name, where));
+  if (!value->is_string()) return broken("'" + where + "." + name + "' is not a string");
+  return value->get<std::string>();
+}
+
+Result<bool> get_bool(const Json& object, const char* name, const std::string& where) {
+  PIRX_ASSIGN(const Json* value, member(object, name, where));
+  if (!value->is_boolean()) return broken("'" + where + "." + name + "' is neither true nor false");
+  return value->get<bool>();
+}
+
+/// A misspelt option must not be ignored: what is not known is refused.
+Result<void> only(const Json& object, std::initializer_list<const char*> names, const std::string& where) {
+  for (const auto& item : object.items()) {
+    bool known = false;
+    for (const char* name : names) known = known || item.key() == name;
+    if (!known) return broken("'" + where + "." + item.key() + "' is not known");
+  }
+  return {};
+}
+
+Result<database::Version> parse_version(const Json& database) {
+  PIRX_ASSIGN(const std::string identity_text, get_string(database, "identity", "database"));
+  const auto identity = from_hex(identity_text);
+  if (!identity || identity->size() != 32) return broken("'database.identity' is not 64 hexadecimal digits");
+  database::Version version;
+  std::memcpy(version.identity.data(), identity->data(), 32);
+  PIRX_ASSIGN(version.epoch, get_number(database, "epoch", "database"));
+  return version;
+}
+
+Result<database::Geometry> parse_geometry(const Json& database) {
+  database::Geometry::Spec spec;
+  PIRX_ASSIGN(spec.records, get_number(database, "records", "database"));
+  PIRX_ASSIGN(spec.record_bytes, get_number(database, "record_bytes", "database"));
+  PIRX_ASSIGN(spec.records_per_row, get_number(database, "records_per_row", "database"));
+  PIRX_ASSIGN(spec.variable_length, get_bool(database, "variable_length", "database"));
+  PIRX_ASSIGN(spec.digests, get_bool(database, "digests", "database"));
+  return database::Geometry::create(spec);
+}
+
+Result<net::Endpoint> parse_server(const Json& server, const std::string& where,
+                                   const std::filesystem::path& folder,
+                                   std::vector<std::uint64_t>& coordinates) {
+  net::Endpoint endpoint;
+  PIRX_ASSIGN(endpoint.url, get_string(server, "url", where));
+  PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
+  coordinates.push_back(coordinate);
+  if (server.contains("ca_file")) {
+    PIRX_ASSIGN(const std::string ca_file, get_string(server, "ca_file", where));
+    if (!ca_file.empty()) endpoint.ca_file = (folder / ca_file).string();
+  }
+  if (server.contains("allow_plaintext")) {
+    PIRX_ASSIGN(endpoint.allow_plaintext, get_bool(server, "allow_plaintext", where));
+  }
+  PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext"}, where));
+  return endpoint;
+}
+
+}  // namespace
+
+Result<FieldTag> parse_field(const std::string& name) { return itpir::field_by_name(name); }
+
+Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
+  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) return broken("it is not a JSON object");
+  PIRX_ASSIGN(const std::uint64_t version, get_number(json, "pirx_deployment", "deployment"));
+  if (version != kVersion) {
+    return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
+  }
+  PIRX_TRY(
+      only(json, {"pirx_deployment", "protocol", "field", "threshold", "database", "servers"}, "deployment"));
+  PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
+  if (protocol != "goldberg") return broken("protocol '" + protocol + "' is not known; there is: goldberg");
+
+  itpir::Params::Spec spec{.field = {},
+                           .geometry = *database::Geometry::create({.records = 1, .record_bytes = 1}),
+                           .version = {},
+                           .coordinates = {},
+                           .threshold = 0};
+  PIRX_ASSIGN(const std::string field, get_string(json, "field", "deployment"));
+  PIRX_ASSIGN(spec.field, parse_field(field));
+  PIRX_ASSIGN(const std::uint64_t threshold, get_number(json, "threshold", "deployment"));
+  if (threshold > itpir::Params::kMaxServers) return broken("'deployment.threshold' is too large");
+  spec.threshold = static_cast<unsigned>(threshold);
+
+  PIRX_ASSIGN(const Json* database, member(json, "database", "deployment"));
+  PIRX_ASSIGN(spec.version, parse_version(*database));
+  PIRX_ASSIGN(spec.geometry, parse_geometry(*database));
+  PIRX_TRY(
+      only(*database,
+           {"identity", "epoch", "records", "record_bytes", "records_per_row", "variable_length", "digests"},
+           "database"));
+
+  PIRX_ASSIGN(const Json* servers, member(json, "servers", "deployment"));
+  if (!servers->is_array()) return broken("'deployment.servers' is not a list");
+  std::vector<net::Endpoint> endpoints;
+  for (std::size_t i = 0; i < servers->size(); ++i) {
+    PIRX_ASSIGN(auto endpoint,
+                parse_server((*servers)[i], "servers[" + std::to_string(i) + "]", folder, spec.coordinates));
+    for (const auto& other : endpoints) {
+      if (other.url == endpoint.url) {
+        return broken("'" + endpoint.url +
+                      "' is listed twice: one server would hold two shares of every query");
+      }
+    }
+    endpoints.push_back(std::move(endpoint));
+  }
+  PIRX_ASSIGN(auto params, itpir::Params::create(std::move(spec)));
+  return Deployment{std::move(params), std::move(endpoints)};
+}
+
+Result<Deployment> load_deployment(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return fail(ErrorCode::kUnavailable, "cannot open the deployment file " + path.string() + ": " +
+                                             std::strerror(errno) + "; 'pirx deploy' writes one");
+  }
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) return broken("it is longer than 4 MiB");
+  return parse_deployment(text, path.parent_path());
+}
+
+std::string format_deployment(const Deployment& deployment) {
+  const auto& params = deployment.params;
+  const auto& geometry = params.geometry().spec();
+  Json json;
+  json["pirx_deployment"] = kVersion;
+  json["protocol"] = "goldberg";
+  json["field"] = params.field().name();
+  json["threshold"] = params.threshold();
+  json["database"] = {{"identity", to_hex(params.version().identity)},
+                      {"epoch", params.version().epoch},
+                      {"records", geometry.records},
+                      {"record_bytes", geometry.record_bytes},
+                      {"records_per_row", geometry.records_per_row},
+                      {"variable_length", geometry.variable_length},
+                      {"digests", geometry.digests}};
+  json["servers"] = Json::array();
+  for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
+    const auto& endpoint = deployment.servers[i];
+    Json server = {{"url", endpoint.url}, {"coordinate", params.coordinates()[i]}};
+    if (!endpoint.ca_file.empty()) server["ca_file"] = endpoint.ca_file;
+    if (endpoint.allow_plaintext) server["allow_plaintext"] = true;
+    json["servers"].push_back(std::move(server));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment) {
+  const std::string text = format_deployment(deployment);
+  const std::string temporary = path.string() + ".tmp-" + std::to_string(getpid());
+  const auto failed = [&] {
+    const std::string why = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    return fail(ErrorCode::kUnavailable, "cannot write " + path.string() + ": " + why);
+  };
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return failed();
+  std::string_view rest = text;
+  bool ok = true;
+  while (ok && !rest.empty()) {
+    const auto count = ::write(file, rest.data(), rest.size());
+    ok = count > 0;
+    if (ok) rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  ok = ok && ::fsync(file) == 0;
+  ok = (::close(file) == 0) && ok;
+  if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) return failed();
+  return {};
+}
+
+}  // namespace pirx::cli

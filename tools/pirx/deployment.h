@@ -1,0 +1,32 @@
+// The deployment file: which servers hold a database, their public coordinates, the threshold and the trust
+// anchors. JSON, documented in docs/deployment_file.md. It is what a client trusts, so it comes from whoever
+// the client trusts.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pirx/itpir/common.h"
+#include "pirx/net/http_client.h"
+
+namespace pirx::cli {
+
+struct Deployment {
+  itpir::Params params;
+  std::vector<net::Endpoint> servers;  ///< in the order of params.coordinates()
+};
+
+/// Reads and validates. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an
+/// unknown version. InvalidArgument: what Params::create refuses. ca_file paths are relative to the
+/// deployment file.
+Result<Deployment> load_deployment(const std::filesystem::path& path);
+Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
+std::string format_deployment(const Deployment& deployment);
+/// Writes beside the target, syncs and renames.
+Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment);
+
+/// "gf2_8", "gf2_16", "w160", "prime64"... InvalidArgument lists them.
+Result<FieldTag> parse_field(const std::string& name);
+
+}  // namespace pirx::cli

@@ -1,0 +1,85 @@
+// A round: query, send to all, collect until nothing more is needed, decode, and an account of every server.
+#include "fetch.h"
+
+namespace pirx::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Fetcher::Fetcher(Deployment deployment, net::HttpTransport transport, Rng rng)
+    : endpoints_(std::move(deployment.servers)),
+      client_(std::move(deployment.params)),
+      transport_(std::move(transport)),
+      rng_(std::move(rng)) {}
+
+Result<Fetcher> Fetcher::create(Deployment deployment) {
+  PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  return Fetcher(std::move(deployment), std::move(transport), std::move(rng));
+}
+
+Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
+  const auto& params = client_.params();
+  FetchReport report;
+  report.servers.resize(params.servers());
+
+  auto start = Clock::now();
+  PIRX_ASSIGN(auto query, client_.query(records, rng_));
+  report.query_milliseconds = milliseconds_since(start);
+
+  const unsigned liars = options.liars.value_or((params.servers() - params.threshold() - 1) / 2);
+  auto collector = client_.collect(std::move(query.state));
+  std::vector<bool> settled(params.servers(), false);
+  const auto on_settled = [&](std::size_t server, const net::CallOutcome& outcome) {
+    settled[server] = true;
+    if (outcome.reply) {
+      const auto added = collector.add(server, *outcome.reply);
+      if (!added) report.servers[server].error = added.error().to_string();
+    } else {
+      const bool stale = outcome.reply.error().code() == ErrorCode::kStaleEpoch;
+      collector.set_missing(server, stale ? itpir::ServerStatus::kStaleEpoch : itpir::ServerStatus::kSilent);
+      report.servers[server].error = outcome.reply.error().to_string();
+    }
+    return !options.wait_for_all && collector.settled(liars);
+  };
+
+  start = Clock::now();
+  const net::CallOptions call{
+      .deadline = options.deadline,
+      .connect_timeout = options.deadline,
+      .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(records.size())),
+  };
+  const auto outcomes = transport_.query_all(query.requests, call, on_settled);
+  report.network_milliseconds = milliseconds_since(start);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto& server = report.servers[i];
+    server.milliseconds = outcomes[i].milliseconds;
+    server.bytes_up = outcomes[i].bytes_up;
+    server.bytes_down = outcomes[i].bytes_down;
+    server.abandoned = !settled[i];
+    if (!settled[i] && !outcomes[i].reply) server.error = outcomes[i].reply.error().to_string();
+  }
+
+  start = Clock::now();
+  auto answer = std::move(collector).finish();
+  if (!answer) {
+    std::string message = answer.error().message();
+    for (std::size_t i = 0; i < report.servers.size(); ++i) {
+      if (!report.servers[i].error.empty())
+        message += "\n  " + endpoints_[i].url + ": " + report.servers[i].error;
+    }
+    return fail(answer.error().code(), std::move(message));
+  }
+  report.answer = std::move(*answer);
+  report.decode_milliseconds = milliseconds_since(start);
+  for (std::size_t i = 0; i < report.servers.size(); ++i) report.servers[i].status = report.answer.servers[i];
+  return report;
+}
+
+}  // namespace pirx::cli

@@ -1,0 +1,52 @@
+// One private retrieval: the client half and the transport put together. Shared by `pirx get` and the load
+// benchmarks.
+#pragma once
+
+#include <optional>
+
+#include "deployment.h"
+#include "pirx/itpir/client.h"
+
+namespace pirx::cli {
+
+struct FetchOptions {
+  std::chrono::milliseconds deadline{10'000};
+  /// Lying servers the caller wants to be safe from; nothing: as many as unique decoding corrects, (l - t -
+  /// 1) / 2.
+  std::optional<unsigned> liars;
+  /// Wait for every server up to the deadline, so that each one's behaviour is reported.
+  bool wait_for_all = false;
+};
+
+struct ServerOutcome {
+  itpir::ServerStatus status = itpir::ServerStatus::kSilent;
+  std::string error;  ///< why there was no reply; empty when there was
+  double milliseconds = 0;
+  std::uint64_t bytes_up = 0, bytes_down = 0;
+  bool abandoned = false;  ///< still at work when enough had answered
+};
+
+struct FetchReport {
+  itpir::Answer answer;
+  std::vector<ServerOutcome> servers;
+  double query_milliseconds = 0, network_milliseconds = 0, decode_milliseconds = 0;
+};
+
+/// A client's connections to a deployment. Not thread-safe.
+class Fetcher {
+ public:
+  static Result<Fetcher> create(Deployment deployment);
+  const itpir::Client& client() const noexcept { return client_; }
+  /// Fetches the records at these positions in one round. Errors of Client::query and ReplyCollector::finish;
+  /// the message of an undecodable round lists what each server answered.
+  Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
+
+ private:
+  Fetcher(Deployment deployment, net::HttpTransport transport, Rng rng);
+  std::vector<net::Endpoint> endpoints_;
+  itpir::Client client_;
+  net::HttpTransport transport_;
+  Rng rng_;
+};
+
+}  // namespace pirx::cli

@@ -1,0 +1,190 @@
+// pirx get: fetch records privately and say how every server behaved.
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+#include "fetch.h"
+
+namespace pirx::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string deployment, positions_file, output;
+  std::vector<std::uint64_t> positions;
+  std::vector<std::string> keys;
+  std::optional<unsigned> liars;
+  bool json = false, raw = false, all = false, quiet = false;
+  std::chrono::microseconds deadline{10'000'000};
+};
+
+/// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
+/// whatever the keys.
+Result<void> add_positions(const std::string& path, const std::vector<std::string>& keys,
+                           std::vector<std::uint64_t>& positions) {
+  std::ifstream file(path);
+  if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
+  std::vector<std::optional<std::uint64_t>> found(keys.size());
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+    const auto tab = line.find('\t');
+    std::uint64_t position = 0;
+    const auto parsed = std::from_chars(line.data(), line.data() + std::min(tab, line.size()), position);
+    if (tab == std::string::npos || parsed.ec != std::errc{} || parsed.ptr != line.data() + tab) {
+      return fail(ErrorCode::kDataLoss, path + ", line " + std::to_string(number) +
+                                            " is not 'position TAB key' (as 'pirx db list' prints it)");
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!found[i] && std::string_view(line).substr(tab + 1) == keys[i]) found[i] = position;
+    }
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i]) return fail(ErrorCode::kOutOfRange, "'" + keys[i] + "' is not in " + path);
+    positions.push_back(*found[i]);
+  }
+  return {};
+}
+
+bool is_utf8(ByteSpan bytes) {
+  return Json(std::string(as_text(bytes))).dump(-1, ' ', false, Json::error_handler_t::ignore) ==
+         Json(std::string(as_text(bytes))).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json to_json(const FetchReport& report, const Deployment& deployment) {
+  const auto& answer = report.answer;
+  Json json = {{"certainty", certainty_name(answer.certainty)},
+               {"proof_bound", answer.proof_bound},
+               {"responders", answer.responders},
+               {"milliseconds",
+                {{"query", report.query_milliseconds},
+                 {"network", report.network_milliseconds},
+                 {"decode", report.decode_milliseconds}}},
+               {"records", Json::array()},
+               {"servers", Json::array()}};
+  for (const auto& record : answer.records) {
+    Json entry = {{"hex", to_hex(record)}};
+    if (is_utf8(record)) entry["text"] = std::string(as_text(record));
+    json["records"].push_back(std::move(entry));
+  }
+  for (std::size_t i = 0; i < report.servers.size(); ++i) {
+    const auto& server = report.servers[i];
+    json["servers"].push_back({{"url", deployment.servers[i].url},
+                               {"coordinate", deployment.params.coordinates()[i]},
+                               {"status", server_status_name(server.status)},
+                               {"abandoned", server.abandoned},
+                               {"error", server.error},
+                               {"milliseconds", server.milliseconds},
+                               {"bytes_up", server.bytes_up},
+                               {"bytes_down", server.bytes_down}});
+  }
+  return json;
+}
+
+void print_report(const FetchReport& report, const Deployment& deployment) {
+  const auto& answer = report.answer;
+  std::uint64_t up = 0, down = 0;
+  for (std::size_t i = 0; i < report.servers.size(); ++i) {
+    const auto& server = report.servers[i];
+    up += server.bytes_up;
+    down += server.bytes_down;
+    const auto status =
+        server.abandoned ? std::string_view("not waited for") : server_status_name(server.status);
+    std::fprintf(
+        stderr, "  %-28s x=%-4llu %-14.*s %8.1f ms  %8llu up %8llu down  %s\n",
+        deployment.servers[i].url.c_str(),
+        static_cast<unsigned long long>(deployment.params.coordinates()[i]), static_cast<int>(status.size()),
+        status.data(), server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
+        static_cast<unsigned long long>(server.bytes_down), server.abandoned ? "" : server.error.c_str());
+  }
+  const auto certainty = certainty_name(answer.certainty);
+  std::fprintf(stderr, "  %.*s", static_cast<int>(certainty.size()), certainty.data());
+  switch (answer.certainty) {
+    case itpir::Certainty::kProven:
+      std::fprintf(stderr, ": right unless more than %u of the %u servers that answered lied",
+                   answer.proof_bound, answer.responders);
+      break;
+    case itpir::Certainty::kProbable:
+      std::fprintf(stderr, ": the %u replies alone could not prove it; the records' digests fit",
+                   answer.responders);
+      break;
+    case itpir::Certainty::kUnverified:
+      std::fprintf(stderr, ": %u replies are just enough, nothing could be checked", answer.responders);
+      break;
+  }
+  std::fprintf(stderr, "\n  %llu bytes up, %llu bytes down; query %.1f ms, network %.1f ms, decode %.1f ms\n",
+               static_cast<unsigned long long>(up), static_cast<unsigned long long>(down),
+               report.query_milliseconds, report.network_milliseconds, report.decode_milliseconds);
+}
+
+Result<void> write_records(const Arguments& a, const std::vector<Bytes>& records) {
+  if (a.output.empty()) {
+    for (const auto& record : records) {
+      std::fwrite(record.data(), 1, record.size(), stdout);
+      if (!a.raw) std::fputc('\n', stdout);
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return fail(ErrorCode::kUnavailable, "cannot write to standard output");
+    }
+    return {};
+  }
+  std::error_code error;
+  std::filesystem::create_directories(a.output, error);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto path = std::filesystem::path(a.output) / std::to_string(i);
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(records[i].data()),
+               static_cast<std::streamsize>(records[i].size()));
+    if (!file.flush()) return fail(ErrorCode::kUnavailable, "cannot write " + path.string());
+  }
+  return {};
+}
+
+Result<void> get(Arguments a) {
+  if (a.positions_file.empty() != a.keys.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "--key and --positions go together");
+  }
+  if (!a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
+  PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
+  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment));
+  const FetchOptions options{.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline),
+                             .liars = a.liars,
+                             .wait_for_all = a.all};
+  PIRX_ASSIGN(const auto report, fetcher.fetch(a.positions, options));
+  if (a.json) {
+    std::printf("%s\n", to_json(report, deployment).dump(2).c_str());
+    return {};
+  }
+  PIRX_TRY(write_records(a, report.answer.records));
+  if (!a.quiet) print_report(report, deployment);
+  return {};
+}
+
+}  // namespace
+
+void add_get_command(CLI::App& app) {
+  auto& command = *app.add_subcommand("get", "Fetch records privately from a deployment");
+  auto a = std::make_shared<Arguments>();
+  command.add_option("deployment", a->deployment, "Deployment file ('pirx deploy' writes one)")->required();
+  command.add_option("positions", a->positions,
+                     "Positions of the records, from 0; all are fetched in one round");
+  command.add_option("--key", a->keys, "Key of a record, repeatable; looked up in --positions");
+  command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
+  command.add_option("--liars", a->liars, "Lying servers to be safe from; default (l - t - 1) / 2");
+  add_duration(command, "--deadline", a->deadline, "Of the whole round [10s]");
+  command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
+  command.add_flag("--json", a->json, "Records and report as one JSON document");
+  command.add_flag("--raw", a->raw, "No newline after each record");
+  command.add_flag("-q,--quiet", a->quiet, "No report on standard error");
+  command.add_option("-o,--output", a->output,
+                     "Folder for the records, as files 0, 1, ... in the order asked for");
+  command.footer(
+      "Records go to standard output, the report on every server to standard error.\n"
+      "Examples:\n"
+      "  pirx get packages.json 17 4711\n"
+      "  pirx get packages.json --positions positions.tsv --key bash");
+  set_action(command, [a] { return get(*a); });
+}
+
+}  // namespace pirx::cli

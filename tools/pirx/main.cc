@@ -1,0 +1,30 @@
+// pirx: the command-line program. Parses, runs the chosen subcommand, turns its Error into a message and an
+// exit code.
+#include "cli.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "pirx: private information retrieval. Clients fetch records; servers do not learn which.\n"
+      "Start with: pirx db build --help, pirx serve --help, pirx deploy --help, pirx get --help");
+  app.name("pirx");
+  app.set_version_flag("--version", PIRX_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 success, 1 wrong command line, 2 InvalidArgument, 3 OutOfRange, 4 DataLoss, 5 "
+      "Unavailable,\n"
+      "6 ResourceExhausted, 7 Unauthenticated, 8 StaleEpoch, 9 Undecodable, 10 Internal.");
+  pirx::cli::add_db_command(app);
+  pirx::cli::add_serve_command(app);
+  pirx::cli::add_deploy_command(app);
+  pirx::cli::add_get_command(app);
+  pirx::cli::add_bench_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
+  }
+  const auto done = pirx::cli::chosen_action()();
+  if (done) return 0;
+  std::fprintf(stderr, "pirx: %s\n", done.error().to_string().c_str());
+  return pirx::cli::exit_code(done.error());
+}

@@ -1,0 +1,156 @@
+// pirx serve: one protocol over one database behind HTTP(S), until SIGINT or SIGTERM.
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "cli.h"
+#include "deployment.h"
+#include "pirx/base/cpu.h"
+#include "pirx/itpir/server.h"
+#include "pirx/net/http_server.h"
+
+namespace pirx::cli {
+namespace {
+
+struct Arguments {
+  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8";
+  std::uint64_t coordinate = 0;
+  std::uint32_t max_queries = 256;
+  int threads = 0;
+  bool quiet = false;
+  std::chrono::microseconds batch_window{2'000}, header_timeout{10'000'000}, body_timeout{30'000'000},
+      idle_timeout{60'000'000}, write_timeout{30'000'000}, drain_timeout{10'000'000};
+  std::uint64_t max_in_flight = std::uint64_t{1} << 30, max_header = 8 * 1024;
+  net::HttpServerOptions http;
+};
+
+/// "host:port", "[::1]:port" or ":port".
+Result<void> parse_listen(const std::string& text, net::HttpServerOptions& options) {
+  const auto bad = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                "--listen wants address:port, as 127.0.0.1:8100 or [::1]:8100, not '" + text + "'");
+  };
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon + 1 == text.size()) return bad();
+  std::string host = text.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  std::uint64_t port = 0;
+  for (const char c : text.substr(colon + 1)) {
+    if (c < '0' || c > '9' || port > 65535) return bad();
+    port = 10 * port + static_cast<std::uint64_t>(c - '0');
+  }
+  if (port > 65535 || host.empty()) return bad();
+  options.address = host;
+  options.port = static_cast<std::uint16_t>(port);
+  return {};
+}
+
+std::chrono::milliseconds to_milliseconds(std::chrono::microseconds time) {
+  return std::chrono::ceil<std::chrono::milliseconds>(time);
+}
+
+Result<void> serve(Arguments a) {
+  // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
+  // signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  PIRX_TRY(parse_listen(a.listen, a.http));
+  a.http.batch_window = a.batch_window;
+  a.http.header_timeout = to_milliseconds(a.header_timeout);
+  a.http.body_timeout = to_milliseconds(a.body_timeout);
+  a.http.idle_timeout = to_milliseconds(a.idle_timeout);
+  a.http.write_timeout = to_milliseconds(a.write_timeout);
+  a.http.drain_timeout = to_milliseconds(a.drain_timeout);
+  a.http.max_in_flight_bytes = a.max_in_flight;
+  a.http.max_header_bytes = a.max_header;
+
+  PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
+  Registry registry;
+  itpir::register_goldberg(registry);
+  const ServerSpec spec{.database_path = a.database,
+                        .threads = a.threads,
+                        .options = {{"field", a.field},
+                                    {"coordinate", std::to_string(a.coordinate)},
+                                    {"max_queries", std::to_string(a.max_queries)}}};
+  PIRX_ASSIGN(std::shared_ptr<const AnyServer> protocol, registry.open(a.protocol, spec));
+
+  const auto log = [quiet = a.quiet](const net::LogEvent& event) {
+    if (quiet && event.event == "batch") return;
+    std::fprintf(stderr, "%s\n", net::to_json(event).c_str());
+  };
+  PIRX_ASSIGN(auto server, net::HttpServer::create(protocol, a.http, log));
+  log({.event = "database",
+       .text = {{"file", a.database},
+                {"protocol", a.protocol},
+                {"field", a.field},
+                {"isa", cpu_features_name(features)}},
+       .numbers = {{"coordinate", static_cast<double>(a.coordinate)}}});
+  std::printf("listening on port %u\n", static_cast<unsigned>(server.port()));
+  std::fflush(stdout);
+
+  std::thread waiter([&] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    server.stop();
+  });
+  const auto done = server.run();
+  // run() may have ended by itself: the waiter still waits for a signal then.
+  kill(getpid(), SIGTERM);
+  waiter.join();
+  return done;
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app) {
+  auto& command =
+      *app.add_subcommand("serve", "Serve a database to clients, batching independent clients' queries");
+  auto a = std::make_shared<Arguments>();
+  command.add_option("database", a->database, "Database file")->required();
+  command.add_option("--protocol", a->protocol, "Protocol")->capture_default_str();
+  command
+      .add_option("--coordinate", a->coordinate,
+                  "This server's public x-coordinate: 1, 2, ...; no two servers alike")
+      ->required();
+  command.add_option("--field", a->field, "gf2_8, gf2_16, w160 or prime<bits>; the same on all servers")
+      ->capture_default_str();
+  command.add_option("--listen", a->listen, "address:port; port 0 takes a free one and prints it")
+      ->capture_default_str();
+  command.add_option("--threads", a->threads, "Threads of the matrix product; 0: one a core")
+      ->capture_default_str();
+  command.add_option("--io-threads", a->http.io_threads, "Threads of the network")->capture_default_str();
+  add_duration(command, "--batch-window", a->batch_window, "How long a first request waits for others [2ms]");
+  command.add_option("--batch-max", a->http.batch_max, "Queries answered in one pass")->capture_default_str();
+  command.add_option("--max-queries", a->max_queries, "Queries that one request may hold")
+      ->capture_default_str();
+  command.add_option("--max-connections", a->http.max_connections, "Open connections")->capture_default_str();
+  command.add_option("--max-queued", a->http.max_queued_requests, "Requests that wait")
+      ->capture_default_str();
+  add_size(command, "--max-in-flight", a->max_in_flight, "Bytes of requests and replies held at once [1GiB]");
+  add_size(command, "--max-header", a->max_header, "Bytes of an HTTP header [8KiB]");
+  add_duration(command, "--header-timeout", a->header_timeout, "To send a request's header [10s]");
+  add_duration(command, "--body-timeout", a->body_timeout, "To send a request's body [30s]");
+  add_duration(command, "--idle-timeout", a->idle_timeout, "Between requests of a connection [60s]");
+  add_duration(command, "--write-timeout", a->write_timeout, "To take a reply [30s]");
+  add_duration(command, "--drain-timeout", a->drain_timeout, "For requests in flight when stopping [10s]");
+  command.add_option("--tls-cert", a->http.tls_certificate_file, "PEM certificate chain");
+  command.add_option("--tls-key", a->http.tls_key_file, "PEM private key");
+  command.add_flag("--tls-1.2", a->http.tls_allow_1_2, "Also allow TLS 1.2");
+  command.add_flag(
+      "--allow-plaintext", a->http.allow_plaintext,
+      "HTTP beyond loopback: whoever sees the traffic of more than t servers learns the indices");
+  command.add_flag("--quiet", a->quiet, "Do not log every batch");
+  command.footer(
+      "Logs are JSON lines on standard error and never hold query content.\n"
+      "Examples:\n"
+      "  pirx serve packages.pirx --coordinate 1 --listen 127.0.0.1:8101\n"
+      "  pirx serve packages.pirx --coordinate 2 --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key "
+      "key.pem");
+  set_action(command, [a] { return serve(*a); });
+}
+
+}  // namespace pirx::cli
