@@ -52,7 +52,7 @@ SOCKETS = re.compile(
     r"|boost/(asio|beast)(/.*|\.hpp)|curl/.*)$")
 
 SUFFIXES = {".h", ".cc", ".inc"}
-SKIPPED = re.compile(r"^(\..*|build.*|out|__pycache__)$")
+SKIPPED_FOLDERS = re.compile(r"^(\..*|build|build-.*|out|__pycache__)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -92,10 +92,11 @@ class Tree:
 
     def _walk(self, folder):
         for entry in folder.iterdir():
-            if entry.is_symlink() or SKIPPED.match(entry.name):
+            if entry.is_symlink():
                 continue
             if entry.is_dir():
-                yield from self._walk(entry)
+                if not SKIPPED_FOLDERS.match(entry.name):
+                    yield from self._walk(entry)
             elif entry.suffix in SUFFIXES:
                 yield entry.relative_to(self.root)
 

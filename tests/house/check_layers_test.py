@@ -30,7 +30,8 @@ CLEAN = {
     "gf2e/gf2.cc": '#include "kernels.h"\n#include "pirx/gf2e/gf2.h"\n',
     "src/matrix/matrix.cc": '#include "pirx/matrix/matrix.h"\n',
     "strassen/engine_impl.h": '#include "gf2e/kernels.h"\n#include "pirx/strassen/engine.h"\n',
-    "src/database/database.cc": '#include "pirx/database/database.h"\n',
+    "include/pirx/database/builder.h": "",
+    "src/database/database.cc": '#include "pirx/database/builder.h"\n#include "pirx/database/database.h"\n',
     "batchcodes/ramp.cc": '#include "pirx/batchcodes/ramp.h"\n',
     "src/protocol/registry.cc": '#include "pirx/protocol.h"\n',
     "src/itpir/decoder.h": '#include "pirx/itpir/common.h"\n',
@@ -145,6 +146,10 @@ class CheckLayersTest(unittest.TestCase):
                 here = [other for other in lines if other.startswith(f"{name}:{line}: ")]
                 self.assertEqual(len(here), 1, lines)
                 self.assertIn(f" [{rule}] ", here[0])
+
+    def test_build_folders_are_skipped(self):
+        status, lines = check(dict(CLEAN, **{"build/release/x.cc": '#include "nothing.h"\n', "build-x/y.h": ""}))
+        self.assertEqual((status, lines), (0, [f"{len(CLEAN)} files, 0 violations"]))
 
     def test_common_including_a_half_is_caught(self):
         files = dict(CLEAN, **{"src/itpir/common.cc": '#include "pirx/itpir/client.h"\n'})
