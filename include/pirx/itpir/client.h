@@ -45,9 +45,6 @@ class ClientState {
 
  private:
   friend class Client;
-  friend class ReplyCollector;
-  template <class>
-  friend class GoldbergClient;
   struct Impl;
   explicit ClientState(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -2,6 +2,7 @@
 // Goldberg 2007; paper 002 (Henry 2016) section 2; the wire form is specified in docs/wire_format.md.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class Params {
 
   static constexpr unsigned kMaxServers = 1024;
 
+  const Spec& spec() const noexcept { return spec_; }
   FieldTag field() const noexcept { return spec_.field; }
   const database::Geometry& geometry() const noexcept { return spec_.geometry; }
   const database::Version& version() const noexcept { return spec_.version; }
@@ -54,6 +56,21 @@ class Params {
 
 /// Queries in one request: at most this many, so that every size below is bounded.
 inline constexpr std::uint32_t kMaxQueriesPerRequest = 4096;
+/// No request and no reply is longer, whatever geometry a peer claims.
+inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
+
+/// Bytes of a query or reply: the header and queries x length values of each_bytes. 2^64 - 1 when that
+/// overflows.
+std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept;
+
+/// What a deployment and a single server must both satisfy: InvalidArgument for an unknown field, a
+/// coordinate that is zero or no element of it, or a geometry too large for kMaxMessageBytes.
+Result<void> check_deployment(const FieldTag& field, const database::Geometry& geometry,
+                              std::span<const std::uint64_t> coordinates);
+
+/// The field of that name: gf2, gf2_8, gf2_16, w160, w48 or prime<bits of a word>. InvalidArgument lists
+/// them.
+Result<FieldTag> field_by_name(const std::string& name);
 
 /// The header of requests and replies (docs/wire_format.md section 2).
 struct MessageHeader {
@@ -67,7 +84,8 @@ struct MessageHeader {
 
   static constexpr std::size_t kBytes = 80;
   void encode(Writer& writer) const;
-  /// DataLoss: not a pirx message or malformed. InvalidArgument: another format version or protocol.
+  /// DataLoss: not a pirx message, malformed, or with counts that its type does not allow. InvalidArgument:
+  /// another format version or protocol.
   static Result<MessageHeader> decode(Reader& reader);
 };
 

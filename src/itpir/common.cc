@@ -1,0 +1,153 @@
+// Validated parameters, and the fixed-size parts of messages (docs/wire_format.md sections 2 and 3).
+#include "pirx/itpir/common.h"
+
+#include <algorithm>
+
+#include "fields.h"
+#include "pirx/base/buffer.h"
+#include "pirx/protocol.h"
+
+namespace pirx::itpir {
+namespace {
+
+constexpr std::string_view kMagic = "PIRX";
+constexpr std::uint16_t kFormatVersion = 1;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept {
+  const auto values = checked_mul(queries, length);
+  const auto body = values ? checked_mul(*values, each_bytes) : std::nullopt;
+  const auto total = body ? checked_add(*body, MessageHeader::kBytes) : std::nullopt;
+  return total.value_or(~std::uint64_t{0});
+}
+
+Result<void> check_deployment(const FieldTag& field, const database::Geometry& geometry,
+                              std::span<const std::uint64_t> coordinates) {
+  return with_field(field, [&](const auto& f) -> Result<void> {
+    for (const auto coordinate : coordinates) {
+      if (coordinate == 0) {
+        return invalid(
+            "a server has coordinate 0, where the secret lies: give every server a non-zero coordinate");
+      }
+      if (coordinate >= f.size_limit()) {
+        return invalid("coordinate " + std::to_string(coordinate) + " is no element of " + field.name() +
+                       ": it must be below " + std::to_string(f.size_limit()));
+      }
+    }
+    const auto request = message_bytes(1, geometry.rows(), f.elem_bytes());
+    const auto reply = message_bytes(1, geometry.words_per_row(f.word_bytes()), f.sum_bytes());
+    if (std::max(request, reply) > kMaxMessageBytes) {
+      return invalid("a query for a single record would take a request of " + std::to_string(request) +
+                     " bytes and a reply of " + std::to_string(reply) + "; the limit is " +
+                     std::to_string(kMaxMessageBytes) +
+                     ": balance the records per row or split the database");
+    }
+    return {};
+  });
+}
+
+Result<Params> Params::create(Spec spec) {
+  const auto l = spec.coordinates.size();
+  if (l == 0) return invalid("a deployment needs servers: none were given");
+  if (l > kMaxServers) {
+    return invalid(std::to_string(l) + " servers are too many: at most " + std::to_string(kMaxServers));
+  }
+  if (spec.threshold < 1)
+    return invalid("the threshold t must be at least 1, or a single server sees what is asked for");
+  if (spec.threshold >= l) {
+    return invalid("threshold t = " + std::to_string(spec.threshold) + " with " + std::to_string(l) +
+                   " servers: t must be below the number of servers, since t + 1 replies are needed");
+  }
+  PIRX_TRY(with_field(spec.field, [&](const auto& f) -> Result<void> {
+    if (l >= f.size_limit()) {
+      return invalid("the field " + spec.field.name() + " has " + std::to_string(f.size_limit() - 1) +
+                     " non-zero elements, too few for " + std::to_string(l) + " servers: use a larger field");
+    }
+    return {};
+  }));
+  PIRX_TRY(check_deployment(spec.field, spec.geometry, spec.coordinates));
+  auto sorted = spec.coordinates;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twin != sorted.end()) {
+    return invalid("two servers have coordinate " + std::to_string(*twin) + ": every server needs its own");
+  }
+  return Params(std::move(spec));
+}
+
+void MessageHeader::encode(Writer& writer) const {
+  writer.put_bytes(as_bytes(kMagic));
+  writer.put(kFormatVersion);
+  writer.put(static_cast<std::uint8_t>(type));
+  writer.put(static_cast<std::uint8_t>(ProtocolId::kGoldberg));
+  field.encode(writer);
+  writer.put_bytes(version.identity);
+  writer.put(version.epoch);
+  writer.put(coordinate);
+  writer.put(queries);
+  writer.put(std::uint32_t{0});
+  writer.put(length);
+}
+
+Result<MessageHeader> MessageHeader::decode(Reader& reader) {
+  const auto malformed = [](std::string message) { return fail(ErrorCode::kDataLoss, std::move(message)); };
+  MessageHeader header;
+  PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
+  if (as_text(magic) != kMagic) return malformed("this is no pirx message: it does not begin with PIRX");
+  PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
+  if (format != kFormatVersion) {
+    return invalid("message format " + std::to_string(format) + " is unknown, this pirx speaks " +
+                   std::to_string(kFormatVersion) + ": use the same release on both sides");
+  }
+  PIRX_ASSIGN(const auto type, reader.get<std::uint8_t>());
+  PIRX_ASSIGN(const auto protocol, reader.get<std::uint8_t>());
+  if (protocol != static_cast<std::uint8_t>(ProtocolId::kGoldberg)) {
+    return invalid("protocol " + std::to_string(protocol) + " is not Goldberg's, which is number 1");
+  }
+  if (type < 1 || type > 3) return malformed("message type " + std::to_string(type) + " is unknown");
+  header.type = static_cast<Type>(type);
+  PIRX_ASSIGN(header.field, FieldTag::decode(reader));
+  PIRX_ASSIGN(const auto identity, reader.get_bytes(header.version.identity.size()));
+  std::copy(identity.begin(), identity.end(), header.version.identity.begin());
+  PIRX_ASSIGN(header.version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(header.coordinate, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(header.queries, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto reserved, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(header.length, reader.get<std::uint64_t>());
+  if (reserved != 0) return malformed("the reserved bytes of a message are not zero");
+  if (header.coordinate == 0) return malformed("a message names coordinate 0, which no server has");
+  const bool counted = header.type != Type::kParameters;
+  if (counted != (header.queries != 0) || counted != (header.length != 0)) {
+    return malformed("a message's counts do not fit its type");
+  }
+  if (header.queries > kMaxQueriesPerRequest) {
+    return malformed("a message holds " + std::to_string(header.queries) + " queries, the most is " +
+                     std::to_string(kMaxQueriesPerRequest));
+  }
+  return header;
+}
+
+Bytes ServerParameters::encode() const {
+  Writer writer(MessageHeader::kBytes + 32);
+  MessageHeader{MessageHeader::Type::kParameters, field, version, coordinate, 0, 0}.encode(writer);
+  geometry.encode(writer);
+  return std::move(writer).take();
+}
+
+Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
+  Reader reader(bytes, "parameters message");
+  PIRX_ASSIGN(const auto header, MessageHeader::decode(reader));
+  if (header.type != MessageHeader::Type::kParameters) {
+    return fail(ErrorCode::kDataLoss, "this is a pirx message, but no parameters message");
+  }
+  PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
+  PIRX_TRY(reader.expect_end());
+  return ServerParameters{header.field, geometry, header.version, header.coordinate};
+}
+
+}  // namespace pirx::itpir

@@ -1,0 +1,70 @@
+// The server half behind AnyServer: chooses the field, reads the options of a ServerSpec.
+#include "pirx/itpir/server.h"
+
+#include <charconv>
+#include <limits>
+
+#include "fields.h"
+#include "server_impl.h"
+
+namespace pirx::itpir {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Result<std::uint64_t> parse_number(const std::string& name, const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return invalid("option " + name + "='" + text + "' is no number below 2^64");
+  }
+  return value;
+}
+
+Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
+  ServerOptions options;
+  options.threads = spec.threads;
+  for (const auto& [name, value] : spec.options) {
+    if (name == "field") {
+      PIRX_ASSIGN(options.field, field_by_name(value));
+    } else if (name == "coordinate") {
+      PIRX_ASSIGN(options.coordinate, parse_number(name, value));
+    } else if (name == "max_queries") {
+      PIRX_ASSIGN(const auto number, parse_number(name, value));
+      // What does not fit becomes a number that make_goldberg_server refuses.
+      options.max_queries_per_request = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
+    } else {
+      return invalid("goldberg has no option '" + name +
+                     "': the options are field, coordinate and max_queries");
+    }
+  }
+  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+  return make_goldberg_server(std::move(database), options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
+                                                        const ServerOptions& options) {
+  PIRX_CHECK(database != nullptr);
+  if (options.max_queries_per_request < 1 || options.max_queries_per_request > kMaxQueriesPerRequest) {
+    return invalid("max_queries must be from 1 to " + std::to_string(kMaxQueriesPerRequest));
+  }
+  PIRX_TRY(check_deployment(options.field, database->geometry(), {&options.coordinate, 1}));
+  ServedRows served{database->geometry(), database->version(), database->rows(), database};
+  return with_field(options.field, [&](const auto& f) -> Result<std::unique_ptr<AnyServer>> {
+    using F = std::remove_cvref_t<decltype(f)>;
+    return GoldbergServer<F>::create(strassen::Engine<F>(f), std::move(served), options);
+  });
+}
+
+void register_goldberg(Registry& registry) {
+  registry.add({"goldberg",
+                "Shamir-shared queries to several servers, any t of which learn nothing; liars are corrected",
+                &open_goldberg});
+}
+
+}  // namespace pirx::itpir

@@ -1,0 +1,201 @@
+// GoldbergServer<F>: any clients' query vectors are the rows of Q, and Q * D is one product (paper 000).
+// Instantiated in server.cc for the shipped fields.
+#pragma once
+
+#include <new>
+
+#include "pirx/itpir/server.h"
+#include "pirx/strassen/engine.h"
+#include "vectors.h"
+
+namespace pirx::itpir {
+
+/// What a server half answers from. `owner` keeps the rows alive.
+struct ServedRows {
+  database::Geometry geometry;
+  database::Version version;
+  matrix::ConstView<std::byte>
+      rows;  ///< geometry.rows() x at least row_bytes() + 31 bytes, zero behind row_bytes()
+  std::shared_ptr<const void> owner;
+};
+
+template <SharingField F>
+class GoldbergServer final : public AnyServer {
+ public:
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+
+  /// `options` are checked by the caller against the engine's field.
+  static Result<std::unique_ptr<AnyServer>> create(strassen::Engine<F> engine, ServedRows served,
+                                                   const ServerOptions& options) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(served.geometry.words_per_row(engine.field().word_bytes())) *
+        engine.field().word_bytes();
+    PIRX_CHECK(bytes <= served.rows.cols);
+    PIRX_ASSIGN(auto prepared, engine.prepare(served.rows.window(0, 0, served.rows.rows, bytes)));
+    return std::unique_ptr<AnyServer>(
+        new GoldbergServer(std::move(engine), std::move(served), std::move(prepared), options));
+  }
+
+  ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
+  Bytes parameters() const override {
+    return ServerParameters{field().tag(), served_.geometry, served_.version, options_.coordinate}.encode();
+  }
+  std::size_t max_request_bytes() const noexcept override {
+    return static_cast<std::size_t>(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()));
+  }
+
+  Result<std::size_t> admit(ByteSpan request) const override {
+    Reader reader(request, "request");
+    const auto parsed = MessageHeader::decode(reader);
+    if (!parsed) return invalid("the request is malformed: " + parsed.error().message());
+    const MessageHeader& header = *parsed;
+    if (header.type != MessageHeader::Type::kQuery) return invalid("this pirx message is no query");
+    if (header.field != field().tag()) {
+      return invalid("the query is over the field " + header.field.name() + ", this server computes in " +
+                     field().tag().name() + ": fetch its parameters again");
+    }
+    if (header.version != served_.version) return stale(header.version);
+    if (header.coordinate != options_.coordinate) {
+      return invalid("the query is for the server with coordinate " + std::to_string(header.coordinate) +
+                     ", this one has " + std::to_string(options_.coordinate) +
+                     ": check the order of the servers in the deployment");
+    }
+    if (header.length != prepared_.rows()) {
+      return invalid("the query vectors have " + std::to_string(header.length) +
+                     " elements, the database has " + std::to_string(prepared_.rows()) + " rows");
+    }
+    if (header.queries > max_queries_) {
+      return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +
+                     std::to_string(max_queries_) + ": ask in several requests");
+    }
+    const auto expected = message_bytes(header.queries, header.length, field().elem_bytes());
+    if (request.size() != expected) {
+      return invalid("the request has " + std::to_string(request.size()) + " bytes instead of " +
+                     std::to_string(expected));
+    }
+    return header.queries;
+  }
+
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    std::vector<Result<Bytes>> replies(requests.size(), Bytes());
+    std::vector<Admitted> slice;
+    std::size_t stacked = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto queries = admit(requests[i]);
+      if (!queries) {
+        replies[i] = tl::unexpected(queries.error());
+        continue;
+      }
+      if (stacked + *queries > kMaxQueriesPerRequest) {
+        answer_slice(requests, slice, stacked, replies);
+        slice.clear();
+        stacked = 0;
+      }
+      slice.push_back({i, *queries});
+      stacked += *queries;
+    }
+    answer_slice(requests, slice, stacked, replies);
+    return replies;
+  }
+
+ private:
+  struct Admitted {
+    std::size_t request;
+    std::size_t queries;
+  };
+
+  GoldbergServer(strassen::Engine<F> engine, ServedRows served, strassen::PreparedMatrix<F> prepared,
+                 const ServerOptions& options)
+      : engine_(std::move(engine)),
+        served_(std::move(served)),
+        prepared_(std::move(prepared)),
+        options_(options) {
+    // Replies are bounded too: a database with rows of 16 MiB answers at most 63 queries at once.
+    max_queries_ = options_.max_queries_per_request;
+    while (max_queries_ > 1 &&
+           std::max(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()),
+                    message_bytes(max_queries_, prepared_.cols(), field().sum_bytes())) > kMaxMessageBytes) {
+      --max_queries_;
+    }
+  }
+
+  const F& field() const noexcept { return engine_.field(); }
+  static tl::unexpected<Error> invalid(std::string message) {
+    return fail(ErrorCode::kInvalidArgument, std::move(message));
+  }
+  tl::unexpected<Error> stale(const database::Version& asked) const {
+    const auto name = [](const database::Version& v) {
+      return "epoch " + std::to_string(v.epoch) + " (" + to_hex(ByteSpan(v.identity).first(8)) + ")";
+    };
+    return fail(ErrorCode::kStaleEpoch, "the query is for database " + name(asked) + ", this server holds " +
+                                            name(served_.version) + ": fetch the parameters again");
+  }
+
+  /// One product for all of `slice`. A request with a value that is no element fails alone: its rows are
+  /// taken by the next.
+  void answer_slice(std::span<const ByteSpan> requests, std::vector<Admitted>& slice, std::size_t stacked,
+                    std::vector<Result<Bytes>>& replies) const {
+    if (slice.empty()) return;
+    const auto result = multiply_slice(requests, slice, stacked, replies);
+    if (result) return;
+    for (const auto& admitted : slice) replies[admitted.request] = tl::unexpected(result.error());
+  }
+
+  Result<void> multiply_slice(std::span<const ByteSpan> requests, std::vector<Admitted>& slice,
+                              std::size_t stacked, std::vector<Result<Bytes>>& replies) const {
+    const std::size_t r = prepared_.rows(), s = prepared_.cols();
+    PIRX_ASSIGN(auto Q, matrix::Matrix<Elem>::create(stacked, r));
+    std::size_t rows = 0;
+    std::erase_if(slice, [&](const Admitted& admitted) {
+      const std::byte* from = requests[admitted.request].data() + MessageHeader::kBytes;
+      bool good = true;
+      for (std::size_t i = 0; i < admitted.queries; ++i, from += r * field().elem_bytes()) {
+        good &= decode_elems(field(), from, std::span<Elem>(Q.row(rows + i), r));
+      }
+      if (good) {
+        rows += admitted.queries;
+      } else {
+        replies[admitted.request] =
+            invalid("a query vector holds a value that is no element of " + field().tag().name());
+      }
+      return !good;
+    });
+    if (rows == 0) return {};
+    PIRX_ASSIGN(auto R, matrix::Matrix<Sum>::create(rows, s));
+    PIRX_TRY(engine_.multiply(Q.view().window(0, 0, rows, r), prepared_, R.view(),
+                              strassen::ExecOptions{.threads = options_.threads}));
+    std::size_t row = 0;
+    for (const auto& admitted : slice) {
+      replies[admitted.request] = encode_reply(R.view().window(row, 0, admitted.queries, s));
+      row += admitted.queries;
+    }
+    return {};
+  }
+
+  Result<Bytes> encode_reply(matrix::ConstView<Sum> sums) const {
+    const std::size_t each = sums.cols * field().sum_bytes();
+    try {
+      Writer writer(MessageHeader::kBytes + sums.rows * each);
+      MessageHeader{
+          MessageHeader::Type::kReply,           field().tag(), served_.version, options_.coordinate,
+          static_cast<std::uint32_t>(sums.rows), sums.cols}
+          .encode(writer);
+      auto body = writer.extend(sums.rows * each);
+      for (std::size_t i = 0; i < sums.rows; ++i) {
+        encode_sums(field(), {sums.row(i), sums.cols}, body.data() + i * each);
+      }
+      return std::move(writer).take();
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted, "the server has no memory for this reply: try again later");
+    }
+  }
+
+  strassen::Engine<F> engine_;
+  ServedRows served_;
+  strassen::PreparedMatrix<F> prepared_;
+  ServerOptions options_;
+  std::uint32_t max_queries_ = 0;
+};
+
+}  // namespace pirx::itpir
