@@ -1,0 +1,83 @@
+// PrimeField: GF(p) for the smallest prime p above 2^w, over NTL's integers. Slow and obvious: the reference
+// for W160, and the field of deployments that want another size of word.
+#pragma once
+
+#include <span>
+
+#include "pirx/base/field.h"
+#include "pirx/fp/random.h"
+
+namespace pirx::fp {
+
+/// A copyable value that knows p; thread-safe, since it uses no modulus context of NTL's.
+/// Timing depends on the values: it is no field for secrets that another process on the machine could time.
+class PrimeField {
+ public:
+  /// An integer below p in little-endian limbs.
+  struct Elem {
+    std::uint64_t limb[5] = {0, 0, 0, 0, 0};
+  };
+  using Sum = Elem;
+
+  /// Finds p. InvalidArgument unless word_bits is a multiple of 8 from 8 to 256.
+  static Result<PrimeField> create(unsigned word_bits);
+  /// The field that a tag names. InvalidArgument when that is not a PrimeField, a p other than the smallest
+  /// included.
+  static Result<PrimeField> create(const FieldTag& tag);
+
+  FieldTag tag() const noexcept;
+  Elem zero() const noexcept { return {}; }
+  Elem one() const noexcept { return from_label(1); }
+  Elem add(Elem a, Elem b) const noexcept;
+  Elem sub(Elem a, Elem b) const noexcept;
+  Elem mul(Elem a, Elem b) const noexcept;
+  /// The inverse, and 0 for 0.
+  Elem inv(Elem a) const noexcept;
+  bool equal(Elem a, Elem b) const noexcept;
+  /// The integer n.
+  Elem from_label(std::uint64_t n) const noexcept { return {{n, 0, 0, 0, 0}}; }
+  std::uint64_t size_limit() const noexcept;
+
+  std::size_t word_bytes() const noexcept { return word_bytes_; }
+  Sum load_word(const std::byte* from) const noexcept;
+  /// false, and nothing written, for values from 2^w on.
+  bool store_word(Sum s, std::byte* to) const noexcept;
+  Sum sum_add(Sum a, Sum b) const noexcept { return add(a, b); }
+  Sum sum_sub(Sum a, Sum b) const noexcept { return sub(a, b); }
+  Sum sum_scale(Elem a, Sum s) const noexcept { return mul(a, s); }
+  bool sum_equal(Sum a, Sum b) const noexcept { return equal(a, b); }
+
+  std::size_t elem_bytes() const noexcept { return word_bytes_ + 1; }
+  std::size_t sum_bytes() const noexcept { return elem_bytes(); }
+  void encode_elem(Elem a, std::byte* to) const noexcept;
+  /// false, and `a` untouched, when the bytes hold p or more.
+  bool decode_elem(const std::byte* from, Elem& a) const noexcept;
+  void encode_sum(Sum s, std::byte* to) const noexcept { encode_elem(s, to); }
+  bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
+
+  /// One uniform element, see fp::random_fill.
+  template <RandomSource R>
+  Elem random(R& rng) const {
+    Elem a;
+    random_fill(rng, std::span<Elem>(&a, 1));
+    return a;
+  }
+  template <RandomSource R>
+  void random_fill(R& rng, std::span<Elem> out) const {
+    fp::random_fill(*this, rng, out);
+  }
+
+ private:
+  PrimeField(std::size_t word_bytes, std::uint32_t low);
+
+  std::size_t word_bytes_;
+  std::uint32_t low_;  // p - 2^w
+  Elem prime_;
+};
+
+static_assert(Field<PrimeField>);
+
+/// "portable" only.
+std::span<const Kernels<PrimeField>> kernel_table(const PrimeField& f) noexcept;
+
+}  // namespace pirx::fp

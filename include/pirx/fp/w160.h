@@ -1,0 +1,74 @@
+// W160: the integers modulo p = 2^160 + 7. A database word is exactly 20 bytes, an element has 161 bits.
+#pragma once
+
+#include <span>
+
+#include "pirx/base/field.h"
+#include "pirx/fp/random.h"
+
+namespace pirx::fp {
+
+/// The field as a value without state. Every operation takes the same time for all values of its arguments;
+/// only the answers of store_word and decode_* (public by contract) may be branched on.
+class W160 {
+ public:
+  /// The integer limb[0] + 2^64 limb[1] + 2^128 limb[2], always below p.
+  struct Elem {
+    std::uint64_t limb[3] = {0, 0, 0};
+  };
+  using Sum = Elem;
+
+  static constexpr std::size_t kWordBytes = 20;
+  static constexpr std::size_t kElemBytes = 21;
+
+  FieldTag tag() const noexcept { return kTagW160; }
+  Elem zero() const noexcept { return {}; }
+  Elem one() const noexcept { return from_label(1); }
+  Elem add(Elem a, Elem b) const noexcept;
+  Elem sub(Elem a, Elem b) const noexcept;
+  Elem mul(Elem a, Elem b) const noexcept;
+  /// a^(p-2): the inverse, and 0 for 0.
+  Elem inv(Elem a) const noexcept;
+  bool equal(Elem a, Elem b) const noexcept;
+  /// The integer n.
+  Elem from_label(std::uint64_t n) const noexcept { return {{n, 0, 0}}; }
+  std::uint64_t size_limit() const noexcept { return ~std::uint64_t{0}; }
+
+  std::size_t word_bytes() const noexcept { return kWordBytes; }
+  /// Reads 20 bytes, little-endian.
+  Sum load_word(const std::byte* from) const noexcept;
+  /// Writes 20 bytes; false, and nothing written, for the seven values from 2^160 on.
+  bool store_word(Sum s, std::byte* to) const noexcept;
+  Sum sum_add(Sum a, Sum b) const noexcept { return add(a, b); }
+  Sum sum_sub(Sum a, Sum b) const noexcept { return sub(a, b); }
+  Sum sum_scale(Elem a, Sum s) const noexcept { return mul(a, s); }
+  bool sum_equal(Sum a, Sum b) const noexcept { return equal(a, b); }
+
+  std::size_t elem_bytes() const noexcept { return kElemBytes; }
+  std::size_t sum_bytes() const noexcept { return kElemBytes; }
+  /// Writes 21 bytes, little-endian.
+  void encode_elem(Elem a, std::byte* to) const noexcept;
+  /// Reads 21 bytes; false, and `a` untouched, when they hold p or more.
+  bool decode_elem(const std::byte* from, Elem& a) const noexcept;
+  void encode_sum(Sum s, std::byte* to) const noexcept { encode_elem(s, to); }
+  bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
+
+  /// One uniform element, see fp::random_fill.
+  template <RandomSource R>
+  Elem random(R& rng) const {
+    Elem a;
+    random_fill(rng, std::span<Elem>(&a, 1));
+    return a;
+  }
+  template <RandomSource R>
+  void random_fill(R& rng, std::span<Elem> out) const {
+    fp::random_fill(*this, rng, out);
+  }
+};
+
+static_assert(Field<W160>);
+
+/// "ifma" (AVX-512 IFMA) and "portable".
+std::span<const Kernels<W160>> kernel_table(const W160& f) noexcept;
+
+}  // namespace pirx::fp

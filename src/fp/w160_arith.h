@@ -1,0 +1,148 @@
+// Arithmetic of W160 below the field: sums of many products kept as wide integers, reduced once. With 2^160 =
+// -7 modulo p a reduction is two foldings and one conditional subtraction. Nothing here branches on a value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "pirx/fp/w160.h"
+
+namespace pirx::fp::w160 {
+
+__extension__ typedef unsigned __int128 uint128;
+__extension__ typedef __int128 int128;
+
+using Elem = W160::Elem;
+
+/// p = 2^160 + 7.
+inline constexpr std::uint64_t kPrime[3] = {7, 0, std::uint64_t{1} << 32};
+inline constexpr std::uint64_t kMask32 = 0xffffffffu;
+
+inline std::uint64_t low64(uint128 value) { return static_cast<std::uint64_t>(value); }
+inline std::uint64_t high64(uint128 value) { return static_cast<std::uint64_t>(value >> 64); }
+
+/// a - b modulo 2^192; `borrow` is 1 when a < b.
+inline Elem subtract(const Elem& a, const std::uint64_t (&b)[3], std::uint64_t& borrow) {
+  Elem out;
+  borrow = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const uint128 difference = uint128{a.limb[i]} - b[i] - borrow;
+    out.limb[i] = low64(difference);
+    borrow = high64(difference) & 1;
+  }
+  return out;
+}
+
+/// a modulo p for a < 2p.
+inline Elem reduce_once(const Elem& a) {
+  std::uint64_t borrow = 0;
+  const Elem reduced = subtract(a, kPrime, borrow);
+  const std::uint64_t keep = std::uint64_t{0} - borrow;
+  Elem out;
+  for (std::size_t i = 0; i < 3; ++i) out.limb[i] = (a.limb[i] & keep) | (reduced.limb[i] & ~keep);
+  return out;
+}
+
+inline Elem add(const Elem& a, const Elem& b) {
+  Elem sum;
+  uint128 carry = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    carry += uint128{a.limb[i]} + b.limb[i];
+    sum.limb[i] = low64(carry);
+    carry >>= 64;
+  }
+  return reduce_once(sum);
+}
+
+inline Elem sub(const Elem& a, const Elem& b) {
+  std::uint64_t borrow = 0;
+  Elem out = subtract(a, b.limb, borrow);
+  const std::uint64_t fix = std::uint64_t{0} - borrow;
+  uint128 carry = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    carry += uint128{out.limb[i]} + (kPrime[i] & fix);
+    out.limb[i] = low64(carry);
+    carry >>= 64;
+  }
+  return out;
+}
+
+inline Elem load_word(const std::byte* from) {
+  Elem out;
+  std::uint32_t top = 0;
+  std::memcpy(&out.limb[0], from, 8);
+  std::memcpy(&out.limb[1], from + 8, 8);
+  std::memcpy(&top, from + 16, 4);
+  out.limb[2] = top;
+  return out;
+}
+
+/// Columns of a sum of products: column k counts 2^(kBits k). Reduces the sum, which is below 2^380, modulo
+/// p.
+template <unsigned kBits, class Column, std::size_t n>
+inline Elem reduce_columns(const Column (&columns)[n]) {
+  // The sum in 64-bit limbs: each column is added at its place and its carry runs to the top.
+  std::uint64_t wide[6] = {};
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::size_t at = kBits * k / 64;
+    const unsigned shift = kBits * k % 64;
+    const uint128 low = uint128{low64(columns[k])} << shift;
+    const uint128 high = uint128{high64(columns[k])} << shift;
+    const uint128 middle = uint128{high64(low)} + low64(high);
+    const std::uint64_t parts[3] = {low64(low), low64(middle), high64(high) + high64(middle)};
+    uint128 carry = 0;
+    for (std::size_t i = at; i < 6; ++i) {
+      carry += uint128{wide[i]} + (i - at < 3 ? parts[i - at] : 0);
+      wide[i] = low64(carry);
+      carry >>= 64;
+    }
+  }
+  // N = L + 2^160 H + 2^320 T = L - 7 H + 49 T, kept positive by adding 7 p.
+  const std::uint64_t fold[3] = {wide[2] >> 32 | wide[3] << 32, wide[3] >> 32 | wide[4] << 32, wide[4] >> 32};
+  const std::uint64_t low[3] = {wide[0], wide[1], wide[2] & kMask32};
+  int128 carry = static_cast<int128>(uint128{wide[5]} * 49);
+  Elem t;
+  for (std::size_t i = 0; i < 3; ++i) {
+    carry += static_cast<int128>(uint128{low[i]} + uint128{kPrime[i]} * 7);
+    carry -= static_cast<int128>(uint128{fold[i]} * 7);
+    t.limb[i] = low64(static_cast<uint128>(carry));
+    carry >>= 64;
+  }
+  // t < 2^164. Once more with its few bits above 2^160; adding p keeps it positive and below 2p.
+  const std::uint64_t top = t.limb[2] >> 32;
+  t.limb[2] &= kMask32;
+  carry = -static_cast<int128>(top * 7);
+  for (std::size_t i = 0; i < 3; ++i) {
+    carry += static_cast<int128>(uint128{t.limb[i]} + kPrime[i]);
+    t.limb[i] = low64(static_cast<uint128>(carry));
+    carry >>= 64;
+  }
+  return reduce_once(t);
+}
+
+/// An element in three limbs of 54 bits: the products of kMaxProducts pairs fit the 128-bit columns.
+struct Limbs54 {
+  std::uint64_t limb[3];
+};
+inline constexpr std::size_t kMaxProducts = std::size_t{1} << 18;
+
+inline Limbs54 split54(const Elem& a) {
+  constexpr std::uint64_t mask = (std::uint64_t{1} << 54) - 1;
+  return {{a.limb[0] & mask, (a.limb[0] >> 54 | a.limb[1] << 10) & mask, a.limb[1] >> 44 | a.limb[2] << 20}};
+}
+
+/// columns += a * b.
+inline void accumulate(uint128 (&columns)[5], const Limbs54& a, const Limbs54& b) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t k = 0; k < 3; ++k) columns[i + k] += uint128{a.limb[i]} * b.limb[k];
+  }
+}
+
+inline Elem mul(const Elem& a, const Elem& b) {
+  uint128 columns[5] = {};
+  accumulate(columns, split54(a), split54(b));
+  return reduce_columns<54>(columns);
+}
+
+}  // namespace pirx::fp::w160
