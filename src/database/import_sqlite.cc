@@ -15,8 +15,9 @@ struct CloseSqlite {
 template <class T>
 using SqlitePtr = std::unique_ptr<T, CloseSqlite>;
 
-/// Nothing but reading: no ATTACH, no PRAGMA, no writing, whatever the query says.
-int allow_reading_only(void*, int action, const char*, const char*, const char*, const char*) {
+/// Nothing but reading: no ATTACH, no PRAGMA, no writing, whatever the query says. `denied` is a bool that
+/// remembers.
+int allow_reading_only(void* denied, int action, const char*, const char*, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
@@ -24,6 +25,7 @@ int allow_reading_only(void*, int action, const char*, const char*, const char*,
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     default:
+      *static_cast<bool*>(denied) = true;
       return SQLITE_DENY;
   }
 }
@@ -42,10 +44,13 @@ std::string_view column_bytes(sqlite3_stmt* row, std::size_t column) {
 Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
                            const Columns& columns, DatabaseBuilder& builder) {
   const std::string where = printable(file.native()) + ": ";
+  bool denied = false;
   sqlite3* opened = nullptr;
   const int open_result = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
   const SqlitePtr<sqlite3> database(opened);
   const auto sqlite_error = [&](ErrorCode code) {
+    if (denied)
+      return fail(ErrorCode::kInvalidArgument, where + "only a query that reads (SELECT) is allowed");
     return fail(code, where + printable(database ? sqlite3_errmsg(database.get()) : "out of memory"));
   };
   const auto invalid = [&](const std::string& message) {
@@ -55,7 +60,7 @@ Result<void> import_sqlite(const std::filesystem::path& file, const std::string&
   // The file may be hostile: its schema is not trusted to call anything.
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_set_authorizer(database.get(), &allow_reading_only, nullptr);
+  sqlite3_set_authorizer(database.get(), &allow_reading_only, &denied);
 
   const auto prepare = [&](const char* text, SqlitePtr<sqlite3_stmt>& statement, const char** rest) {
     sqlite3_stmt* made = nullptr;
@@ -68,8 +73,6 @@ Result<void> import_sqlite(const std::filesystem::path& file, const std::string&
   switch (prepare(query.c_str(), rows, &rest)) {
     case SQLITE_OK:
       break;
-    case SQLITE_AUTH:
-      return invalid("only a query that reads (SELECT) is allowed");
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       return sqlite_error(ErrorCode::kDataLoss);

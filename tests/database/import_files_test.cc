@@ -1,0 +1,141 @@
+// Folders, lines and fixed-size records.
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "importer_fixture.h"
+
+namespace pirx::database {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(ImportFolder, RegularFilesInOrderOfPath) {
+  const TemporaryFolder folder, out;
+  fs::create_directories(folder / "b/inner");
+  fs::create_directories(folder / "empty");
+  write_file(folder / "b/inner/x", to_bytes("1"));
+  write_file(folder / "b-file", to_bytes("2"));
+  write_file(folder / "a", {});
+  write_file(folder / "z", to_bytes(std::string("3\0\n", 3)));
+  fs::create_symlink(folder / "a", folder / "link");
+  fs::create_directory_symlink("/", folder / "root");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const fs::path& path : {folder.path(), folder / "b/..", folder / ""}) {
+    const auto rows = imported(out, [&](DatabaseBuilder& builder) { return import_folder(path, builder); });
+    ASSERT_TRUE(good(rows));
+    EXPECT_EQ(*rows, (Rows{{"a", ""}, {"b-file", "2"}, {"b/inner/x", "1"}, {"z", std::string("3\0\n", 3)}}));
+  }
+}
+
+TEST(ImportFolder, RefusesWhatCannotBe) {
+  const TemporaryFolder folder, out;
+  const auto import = [&](const fs::path& path, const TemporaryFolder& target,
+                          const BuildOptions& options = {}) {
+    return imported(
+        target, [&](DatabaseBuilder& builder) { return import_folder(path, builder); }, options);
+  };
+  expect_error(import(folder.path(), out), ErrorCode::kInvalidArgument, "no records");
+  expect_error(import(folder / "absent", out), ErrorCode::kUnavailable, "absent");
+  write_file(folder / "file", to_bytes("12345"));
+  expect_error(import(folder / "file", out), ErrorCode::kUnavailable, "directory");
+  expect_error(import(folder.path(), folder), ErrorCode::kInvalidArgument, "would lie in the folder");
+  expect_error(import(folder.path().parent_path(), out), ErrorCode::kInvalidArgument,
+               "would lie in the folder");
+  BuildOptions small;
+  small.max_record_bytes = 4;
+  expect_error(import(folder.path(), out, small), ErrorCode::kResourceExhausted,
+               "file: the file has 5 bytes");
+  expect_error(import(folder.path(), out, {.fixed_record_bytes = 4}), ErrorCode::kInvalidArgument,
+               "file: a record of 5");
+}
+
+Result<Rows> lines(std::string_view text) {
+  return imported_text(
+      text, [](const fs::path& file, DatabaseBuilder& builder) { return import_lines(file, builder); });
+}
+
+TEST(ImportLines, EveryKindOfLineEnd) {
+  const auto expect_lines = [](std::string_view text, const std::vector<std::string>& expected) {
+    const auto rows = lines(text);
+    ASSERT_TRUE(good(rows));
+    ASSERT_EQ(rows->size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ((*rows)[i].second, expected[i]);
+  };
+  expect_lines("a\nb\n", {"a", "b"});
+  expect_lines("a\r\nb", {"a", "b"});
+  expect_lines("\n\n", {"", ""});
+  expect_lines("a\rb\r", {"a\rb\r"});
+  expect_lines("\r\n", {""});
+  expect_lines("x\r\r\n", {"x\r"});
+  expect_lines(
+      "\xef\xbb\xbf"
+      "a",
+      {"\xef\xbb\xbf"
+       "a"});
+  // Across the reader's buffers.
+  const std::string big(700001, 'x');
+  expect_lines(big + "\n" + big + "y\r\n" + big, {big, big + "y", big});
+  for (std::size_t pad = (1 << 18) - 3; pad < (1 << 18) + 3; ++pad) {
+    expect_lines(std::string(pad, 'x') + "\r\nb\n", {std::string(pad, 'x'), "b"});
+  }
+  expect_error(lines(""), ErrorCode::kInvalidArgument, "no records");
+}
+
+TEST(ImportLines, LimitsNameTheLine) {
+  const auto result = imported_text(
+      "a\nb\ncc\n",
+      [](const fs::path& file, DatabaseBuilder& builder) { return import_lines(file, builder); },
+      {.fixed_record_bytes = 1});
+  expect_error(result, ErrorCode::kInvalidArgument, "line 3: a record of 2 bytes");
+}
+
+TEST(ImportLines, ReadsPipes) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::thread writer([&] { write_file(folder / "pipe", to_bytes("one\ntwo\n")); });
+  const auto rows =
+      imported(folder, [&](DatabaseBuilder& builder) { return import_lines(folder / "pipe", builder); });
+  writer.join();
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"", "one"}, {"", "two"}}));
+}
+
+Result<Rows> fixed(std::string_view text, std::uint64_t record_bytes) {
+  return imported_text(text, [&](const fs::path& file, DatabaseBuilder& builder) {
+    return import_fixed(file, record_bytes, builder);
+  });
+}
+
+TEST(ImportFixed, CutsExactly) {
+  const auto rows = fixed("abcdefgh1234", 4);
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"", "abcd"}, {"", "efgh"}, {"", "1234"}}));
+  auto engine = testing::seeded_engine(11);
+  const std::string big = random_text(engine, "0123456789abcdef", 3 * 999'999);
+  for (const std::size_t size : {std::size_t{999'999}, 3 * std::size_t{999'999}, std::size_t{1001}}) {
+    const auto many = fixed(std::string_view(big).substr(0, big.size() / size * size), size);
+    ASSERT_TRUE(good(many));
+    ASSERT_EQ(many->size(), big.size() / size);
+    for (std::size_t i = 0; i < many->size(); ++i) ASSERT_EQ((*many)[i].second, big.substr(i * size, size));
+  }
+}
+
+TEST(ImportFixed, RefusesLeftoversAndImpossibleSizes) {
+  expect_error(fixed("abcde", 4), ErrorCode::kDataLoss,
+               "input: 5 bytes are no multiple of the record size, 4");
+  expect_error(fixed("abc", 4), ErrorCode::kDataLoss, "no multiple");
+  expect_error(fixed("abc", 0), ErrorCode::kInvalidArgument, "at least one byte");
+  expect_error(fixed("abc", ~std::uint64_t{0}), ErrorCode::kResourceExhausted, "limit");
+  expect_error(fixed("", 4), ErrorCode::kInvalidArgument, "no records");
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::thread writer([&] { write_file(folder / "pipe", to_bytes("abcde")); });
+  expect_error(
+      imported(folder, [&](DatabaseBuilder& builder) { return import_fixed(folder / "pipe", 2, builder); }),
+      ErrorCode::kDataLoss, "no multiple");
+  writer.join();
+}
+
+}  // namespace
+}  // namespace pirx::database

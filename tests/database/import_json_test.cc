@@ -1,0 +1,85 @@
+// JSON lines: values of every kind, every error, and random text.
+#include "importer_fixture.h"
+
+namespace pirx::database {
+namespace {
+
+Result<Rows> json(std::string_view text, const Columns& columns) {
+  return imported_text(text, [&](const std::filesystem::path& file, DatabaseBuilder& builder) {
+    return import_json_lines(file, columns, builder);
+  });
+}
+
+TEST(ImportJson, ValuesOfEveryKind) {
+  const auto rows = json(
+      "{\"k\":\"a\",\"v\":\"text \\u00e9\\n\"}\n\n"
+      "{\"v\" : [1, {\"x\" : null}], \"k\" : 7}\r\n"
+      "   \n{\"k\":null,\"v\":true,\"other\":1.5}",
+      {"k", {"v"}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"a", "text \xc3\xa9\n"}, {"7", "[1,{\"x\":null}]"}, {"null", "true"}}));
+}
+
+TEST(ImportJson, WholeLinesAndJoinedMembers) {
+  auto rows = json("{\"k\": \"a\",  \"v\": 1}\r\n", {"k", {}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"a", "{\"k\": \"a\",  \"v\": 1}"}}));
+  rows = json("\xef\xbb\xbf{\"a\":1,\"b\":\"x\"}\n", {"", {"b", "a"}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"", "x\t1"}}));
+}
+
+TEST(ImportJson, ErrorsNameLineAndCause) {
+  const auto expect_refused = [](std::string_view text, std::string_view part) {
+    expect_error(json(text, {"k", {"v"}}), ErrorCode::kInvalidArgument, part);
+  };
+  expect_refused("", "no records");
+  expect_refused("{\"k\":1,\"v\":2}\n{\"k\":1,\"w\":2}\n",
+                 "input, line 2: there is no member \"v\"; the object has: k, w");
+  expect_refused("{\"v\":2}\n", "line 1: there is no member \"k\"");
+  expect_refused("{\"k\":1,\"v\":2\n", "line 1: not valid JSON");
+  expect_refused("{\"k\":1,\"v\":2} x\n", "not valid JSON");
+  expect_refused("{\"k\":1,\"v\":1e999}\n", "not valid JSON");
+  expect_refused("{\"k\":1,\"v\":\"\xff\"}\n", "not valid JSON");
+  expect_refused("[1]\n", "not a JSON object but array");
+  expect_refused("5\n", "not a JSON object but number");
+}
+
+TEST(ImportJson, NestingIsBounded) {
+  const auto nested = [](std::size_t depth, std::string_view open, std::string_view close) {
+    std::string text = "{\"k\":1,\"v\":";
+    for (std::size_t i = 0; i < depth; ++i) text += open;
+    text += "1";
+    for (std::size_t i = 0; i < depth; ++i) text += close;
+    return text + "}\n";
+  };
+  EXPECT_TRUE(good(json(nested(63, "[", "]"), {"k", {"v"}})));
+  for (const std::size_t depth : {64u, 1000u, 1000000u}) {
+    expect_error(json(nested(depth, "[", "]"), {"k", {"v"}}), ErrorCode::kInvalidArgument, "deeper than 64");
+    expect_error(json(nested(depth, "{\"a\":", "}"), {"k", {"v"}}), ErrorCode::kInvalidArgument,
+                 "deeper than 64");
+  }
+  // Brackets in strings are no nesting.
+  EXPECT_TRUE(good(json("{\"k\":1,\"v\":\"\\\"" + std::string(1000, '[') + "\"}\n", {"k", {"v"}})));
+}
+
+TEST(ImportJson, RandomTextNeverCrashes) {
+  const TemporaryFolder folder;
+  auto engine = testing::seeded_engine(12);
+  int read = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = "{\"k\":\"x\",\"v\":[1,{\"a\":\"\\u0041\"},null]}\n{\"k\":2,\"v\":-1.5e3}\n";
+    for (std::uint64_t n = engine() % 4; n > 0; --n) {
+      text[engine() % text.size()] =
+          engine() % 2 == 0 ? static_cast<char>(engine()) : "{}[]\",:\\\n1e-"[engine() % 12];
+    }
+    read += survives(folder, text, [](const std::filesystem::path& file, DatabaseBuilder& builder) {
+      return import_json_lines(file, {"k", {"v"}}, builder);
+    });
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_LT(read, 2900);
+}
+
+}  // namespace
+}  // namespace pirx::database

@@ -1,0 +1,90 @@
+// SQLite: one reading query and nothing else.
+#include <sqlite3.h>
+
+#include "importer_fixture.h"
+
+namespace pirx::database {
+namespace {
+
+class ImportSqlite : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ / "db.sqlite").c_str(), &database), SQLITE_OK);
+    const char* script =
+        "CREATE TABLE t (name TEXT, data, n);"
+        "INSERT INTO t VALUES ('b', x'00ff', 1), ('a', 'text', 2.5), ('c', NULL, -3);"
+        "CREATE VIEW v AS SELECT name FROM t;";
+    ASSERT_EQ(sqlite3_exec(database, script, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+  Result<Rows> query(const std::string& text, const Columns& columns, std::string_view file = "db.sqlite") {
+    return imported(folder_, [&](DatabaseBuilder& builder) {
+      return import_sqlite(folder_ / file, text, columns, builder);
+    });
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ImportSqlite, ColumnsOfAQuery) {
+  auto rows = query("SELECT name, data, n FROM t ORDER BY name", {"name", {"data"}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"a", "text"}, {"b", std::string("\0\xff", 2)}, {"c", ""}}));
+  rows = query("SELECT upper(name) AS k, n FROM t ORDER BY n; -- comment", {"k", {"n"}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"C", "-3"}, {"B", "1"}, {"A", "2.5"}}));
+  rows = query("SELECT name, n FROM t WHERE n = 1", {"", {}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"", "b\t1"}}));
+  rows = query("WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<3) SELECT i FROM c",
+               {"", {"i"}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(rows->size(), 3u);
+  EXPECT_TRUE(good(query("SELECT name FROM v", {"name", {"name"}})));
+}
+
+TEST_F(ImportSqlite, ErrorsNameTheCause) {
+  const auto invalid = ErrorCode::kInvalidArgument;
+  expect_error(query("SELECT name FROM t", {"key", {}}), invalid,
+               "no column \"key\" among the 1 columns: name");
+  expect_error(query("SELECT name FROM t", {"name", {"x"}}), invalid, "no column \"x\"");
+  expect_error(query("SELECT name, n AS name FROM t", {"name", {}}), invalid, "several columns");
+  expect_error(query("SELECT absent FROM t", {}), invalid, "no such column");
+  expect_error(query("SELEC name FROM t", {}), invalid, "syntax error");
+  expect_error(query("", {}), invalid, "empty");
+  expect_error(query("-- nothing", {}), invalid, "empty");
+  expect_error(query("SELECT name FROM t WHERE 0", {}), invalid, "no records");
+  expect_error(query("SELECT 1; SELECT 2", {}), invalid, "only one query");
+  expect_error(query("SELECT 1; garbage", {}), invalid, "only one query");
+  expect_error(query("SELECT 1", {}, "absent.sqlite"), ErrorCode::kUnavailable, "absent.sqlite");
+  write_file(folder_ / "foreign", Bytes(5000, std::byte{'x'}));
+  expect_error(query("SELECT 1 FROM t", {}, "foreign"), ErrorCode::kDataLoss, "not a database");
+}
+
+TEST_F(ImportSqlite, NothingButReading) {
+  const Bytes before = read_file(folder_ / "db.sqlite");
+  const std::string other = (folder_ / "made.sqlite").string();
+  for (const std::string& text :
+       {std::string("DELETE FROM t"), std::string("INSERT INTO t VALUES (1,2,3) RETURNING n"),
+        std::string("DROP TABLE t"), "ATTACH '" + other + "' AS x", std::string("PRAGMA journal_mode=WAL"),
+        std::string("PRAGMA table_info(t)"), std::string("BEGIN"), "VACUUM INTO '" + other + "'",
+        std::string("CREATE TEMP TABLE x (a)")}) {
+    expect_error(query(text, {}), ErrorCode::kInvalidArgument, "SELECT");
+  }
+  EXPECT_TRUE(read_file(folder_ / "db.sqlite") == before);
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(ImportSqlite, DamagedFilesNeverCrash) {
+  const Bytes original = read_file(folder_ / "db.sqlite");
+  auto engine = testing::seeded_engine(13);
+  for (int i = 0; i < 500; ++i) {
+    Bytes damaged = original;
+    for (int n = 0; n < 20; ++n) damaged[engine() % damaged.size()] = static_cast<std::byte>(engine());
+    write_file(folder_ / "damaged", damaged);
+    static_cast<void>(query("SELECT name, data FROM t", {"name", {"data"}}, "damaged"));
+  }
+}
+
+}  // namespace
+}  // namespace pirx::database
