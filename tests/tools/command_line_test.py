@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Drives the pirx program as a user would: builds, serves, deploys, fetches; then everything that can go wrong.
+
+    command_line_test.py PIRX
+"""
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+PIRX = ""
+ROOT = Path(__file__).resolve().parents[2]
+PROXY = ROOT / "examples/faulty_proxy/faulty_proxy.py"
+RECORDS = [f"record {i} " + "x" * (i % 37) for i in range(500)]
+
+
+def run(*words, code=0, **options):
+    done = subprocess.run([PIRX, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
+    if done.returncode != code:
+        raise AssertionError(f"{words}: exit {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+class Process:
+    """A server or proxy in the background; .port is where it listens."""
+
+    def __init__(self, *words):
+        self.log = []
+        self.child = subprocess.Popen(
+            list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self.child.stdout.readline()
+        match = re.match(r"listening on port (\d+)", line)
+        if not match:
+            raise AssertionError(f"{words} did not start: {line} {self.child.stderr.read()}")
+        self.port = int(match.group(1))
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.child.stderr), daemon=True)
+        self.reader.start()
+
+    def stop(self, kind=signal.SIGTERM):
+        if self.child.poll() is None:
+            self.child.send_signal(kind)
+        code = self.child.wait(timeout=20)
+        self.reader.join(timeout=5)
+        self.child.stdout.close()
+        self.child.stderr.close()
+        return code
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name)
+        self.processes = []
+
+    def tearDown(self):
+        for process in self.processes:
+            process.stop(signal.SIGKILL)
+        self.folder.cleanup()
+
+    def start(self, *words):
+        process = Process(*words)
+        self.processes.append(process)
+        return process
+
+    def serve(self, database, coordinate, *more):
+        return self.start(PIRX, "serve", database, "--coordinate", coordinate, "--listen", "127.0.0.1:0", *more)
+
+    def proxy(self, server, mode, *more):
+        return self.start(sys.executable, PROXY, "--upstream", f"127.0.0.1:{server.port}", "--mode", mode, *more)
+
+    def build(self, name="db.pirx"):
+        source = self.path / "records.jsonl"
+        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(RECORDS)))
+        target = self.path / name
+        run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v")
+        return target
+
+    def deploy(self, servers, threshold, *more, code=0, name="deployment.json"):
+        target = self.path / name
+        words = [word for server in servers for word in ("--server", server.url)]
+        run("deploy", target, "-t", threshold, *words, *more, code=code)
+        return target
+
+    def test_database_commands(self):
+        database = self.build()
+        info = json.loads(run("db", "info", database, "--json").stdout)
+        self.assertEqual((info["records"], info["epoch"], info["keys"]), (500, 1, True))
+        self.assertIn("sound", run("db", "verify", database).stdout)
+        self.assertEqual(run("db", "get", database, 17).stdout, RECORDS[17] + "\n")
+        self.assertEqual(run("db", "get", database, "--key", "key499", "--raw").stdout, RECORDS[499])
+        listed = dict(line.split("\t")[::-1] for line in run("db", "list", database).stdout.splitlines())
+        self.assertEqual(listed, {f"key{i}": str(i) for i in range(500)})
+        self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 3)
+        # A rebuild takes the next epoch and keeps the identity.
+        self.build()
+        again = json.loads(run("db", "info", database, "--json").stdout)
+        self.assertEqual((again["epoch"], again["identity"]), (2, info["identity"]))
+        run("db", "get", database, 500, code=3)
+        run("db", "get", database, "--key", "nobody", code=3)
+        run("db", "get", database, code=2)
+        run("db", "info", self.path / "none", code=5)
+        damaged = self.path / "damaged"
+        data = bytearray(database.read_bytes())
+        data[len(data) // 2] ^= 1
+        damaged.write_bytes(data)
+        run("db", "verify", damaged, code=4)
+        damaged.write_bytes(data[:-1])
+        run("db", "info", damaged, code=4)
+
+    def test_every_input_format(self):
+        tree = self.path / "tree"
+        (tree / "sub").mkdir(parents=True)
+        (tree / "a").write_text("A")
+        (tree / "sub/b").write_text("BB")
+        (self.path / "c.csv").write_text('k,v\nx,"one, ""two"""\ny,three\n')
+        (self.path / "t.tsv").write_text("x\tone\ny\ttwo\n")
+        (self.path / "l.txt").write_text("first\nsecond\n")
+        (self.path / "f.bin").write_bytes(b"abcdef")
+        base = sqlite3.connect(self.path / "s.db")
+        base.execute("create table t (k text, v text)")
+        base.executemany("insert into t values (?, ?)", [("x", "one"), ("y", "two")])
+        base.commit()
+        base.close()
+        cases = [
+            ("tree", ["--from", "folder"], "sub/b", 1, "BB"),
+            ("c.csv", ["--from", "csv", "--key", "k", "--value", "v"], "x", 0, 'one, "two"'),
+            ("t.tsv", ["--from", "tsv", "--no-header", "--key", "1", "--value", "2"], "y", 1, "two"),
+            ("l.txt", ["--from", "lines"], None, 1, "second"),
+            ("f.bin", ["--from", "fixed", "--record-bytes", "3"], None, 1, "def"),
+            ("s.db", ["--from", "sqlite", "--query", "select k, v from t order by k", "--key", "k", "--value", "v"], "y", 1, "two"),
+        ]
+        for source, words, key, position, record in cases:
+            with self.subTest(source=source):
+                target = self.path / "x.pirx"
+                run("db", "build", target, self.path / source, *words)
+                self.assertEqual(run("db", "get", target, position, "--raw").stdout, record)
+                if key:
+                    self.assertEqual(run("db", "get", target, "--key", key, "--raw").stdout, record)
+
+    def test_bad_input_leaves_the_old_file(self):
+        database = self.build()
+        before = database.read_bytes()
+        (self.path / "bad.csv").write_text('k,v\nx,"unclosed\n')
+        done = run("db", "build", database, self.path / "bad.csv", "--from", "csv", "--key", "k", code=2)
+        self.assertIn("bad.csv", done.stderr)
+        done = run("db", "build", database, self.path / "bad.csv", "--from", "csv", "--key", "nokey", code=2)
+        self.assertIn("nokey", done.stderr)
+        run("db", "build", database, self.path / "bad.csv", "--from", "fixed", code=2)
+        run("db", "build", database, self.path / "bad.csv", "--from", "xml", code=1)
+        run("db", "build", database, self.path / "nothing", "--from", "lines", code=5)
+        self.assertEqual(database.read_bytes(), before)
+        self.assertEqual([p.name for p in self.path.iterdir() if "tmp" in p.name or "spool" in p.name], [])
+
+    def test_fetch_from_three_servers(self):
+        database = self.build()
+        servers = [self.serve(database, x) for x in (1, 2, 3)]
+        deployment = self.deploy(servers, 1, "--database", database)
+        self.assertEqual(run("get", deployment, 3, 499, 3, "-q").stdout, f"{RECORDS[3]}\n{RECORDS[499]}\n{RECORDS[3]}\n")
+        report = json.loads(run("get", deployment, 42, "--json", "--wait-for-all").stdout)
+        self.assertEqual(report["records"][0]["text"], RECORDS[42])
+        self.assertEqual(report["certainty"], "proven")
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 3)
+        positions = self.path / "positions.tsv"
+        positions.write_text(run("db", "list", database).stdout)
+        self.assertEqual(run("get", deployment, "--positions", positions, "--key", "key77", "-q").stdout, RECORDS[77] + "\n")
+        run("get", deployment, 1, 2, "-o", self.path / "out", "-q")
+        self.assertEqual((self.path / "out/1").read_text(), RECORDS[2])
+        # What is wrong with the request, without saying what was wanted.
+        done = run("get", deployment, 500, code=3)
+        self.assertNotIn("500 ", done.stderr.replace("500 records", ""))
+        run("get", deployment, code=2)
+        run("get", deployment, "--positions", positions, "--key", "nobody", code=3)
+        run("get", deployment, "--key", "key1", code=2)
+        run("get", self.path / "none.json", 1, code=5)
+        # Logs are JSON and hold no query content.
+        for server in servers:
+            self.assertEqual(server.stop(), 0)
+            events = [json.loads(line) for line in server.log]
+            self.assertIn("batch", [event["event"] for event in events])
+
+    def test_liar_and_silent_server(self):
+        database = self.build()
+        servers = [self.serve(database, x) for x in range(1, 6)]
+        servers[3] = self.proxy(servers[3], "lie")
+        deployment = self.deploy(servers, 2)
+        report = json.loads(run("get", deployment, 9, "--json", "--wait-for-all").stdout)
+        self.assertEqual(report["records"][0]["text"], RECORDS[9])
+        self.assertEqual(report["certainty"], "proven")
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok", "ok", "ok", "lied", "ok"])
+        servers[4].stop()
+        report = json.loads(run("get", deployment, 9, "--json", "--wait-for-all").stdout)
+        self.assertEqual(report["records"][0]["text"], RECORDS[9])
+        self.assertEqual(report["certainty"], "probable")
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok", "ok", "ok", "suspected", "silent"])
+
+    def test_every_kind_of_fault_of_one_server(self):
+        database = self.build()
+        honest = [self.serve(database, x) for x in (1, 2, 3)]
+        fourth = self.serve(database, 4)
+        expected = {"honest": "ok", "lie": "lied", "flip": "lied", "zero": "lied", "truncate": "malformed",
+                    "extend": "silent", "close": "silent", "stale": "stale epoch"}
+        for mode, status in expected.items():
+            with self.subTest(mode=mode):
+                deployment = self.deploy([*honest, self.proxy(fourth, mode)], 1)
+                report = json.loads(run("get", deployment, 123, "--json", "--wait-for-all").stdout)
+                self.assertEqual(report["records"][0]["text"], RECORDS[123])
+                self.assertEqual(report["servers"][3]["status"], status)
+        slow = self.proxy(fourth, "slow", "--delay", "5")
+        deployment = self.deploy([*honest, slow], 1)
+        start = time.monotonic()
+        report = json.loads(run("get", deployment, 5, "--json").stdout)
+        self.assertLess(time.monotonic() - start, 4)
+        self.assertTrue(report["servers"][3]["abandoned"])
+        self.assertEqual(report["records"][0]["text"], RECORDS[5])
+
+    def test_too_few_servers_and_stale_deployment(self):
+        database = self.build()
+        servers = [self.serve(database, x) for x in (1, 2, 3)]
+        deployment = self.deploy(servers, 2)
+        servers[2].stop()
+        done = run("get", deployment, 1, code=9)
+        self.assertIn(servers[2].url, done.stderr)
+        # The servers move to a new epoch: the old deployment file is told so.
+        servers[0].stop()
+        servers[1].stop()
+        self.build()
+        self.processes.clear()
+        newer = [self.serve(database, x) for x in (1, 2, 3)]
+        text = json.loads(deployment.read_text())
+        for entry, server in zip(text["servers"], newer):
+            entry["url"] = server.url
+        deployment.write_text(json.dumps(text))
+        done = run("get", deployment, 1, code=9)
+        self.assertIn("StaleEpoch", done.stderr)
+        deployment = self.deploy(newer, 2)
+        self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
+
+    def test_deploy_refusals(self):
+        database = self.build()
+        other = self.path / "other.txt"
+        other.write_text("other\n")
+        run("db", "build", self.path / "other.pirx", other, "--from", "lines")
+        a, b = self.serve(database, 1), self.serve(database, 1)
+        c, d = self.serve(self.path / "other.pirx", 2), self.serve(database, 3)
+        self.deploy([a, b], 1, code=2)  # the same coordinate
+        self.deploy([a, c], 1, code=8)  # another database
+        self.deploy([a, d], 2, code=2)  # t >= l
+        self.deploy([a, d], 0, code=2)
+        self.deploy([a, d], 1, "--database", self.path / "other.pirx", code=8)
+        self.assertFalse((self.path / "deployment.json").exists())
+
+    def test_serve_refusals(self):
+        database = self.build()
+        serve = ["serve", database, "--listen", "127.0.0.1:0"]
+        run(*serve, "--coordinate", 0, code=2)
+        run(*serve, "--coordinate", 256, code=2)
+        run(*serve, "--coordinate", 1, "--field", "gf2", code=2)
+        run(*serve, "--coordinate", 1, "--field", "gf9", code=2)
+        run(*serve, "--coordinate", 1, "--protocol", "telepathy", code=2)
+        run(*serve, code=1)
+        run("serve", database, "--coordinate", 1, "--listen", "nowhere", code=2)
+        run("serve", database, "--coordinate", 1, "--listen", "127.0.0.1:99999", code=2)
+        run("serve", database, "--coordinate", 1, "--listen", "0.0.0.0:0", code=2)  # plaintext beyond loopback
+        run("serve", self.path / "none", "--coordinate", 1, code=5)
+        run("serve", database, "--coordinate", 1, "--listen", f"127.0.0.1:{self.serve(database, 1).port}", code=5)
+        run(*serve, "--coordinate", 1, code=2, env={**os.environ, "PIRX_FORCE_ISA": "sse9"})
+
+    def test_other_fields(self):
+        database = self.build()
+        for field in ("gf2_16", "w160", "prime64"):
+            with self.subTest(field=field):
+                servers = [self.serve(database, x, "--field", field) for x in (1, 2, 3)]
+                deployment = self.deploy(servers, 1)
+                self.assertEqual(run("get", deployment, 250, 251, "-q").stdout, f"{RECORDS[250]}\n{RECORDS[251]}\n")
+
+    def test_tls(self):
+        def openssl(*words):
+            subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=self.path)
+
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem",
+                "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
+        database = self.build()
+        servers = [self.serve(database, x, "--tls-cert", self.path / "cert.pem", "--tls-key", self.path / "key.pem")
+                   for x in (1, 2, 3)]
+        for server in servers:
+            server.url = server.url.replace("http:", "https:")
+        deployment = self.deploy(servers, 1, "--ca-file", "cert.pem")
+        self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
+        self.deploy(servers, 1, code=7)  # the system's trust anchors do not know this certificate
+        run("serve", database, "--coordinate", 1, "--tls-cert", self.path / "cert.pem", code=2)
+
+    def test_help_everywhere(self):
+        for words in ([], ["db"], ["db", "build"], ["db", "info"], ["db", "verify"], ["db", "get"], ["db", "list"],
+                      ["serve"], ["deploy"], ["get"], ["bench"]):
+            text = run(*words, "--help").stdout
+            if words and words != ["db"]:
+                self.assertIn("xample", text)
+        self.assertRegex(run("--version").stdout, r"\d+\.\d+\.\d+")
+        run(code=1)
+        run("fly", code=1)
+
+    def test_bench(self):
+        done = run("bench", "--size", "4MiB", "--row-bytes", "4000", "--queries", 1, 3, "--runs", 1, "--json",
+                   "--field", "gf2_8", "gf2_16", "w160")
+        self.assertEqual(len(json.loads(done.stdout)["results"]), 6)
+        run("bench", "--size", "1", code=2)
+
+
+if __name__ == "__main__":
+    PIRX = sys.argv.pop(1)
+    unittest.main(verbosity=1)
