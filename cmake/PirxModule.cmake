@@ -1,7 +1,8 @@
 # What a module, a test, a benchmark and a program are in pirx.
 #
 #   pirx_library(<name> [SOURCES a.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
-#       Target pirx_<name>, alias pirx::<name>. Without sources an INTERFACE library (all deps are then public).
+#       Target pirx_<name>, alias pirx::<name>. Without sources an INTERFACE library (all deps are then public). Installed and
+#       exported, unless it is of a folder that no library may touch (tools, tests, bench).
 #   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [MAIN_OWN])
@@ -177,6 +178,10 @@ function(pirx_library name)
   target_compile_definitions(${target} ${scope} ${pirx_definitions})
   target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                        "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(folder MATCHES "^(tools|tests|bench|examples)/")
+    return()
+  endif()
   set_property(GLOBAL APPEND PROPERTY PIRX_LIBRARIES ${name})
   set_property(GLOBAL PROPERTY PIRX_DEPS_${name} ${public_deps} ${private_deps})
 endfunction()
