@@ -1,0 +1,137 @@
+// A deployment in memory over any field, the tiny ones included: records, servers, the client half, and
+// tampering.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+#include "src/itpir/client_impl.h"
+#include "src/itpir/collector_impl.h"
+#include "src/itpir/server_impl.h"
+#include "strassen/engine_impl.h"
+#include "support/seed.h"
+
+namespace pirx::itpir::testing {
+
+/// Random bytes of a test, reproducible by its seed.
+class TestRng {
+ public:
+  explicit TestRng(std::mt19937_64& engine) : engine_(&engine) {}
+  void fill(MutableByteSpan out) {
+    for (auto& byte : out) byte = static_cast<std::byte>((*engine_)());
+  }
+
+ private:
+  std::mt19937_64* engine_;
+};
+
+inline Bytes random_bytes(std::mt19937_64& engine, std::size_t size, unsigned below = 256) {
+  Bytes bytes(size);
+  for (auto& byte : bytes) byte = static_cast<std::byte>(engine() % below);
+  return bytes;
+}
+
+template <class F>
+class Deployment {
+ public:
+  /// Random records; over a field of fewer than 256 elements their bytes are elements, and `spec` keeps
+  /// nothing else.
+  Deployment(const F& f, const database::Geometry::Spec& spec, unsigned l, unsigned t,
+             std::mt19937_64& engine)
+      : f_(f), spec_{f.tag(), database::Geometry::create(spec).value(), {}, {}, t} {
+    spec_.version.epoch = 7;
+    spec_.version.identity.fill(std::byte{0x5A});
+    for (unsigned j = 0; j < l; ++j) spec_.coordinates.push_back(j + 1);
+    const auto& geometry = spec_.geometry;
+    rows_ = matrix::Matrix<std::byte>::create(static_cast<std::size_t>(geometry.rows()),
+                                              static_cast<std::size_t>(geometry.row_stride()))
+                .value();
+    const auto below = static_cast<unsigned>(std::min<std::uint64_t>(f.size_limit(), 256));
+    for (std::uint64_t i = 0; i < geometry.records(); ++i) {
+      const auto length = spec.variable_length ? engine() % (spec.record_bytes + 1) : spec.record_bytes;
+      records.push_back(random_bytes(engine, static_cast<std::size_t>(length), below));
+      const auto at = geometry.locate(i).value();
+      geometry.fill_slot(i, records.back(),
+                         {rows_.row(static_cast<std::size_t>(at.row)) + at.offset,
+                          static_cast<std::size_t>(geometry.slot_bytes())});
+    }
+    for (const auto coordinate : spec_.coordinates) servers.push_back(serve(coordinate, rows_.view()));
+  }
+  Deployment(const Deployment&) = delete;
+
+  /// A server half over any rows of this geometry; the caller keeps them.
+  std::unique_ptr<AnyServer> serve(std::uint64_t coordinate, matrix::ConstView<std::byte> rows) const {
+    ServerOptions options{f_.tag(), coordinate, 1, kMaxQueriesPerRequest};
+    return GoldbergServer<F>::create(strassen::Engine<F>(f_), {spec_.geometry, spec_.version, rows, nullptr},
+                                     options)
+        .value();
+  }
+  const F& field() const { return f_; }
+  const Params::Spec& spec() const { return spec_; }
+  matrix::ConstView<std::byte> rows() const { return rows_.view(); }
+  GoldbergClient<F> client() const { return {strassen::Engine<F>(f_), spec_}; }
+  GoldbergCollector<F> collector(std::span<const std::uint64_t> wanted) const {
+    return {strassen::Engine<F>(f_), spec_, SecretVector<std::uint64_t>(wanted)};
+  }
+  /// The honest replies of all servers.
+  std::vector<Bytes> ask(std::span<const std::uint64_t> wanted, std::mt19937_64& engine) const {
+    TestRng rng(engine);
+    const auto requests = client().query(wanted, rng).value();
+    std::vector<Bytes> replies;
+    for (std::size_t j = 0; j < servers.size(); ++j) replies.push_back(answer(*servers[j], requests[j]));
+    return replies;
+  }
+  static Bytes answer(const AnyServer& server, const Bytes& request) {
+    const ByteSpan one = request;
+    return server.answer({&one, 1}).at(0).value();
+  }
+  /// Decodes the replies of these servers.
+  Result<Answer> decode(std::span<const std::uint64_t> wanted, const std::vector<Bytes>& replies,
+                        std::span<const std::size_t> from) const {
+    auto gathered = collector(wanted);
+    for (const auto j : from) {
+      const auto added = gathered.add(j, replies[j]);
+      EXPECT_TRUE(added.has_value()) << added.error().to_string();
+    }
+    return std::move(gathered).finish();
+  }
+
+  std::vector<Bytes> records;
+  std::vector<std::unique_ptr<AnyServer>> servers;
+
+ private:
+  F f_;
+  Params::Spec spec_;
+  matrix::Matrix<std::byte> rows_;
+};
+
+/// Adds `delta` to word w of a reply.
+template <class F>
+void tamper(const F& f, Bytes& reply, std::size_t w, typename F::Sum delta) {
+  std::byte* at = reply.data() + MessageHeader::kBytes + w * f.sum_bytes();
+  typename F::Sum value{};
+  ASSERT_TRUE(f.decode_sum(at, value));
+  f.encode_sum(f.sum_add(value, delta), at);
+}
+
+inline std::vector<std::size_t> range(std::size_t n) {
+  std::vector<std::size_t> all(n);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+/// The subsets of {0..n-1} as lists.
+inline std::vector<std::vector<std::size_t>> subsets(std::size_t n) {
+  std::vector<std::vector<std::size_t>> all;
+  for (std::size_t mask = 0; mask < (std::size_t{1} << n); ++mask) {
+    all.emplace_back();
+    for (std::size_t i = 0; i < n; ++i) {
+      if (mask >> i & 1) all.back().push_back(i);
+    }
+  }
+  return all;
+}
+
+}  // namespace pirx::itpir::testing

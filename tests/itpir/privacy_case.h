@@ -1,0 +1,140 @@
+// Privacy by enumeration: the shipped client template over a tiny field, run with every sequence of coins.
+#pragma once
+
+#include "deployment.h"
+#include "support/tiny_field.h"
+
+namespace pirx::itpir::testing {
+
+/// Replays one of the |F|^n sequences of n coins. A tape that repeats models a client that reuses its coins.
+class CoinTape {
+ public:
+  explicit CoinTape(std::size_t coins) : coins_(coins) {}
+  void fill(MutableByteSpan) { PIRX_CHECK(false); }  // every draw must be a coin
+  template <unsigned n>
+  unsigned draw() {
+    const unsigned coin = coins_[position_++ % coins_.size()];
+    PIRX_CHECK(coin < n);
+    return coin;
+  }
+  std::size_t drawn() const { return position_; }
+  /// Rewinds to the next sequence; false after the last one.
+  bool next(unsigned size) {
+    position_ = 0;
+    for (auto& coin : coins_) {
+      if (++coin < size) return true;
+      coin = 0;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<unsigned> coins_;
+  std::size_t position_ = 0;
+};
+
+/// How often each view (the elements that some servers receive, packed into one number) occurs over all
+/// coins: counters when there are few views, else the sorted list of them.
+struct Distribution {
+  std::vector<std::uint32_t> counts;
+  std::vector<std::uint64_t> views;
+
+  explicit Distribution(std::uint64_t possible) : counts(possible <= (1u << 23) ? possible : 0) {}
+  void add(std::uint64_t view) {
+    if (counts.empty()) {
+      views.push_back(view);
+    } else {
+      ++counts.at(view);
+    }
+  }
+  void finish() { std::sort(views.begin(), views.end()); }
+  friend bool operator==(const Distribution&, const Distribution&) = default;
+};
+
+template <class F>
+struct Case {
+  unsigned l, t, rows;
+  std::size_t queries = 1;
+  std::size_t period = 0;  ///< coins until the tape repeats: the planted bug
+
+  /// One distribution per group of servers.
+  std::vector<Distribution> views(std::span<const std::uint64_t> wanted,
+                                  const std::vector<std::vector<std::size_t>>& groups) const {
+    const F f;
+    Params::Spec spec{f.tag(), database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}, t};
+    for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
+    const GoldbergClient<F> client(strassen::Engine<F>(f), spec);
+    const std::size_t coins = std::size_t{t} * rows * queries;
+    CoinTape tape(period == 0 ? coins : period);
+    const auto size = static_cast<unsigned>(f.size_limit());
+    std::vector<Distribution> result;
+    for (const auto& group : groups) {
+      std::uint64_t possible = 1;
+      for (std::size_t i = 0; i < group.size() * rows * queries; ++i) possible *= size;
+      result.emplace_back(possible);
+    }
+    // What precedes the elements may depend on the server and nothing else.
+    std::vector<Bytes> headers;
+    for (const auto coordinate : spec.coordinates) {
+      Writer writer;
+      MessageHeader{MessageHeader::Type::kQuery,         f.tag(), {}, coordinate,
+                    static_cast<std::uint32_t>(queries), rows}
+          .encode(writer);
+      headers.push_back(std::move(writer).take());
+    }
+    do {
+      const auto requests = client.query(wanted, tape).value();
+      PIRX_CHECK(tape.drawn() == coins);
+      for (std::size_t j = 0; j < l; ++j) {
+        PIRX_CHECK(requests[j].size() == MessageHeader::kBytes + rows * queries);
+        PIRX_CHECK(std::equal(headers[j].begin(), headers[j].end(), requests[j].begin()));
+      }
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        std::uint64_t view = 0;
+        for (const auto j : groups[g]) {
+          for (const auto byte : ByteSpan(requests[j]).subspan(MessageHeader::kBytes)) {
+            view = view * size + std::to_integer<unsigned>(byte);
+          }
+        }
+        result[g].add(view);
+      }
+    } while (tape.next(size));
+    for (auto& distribution : result) distribution.finish();
+    return result;
+  }
+
+  std::vector<std::vector<std::size_t>> groups_of(std::size_t size) const {
+    auto all = subsets(l);
+    std::erase_if(all, [&](const auto& group) { return group.size() != size; });
+    return all;
+  }
+
+  /// Every list of indices.
+  std::vector<std::vector<std::uint64_t>> wishes() const {
+    std::vector<std::vector<std::uint64_t>> all{{}};
+    for (std::size_t i = 0; i < queries; ++i) {
+      std::vector<std::vector<std::uint64_t>> longer;
+      for (const auto& wish : all) {
+        for (std::uint64_t row = 0; row < rows; ++row) {
+          longer.push_back(wish);
+          longer.back().push_back(row);
+        }
+      }
+      all = std::move(longer);
+    }
+    return all;
+  }
+
+  /// Whether the views of every `size` servers have one distribution for all wishes.
+  bool private_against(std::size_t size) const {
+    const auto groups = groups_of(size);
+    const auto all = wishes();
+    const auto first = views(all.front(), groups);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (views(all[i], groups) != first) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace pirx::itpir::testing

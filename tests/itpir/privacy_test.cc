@@ -1,0 +1,65 @@
+// Privacy as a unit test: the view of any t servers has the very same distribution for every index, for every
+// field of at most 7 elements. Planted bugs show that the test can fail.
+#include "privacy_case.h"
+
+namespace pirx::itpir {
+namespace {
+
+using pirx::testing::TinyGf4;
+using pirx::testing::TinyPrime;
+using testing::Case;
+
+template <class F>
+void check_field() {
+  const auto size = static_cast<unsigned>(F().size_limit());
+  unsigned cases = 0;
+  for (unsigned l = 1; l <= 4 && l < size; ++l) {
+    for (unsigned t = 1; t <= 2 && t <= l; ++t) {
+      for (unsigned rows = 1; rows <= 4; ++rows) {
+        SCOPED_TRACE("|F|=" + std::to_string(size) + " l=" + std::to_string(l) + " t=" + std::to_string(t) +
+                     " r=" + std::to_string(rows));
+        const Case<F> shape{l, t, rows};
+        // 7^8 coins for every index take longer: privacy_largest_test.cc.
+        if (size == 7 && t == 2 && rows == 4) continue;
+        EXPECT_TRUE(shape.private_against(t));
+        if (l > t && rows > 1) {
+          EXPECT_FALSE(shape.private_against(t + 1))
+              << "t + 1 servers can decode, so their views must differ";
+        }
+        ++cases;
+      }
+    }
+  }
+  EXPECT_EQ(cases, size == 2 ? 4u : size == 3 ? 12u : size == 4 ? 20u : size == 5 ? 28u : 25u);
+}
+
+TEST(Privacy, FieldOf2) { check_field<TinyPrime<2>>(); }
+TEST(Privacy, FieldOf3) { check_field<TinyPrime<3>>(); }
+TEST(Privacy, FieldOf4) { check_field<TinyGf4>(); }
+TEST(Privacy, FieldOf5) { check_field<TinyPrime<5>>(); }
+TEST(Privacy, FieldOf7) { check_field<TinyPrime<7>>(); }
+
+/// t = 1 or 2, two indices in one round: the joint view of both query vectors.
+TEST(Privacy, ListsOfIndices) {
+  EXPECT_TRUE((Case<TinyPrime<3>>{2, 1, 3, 2}.private_against(1)));
+  EXPECT_TRUE((Case<TinyPrime<5>>{3, 2, 2, 2}.private_against(2)));
+  EXPECT_FALSE((Case<TinyPrime<3>>{2, 1, 3, 2}.private_against(2)));
+}
+
+TEST(Privacy, CatchesThatTheSecondCoefficientRepeatsTheFirst) {
+  // G_2 = G_1: two servers can then solve for more than they should.
+  EXPECT_FALSE((Case<TinyPrime<5>>{3, 2, 2, 1, 2}.private_against(2)));
+  EXPECT_FALSE((Case<TinyPrime<7>>{4, 2, 3, 1, 3}.private_against(2)));
+}
+
+TEST(Privacy, CatchesThatTwoQueriesShareTheirCoins) {
+  // Each query alone is private; the difference of the two is not.
+  EXPECT_FALSE((Case<TinyPrime<5>>{3, 1, 3, 2, 3}.private_against(1)));
+}
+
+TEST(Privacy, CatchesASingleCoinReused) {
+  EXPECT_FALSE((Case<TinyPrime<3>>{2, 1, 3, 1, 2}.private_against(1)));
+}
+
+}  // namespace
+}  // namespace pirx::itpir
