@@ -76,8 +76,9 @@ class Bench {
                                               .coordinates = {1, 2},
                                               .threshold = 1}));
     client_ = std::make_unique<itpir::Client>(std::move(params));
-    const net::HttpServerOptions options{
-        .port = 0, .io_threads = 1, .batch_window = std::chrono::microseconds(a.window_us)};
+    net::HttpServerOptions options;
+    options.port = 0;
+    options.batch_window = std::chrono::microseconds(a.window_us);
     auto measured = need(itpir::make_goldberg_server(database_, {.coordinate = 1, .threads = a.threads}));
     server_ = std::make_unique<net::HttpServer>(need(
         net::HttpServer::create(std::move(measured), options, [this](const auto& event) { count(event); })));

@@ -1,6 +1,8 @@
 // A round: query, send to all, collect until nothing more is needed, decode, and an account of every server.
 #include "fetch.h"
 
+#include <algorithm>
+
 namespace pirx::cli {
 namespace {
 
@@ -8,6 +10,12 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// As many as unique decoding corrects, and at least one where one can be noticed at all.
+unsigned default_liars(const itpir::Params& params) {
+  const unsigned redundant = params.servers() - params.threshold() - 1;
+  return std::max(redundant / 2, std::min(redundant, 1u));
 }
 
 }  // namespace
@@ -33,7 +41,7 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
   PIRX_ASSIGN(auto query, client_.query(records, rng_));
   report.query_milliseconds = milliseconds_since(start);
 
-  const unsigned liars = options.liars.value_or((params.servers() - params.threshold() - 1) / 2);
+  const unsigned liars = options.liars.value_or(default_liars(params));
   auto collector = client_.collect(std::move(query.state));
   std::vector<bool> settled(params.servers(), false);
   const auto on_settled = [&](std::size_t server, const net::CallOutcome& outcome) {

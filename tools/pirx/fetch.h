@@ -12,7 +12,7 @@ namespace pirx::cli {
 struct FetchOptions {
   std::chrono::milliseconds deadline{10'000};
   /// Lying servers the caller wants to be safe from; nothing: as many as unique decoding corrects, (l - t -
-  /// 1) / 2.
+  /// 1) / 2, and at least one when there are more than t + 1 servers.
   std::optional<unsigned> liars;
   /// Wait for every server up to the deadline, so that each one's behaviour is reported.
   bool wait_for_all = false;

@@ -171,7 +171,8 @@ void add_get_command(CLI::App& app) {
                      "Positions of the records, from 0; all are fetched in one round");
   command.add_option("--key", a->keys, "Key of a record, repeatable; looked up in --positions");
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
-  command.add_option("--liars", a->liars, "Lying servers to be safe from; default (l - t - 1) / 2");
+  command.add_option("--liars", a->liars,
+                     "Lying servers to be safe from; default (l - t - 1) / 2, at least 1 where possible");
   add_duration(command, "--deadline", a->deadline, "Of the whole round [10s]");
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");

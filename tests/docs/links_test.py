@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Every relative link of the documents leads to something in the repository."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> int:
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True)
+    pages = [ROOT / name for name in listed.stdout.split()] or sorted(
+        page for page in ROOT.rglob("*.md") if "build" not in page.parts
+    )
+    broken = 0
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+                print(f"{page.relative_to(ROOT)}: no {target}")
+                broken += 1
+    print(f"{len(pages)} pages, {broken} broken links")
+    return 1 if broken or not pages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
