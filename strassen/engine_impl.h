@@ -48,11 +48,11 @@ Result<void> check_layout(const char* name, const ConstView<T>& view) {
 }
 
 template <class F>
-Plan plan_product(const Kernels<F>& kernels, const Shape& shape, std::size_t entry_size,
+Plan plan_product(const F& f, const Kernels<F>& kernels, const Shape& shape, std::size_t entry_size,
                   const ExecOptions& options) {
   const bool forced = options.threads > 0;
   return make_plan(shape, options.depth, forced ? options.threads : available_threads(), forced,
-                   {kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum), entry_size,
+                   {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum), entry_size,
                     kernels.tile_rows, kernels.tile_bytes});
 }
 
@@ -72,7 +72,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
   PIRX_TRY(check_layout("R", ConstView<Sum>(R)));
 
   const Shape shape{Q.rows, D.rows, D.words};
-  const Plan plan = plan_product(kernels, shape, D.entry_size, options);
+  const Plan plan = plan_product(f, kernels, shape, D.entry_size, options);
   const std::size_t threads = static_cast<std::size_t>(plan.threads);
   PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));
   const std::uint64_t per_thread = recursion_workspace(plan.depth, {shape.q, plan.tile_rows, plan.tile_words},
@@ -146,7 +146,7 @@ Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D) const {
 
 template <class F>
 Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
-  return detail::plan_product(*kernels_, shape, f_.word_bytes(), options);
+  return detail::plan_product(f_, *kernels_, shape, f_.word_bytes(), options);
 }
 
 template <class F>

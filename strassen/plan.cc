@@ -3,6 +3,7 @@
 #include "strassen/plan.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace pirx::strassen {
 namespace {
@@ -33,7 +34,40 @@ std::uint64_t power(std::uint64_t base, int exponent) {
   return result;
 }
 
-int auto_depth(const Shape&) { return 0; }
+// Where Strassen measured faster than the plain product (bench/engine/engine_bench, 16 and 64 MiB, q = 64 and 256,
+// depths 0 to 3, one core of an Intel Xeon with AVX-512): a level pays while its blocks keep this many queries. On
+// the kernels that are not listed it measured no faster.
+struct Measured {
+  FieldTag field;
+  std::string_view kernel;
+  std::size_t block_queries;
+};
+constexpr Measured kMeasured[] = {
+    {kTagGf2_8, "portable", 16},
+    {kTagGf2_16, "portable", 16},
+    {kTagGf2_8, "avx2", 128},
+    {kTagGf2_16, "avx2", 64},
+};
+constexpr int kMeasuredDepth = 3;
+// Blocks that are thinner than the measured ones are not worth a sum.
+constexpr std::size_t kMinBlockRows = 32;
+constexpr std::size_t kMinBlockBytes = 512;
+
+int auto_depth(const Shape& shape, const KernelTraits& kernel) {
+  for (const Measured& measured : kMeasured) {
+    if (measured.field != kernel.field || measured.kernel != kernel.name) continue;
+    int depth = 0;
+    for (Shape block = shape; depth < kMeasuredDepth; ++depth) {
+      block = {block.q / kScheme.kM, block.r / kScheme.kK, block.s / kScheme.kN};
+      if (block.q < measured.block_queries || block.r < kMinBlockRows ||
+          block.s < kMinBlockBytes / kernel.sum_size) {
+        break;
+      }
+    }
+    return depth;
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -41,7 +75,7 @@ Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, 
   Plan plan;
   plan.shape = shape;
   plan.kernel = kernel.name;
-  plan.depth = std::min(depth >= 0 ? depth : auto_depth(shape), deepest(shape));
+  plan.depth = std::min(depth >= 0 ? depth : auto_depth(shape, kernel), deepest(shape));
 
   const std::uint64_t q = std::max<std::uint64_t>(shape.q, 1);
   const std::uint64_t r = std::max<std::uint64_t>(shape.r, 1);

@@ -8,9 +8,10 @@
 
 namespace pirx::strassen {
 
-/// What a plan depends on besides the shape: sizes of one scalar, one sum and one entry of D as it lies in
-/// memory, and the tile that the kernel asks for.
+/// What a plan depends on besides the shape: the field, the kernel, sizes of one scalar, one sum and one
+/// entry of D as it lies in memory, and the tile that the kernel asks for.
 struct KernelTraits {
+  FieldTag field;
   const char* name;
   std::size_t elem_size;
   std::size_t sum_size;

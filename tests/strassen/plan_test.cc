@@ -10,8 +10,8 @@
 namespace pirx::strassen {
 namespace {
 
-constexpr KernelTraits kBytes{"test", 1, 1, 1, 64, 4096};
-constexpr KernelTraits kWide{"wide", 24, 24, 20, 32, 1280};
+constexpr KernelTraits kBytes{kTagGf2_8, "test", 1, 1, 1, 64, 4096};
+constexpr KernelTraits kWide{kTagW160, "wide", 24, 24, 20, 32, 1280};
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 TEST(Plan, IsPureAndPrintable) {
@@ -73,6 +73,22 @@ TEST(Plan, DepthGoesAsDeepAsTheShapeAllows) {
   EXPECT_EQ(make_plan({1000, 1000, 3}, 4, 1, true, kBytes).depth, 1);
   EXPECT_EQ(make_plan({1000, 0, 1000}, 4, 1, true, kBytes).depth, 0);
   EXPECT_EQ(make_plan({1000, 1000, 1000}, 4, 1, true, kBytes).depth, 4);
+}
+
+TEST(Plan, ChoosesStrassenOnlyWhereItMeasuredFaster) {
+  const auto depth = [](const FieldTag& field, const char* name, const Shape& shape) {
+    return make_plan(shape, -1, 1, true, {field, name, 1, 1, 1, 64, 4096}).depth;
+  };
+  EXPECT_EQ(depth(kTagGf2_8, "portable", {1, 8192, 8192}), 0);
+  EXPECT_EQ(depth(kTagGf2_8, "portable", {31, 8192, 8192}), 0);
+  EXPECT_EQ(depth(kTagGf2_8, "portable", {32, 8192, 8192}), 1);
+  EXPECT_EQ(depth(kTagGf2_8, "portable", {4096, 8192, 8192}), 3);
+  EXPECT_EQ(depth(kTagGf2_8, "portable", {256, 8192, 8}), 0) << "short rows";
+  EXPECT_EQ(depth(kTagGf2_8, "portable", {256, 8, 8192}), 0) << "few rows";
+  EXPECT_EQ(depth(kTagGf2_8, "avx2", {255, 8192, 8192}), 0);
+  EXPECT_EQ(depth(kTagGf2_8, "avx2", {256, 8192, 8192}), 1);
+  EXPECT_EQ(depth(kTagGf2_8, "gfni512", {4096, 8192, 8192}), 0);
+  EXPECT_EQ(depth(kTagGf2, "portable", {4096, 8192, 8192}), 0);
 }
 
 TEST(Plan, WorkspaceThatOverflowsSaturates) {
