@@ -67,10 +67,9 @@ Result<void> deploy(const Arguments& a) {
   const unsigned l = params.servers(), t = params.threshold();
   PIRX_TRY(save_deployment(a.target, {std::move(params), std::move(stored)}));
   std::printf(
-      "wrote %s: %u servers, t = %u (so many together learn nothing), %u replies needed, %u liars corrected when all answer
-      ",
-      a.target.c_str(),
-      l, t, t + 1, (l - t - 1) / 2);
+      "wrote %s: %u servers, t = %u (so many together learn nothing), %u replies needed,\n"
+      "%u liars corrected when all answer\n",
+      a.target.c_str(), l, t, t + 1, (l - t - 1) / 2);
   return {};
 }
 
