@@ -9,7 +9,11 @@ static_assert(Field<Gf2> && Gf2::tag() == kTagGf2);
 
 std::span<const Kernels<Gf2>> kernel_table(const Gf2&) {
   static const Kernels<Gf2> table[] = {
-      kGf2Portable,
+#if defined(PIRX_GF2E_X86)
+    kGf2Avx512,
+    kGf2Avx2,
+#endif
+    kGf2Portable,
   };
   return table;
 }

@@ -9,7 +9,11 @@ static_assert(Field<Gf2_16> && Gf2_16::tag() == kTagGf2_16);
 
 std::span<const Kernels<Gf2_16>> kernel_table(const Gf2_16&) {
   static const Kernels<Gf2_16> table[] = {
-      kGf2_16Portable,
+#if defined(PIRX_GF2E_X86)
+    kGf2_16Gfni512,
+    kGf2_16Avx2,
+#endif
+    kGf2_16Portable,
   };
   return table;
 }

@@ -9,7 +9,12 @@ static_assert(Field<Gf2_8> && Gf2_8::tag() == kTagGf2_8);
 
 std::span<const Kernels<Gf2_8>> kernel_table(const Gf2_8&) {
   static const Kernels<Gf2_8> table[] = {
-      kGf2_8Portable,
+#if defined(PIRX_GF2E_X86)
+    kGf2_8Gfni512,
+    kGf2_8Gfni256,
+    kGf2_8Avx2,
+#endif
+    kGf2_8Portable,
   };
   return table;
 }
