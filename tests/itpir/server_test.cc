@@ -1,0 +1,239 @@
+// The server half: batches, refusals, options, and many threads on one object.
+#include "pirx/itpir/server.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "deployment.h"
+#include "pirx/database/builder.h"
+#include "src/itpir/fields.h"
+
+namespace pirx::itpir {
+namespace {
+
+using testing::Deployment;
+using testing::TestRng;
+
+template <class F>
+class Server : public ::testing::Test {
+ protected:
+  Server()
+      : engine_(pirx::testing::seeded_engine(10)),
+        deployment_(field(), {30, 21, 2, true, true}, 3, 1, engine_) {}
+  static F field() {
+    if constexpr (std::is_same_v<F, fp::PrimeField>) {
+      return fp::PrimeField::create(kTagW48).value();
+    } else {
+      return F{};
+    }
+  }
+  /// A request of one client for `count` random records, to server 0.
+  Bytes request(std::size_t count) {
+    std::vector<std::uint64_t> wanted(count);
+    for (auto& index : wanted) index = engine_() % 30;
+    TestRng rng(engine_);
+    return deployment_.client().query(wanted, rng).value()[0];
+  }
+  const AnyServer& server() const { return *deployment_.servers[0]; }
+
+  std::mt19937_64 engine_;
+  Deployment<F> deployment_;
+};
+using Fields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::PrimeField>;
+TYPED_TEST_SUITE(Server, Fields);
+
+TYPED_TEST(Server, BatchEqualsSingles) {
+  std::vector<Bytes> requests;
+  for (const std::size_t count : {1u, 5u, 2u, 1u, 9u}) requests.push_back(this->request(count));
+  const std::vector<ByteSpan> batch(requests.begin(), requests.end());
+  const auto replies = this->server().answer(batch);
+  ASSERT_EQ(replies.size(), requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(replies[i].value(), Deployment<TypeParam>::answer(this->server(), requests[i]));
+  }
+}
+
+TYPED_TEST(Server, BadRequestFailsAlone) {
+  std::vector<Bytes> requests;
+  for (int i = 0; i < 5; ++i) requests.push_back(this->request(2));
+  requests[1].pop_back();
+  requests[3][4] = std::byte{9};
+  const bool has_bad_values = this->field().tag().kind == FieldKind::kPrime;
+  if (has_bad_values) std::fill(requests[2].end() - 10, requests[2].end(), std::byte{0xFF});
+  const std::vector<ByteSpan> batch(requests.begin(), requests.end());
+  const auto replies = this->server().answer(batch);
+  for (const std::size_t good : {0u, 4u}) {
+    EXPECT_EQ(replies[good].value(), Deployment<TypeParam>::answer(this->server(), requests[good]));
+  }
+  EXPECT_EQ(replies[1].error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(replies[3].error().code(), ErrorCode::kInvalidArgument);
+  ASSERT_EQ(replies[2].has_value(), !has_bad_values);
+  if (has_bad_values) {
+    EXPECT_EQ(replies[2].error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(replies[2].error().message().find("no element"), std::string::npos);
+  }
+}
+
+TYPED_TEST(Server, EightThreadsGetTheSameAnswers) {
+  std::vector<Bytes> requests;
+  for (int i = 0; i < 8; ++i) requests.push_back(this->request(3));
+  std::vector<Bytes> expected;
+  for (const auto& request : requests)
+    expected.push_back(Deployment<TypeParam>::answer(this->server(), request));
+  std::vector<int> wrong(8, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 5; ++round) {
+        const std::vector<ByteSpan> batch{requests[i], requests[(i + 1) % 8]};
+        const auto replies = this->server().answer(batch);
+        wrong[i] += replies[0].value() != expected[i] || replies[1].value() != expected[(i + 1) % 8];
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(8, 0));
+}
+
+using Gf8Server = Server<gf2e::Gf2_8>;
+
+TEST_F(Gf8Server, SlicesWhatDoesNotFitOneProduct) {
+  std::vector<Bytes> requests;
+  for (const std::size_t count : {4096u, 4000u, 96u, 1u, 4096u}) requests.push_back(request(count));
+  const std::vector<ByteSpan> batch(requests.begin(), requests.end());
+  const auto replies = server().answer(batch);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(replies[i].value(), Deployment<gf2e::Gf2_8>::answer(server(), requests[i]));
+  }
+}
+
+TEST_F(Gf8Server, AnswersNothingWithNothing) { EXPECT_TRUE(server().answer({}).empty()); }
+
+TEST_F(Gf8Server, DescribesItself) {
+  EXPECT_EQ(server().protocol(), ProtocolId::kGoldberg);
+  const auto parameters = ServerParameters::decode(server().parameters()).value();
+  EXPECT_EQ(parameters.field, kTagGf2_8);
+  EXPECT_EQ(parameters.geometry, deployment_.spec().geometry);
+  EXPECT_EQ(parameters.version, deployment_.spec().version);
+  EXPECT_EQ(parameters.coordinate, 1u);
+  EXPECT_EQ(server().max_request_bytes(), 80u + 4096u * 15u);
+}
+
+void expect_refused(const AnyServer& server, const Bytes& request, ErrorCode code, std::string_view part) {
+  const auto admitted = server.admit(request);
+  ASSERT_FALSE(admitted.has_value()) << part;
+  EXPECT_EQ(admitted.error().code(), code);
+  EXPECT_NE(admitted.error().message().find(part), std::string::npos) << admitted.error().message();
+  const ByteSpan one = request;
+  const auto replies = server.answer({&one, 1});
+  ASSERT_FALSE(replies.at(0).has_value());
+  EXPECT_EQ(replies.at(0).error().to_string(), admitted.error().to_string());
+}
+
+TEST_F(Gf8Server, AdmitsAndCounts) { EXPECT_EQ(server().admit(request(7)).value(), 7u); }
+
+TEST_F(Gf8Server, RefusesOneByteMoreOrLess) {
+  auto bytes = request(2);
+  bytes.push_back(std::byte{0});
+  expect_refused(server(), bytes, ErrorCode::kInvalidArgument, "111 bytes instead of 110");
+  bytes.resize(109);
+  expect_refused(server(), bytes, ErrorCode::kInvalidArgument, "109 bytes instead of 110");
+}
+
+TEST_F(Gf8Server, RefusesAnotherHeader) {
+  const auto bytes = request(2);
+  const auto refused = [&](ErrorCode code, std::string_view part, auto&& change) {
+    Reader reader(bytes, "request");
+    auto header = MessageHeader::decode(reader).value();
+    change(header);
+    Writer writer;
+    header.encode(writer);
+    writer.put_bytes(ByteSpan(bytes).subspan(80));
+    expect_refused(server(), std::move(writer).take(), code, part);
+  };
+  using Type = MessageHeader::Type;
+  refused(ErrorCode::kInvalidArgument, "is no query", [](auto& h) { h.type = Type::kReply; });
+  refused(ErrorCode::kInvalidArgument, "over the field w160", [](auto& h) { h.field = kTagW160; });
+  refused(ErrorCode::kInvalidArgument, "coordinate 2", [](auto& h) { h.coordinate = 2; });
+  refused(ErrorCode::kInvalidArgument, "have 16 elements, the database has 15",
+          [](auto& h) { h.length = 16; });
+  refused(ErrorCode::kInvalidArgument, "instead of", [](auto& h) { h.queries = 3; });
+  refused(ErrorCode::kInvalidArgument, "18446744073709551615 elements", [](auto& h) { h.length = ~0ull; });
+  refused(ErrorCode::kStaleEpoch, "epoch 8", [](auto& h) { h.version.epoch = 8; });
+  refused(ErrorCode::kStaleEpoch, "holds epoch 7", [](auto& h) { h.version.epoch = 6; });
+  refused(ErrorCode::kStaleEpoch, "(005a5a", [](auto& h) { h.version.identity[0] = std::byte{0}; });
+  refused(ErrorCode::kInvalidArgument, "malformed", [](auto& h) { h.coordinate = 0; });
+}
+
+class Opened : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("pirx-server-test-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    auto builder = database::DatabaseBuilder::create(folder_ / "db", {}).value();
+    for (int i = 0; i < 20; ++i)
+      ASSERT_TRUE(builder.add(as_bytes("record " + std::to_string(i))).has_value());
+    ASSERT_TRUE(builder.finish().has_value());
+    register_goldberg(registry_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  Result<std::unique_ptr<AnyServer>> open(const std::map<std::string, std::string>& options) {
+    return registry_.open("goldberg", {(folder_ / "db").string(), 1, options});
+  }
+  void expect_refused(const std::map<std::string, std::string>& options, std::string_view part) {
+    const auto server = open(options);
+    ASSERT_FALSE(server.has_value()) << part;
+    EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(server.error().message().find(part), std::string::npos) << server.error().message();
+  }
+  std::filesystem::path folder_;
+  Registry registry_;
+};
+
+TEST_F(Opened, TakesItsOptions) {
+  const auto server = open({{"field", "w160"}, {"coordinate", "77"}, {"max_queries", "3"}}).value();
+  const auto parameters = ServerParameters::decode(server->parameters()).value();
+  EXPECT_EQ(parameters.field, kTagW160);
+  EXPECT_EQ(parameters.coordinate, 77u);
+  EXPECT_EQ(server->max_request_bytes(), 80 + 3 * parameters.geometry.rows() * 21);
+  EXPECT_EQ(ServerParameters::decode(open({{"field", "prime32"}}).value()->parameters())->field.name(),
+            "prime32");
+}
+
+TEST_F(Opened, RefusesMoreQueriesThanItTakes) {
+  const auto server = open({{"max_queries", "3"}}).value();
+  const auto parameters = ServerParameters::decode(server->parameters()).value();
+  const Params::Spec spec{parameters.field, parameters.geometry, parameters.version, {1, 2}, 1};
+  const Client client(Params::create(spec).value());
+  auto rng = Rng::from_os().value();
+  const std::vector<std::uint64_t> wanted{1, 2, 3, 4};
+  const auto query = client.query(wanted, rng).value();
+  const auto admitted = server->admit(query.requests[0]);
+  ASSERT_FALSE(admitted.has_value());
+  EXPECT_NE(admitted.error().message().find("this server takes 3"), std::string::npos);
+}
+
+TEST_F(Opened, RefusesBadOptions) {
+  expect_refused({{"colour", "red"}}, "the options are field, coordinate and max_queries");
+  expect_refused({{"field", "gf3"}}, "there are gf2_8");
+  expect_refused({{"field", "gf2"}}, "single non-zero element");
+  expect_refused({{"field", "primeval"}}, "no field is called");
+  expect_refused({{"field", "prime99999999999"}}, "");
+  expect_refused({{"coordinate", "0"}}, "coordinate 0");
+  expect_refused({{"coordinate", "256"}}, "below 256");
+  expect_refused({{"coordinate", "-1"}}, "no number");
+  expect_refused({{"coordinate", ""}}, "no number");
+  expect_refused({{"max_queries", "0"}}, "from 1 to 4096");
+  expect_refused({{"max_queries", "4097"}}, "from 1 to 4096");
+  expect_refused({{"max_queries", "99999999999"}}, "from 1 to 4096");
+}
+
+TEST_F(Opened, ReportsAMissingDatabase) {
+  EXPECT_EQ(registry_.open("goldberg", {(folder_ / "none").string(), 1, {}}).error().code(),
+            ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace pirx::itpir
