@@ -49,8 +49,12 @@ bool W160::decode_elem(const std::byte* from, Elem& a) const noexcept {
 std::span<const Kernels<W160>> kernel_table(const W160&) noexcept {
   // A tile of D takes 640 KiB and stays in the second-level cache while all queries pass over it.
   static constexpr Kernels<W160> kTable[] = {
-      {"portable", 0, w160::muladd_words_portable, w160::muladd_sums_portable, w160::add_portable,
-       w160::sub_portable, 256, 2560},
+#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+    {"ifma", kCpuAvx512 | kCpuAvx512Ifma, w160::muladd_words_ifma, w160::muladd_sums_ifma, w160::add_portable,
+     w160::sub_portable, 256, 2560},
+#endif
+    {"portable", 0, w160::muladd_words_portable, w160::muladd_sums_portable, w160::add_portable,
+     w160::sub_portable, 256, 2560},
   };
   return kTable;
 }

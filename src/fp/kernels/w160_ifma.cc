@@ -1,0 +1,209 @@
+// AVX-512 IFMA kernels of W160: eight columns at a time in four limbs of 52 bits, three queries per pass over
+// D, sums of products in eight 64-bit columns that are reduced once per kRows rows.
+#include "w160_kernels.h"
+
+#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "w160_arith.h"
+
+#define PIRX_TARGET_IFMA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma")))
+#define PIRX_INLINE_IFMA \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
+
+namespace pirx::fp::w160 {
+namespace {
+
+// Column 3 takes the most: seven 52-bit halves per row (the top limbs have 5 bits). 7 * 512 * 2^52 < 2^64.
+constexpr std::size_t kRows = 512;
+constexpr std::size_t kLanes = 8;
+constexpr std::size_t kQueries = 3;
+
+// Eight integers in limbs of 52 bits; bits from 52 on are ignored by the multiplier.
+struct Limbs52 {
+  __m512i limb[4];
+};
+
+// Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
+// one.
+PIRX_INLINE_IFMA __m512i shift_left(__m512i a, unsigned bits) {
+  return _mm512_maskz_slli_epi64(0xff, a, bits);
+}
+PIRX_INLINE_IFMA __m512i shift_right(__m512i a, unsigned bits) {
+  return _mm512_maskz_srli_epi64(0xff, a, bits);
+}
+
+// x + 2^64 y + 2^128 z, lane by lane.
+PIRX_INLINE_IFMA Limbs52 split52(__m512i x, __m512i y, __m512i z) {
+  return {{x, _mm512_or_si512(shift_right(x, 52), shift_left(y, 12)),
+           _mm512_or_si512(shift_right(y, 40), shift_left(z, 24)), shift_right(z, 28)}};
+}
+
+// The unit of D is a dword for words (5 each) and a qword for elements (3 each), so `units` of them are read
+// and none behind: masks cut off what lies past the last column.
+struct WordLoader {
+  static constexpr std::size_t kWidth = W160::kWordBytes;
+  __mmask16 first, second, third;
+
+  PIRX_INLINE_IFMA explicit WordLoader(std::size_t lanes) {
+    const std::uint64_t mask = (std::uint64_t{1} << (5 * lanes)) - 1;
+    first = static_cast<__mmask16>(mask);
+    second = static_cast<__mmask16>(mask >> 12);
+    third = static_cast<__mmask16>(mask >> 24);
+  }
+  // Dwords 0-15, 12-27 and 24-39 are spread to lanes of two, two and one dwords.
+  PIRX_INLINE_IFMA Limbs52 load(const std::byte* from) const {
+    const __m512i a = _mm512_maskz_loadu_epi32(first, from);
+    const __m512i b = _mm512_maskz_loadu_epi32(second, from + 48);
+    const __m512i c = _mm512_maskz_loadu_epi32(third, from + 96);
+    const __m512i x_ab = _mm512_setr_epi32(0, 1, 5, 6, 10, 11, 19, 20, 24, 25, 29, 30, 0, 0, 0, 0);
+    const __m512i x_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 11, 12);
+    const __m512i y_ab = _mm512_setr_epi32(2, 3, 7, 8, 12, 13, 21, 22, 26, 27, 0, 0, 0, 0, 0, 0);
+    const __m512i y_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 8, 9, 13, 14);
+    const __m512i z_ab = _mm512_setr_epi32(4, 0, 9, 0, 14, 0, 23, 0, 28, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i z_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 10, 0, 15, 0);
+    const __m512i x = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, x_ab, b), 0xf000, x_c, c);
+    const __m512i y = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, y_ab, b), 0xfc00, y_c, c);
+    const __m512i z =
+        _mm512_mask_permutexvar_epi32(_mm512_maskz_permutex2var_epi32(0x5555, a, z_ab, b), 0x5400, z_c, c);
+    return split52(x, y, z);
+  }
+};
+
+struct SumLoader {
+  static constexpr std::size_t kWidth = sizeof(Elem);
+  __mmask8 first, second, third;
+
+  PIRX_INLINE_IFMA explicit SumLoader(std::size_t lanes) {
+    const std::uint32_t mask = (std::uint32_t{1} << (3 * lanes)) - 1;
+    first = static_cast<__mmask8>(mask);
+    second = static_cast<__mmask8>(mask >> 8);
+    third = static_cast<__mmask8>(mask >> 16);
+  }
+  // Qwords 0-7, 8-15 and 16-23: every third one to x, y and z.
+  PIRX_INLINE_IFMA Limbs52 load(const std::byte* from) const {
+    const __m512i a = _mm512_maskz_loadu_epi64(first, from);
+    const __m512i b = _mm512_maskz_loadu_epi64(second, from + 64);
+    const __m512i c = _mm512_maskz_loadu_epi64(third, from + 128);
+    const __m512i x_ab = _mm512_setr_epi64(0, 3, 6, 9, 12, 15, 0, 0);
+    const __m512i y_ab = _mm512_setr_epi64(1, 4, 7, 10, 13, 0, 0, 0);
+    const __m512i z_ab = _mm512_setr_epi64(2, 5, 8, 11, 14, 0, 0, 0);
+    const __m512i x_c = _mm512_setr_epi64(0, 0, 0, 0, 0, 0, 2, 5);
+    const __m512i y_c = _mm512_setr_epi64(0, 0, 0, 0, 0, 0, 3, 6);
+    const __m512i z_c = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 4, 7);
+    return split52(_mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(a, x_ab, b), 0xc0, x_c, c),
+                   _mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(a, y_ab, b), 0xe0, y_c, c),
+                   _mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(a, z_ab, b), 0xe0, z_c, c));
+  }
+};
+
+// Limbs of kQ scalars of one row of D.
+template <std::size_t kQ>
+struct Scalars {
+  std::uint64_t limb[kQ][4];
+};
+
+// sums[i] += scalars of query i times eight columns of D, over at most kRows rows.
+template <class Loader, std::size_t kQ>
+PIRX_INLINE_IFMA void multiply(const Loader& loader, std::size_t rows, const Scalars<kQ>* scalars,
+                               const std::byte* D, std::size_t d_stride, std::uint64_t (*out)[8][kLanes]) {
+  __m512i sums[kQ][8];
+  for (std::size_t i = 0; i < kQ; ++i) {
+    for (std::size_t k = 0; k < 8; ++k) sums[i][k] = _mm512_setzero_si512();
+  }
+  for (std::size_t row = 0; row < rows; ++row, D += d_stride) {
+    const Limbs52 d = loader.load(D);
+    // The next eight columns, wanted when this pass is over; a prefetch never faults.
+    for (std::size_t line = 0; line < 3; ++line) {
+      _mm_prefetch(reinterpret_cast<const char*>(D) + kLanes * Loader::kWidth + 64 * line, _MM_HINT_T1);
+    }
+#pragma GCC unroll 3
+    for (std::size_t i = 0; i < kQ; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t m = 0; m < 4; ++m) {
+        const __m512i a = _mm512_set1_epi64(static_cast<long long>(scalars[row].limb[i][m]));
+#pragma GCC unroll 4
+        for (std::size_t n = 0; n < 4; ++n) {
+          sums[i][m + n] = _mm512_madd52lo_epu64(sums[i][m + n], d.limb[n], a);
+          // The high half of two top limbs is zero.
+          if (m + n < 6) sums[i][m + n + 1] = _mm512_madd52hi_epu64(sums[i][m + n + 1], d.limb[n], a);
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < kQ; ++i) {
+    for (std::size_t k = 0; k < 8; ++k) _mm512_storeu_si512(out[i][k], sums[i][k]);
+  }
+}
+
+template <class Loader, std::size_t kQ>
+PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const Elem* Q, std::size_t q_stride,
+                                       const std::byte* D, std::size_t d_stride, Elem* R,
+                                       std::size_t r_stride) {
+  Scalars<kQ> scalars[kRows];
+  for (std::size_t i = 0; i < kQ; ++i) {
+    const auto* from = reinterpret_cast<const std::byte*>(Q) + i * q_stride;
+    for (std::size_t row = 0; row < rows; ++row, from += sizeof(Elem)) {
+      Elem a;
+      std::memcpy(&a, from, sizeof a);
+      const std::uint64_t limbs[4] = {a.limb[0], a.limb[0] >> 52 | a.limb[1] << 12,
+                                      a.limb[1] >> 40 | a.limb[2] << 24, a.limb[2] >> 28};
+      std::memcpy(scalars[row].limb[i], limbs, sizeof limbs);
+    }
+  }
+  for (std::size_t j = 0; j < s; j += kLanes) {
+    const std::size_t lanes = std::min(kLanes, s - j);
+    std::uint64_t sums[kQ][8][kLanes];
+    multiply(Loader(lanes), rows, scalars, D + j * Loader::kWidth, d_stride, sums);
+    for (std::size_t i = 0; i < kQ; ++i) {
+      auto* to = reinterpret_cast<std::byte*>(R) + i * r_stride + j * sizeof(Elem);
+      for (std::size_t lane = 0; lane < lanes; ++lane, to += sizeof(Elem)) {
+        std::uint64_t columns[8];
+        for (std::size_t k = 0; k < 8; ++k) columns[k] = sums[i][k][lane];
+        Elem sum;
+        std::memcpy(&sum, to, sizeof sum);
+        sum = add(sum, reduce_columns<52>(columns));
+        std::memcpy(to, &sum, sizeof sum);
+      }
+    }
+  }
+}
+
+template <class Loader>
+void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::size_t q_stride,
+            const std::byte* D, std::size_t d_stride, Elem* R, std::size_t r_stride) {
+  constexpr decltype(&multiply_columns<Loader, 1>) kByQueries[kQueries] = {
+      multiply_columns<Loader, 1>, multiply_columns<Loader, 2>, multiply_columns<Loader, 3>};
+  for (std::size_t row = 0; row < r; row += kRows) {
+    for (std::size_t i = 0; i < q; i += kQueries) {
+      const auto* q_block = reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem);
+      auto* r_block = reinterpret_cast<std::byte*>(R) + i * r_stride;
+      kByQueries[std::min(kQueries, q - i) - 1](
+          std::min(kRows, r - row), s, reinterpret_cast<const Elem*>(q_block), q_stride, D + row * d_stride,
+          d_stride, reinterpret_cast<Elem*>(r_block), r_stride);
+    }
+  }
+}
+
+}  // namespace
+
+void muladd_words_ifma(const W160&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
+                       std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
+                       std::size_t r_stride) noexcept {
+  muladd<WordLoader>(q, r, s, Q, q_stride, D, d_stride, R, r_stride);
+}
+
+void muladd_sums_ifma(const W160&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
+                      std::size_t q_stride, const Elem* D, std::size_t d_stride, Elem* R,
+                      std::size_t r_stride) noexcept {
+  muladd<SumLoader>(q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, R, r_stride);
+}
+
+}  // namespace pirx::fp::w160
+
+#endif
