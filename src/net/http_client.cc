@@ -1,0 +1,470 @@
+// The client's transport: libcurl's multi interface on the caller's thread, one easy handle per server.
+// Bodies are handed to libcurl by a callback that gives every byte once: libcurl sends a request again,
+// silently, when a kept-alive connection turns out to be dead, and a share must not be sent twice.
+#include "pirx/net/http_client.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <strings.h>
+
+#include <algorithm>
+#include <fstream>
+#include <new>
+#include <optional>
+
+#include "http_error.h"
+
+namespace pirx::net {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
+constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
+constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
+
+struct MultiFree {
+  void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
+};
+struct EasyFree {
+  void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
+};
+struct UrlFree {
+  void operator()(CURLU* url) const noexcept { curl_url_cleanup(url); }
+};
+struct ListFree {
+  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+};
+
+/// One part of a parsed URL, nothing when the URL lacks it.
+std::optional<std::string> url_part(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return std::nullopt;
+  std::string copy = text;
+  curl_free(text);
+  return copy;
+}
+
+bool is_loopback(std::string host) {
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  if (host == "localhost") return true;  // libcurl resolves it to loopback itself
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+/// "https://host:port" in one spelling. InvalidArgument for anything that is more than that, or less.
+Result<std::string> base_url(const Endpoint& endpoint) {
+  const auto shown = printable(endpoint.url, 256);
+  const auto invalid = [&](const std::string& message) {
+    return fail(ErrorCode::kInvalidArgument, "server address '" + shown + "': " + message);
+  };
+  const std::unique_ptr<CURLU, UrlFree> url(curl_url());
+  if (!url) return fail(ErrorCode::kResourceExhausted, "out of memory");
+  if (curl_url_set(url.get(), CURLUPART_URL, endpoint.url.c_str(), 0) != CURLUE_OK ||
+      endpoint.url.find('\0') != std::string::npos) {
+    return invalid("not a URL, write https://host:port");
+  }
+  const auto scheme = url_part(url.get(), CURLUPART_SCHEME).value_or("");
+  auto host = url_part(url.get(), CURLUPART_HOST).value_or("");
+  for (auto& c : host) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (scheme != "https" && scheme != "http") return invalid("only https:// and http:// are known");
+  for (const auto part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY,
+                          CURLUPART_FRAGMENT, CURLUPART_ZONEID}) {
+    if (url_part(url.get(), part)) return invalid("give only scheme, host and port");
+  }
+  if (url_part(url.get(), CURLUPART_PATH).value_or("/") != "/")
+    return invalid("give no path, only scheme, host and port");
+  if (host.empty()) return invalid("there is no host");
+  if (scheme == "http" && !endpoint.allow_plaintext && !is_loopback(host)) {
+    return invalid(
+        "refusing plaintext http to another machine, anyone on the way could read and change replies: use "
+        "https, or allow plaintext explicitly");
+  }
+  const auto port = url_part(url.get(), CURLUPART_PORT).value_or(scheme == "https" ? "443" : "80");
+  return scheme + "://" + host + ":" + port;
+}
+
+}  // namespace
+
+struct HttpTransport::Impl {
+  /// A server, its handle, and the call under way.
+  struct Peer {
+    std::string url;  ///< scheme, host and port
+    std::string ca_file;
+    std::unique_ptr<CURL, EasyFree> easy;
+
+    ByteSpan unsent;
+    Bytes received;
+    std::size_t max_received = 0;
+    std::size_t header_bytes = 0;
+    std::optional<ErrorCode> refusal;
+    bool header_complete = false;
+    bool active = false;
+    bool too_long = false;
+    bool no_memory = false;
+    char error_text[CURL_ERROR_SIZE] = {};
+
+    static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* user) noexcept;
+    static std::size_t on_body(char* from, std::size_t size, std::size_t count, void* user) noexcept;
+    static std::size_t on_header(char* from, std::size_t size, std::size_t count, void* user) noexcept;
+    long status() const noexcept;
+    Error error(ErrorCode code, const std::string& message) const { return {code, url + ": " + message}; }
+  };
+
+  /// Takes whatever is still under way from the multi handle when a round ends, however it ends. libcurl
+  /// closes the connections of unfinished calls.
+  struct Round {
+    explicit Round(Impl& transport) : impl(transport) {}
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+    ~Round() {
+      for (auto& peer : impl.peers) impl.release(*peer);
+    }
+    Impl& impl;
+  };
+
+  Result<void> add_peer(const Endpoint& endpoint);
+  std::vector<CallOutcome> call_all(const char* path, const std::vector<Bytes>* bodies,
+                                    const CallOptions& options, const OnSettled& on_settled);
+  std::optional<Error> begin(Peer& peer, const char* path, const Bytes* body, const CallOptions& options);
+  static CallOutcome settle(Peer& peer, CURLcode code);
+  static Result<Bytes> result(Peer& peer, CURLcode code);
+
+  void release(Peer& peer) noexcept {
+    if (!std::exchange(peer.active, false)) return;
+    curl_multi_remove_handle(multi.get(), peer.easy.get());
+    peer.unsent = {};
+    peer.received = {};
+  }
+
+  std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections
+  std::unique_ptr<curl_slist, ListFree> query_headers;
+  std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
+};
+
+std::size_t HttpTransport::Impl::Peer::on_send(char* to, std::size_t size, std::size_t count,
+                                               void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const auto part = peer.unsent.first(std::min(peer.unsent.size(), size * count));
+  std::copy(part.begin(), part.end(), reinterpret_cast<std::byte*>(to));
+  // What is gone is gone: a second attempt of libcurl would find the body missing, and fail.
+  peer.unsent = peer.unsent.subspan(part.size());
+  return part.size();
+}
+
+std::size_t HttpTransport::Impl::Peer::on_body(char* from, std::size_t size, std::size_t count,
+                                               void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const auto limit = peer.status() == 200 ? peer.max_received : kMaxErrorBytes;
+  const auto part = as_bytes({from, size * count});
+  if (part.size() > limit - peer.received.size()) {
+    peer.too_long = true;
+    return 0;
+  }
+  try {
+    peer.received.insert(peer.received.end(), part.begin(), part.end());
+  } catch (const std::bad_alloc&) {
+    peer.no_memory = true;
+    return 0;
+  }
+  return part.size();
+}
+
+std::size_t HttpTransport::Impl::Peer::on_header(char* from, std::size_t size, std::size_t count,
+                                                 void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  std::string_view line(from, size * count);
+  peer.header_bytes += line.size();
+  if (peer.header_bytes > kMaxHeaderBytes) {
+    peer.too_long = true;
+    return 0;
+  }
+  peer.header_complete = line == "\r\n" || line == "\n";
+  constexpr std::string_view kName = kErrorHeader;
+  if (line.size() > kName.size() && line[kName.size()] == ':' &&
+      strncasecmp(line.data(), kName.data(), kName.size()) == 0) {
+    line.remove_prefix(kName.size() + 1);
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    while (!line.empty() && (line.back() == '\r' || line.back() == '\n' || line.back() == ' '))
+      line.remove_suffix(1);
+    peer.refusal = error_code_from_name(line);
+  }
+  return size * count;
+}
+
+long HttpTransport::Impl::Peer::status() const noexcept {
+  long status = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
+  PIRX_ASSIGN(auto url, base_url(endpoint));
+  for (const auto& other : peers) {
+    if (other->url == url) {
+      return fail(ErrorCode::kInvalidArgument,
+                  url + " is listed twice: one server would get two servers' shares");
+    }
+  }
+  if (!endpoint.ca_file.empty() && !std::ifstream(endpoint.ca_file)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "cannot read the trust anchors '" + endpoint.ca_file + "' of " + url);
+  }
+  auto peer = std::make_unique<Peer>();
+  peer->url = std::move(url);
+  peer->ca_file = endpoint.ca_file;
+  peer->easy.reset(curl_easy_init());
+  if (!peer->easy) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
+  peers.push_back(std::move(peer));
+  return {};
+}
+
+/// Sets every option that matters, from libcurl's defaults, and starts the call.
+std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
+                                                const CallOptions& options) {
+  auto* easy = peer.easy.get();
+  curl_easy_reset(easy);
+  peer.unsent = body != nullptr ? ByteSpan(*body) : ByteSpan();
+  peer.received = {};
+  peer.max_received = options.max_reply_bytes;
+  peer.header_bytes = 0;
+  peer.refusal.reset();
+  peer.header_complete = false;
+  peer.too_long = peer.no_memory = false;
+  peer.error_text[0] = '\0';
+
+  CURLcode failed = CURLE_OK;
+  const auto set = [&](CURLoption option, auto value) {
+    const auto code = curl_easy_setopt(easy, option, value);
+    if (failed == CURLE_OK) failed = code;
+  };
+  const auto url = peer.url + path;
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOPROXY, "*");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name server when abandoned
+  set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
+  const auto deadline = static_cast<long>(std::clamp<std::int64_t>(options.deadline.count(), 1, 86'400'000));
+  const auto connect =
+      static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
+  set(CURLOPT_TIMEOUT_MS, deadline);
+  set(CURLOPT_CONNECTTIMEOUT_MS, connect);
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!peer.ca_file.empty()) {
+    set(CURLOPT_CAINFO, peer.ca_file.c_str());
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
+  }
+  set(CURLOPT_ERRORBUFFER, peer.error_text);
+  set(CURLOPT_WRITEFUNCTION, &Peer::on_body);
+  set(CURLOPT_WRITEDATA, &peer);
+  set(CURLOPT_HEADERFUNCTION, &Peer::on_header);
+  set(CURLOPT_HEADERDATA, &peer);
+  set(CURLOPT_PRIVATE, &peer);
+  if (body != nullptr) {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body->size()));
+    set(CURLOPT_READFUNCTION, &Peer::on_send);
+    set(CURLOPT_READDATA, &peer);
+    set(CURLOPT_HTTPHEADER, query_headers.get());
+  }
+  if (failed != CURLE_OK) return Error(ErrorCode::kInternal, "libcurl lacks an option: " + peer.url);
+  if (curl_multi_add_handle(multi.get(), easy) != CURLM_OK) {
+    return peer.error(ErrorCode::kResourceExhausted, "libcurl cannot start the call");
+  }
+  peer.active = true;
+  return std::nullopt;
+}
+
+Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
+  const auto failed = [&](ErrorCode kind, const std::string& message) {
+    return tl::unexpected<Error>(peer.error(kind, message));
+  };
+  const auto status = peer.status();
+  // A refusal counts even when the server closed the connection right after it: it need not read what it
+  // refuses.
+  if (status >= 400 && peer.refusal) {
+    const auto message = error_message(as_text(peer.received), kMaxMessage);
+    return failed(*peer.refusal, message.empty() ? "refused without a reason" : message);
+  }
+  if (peer.no_memory || code == CURLE_OUT_OF_MEMORY)
+    return failed(ErrorCode::kResourceExhausted, "out of memory");
+  if (peer.too_long) {
+    return failed(ErrorCode::kDataLoss, "its reply is longer than the " + std::to_string(peer.max_received) +
+                                            " bytes that it can have: it is faulty or no pirx server");
+  }
+  // libcurl takes a header that breaks off for a reply without a body.
+  if (code == CURLE_PARTIAL_FILE || (code == CURLE_OK && !peer.header_complete)) {
+    return failed(ErrorCode::kUnavailable, "closed the connection in the middle of its reply");
+  }
+  const auto detail =
+      printable(peer.error_text[0] != '\0' ? peer.error_text : curl_easy_strerror(code), kMaxMessage);
+  switch (code) {
+    case CURLE_OK:
+      break;
+    case CURLE_OPERATION_TIMEDOUT:
+      return failed(ErrorCode::kUnavailable, "did not reply in time (" + detail + ")");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CONNECT_ERROR:
+      return failed(ErrorCode::kUnauthenticated,
+                    "no trusted TLS connection (" + detail + "): check the address and the trust anchors");
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_HTTP2:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return failed(ErrorCode::kDataLoss,
+                    "its reply is not HTTP/1.1 (" + detail + "): is this a pirx server?");
+    default:
+      return failed(ErrorCode::kUnavailable, "cannot be reached or broke off (" + detail + ")");
+  }
+  if (status == 429)
+    return failed(ErrorCode::kResourceExhausted, "is overloaded (HTTP 429): try again later");
+  if (status >= 502 && status <= 504) {
+    return failed(ErrorCode::kUnavailable, "is not available (HTTP " + std::to_string(status) + ")");
+  }
+  const char* type = nullptr;
+  curl_easy_getinfo(peer.easy.get(), CURLINFO_CONTENT_TYPE, &type);
+  if (status != 200 || type == nullptr || strncasecmp(type, kOctetStream, sizeof kOctetStream - 1) != 0) {
+    return failed(ErrorCode::kDataLoss, "answered HTTP " + std::to_string(status) + " of type '" +
+                                            printable(type != nullptr ? type : "", 64) +
+                                            "': is this a pirx server?");
+  }
+  return std::move(peer.received);
+}
+
+CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
+  auto* easy = peer.easy.get();
+  curl_off_t microseconds = 0, sent = 0, received = 0;
+  long request_bytes = 0;
+  curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &microseconds);
+  curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+  curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
+  return {result(peer, code), static_cast<double>(microseconds) / 1000,
+          static_cast<std::uint64_t>(request_bytes) + static_cast<std::uint64_t>(sent),
+          peer.header_bytes + static_cast<std::uint64_t>(received)};
+}
+
+std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const std::vector<Bytes>* bodies,
+                                                       const CallOptions& options,
+                                                       const OnSettled& on_settled) {
+  const auto start = Clock::now();
+  const auto elapsed_ms = [&] {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  std::vector<std::optional<CallOutcome>> outcomes(peers.size());
+  bool enough = false;
+  const auto settled = [&](std::size_t i, CallOutcome outcome) {
+    outcomes[i] = std::move(outcome);
+    release(*peers[i]);
+    if (!enough && on_settled) enough = on_settled(i, *outcomes[i]);
+  };
+
+  const Round round(*this);
+  for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
+    const auto* body = bodies != nullptr ? &(*bodies)[i] : nullptr;
+    if (auto error = begin(*peers[i], path, body, options)) settled(i, {tl::unexpected(std::move(*error))});
+  }
+  std::string trouble;
+  while (!enough && trouble.empty()) {
+    int running = 0;
+    auto code = curl_multi_perform(multi.get(), &running);
+    int left = 0;
+    while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const auto result_code = message->data.result;  // `message` dies with the handle's removal
+      const auto at = std::find_if(peers.begin(), peers.end(), [&](const auto& peer) {
+        return peer->easy.get() == message->easy_handle;
+      });
+      const auto i = static_cast<std::size_t>(at - peers.begin());
+      settled(i, settle(**at, result_code));
+      if (enough) break;
+    }
+    if (running == 0 &&
+        std::all_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.has_value(); }))
+      break;
+    const auto left_ms =
+        std::chrono::ceil<std::chrono::milliseconds>(start + options.deadline - Clock::now()).count();
+    if (enough || left_ms <= 0) break;
+    if (code == CURLM_OK) {
+      code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left_ms, 1000)),
+                             nullptr);
+    }
+    if (code != CURLM_OK) trouble = curl_multi_strerror(code);
+  }
+
+  std::vector<CallOutcome> all;
+  all.reserve(peers.size());
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (!outcomes[i]) {
+      const auto message = enough ? std::string("abandoned: enough other servers replied")
+                           : !trouble.empty()
+                               ? "libcurl failed: " + trouble
+                               : "no reply within " + std::to_string(options.deadline.count()) + " ms";
+      CallOutcome late{tl::unexpected(peers[i]->error(ErrorCode::kUnavailable, message)), elapsed_ms()};
+      if (enough) {
+        outcomes[i] = std::move(late);
+      } else {
+        settled(i, std::move(late));
+      }
+    }
+    all.push_back(std::move(*outcomes[i]));
+  }
+  return all;
+}
+
+Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
+  if (servers.empty())
+    return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");
+  auto impl = std::make_unique<Impl>();
+  impl->multi.reset(curl_multi_init());
+  if (!impl->multi) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
+  curl_multi_setopt(impl->multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+  // An empty Expect keeps libcurl from asking for leave first, which costs a round trip.
+  for (const char* line : {"Content-Type: application/octet-stream", "Expect:"}) {
+    auto* longer = curl_slist_append(impl->query_headers.get(), line);
+    if (longer == nullptr) return fail(ErrorCode::kResourceExhausted, "out of memory");
+    static_cast<void>(impl->query_headers.release());
+    impl->query_headers.reset(longer);
+  }
+  for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
+  return HttpTransport(std::move(impl));
+}
+
+HttpTransport::HttpTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpTransport::HttpTransport(HttpTransport&&) noexcept = default;
+HttpTransport& HttpTransport::operator=(HttpTransport&&) noexcept = default;
+HttpTransport::~HttpTransport() = default;
+
+std::vector<CallOutcome> HttpTransport::query_all(const std::vector<Bytes>& requests,
+                                                  const CallOptions& options, const OnSettled& on_settled) {
+  if (requests.size() != impl_->peers.size()) {
+    const Error error(ErrorCode::kInvalidArgument, std::to_string(requests.size()) + " requests for " +
+                                                       std::to_string(impl_->peers.size()) +
+                                                       " servers: give one for each");
+    return std::vector<CallOutcome>(impl_->peers.size(), CallOutcome{tl::unexpected(error)});
+  }
+  return impl_->call_all("/v1/query", &requests, options, on_settled);
+}
+
+std::vector<CallOutcome> HttpTransport::parameters_all(const CallOptions& options) {
+  return impl_->call_all("/v1/parameters", nullptr, options, {});
+}
+
+}  // namespace pirx::net

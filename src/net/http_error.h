@@ -1,0 +1,34 @@
+// An Error on HTTP: its status, its JSON body, its header, and the way back. Server and client share this
+// file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pirx/base/result.h"
+
+namespace pirx::net {
+
+/// Names the ErrorCode of a refusal; its value is error_code_name().
+inline constexpr char kErrorHeader[] = "Pirx-Error";
+inline constexpr char kOctetStream[] = "application/octet-stream";
+
+/// 400 for a bad request, 401, 409 (StaleEpoch), 429, 503, 500.
+unsigned http_status(ErrorCode code) noexcept;
+
+/// {"error":{"code":"StaleEpoch","message":"..."}}
+std::string error_body(const Error& error);
+
+/// The message in an error_body(), empty when `body` is something else. At most `limit` printable ASCII
+/// characters.
+std::string error_message(std::string_view body, std::size_t limit);
+
+/// The code whose error_code_name() is `name`.
+std::optional<ErrorCode> error_code_from_name(std::string_view name) noexcept;
+
+/// `text` cut to `limit` characters, with '?' for whatever is not printable ASCII: a peer's words on a
+/// terminal.
+std::string printable(std::string_view text, std::size_t limit);
+
+}  // namespace pirx::net

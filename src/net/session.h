@@ -1,0 +1,53 @@
+// One connection of the server, from accept to close: reads requests, asks the batcher, writes replies, keeps
+// every limit.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <unordered_map>
+
+#include "batcher.h"
+
+namespace pirx::net {
+
+/// A connection as its server sees it.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual void start() = 0;
+  /// Closes now, whatever is in flight. From any thread.
+  virtual void close() = 0;
+};
+
+/// What all connections of a server share. Outlives them.
+struct SessionHost {
+  SessionHost(std::shared_ptr<const AnyServer> any_server, const HttpServerOptions& server_options,
+              LogSink sink, Bytes encoded_parameters)
+      : server(std::move(any_server)),
+        options(server_options),
+        log(std::move(sink)),
+        parameters(std::move(encoded_parameters)),
+        budget(server_options.max_in_flight_bytes) {}
+
+  const std::shared_ptr<const AnyServer> server;
+  const HttpServerOptions options;
+  const LogSink log;
+  const Bytes parameters;
+  ByteBudget budget;
+  Batcher* batcher = nullptr;
+  std::atomic<bool> draining{false};
+  /// Requests whose header was read and whose reply is not written yet.
+  std::atomic<std::size_t> in_flight{0};
+  /// Called when in_flight falls to zero while draining.
+  std::function<void()> on_drained;
+
+  std::mutex mutex;
+  std::unordered_map<Session*, std::weak_ptr<Session>> sessions;
+};
+
+/// A session on an accepted socket (whose executor must be a strand), over TLS when `tls` is given. It lives
+/// until its connection is closed.
+std::shared_ptr<Session> make_session(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
+                                      SessionHost& host);
+
+}  // namespace pirx::net

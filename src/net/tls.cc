@@ -1,0 +1,45 @@
+// TLS by OpenSSL through Asio's context.
+#include "tls.h"
+
+#include <openssl/err.h>
+
+namespace pirx::net {
+
+namespace ssl = boost::asio::ssl;
+
+Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
+  boost::system::error_code ec;
+  ssl::context context(ssl::context::tls_server);
+  auto* native = context.native_handle();
+  // OpenSSL's macros cast in C style; the control numbers say the same.
+  const long lowest = options.tls_allow_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
+  if (SSL_CTX_ctrl(native, SSL_CTRL_SET_MIN_PROTO_VERSION, lowest, nullptr) != 1 ||
+      SSL_CTX_set_num_tickets(native, 0) != 1) {
+    return fail(ErrorCode::kInternal, "OpenSSL refuses the TLS settings");
+  }
+  SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
+  SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  // An encrypted key would otherwise ask for its password on the terminal.
+  context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); },
+                                ec);
+
+  const auto unusable = [&](const char* what, const std::string& file) {
+    ERR_clear_error();
+    return fail(ErrorCode::kUnauthenticated, std::string("cannot use the TLS ") + what + " in '" + file +
+                                                 "': " + ec.message() +
+                                                 " (PEM, readable, without a password?)");
+  };
+  context.use_certificate_chain_file(options.tls_certificate_file, ec);
+  if (ec) return unusable("certificate", options.tls_certificate_file);
+  context.use_private_key_file(options.tls_key_file, ssl::context::pem, ec);
+  if (ec) return unusable("key", options.tls_key_file);
+  if (SSL_CTX_check_private_key(native) != 1) {
+    ERR_clear_error();
+    return fail(ErrorCode::kUnauthenticated, "the TLS key in '" + options.tls_key_file +
+                                                 "' does not belong to the certificate in '" +
+                                                 options.tls_certificate_file + "': give the pair");
+  }
+  return context;
+}
+
+}  // namespace pirx::net

@@ -1,0 +1,15 @@
+// The server's TLS context.
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+
+#include "pirx/net/http_server.h"
+
+namespace pirx::net {
+
+/// TLS 1.3 (1.2 too with tls_allow_1_2) with the certificate chain and key of `options`, no tickets, no
+/// session cache: a server has nothing by which to link two connections. Unauthenticated when a file cannot
+/// be used.
+Result<boost::asio::ssl::context> make_tls_context(const HttpServerOptions& options);
+
+}  // namespace pirx::net

@@ -1,0 +1,297 @@
+// Batching without sockets: who is answered with whom, when, and what happens at each limit.
+#include "src/net/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include "net/net_support.h"
+#include "support/seed.h"
+
+namespace pirx::net {
+namespace {
+
+using namespace testing;
+
+/// Collects what a batcher answers.
+class Answers {
+ public:
+  Batcher::Done keep(const std::string& name) {
+    return [this, name](Result<Bytes> reply, ByteLease lease) {
+      const std::lock_guard lock(mutex_);
+      texts_[name] = reply ? text_of(*reply) : std::string(error_code_name(reply.error().code()));
+      leases_.push_back(std::move(lease));
+      ++count_;
+    };
+  }
+  bool wait_for(std::size_t count) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex_);
+      return count_ >= count;
+    });
+  }
+  std::string of(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return texts_.count(name) ? texts_[name] : "none";
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+  void drop_leases() {
+    const std::lock_guard lock(mutex_);
+    leases_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> texts_;
+  std::vector<ByteLease> leases_;
+  std::size_t count_ = 0;
+};
+
+struct Rig {
+  explicit Rig(const BatchLimits& limits = {}, std::size_t budget_bytes = 1 << 20)
+      : budget(budget_bytes), batcher(fake, limits, log.sink()) {}
+  ~Rig() { fake->release(); }
+  Result<Batcher::Ticket> submit(const std::string& text, std::size_t queries = 1) {
+    ByteLease lease(budget);
+    EXPECT_TRUE(lease.resize(text.size()));
+    return batcher.submit(bytes_of(text), queries, std::move(lease), answers.keep(text));
+  }
+  /// A first request is inside answer(), which waits.
+  void hold_with_one() {
+    fake->hold();
+    ASSERT_TRUE(submit("first"));
+    ASSERT_TRUE(eventually([&] { return fake->batches().size() == 1; }));
+  }
+  std::shared_ptr<FakeServer> fake = std::make_shared<FakeServer>();
+  LogKeeper log;
+  ByteBudget budget;
+  Answers answers;
+  Batcher batcher;
+};
+
+TEST(Batcher, ALoneRequestWaitsForTheWindowOnly) {
+  Rig rig({20ms, 256, 10});
+  const auto start = Clock::now();
+  ASSERT_TRUE(rig.submit("abc"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_GE(ms_since(start), 20);
+  EXPECT_LT(ms_since(start), 500);
+  EXPECT_EQ(rig.answers.of("abc"), "cba");
+}
+
+TEST(Batcher, AFullBatchDoesNotWaitForTheWindow) {
+  Rig rig({10s, 3, 10});
+  const auto start = Clock::now();
+  for (const char* text : {"ab", "cd", "ef"}) ASSERT_TRUE(rig.submit(text));
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_LT(ms_since(start), 2000);
+  EXPECT_EQ(rig.fake->batches(), std::vector<std::size_t>{3});
+  EXPECT_EQ(rig.answers.of("ef"), "fe");
+  const auto logged = rig.log.of("batch");
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].numbers[0], (std::pair<std::string, double>("requests", 3)));
+  EXPECT_EQ(logged[0].numbers[1], (std::pair<std::string, double>("queries", 3)));
+}
+
+TEST(Batcher, ArrivalsDuringABatchFormTheNext) {
+  Rig rig({1ms, 256, 10});
+  rig.hold_with_one();
+  for (const char* text : {"ab", "cd", "ef"}) ASSERT_TRUE(rig.submit(text));
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(rig.fake->batches().size(), 1u);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(4));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 3}));
+}
+
+TEST(Batcher, CountsQueriesNotRequestsAndKeepsTheOrder) {
+  Rig rig({1ms, 4, 10});
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("b2", 2));
+  ASSERT_TRUE(rig.submit("c2", 2));
+  ASSERT_TRUE(rig.submit("d9", 9));  // alone it exceeds a batch, and runs alone
+  ASSERT_TRUE(rig.submit("e3", 3));
+  ASSERT_TRUE(rig.submit("f2", 2));  // does not fit beside e3
+  ASSERT_TRUE(rig.submit("g1", 1));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(7));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 2, 1, 1, 2}));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "b2", "c2", "d9", "e3", "f2", "g1"}));
+}
+
+TEST(Batcher, AFullQueueRefusesAtArrival) {
+  Rig rig({1ms, 256, 2});
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.submit("cd"));
+  const auto start = Clock::now();
+  const auto refused = rig.submit("ef");
+  EXPECT_LT(ms_since(start), 10);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_EQ(rig.answers.of("ef"), "none");
+  EXPECT_TRUE(rig.submit("gh"));
+  EXPECT_TRUE(rig.answers.wait_for(4));
+}
+
+TEST(Batcher, CancelledBeforeItsBatchIsNeverComputed) {
+  Rig rig({1ms, 256, 10});
+  rig.hold_with_one();
+  const auto ab = rig.submit("ab");
+  ASSERT_TRUE(ab);
+  ASSERT_TRUE(rig.submit("cd"));
+  EXPECT_TRUE(rig.batcher.cancel(*ab));
+  EXPECT_FALSE(rig.batcher.cancel(*ab));
+  EXPECT_FALSE(rig.batcher.cancel(12345));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "cd"}));
+  EXPECT_EQ(rig.answers.of("ab"), "none");
+}
+
+TEST(Batcher, CancelledWhileItsWindowRunsLeavesAnIdleBatcher) {
+  Rig rig({50ms, 256, 10});
+  const auto ab = rig.submit("ab");
+  ASSERT_TRUE(ab);
+  EXPECT_TRUE(rig.batcher.cancel(*ab));
+  std::this_thread::sleep_for(80ms);
+  EXPECT_TRUE(rig.fake->batches().empty());
+  ASSERT_TRUE(rig.submit("cd"));
+  EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, CancelIsTooLateOnceComputing) {
+  Rig rig({1ms, 256, 10});
+  rig.fake->hold();
+  const auto ticket = rig.submit("ab");
+  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 1; }));
+  EXPECT_FALSE(rig.batcher.cancel(*ticket));
+  rig.fake->release();
+  EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, BytesAreChargedUntilTheReplyIsGone) {
+  Rig rig({1ms, 256, 10}, 100);
+  ASSERT_TRUE(rig.submit("abcd"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_EQ(rig.budget.used(), 4u);  // the reply's
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+TEST(Batcher, ReplyThatDoesNotFitIsRefusedAndTheNextAtArrival) {
+  Rig rig({1ms, 256, 10}, 100);
+  rig.fake->reply_bytes = 101;
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_EQ(rig.answers.of("ab"), "ResourceExhausted");
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+  const auto next = rig.submit("cd");  // now the size of a reply is known
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+TEST(Batcher, AHugeQueryCountDoesNotOverflow) {
+  Rig rig({1ms, 256, 10});
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  const auto refused = rig.submit("cd", SIZE_MAX);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST(Batcher, ABadRequestFailsAlone) {
+  Rig rig({1ms, 256, 10});
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.submit("a7"));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_EQ(rig.answers.of("ab"), "ba");
+  EXPECT_EQ(rig.answers.of("a7"), "StaleEpoch");
+}
+
+TEST(Batcher, AFailingProtocolIsAnErrorForItsBatchOnly) {
+  Rig rig({1ms, 256, 10});
+  const auto answer_of = [&](const std::string& text) {
+    const auto before = rig.answers.count();
+    EXPECT_TRUE(rig.submit(text));
+    EXPECT_TRUE(rig.answers.wait_for(before + 1));
+    return rig.answers.of(text);
+  };
+  rig.fake->throw_bad_alloc = true;
+  EXPECT_EQ(answer_of("1"), "ResourceExhausted");
+  rig.fake->throw_bad_alloc = false;
+  rig.fake->throw_other = true;
+  EXPECT_EQ(answer_of("2"), "Internal");
+  rig.fake->throw_other = false;
+  rig.fake->lose_a_reply = true;
+  EXPECT_EQ(answer_of("3"), "Internal");
+  rig.fake->lose_a_reply = false;
+  EXPECT_EQ(answer_of("45"), "54");
+}
+
+TEST(Batcher, ACallbackThatThrowsHurtsNobodyElse) {
+  Rig rig({1ms, 256, 10});
+  ASSERT_TRUE(
+      rig.batcher.submit(bytes_of("x"), 1, {}, [](Result<Bytes>, ByteLease) { throw std::bad_alloc(); }));
+  ASSERT_TRUE(rig.submit("ab"));
+  EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, StoppingRefusesWhatIsQueued) {
+  Answers answers;
+  auto fake = std::make_shared<FakeServer>();
+  fake->hold();
+  auto batcher = std::make_unique<Batcher>(fake, BatchLimits{1ms, 1, 100}, LogSink());
+  for (const char* text : {"first", "second", "third"}) {
+    ASSERT_TRUE(batcher->submit(bytes_of(text), 1, {}, answers.keep(text)));
+  }
+  ASSERT_TRUE(eventually([&] { return fake->batches().size() == 1; }));
+  std::thread release([&] {
+    std::this_thread::sleep_for(30ms);
+    fake->release();
+  });
+  batcher.reset();
+  release.join();
+  EXPECT_EQ(answers.of("first"), "tsrif");
+  EXPECT_EQ(answers.of("second"), "Unavailable");
+  EXPECT_EQ(answers.of("third"), "Unavailable");
+}
+
+TEST(Batcher, ManyThreadsEachGetTheirOwnReply) {
+  Rig rig({200us, 16, 10'000});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&rig, t] {
+      auto random = pirx::testing::seeded_engine(static_cast<std::uint64_t>(t));
+      for (int i = 0; i < 200; ++i) {
+        const auto ticket =
+            rig.submit(std::to_string(1000 + t) + "-" + std::to_string(1000 + i), 1 + random() % 20);
+        ASSERT_TRUE(ticket);
+        if (random() % 8 == 0 && rig.batcher.cancel(*ticket)) rig.answers.keep("gone")(Bytes(), {});
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  ASSERT_TRUE(rig.answers.wait_for(800));
+  for (int t = 0; t < 4; ++t) {
+    for (int i = 0; i < 200; ++i) {
+      const auto text = std::to_string(1000 + t) + "-" + std::to_string(1000 + i);
+      const auto answer = rig.answers.of(text);
+      if (answer != "none") {
+        EXPECT_EQ(answer, std::string(text.rbegin(), text.rend()));
+      }
+    }
+  }
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+}  // namespace
+}  // namespace pirx::net

@@ -1,0 +1,56 @@
+// Errors to HTTP and back, and a peer's words made harmless.
+#include "src/net/http_error.h"
+
+#include <gtest/gtest.h>
+
+namespace pirx::net {
+namespace {
+
+TEST(HttpError, StatusOfEveryCode) {
+  EXPECT_EQ(http_status(ErrorCode::kInvalidArgument), 400u);
+  EXPECT_EQ(http_status(ErrorCode::kOutOfRange), 400u);
+  EXPECT_EQ(http_status(ErrorCode::kDataLoss), 400u);
+  EXPECT_EQ(http_status(ErrorCode::kUnavailable), 503u);
+  EXPECT_EQ(http_status(ErrorCode::kResourceExhausted), 429u);
+  EXPECT_EQ(http_status(ErrorCode::kUnauthenticated), 401u);
+  EXPECT_EQ(http_status(ErrorCode::kStaleEpoch), 409u);
+  EXPECT_EQ(http_status(ErrorCode::kUndecodable), 500u);
+  EXPECT_EQ(http_status(ErrorCode::kInternal), 500u);
+}
+
+TEST(HttpError, BodyIsJsonAndComesBack) {
+  const Error error(ErrorCode::kStaleEpoch, "epoch 3, not \"4\"\n");
+  EXPECT_EQ(error_body(error), R"({"error":{"code":"StaleEpoch","message":"epoch 3, not \"4\"\n"}})");
+  EXPECT_EQ(error_message(error_body(error), 1024), "epoch 3, not \"4\"?");
+  EXPECT_EQ(error_body(Error(ErrorCode::kInternal, "\xff")).find('\xff'), std::string::npos);
+}
+
+TEST(HttpError, EveryNameComesBack) {
+  for (unsigned number = 1; number <= 9; ++number) {
+    const auto code = static_cast<ErrorCode>(number);
+    EXPECT_EQ(error_code_from_name(error_code_name(code)), code);
+  }
+  EXPECT_EQ(error_code_from_name(""), std::nullopt);
+  EXPECT_EQ(error_code_from_name("staleepoch"), std::nullopt);
+  EXPECT_EQ(error_code_from_name("StaleEpoch\r\n"), std::nullopt);
+}
+
+TEST(HttpError, OtherBodiesHaveNoMessage) {
+  for (const char* body : {"", "{", "[]", "null", "{\"error\":3}", "{\"error\":{}}",
+                           "{\"error\":{\"message\":7}}", "{\"error\":{\"message\":\"\xff\"}}", "<html>"}) {
+    EXPECT_EQ(error_message(body, 100), "") << body;
+  }
+  // Deep nesting is no danger.
+  EXPECT_EQ(error_message(std::string(16 * 1024, '['), 100), "");
+}
+
+TEST(HttpError, PrintableIsShortAndPlain) {
+  EXPECT_EQ(printable("abc", 2), "ab");
+  EXPECT_EQ(printable(std::string("a\x1b[31m\x7f\x00\n\xc3\xa9~", 11), 100),
+            "a?[31m????"
+            "?");
+  EXPECT_EQ(printable("", 5), "");
+}
+
+}  // namespace
+}  // namespace pirx::net

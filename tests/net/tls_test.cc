@@ -1,0 +1,157 @@
+// TLS between the real client and the real server: who is trusted, which versions, which files are refused.
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+
+#include "net/net_support.h"
+
+namespace pirx::net {
+namespace {
+
+using namespace testing;
+
+const Certificates& certificates() {
+  static const Certificates files;
+  return files;
+}
+
+HttpServerOptions tls_options() {
+  auto options = quick_options();
+  options.tls_certificate_file = certificates().certificate_file;
+  options.tls_key_file = certificates().key_file;
+  return options;
+}
+
+Result<Bytes> ask(const Endpoint& endpoint, const std::string& request) {
+  auto transport = HttpTransport::create({endpoint});
+  if (!transport) return tl::unexpected(transport.error());
+  return transport->query_all({bytes_of(request)}, {}).at(0).reply;
+}
+
+TEST(Tls, RoundTrips) {
+  RunningServer server(tls_options());
+  auto transport = HttpTransport::create({{server.url("https"), certificates().ca_file}});
+  ASSERT_TRUE(transport);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{5000}, std::size_t{1} << 20}) {
+    const auto outcome = transport->query_all({Bytes(size, std::byte{7})}, {}).at(0);
+    ASSERT_TRUE(outcome.reply) << outcome.reply.error().to_string();
+    EXPECT_EQ(*outcome.reply, Bytes(size, std::byte{7}));
+  }
+  const auto parameters = transport->parameters_all({}).at(0);
+  ASSERT_TRUE(parameters.reply);
+  EXPECT_EQ(text_of(*parameters.reply), "fake parameters");
+}
+
+TEST(Tls, AnotherAuthorityIsNotTrusted) {
+  RunningServer server(tls_options());
+  const Certificates others;
+  const auto reply = ask({server.url("https"), others.ca_file}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  EXPECT_TRUE(server.fake->seen().empty());
+}
+
+TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {
+  RunningServer server(tls_options());
+  const auto reply = ask({server.url("https"), ""}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+}
+
+TEST(Tls, TheNameMustMatch) {
+  RunningServer server(tls_options());
+  const auto reply = ask({server.url("https", "localhost"), certificates().ca_file}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  EXPECT_TRUE(server.fake->seen().empty());
+}
+
+TEST(Tls, PlaintextClientAgainstTlsAndTheOtherWayAround) {
+  RunningServer secure(tls_options());
+  EXPECT_FALSE(ask({secure.url("http"), ""}, "abc"));
+  RunningServer plain;
+  const auto reply = ask({plain.url("https"), certificates().ca_file}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+}
+
+/// The version that a client limited to `highest` gets, 0 for none.
+int negotiated(std::uint16_t port, int highest) {
+  auto socket = RawSocket::connect_to(port);
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  SSL_CTX_set_max_proto_version(context, highest);
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, socket.fd());
+  const int version = SSL_connect(tls) == 1 ? SSL_version(tls) : 0;
+  SSL_free(tls);
+  SSL_CTX_free(context);
+  return version;
+}
+
+TEST(Tls, Version12OnlyWhenAllowed) {
+  auto options = tls_options();
+  {
+    RunningServer server(options);
+    EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION), TLS1_3_VERSION);
+    EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), 0);
+  }
+  options.tls_allow_1_2 = true;
+  RunningServer server(options);
+  EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION), TLS1_3_VERSION);
+  EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), TLS1_2_VERSION);
+}
+
+TEST(Tls, AHandshakeThatNeverEndsIsCut) {
+  auto options = tls_options();
+  options.header_timeout = 100ms;
+  RunningServer server(options);
+  auto silent = RawSocket::connect_to(server.port());
+  EXPECT_TRUE(silent.closed_within(2s));
+  auto half = RawSocket::connect_to(server.port());
+  half.send(std::string("\x16\x03\x01\x02\x00\x01", 6));
+  EXPECT_TRUE(half.closed_within(2s));
+  auto garbage = RawSocket::connect_to(server.port());
+  garbage.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(garbage.closed_within(2s));
+}
+
+TEST(Tls, AClientThatLeavesIsTakenOutOfTheQueue) {
+  auto options = tls_options();
+  RunningServer server(options);
+  server.fake->hold();
+  const Endpoint endpoint{server.url("https"), certificates().ca_file};
+  std::thread first([&] { EXPECT_TRUE(ask(endpoint, "first")); });
+  ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
+  auto transport = HttpTransport::create({endpoint});
+  ASSERT_TRUE(transport);
+  CallOptions call;
+  call.deadline = 300ms;
+  EXPECT_FALSE(transport->query_all({bytes_of("gone")}, call).at(0).reply);
+  std::this_thread::sleep_for(100ms);
+  server.fake->release();
+  first.join();
+  EXPECT_TRUE(ask(endpoint, "last"));
+  EXPECT_EQ(server.fake->seen(), (std::vector<std::string>{"first", "last"}));
+}
+
+TEST(Tls, UnusableFilesAreRefusedAtTheStart) {
+  const auto create = [](const std::string& certificate, const std::string& key) {
+    auto options = quick_options();
+    options.tls_certificate_file = certificate;
+    options.tls_key_file = key;
+    auto server = HttpServer::create(std::make_shared<FakeServer>(), options, {});
+    return server ? ErrorCode{} : server.error().code();
+  };
+  const auto& own = certificates();
+  const Certificates others;
+  EXPECT_EQ(create(own.certificate_file, own.key_file), ErrorCode{});
+  EXPECT_EQ(create(own.certificate_file, ""), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(create("", own.key_file), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(create("/nonexistent", own.key_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, "/nonexistent"), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.key_file, own.certificate_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, others.key_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, own.locked_key_file), ErrorCode::kUnauthenticated);
+}
+
+}  // namespace
+}  // namespace pirx::net
