@@ -30,7 +30,7 @@ void expect_records(const Database& database, const std::vector<Bytes>& records)
 }
 
 TEST(Builder, EveryRecordComesBackForEveryCountAndSize) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
   auto engine = testing::seeded_engine(1);
   const auto target = folder / "db";
   for (std::size_t count = 1; count <= 100; ++count) {

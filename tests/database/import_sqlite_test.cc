@@ -23,7 +23,7 @@ class ImportSqlite : public ::testing::Test {
       return import_sqlite(folder_ / file, text, columns, builder);
     });
   }
-  TemporaryFolder folder_;
+  TemporaryFolder folder_{TemporaryFolder::kMemory};
 };
 
 TEST_F(ImportSqlite, ColumnsOfAQuery) {
