@@ -72,6 +72,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
   PIRX_TRY(check_layout("R", ConstView<Sum>(R)));
 
   const Shape shape{Q.rows, D.rows, D.words};
+  if (shape.q == 0 || shape.s == 0) return {};  // R is empty; its data may be null
   const Plan plan = plan_product(f, kernels, shape, D.entry_size, options);
   const std::size_t threads = static_cast<std::size_t>(plan.threads);
   PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));

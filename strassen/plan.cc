@@ -34,9 +34,9 @@ std::uint64_t power(std::uint64_t base, int exponent) {
   return result;
 }
 
-// Where Strassen measured faster than the plain product (bench/engine/engine_bench, 16 and 64 MiB, q = 64 and 256,
-// depths 0 to 3, one core of an Intel Xeon with AVX-512): a level pays while its blocks keep this many queries. On
-// the kernels that are not listed it measured no faster.
+// Where Strassen measured faster than the plain product (bench/engine/engine_bench, 16 and 64 MiB, q = 64 and
+// 256, depths 0 to 3, one core of an Intel Xeon with AVX-512): a level pays while its blocks keep this many
+// queries. On the kernels that are not listed it measured no faster.
 struct Measured {
   FieldTag field;
   std::string_view kernel;
