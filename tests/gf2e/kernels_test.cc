@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "pirx/base/buffer.h"
 #include "pirx/gf2e/gf2.h"
@@ -312,7 +314,28 @@ TYPED_TEST(KernelsTest, TheProcessGetsTheBestKernelItMayUse) {
   const auto& kernels = choose_kernels(f, allowed);
   EXPECT_EQ(kernels.needs & ~allowed, 0u);
   EXPECT_EQ(kernels.name, expected_kernel(f, allowed));
-  this->RecordProperty("kernel", kernels.name);
+}
+
+TYPED_TEST(KernelsTest, PirxForceIsaDecides) {
+  // Each case is a process of its own, since the environment is read once.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const TypeParam f;
+  const CpuFeatures here = detected_cpu_features();
+  const std::pair<const char*, CpuFeatures> cases[] = {
+      {"portable", 0}, {"avx2", kCpuAvx2}, {"avx2-gfni", kCpuAvx2 | kCpuGfni}, {"avx512", here | kCpuAvx512}};
+  for (const auto& [isa, features] : cases) {
+    if ((features & ~here) != 0) continue;
+    EXPECT_EXIT(
+        {
+          setenv("PIRX_FORCE_ISA", isa, 1);
+          const CpuFeatures allowed = allowed_cpu_features_or_die();
+          const auto& kernels = choose_kernels(f, allowed);
+          const bool right = (kernels.needs & ~allowed) == 0 && kernels.name == expected_kernel(f, features);
+          std::fprintf(stderr, "%s gives %s\n", isa, kernels.name);
+          std::exit(right ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), isa);
+  }
 }
 
 }  // namespace
