@@ -46,7 +46,11 @@ struct BinaryOps : Rows<T> {
 
   PIRX_GF2E_INLINE Coef coef(Elem c) {
     Coef out;
-    for (unsigned i = 0; i < F::kBits; ++i) out.mask[i] = Vec{} - static_cast<T>((c >> i) & 1);
+    for (unsigned i = 0; i < F::kBits; ++i) {
+      // Lane by lane: gcc's UBSan does not let a scalar and a vector meet here.
+      const auto mask = static_cast<T>(-static_cast<int>((c >> i) & 1));
+      for (std::size_t lane = 0; lane < sizeof(Vec) / sizeof(T); ++lane) out.mask[i][lane] = mask;
+    }
     return out;
   }
   PIRX_GF2E_INLINE Vec muladd(Vec a, const Coef& c, Vec d) {

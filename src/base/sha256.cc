@@ -4,6 +4,15 @@
 #include <openssl/evp.h>
 
 namespace pirx {
+namespace {
+
+/// Looked up once: for short records the look-up by name would cost as much as the hash.
+const EVP_MD* algorithm() {
+  static const EVP_MD* const md = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return md;
+}
+
+}  // namespace
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
@@ -11,7 +20,7 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  PIRX_CHECK(state_->context != nullptr && EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
+  PIRX_CHECK(state_->context != nullptr && EVP_DigestInit_ex(state_->context, algorithm(), nullptr) == 1);
 }
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;

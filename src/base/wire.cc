@@ -3,6 +3,10 @@
 
 namespace pirx {
 
+void Writer::put_bytes(ByteSpan bytes) {
+  if (!bytes.empty()) std::memcpy(extend(bytes.size()).data(), bytes.data(), bytes.size());
+}
+
 MutableByteSpan Writer::extend(std::size_t count) {
   const auto at = bytes_.size();
   bytes_.resize(at + count);

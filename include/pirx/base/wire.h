@@ -18,7 +18,7 @@ class Writer {
     bytes_.resize(at + sizeof value);
     store_le(bytes_.data() + at, value);
   }
-  void put_bytes(ByteSpan bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void put_bytes(ByteSpan bytes);
   /// Appends `count` zero bytes and returns them for the caller to fill; invalidated by the next call.
   MutableByteSpan extend(std::size_t count);
   Bytes take() && { return std::move(bytes_); }
