@@ -184,7 +184,8 @@ std::size_t HttpTransport::Impl::Peer::on_header(char* from, std::size_t size, s
     peer.too_long = true;
     return 0;
   }
-  peer.header_complete = line == "\r\n" || line == "\n";
+  if (line.substr(0, 5) == "HTTP/") peer.header_complete = false;  // the next one, after a 1xx
+  if (line == "\r\n" || line == "\n") peer.header_complete = true;
   constexpr std::string_view kName = kErrorHeader;
   if (line.size() > kName.size() && line[kName.size()] == ':' &&
       strncasecmp(line.data(), kName.data(), kName.size()) == 0) {

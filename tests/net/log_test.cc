@@ -3,19 +3,24 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <stdexcept>
 
 namespace pirx::net {
 namespace {
 
 TEST(Log, LineHasTimeEventAndFields) {
-  const auto line = to_json({"batch", {{"code", "StaleEpoch"}}, {{"requests", 3}, {"queue_ms", 1.5}}});
-  const std::regex expected(
-      R"(\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","event":"batch","code":"StaleEpoch","requests":3,"queue_ms":1.5\})");
-  EXPECT_TRUE(std::regex_match(line, expected)) << line;
+  auto line = to_json({"batch", {{"code", "StaleEpoch"}}, {{"requests", 3}, {"queue_ms", 1.5}}});
+  const auto time_end = line.find("Z\"");
+  ASSERT_NE(time_end, std::string::npos);
+  std::replace_if(
+      line.begin(), line.begin() + static_cast<std::ptrdiff_t>(time_end),
+      [](char c) { return c >= '0' && c <= '9'; }, 'd');
+  EXPECT_EQ(
+      line,
+      R"({"time":"dddd-dd-ddTdd:dd:dd.dddZ","event":"batch","code":"StaleEpoch","requests":3,"queue_ms":1.5})");
 }
 
 TEST(Log, HostileTextIsEscaped) {
