@@ -22,7 +22,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::chrono::milliseconds kAcceptPause{50};  // when the process has no descriptor left
+constexpr std::chrono::milliseconds kAcceptPause{50};  // when the process has no descriptor or memory left
 
 Result<void> check(const HttpServerOptions& options, std::size_t max_request_bytes) {
   const auto invalid = [](std::string message) {
@@ -109,18 +109,28 @@ struct HttpServer::Impl {
   // --- on the control strand
 
   void accept() {
-    acceptor.async_accept(asio::make_strand(io), [this](error_code ec, tcp::socket socket) {
-      if (host.draining || !acceptor.is_open()) return;
-      if (ec == asio::error::no_descriptors || ec == error_code(ENFILE, boost::system::system_category()) ||
-          ec == asio::error::no_buffer_space || ec == asio::error::no_memory) {
-        timer.expires_after(kAcceptPause);
-        timer.async_wait([this](error_code) {
-          if (!host.draining) accept();
-        });
-        return;
-      }
-      if (!ec) open_session(std::move(socket));
-      accept();
+    try {
+      acceptor.async_accept(asio::make_strand(io),
+                            [this](error_code ec, tcp::socket socket) { on_accept(ec, std::move(socket)); });
+    } catch (const std::bad_alloc&) {
+      pause_accept();
+    }
+  }
+
+  void on_accept(error_code ec, tcp::socket socket) {
+    if (host.draining || !acceptor.is_open()) return;
+    if (ec == asio::error::no_descriptors || ec == error_code(ENFILE, boost::system::system_category()) ||
+        ec == asio::error::no_buffer_space || ec == asio::error::no_memory) {
+      return pause_accept();
+    }
+    if (!ec) open_session(std::move(socket));
+    accept();
+  }
+
+  void pause_accept() {
+    timer.expires_after(kAcceptPause);
+    timer.async_wait([this](error_code) {
+      if (!host.draining) accept();
     });
   }
 

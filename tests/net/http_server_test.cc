@@ -3,6 +3,7 @@
 #include "pirx/net/http_server.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "net/net_support.h"
 #include "support/seed.h"
@@ -427,6 +428,28 @@ TEST(HttpServer, ConnectionsAreBounded) {
     next.send(get_text("/healthz"));
     return has(next.receive_message(), "alive");
   }));
+}
+
+TEST(HttpServer, RunningOutOfDescriptorsIsAPauseOnly) {
+  RunningServer server;
+  auto socket = RawSocket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(socket.fd());
+  ::close(next);
+  const rlimit none_left{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server.port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address),
+            0);  // by the kernel
+  socket.send(get_text("/healthz"));
+  EXPECT_EQ(socket.receive_some(120ms), "");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  expect_healthy(server);
 }
 
 TEST(HttpServer, TheQueueIsBounded) {
