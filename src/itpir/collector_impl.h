@@ -297,6 +297,12 @@ class GoldbergCollector {
       good &= field().store_word(sums[w], bytes.expose().data() + w * each);
     }
     if (!good) return fail(ErrorCode::kDataLoss, "the record is damaged: a value is no database word");
+    // What the last word holds behind the row is zero in every database; no digest covers it.
+    const auto row_bytes = static_cast<std::size_t>(spec_->geometry.row_bytes());
+    for (std::size_t b = row_bytes - std::min(row_bytes, first * each); b < bytes.size(); ++b) {
+      good &= bytes.expose()[b] == std::byte{0};
+    }
+    if (!good) return fail(ErrorCode::kDataLoss, "the record is damaged: its row does not end in zeros");
     const auto location = spec_->geometry.locate(record);
     PIRX_CHECK(location.has_value());
     const ByteSpan slot = bytes.expose().subspan(static_cast<std::size_t>(location->offset) - first * each,

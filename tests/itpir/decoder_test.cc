@@ -375,6 +375,23 @@ TEST(Sums, ThatAreNoWordAreNoRecord) {
   EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
 }
 
+TEST(Rows, MustEndInZeros) {
+  // Rows of 21 bytes are two words of 20: both replies hold the constant polynomial 2^8, a byte behind the
+  // row.
+  auto engine = pirx::testing::seeded_engine(507);
+  const Deployment<fp::W160> deployment({}, {3, 21, 1, false, false}, 2, 1, engine);
+  const std::uint64_t wanted = 1;
+  auto replies = deployment.ask({&wanted, 1}, engine);
+  ASSERT_TRUE(deployment.decode({&wanted, 1}, replies, range(2)).has_value());
+  for (auto& reply : replies) {
+    std::fill(reply.begin() + MessageHeader::kBytes, reply.end(), std::byte{0});
+    reply[MessageHeader::kBytes + 21 + 1] = std::byte{1};
+  }
+  const auto answer = deployment.decode({&wanted, 1}, replies, range(2));
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
+}
+
 TEST(Interpolation, SeesDifferencesBehindTheFirstSlice) {
   auto engine = pirx::testing::seeded_engine(506);
   const Deployment<gf2e::Gf2_8> deployment({}, {2, 100'000, 1, true, true}, 4, 1, engine);

@@ -1,4 +1,4 @@
-// Known answers made by tests/vectors/make_itpir_kat.py, a program that shares nothing with the library:
+// Known answers made by tests/vectors/make_goldberg_kat.py, a program that shares nothing with the library:
 // every message byte.
 #include <fstream>
 #include <iterator>
@@ -116,9 +116,9 @@ void check_case(const F& f, const json& known) {
 }
 
 TEST(KnownAnswers, AreReproducedByteForByte) {
-  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/itpir_kat.json");
+  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/goldberg_kat.json");
   const auto known = json::parse(file, nullptr, false);
-  ASSERT_TRUE(known.is_object()) << "tests/vectors/itpir_kat.json is missing or no JSON";
+  ASSERT_TRUE(known.is_object()) << "tests/vectors/goldberg_kat.json is missing or no JSON";
   std::set<std::string> fields;
   for (const auto& item : known.at("cases")) {
     SCOPED_TRACE(item.at("name").get<std::string>());
@@ -137,7 +137,7 @@ TEST(KnownAnswers, AreReproducedByteForByte) {
 TEST(KnownAnswers, StandInTheDocument) {
   std::ifstream file(PIRX_SOURCE_DIR "/docs/wire_format.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::ifstream vectors(PIRX_SOURCE_DIR "/tests/vectors/itpir_kat.json");
+  std::ifstream vectors(PIRX_SOURCE_DIR "/tests/vectors/goldberg_kat.json");
   const auto known = json::parse(vectors, nullptr, false);
   ASSERT_TRUE(known.is_object());
   const auto& example = known.at("cases").at(0);
