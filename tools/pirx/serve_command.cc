@@ -1,4 +1,7 @@
 // pirx serve: one protocol over one database behind HTTP(S), until SIGINT or SIGTERM.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <thread>
@@ -40,9 +43,19 @@ Result<void> parse_listen(const std::string& text, net::HttpServerOptions& optio
     port = 10 * port + static_cast<std::uint64_t>(c - '0');
   }
   if (port > 65535 || host.empty()) return bad();
-  options.address = host;
+  options.address = host == "localhost" ? "127.0.0.1" : host;
   options.port = static_cast<std::uint16_t>(port);
   return {};
+}
+
+/// Every connection takes a descriptor: raises the soft limit as far as the system allows. With too few the
+/// server pauses accepting, so a refusal is no error.
+void raise_descriptor_limit(std::size_t connections) {
+  rlimit limit{};
+  const rlim_t wanted = connections + 64;  // database, listener, logs, epoll
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::chrono::milliseconds to_milliseconds(std::chrono::microseconds time) {
@@ -68,6 +81,7 @@ Result<void> serve(Arguments a) {
   a.http.max_in_flight_bytes = a.max_in_flight;
   a.http.max_header_bytes = a.max_header;
 
+  raise_descriptor_limit(a.http.max_connections);
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   Registry registry;
   itpir::register_goldberg(registry);
