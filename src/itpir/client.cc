@@ -32,6 +32,8 @@ std::string_view server_status_name(ServerStatus status) noexcept {
       return "suspected";
     case ServerStatus::kSilent:
       return "silent";
+    case ServerStatus::kRefused:
+      return "refused";
     case ServerStatus::kMalformed:
       return "malformed";
     case ServerStatus::kStaleEpoch:

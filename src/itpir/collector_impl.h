@@ -52,8 +52,8 @@ class GoldbergCollector {
   }
 
   void set_missing(std::size_t server, ServerStatus why) {
-    PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kMalformed ||
-               why == ServerStatus::kStaleEpoch);
+    PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kRefused ||
+               why == ServerStatus::kMalformed || why == ServerStatus::kStaleEpoch);
     PIRX_CHECK(server < status_.size());
     if (status_[server] != ServerStatus::kOk) status_[server] = why;
   }
@@ -151,12 +151,16 @@ class GoldbergCollector {
     const auto count = [&](ServerStatus status) {
       return std::to_string(std::count(status_.begin(), status_.end(), status));
     };
-    return fail(ErrorCode::kUndecodable,
+    const auto stale = std::count(status_.begin(), status_.end(), ServerStatus::kStaleEpoch);
+    const bool moved = servers_.size() + static_cast<std::size_t>(stale) >= needed();
+    return fail(moved ? ErrorCode::kStaleEpoch : ErrorCode::kUndecodable,
                 std::to_string(servers_.size()) + " usable replies of " + std::to_string(status_.size()) +
                     " servers, at least " + std::to_string(needed()) + " are needed (" +
-                    count(ServerStatus::kSilent) + " silent, " + count(ServerStatus::kMalformed) +
-                    " malformed, " + count(ServerStatus::kStaleEpoch) +
-                    " with another database version): " + "ask again when more servers answer");
+                    count(ServerStatus::kSilent) + " silent, " + count(ServerStatus::kRefused) +
+                    " refused, " + count(ServerStatus::kMalformed) + " malformed, " +
+                    count(ServerStatus::kStaleEpoch) + " with another database version): " +
+                    (moved ? "get the parameters that the servers have now (pirx deploy)"
+                           : "ask again when more servers answer"));
   }
 
   /// The answer that the servers in `agrees` share. Theirs is the only one within the unique radius.

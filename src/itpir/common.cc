@@ -28,6 +28,7 @@ std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::ui
 
 Result<void> check_deployment(const FieldTag& field, const database::Geometry& geometry,
                               std::span<const std::uint64_t> coordinates) {
+  PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
   return with_field(field, [&](const auto& f) -> Result<void> {
     for (const auto coordinate : coordinates) {
       if (coordinate == 0) {

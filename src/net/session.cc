@@ -265,7 +265,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     if (*length > host_.server->max_request_bytes()) {
       return refuse(413, "no query of this database is longer than " +
-                             std::to_string(host_.server->max_request_bytes()) + " bytes");
+                             std::to_string(host_.server->max_request_bytes()) +
+                             " bytes (pirx serve --max-queries allows more queries in one)");
     }
     const auto expect = header[http::field::expect];
     if (!expect.empty() && !beast::iequals(expect, "100-continue"))

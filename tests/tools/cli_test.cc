@@ -30,6 +30,22 @@ TEST(Cli, Sizes) {
   }
 }
 
+TEST(Cli, KeysSurviveALine) {
+  for (const std::string key : {"", "plain", "a\nb", "a\\nb", "\\", "\r\n", "tab\t"}) {
+    EXPECT_EQ(escape_key(key).find_first_of("\r\n"), std::string::npos);
+    EXPECT_EQ(*unescape_key(escape_key(key)), key);
+  }
+  EXPECT_EQ(unescape_key("a\\x").error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(unescape_key("a\\").error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Cli, WholeNumbers) {
+  auto check = whole_number(1, 100);
+  for (std::string good : {"1", "100", "42"}) EXPECT_EQ(check(good), "");
+  for (std::string bad : {"0", "101", "-1", "1.5", "", "x", "1x", "99999999999999999999"})
+    EXPECT_NE(check(bad), "") << bad;
+}
+
 TEST(Cli, HumanBytes) {
   EXPECT_EQ(human_bytes(812), "812 B");
   EXPECT_EQ(human_bytes(1536), "1.5 KiB");

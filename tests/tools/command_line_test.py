@@ -161,6 +161,52 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(database.read_bytes(), before)
         self.assertEqual([p.name for p in self.path.iterdir() if "tmp" in p.name or "spool" in p.name], [])
 
+    def test_build_replaces_nothing_but_databases(self):
+        text = self.path / "precious.txt"
+        text.write_text("one\ntwo\n")
+        run("db", "build", text, text, "--from", "lines", code=2)
+        self.assertEqual(text.read_text(), "one\ntwo\n")
+        database = self.build()
+        run("db", "build", database, text, "--from", "lines", "--epoch", "1", code=2)
+        run("db", "build", database, text, "--from", "lines", "--epoch", "7")
+        data = bytearray(database.read_bytes())
+        data[20] ^= 1
+        database.write_bytes(data)
+        done = run("db", "build", database, text, "--from", "lines", code=2)
+        self.assertIn("--epoch", done.stderr)
+        self.assertEqual(database.read_bytes(), data)
+        run("db", "build", database, text, "--from", "lines", "--epoch", "8")
+        self.assertEqual(json.loads(run("db", "info", database, "--json").stdout)["epoch"], 8)
+
+    def test_keys_of_any_bytes(self):
+        source = self.path / "odd.jsonl"
+        keys = ["a\nb", "a\\nb", "c\r", "\\", "tab\tin", "", "plain"]
+        source.write_text("".join(json.dumps({"k": k, "v": f"value of {i}"}) + "\n" for i, k in enumerate(keys)))
+        database = self.path / "odd.pirx"
+        run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v")
+        positions = self.path / "positions.tsv"
+        positions.write_bytes(subprocess.run([PIRX, "db", "list", database], capture_output=True, check=True).stdout)
+        self.assertEqual(positions.read_bytes().count(b"\n"), len(keys))
+        deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
+        for i, key in enumerate(keys):
+            fetched = run("get", deployment, "--positions", positions, "--key", key, "-q").stdout
+            self.assertEqual(fetched, f"value of {i}\n")
+        positions.write_text("0\tbad\\x\n")
+        run("get", deployment, "--positions", positions, "--key", "plain", code=4)
+
+    def test_clients_in_parallel_share_passes(self):
+        database = self.build()
+        servers = [self.serve(database, x, "--batch-window", "300ms") for x in (1, 2, 3)]
+        deployment = self.deploy(servers, 1)
+        clients = [subprocess.Popen([PIRX, "get", deployment, str(i), "-q"], stdout=subprocess.PIPE, text=True)
+                   for i in range(8)]
+        for i, client in enumerate(clients):
+            self.assertEqual(client.communicate(timeout=60)[0], RECORDS[i] + "\n")
+        self.assertEqual(servers[0].stop(), 0)
+        batches = [event["requests"] for event in map(json.loads, servers[0].log) if event["event"] == "batch"]
+        self.assertEqual(sum(batches), 8)
+        self.assertGreater(max(batches), 1)
+
     def test_fetch_from_three_servers(self):
         database = self.build()
         servers = [self.serve(database, x) for x in (1, 2, 3)]
@@ -179,6 +225,11 @@ class CommandLine(unittest.TestCase):
         done = run("get", deployment, 500, code=3)
         self.assertNotIn("500 ", done.stderr.replace("500 records", ""))
         run("get", deployment, code=2)
+        run("get", deployment, *range(257), code=2)
+        self.assertEqual(len(run("get", deployment, *range(256), "-q").stdout.splitlines()), 256)
+        run("get", deployment, 1, "--liars", 2, code=2)
+        for bad in ("-1", "1.5", "x", "99999999999999999999999"):
+            run("get", deployment, "--", bad, code=1)
         run("get", deployment, "--positions", positions, "--key", "nobody", code=3)
         run("get", deployment, "--key", "key1", code=2)
         run("get", self.path / "none.json", 1, code=5)
@@ -208,7 +259,7 @@ class CommandLine(unittest.TestCase):
         honest = [self.serve(database, x) for x in (1, 2, 3)]
         fourth = self.serve(database, 4)
         expected = {"honest": "ok", "lie": "lied", "flip": "lied", "zero": "lied", "truncate": "malformed",
-                    "extend": "silent", "close": "silent", "stale": "stale epoch"}
+                    "extend": "malformed", "close": "silent", "stale": "stale epoch"}
         for mode, status in expected.items():
             with self.subTest(mode=mode):
                 deployment = self.deploy([*honest, self.proxy(fourth, mode)], 1)
@@ -240,8 +291,9 @@ class CommandLine(unittest.TestCase):
         for entry, server in zip(text["servers"], newer):
             entry["url"] = server.url
         deployment.write_text(json.dumps(text))
-        done = run("get", deployment, 1, code=9)
+        done = run("get", deployment, 1, code=8)
         self.assertIn("StaleEpoch", done.stderr)
+        self.assertIn("pirx deploy", done.stderr)
         deployment = self.deploy(newer, 2)
         self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
 
@@ -268,6 +320,9 @@ class CommandLine(unittest.TestCase):
         run(*serve, "--coordinate", 1, "--field", "gf9", code=2)
         run(*serve, "--coordinate", 1, "--protocol", "telepathy", code=2)
         run(*serve, code=1)
+        for option in ("--batch-max", "--max-connections", "--threads", "--io-threads", "--max-queries"):
+            for value in ("-1", "99999999999", "x"):
+                run(*serve, "--coordinate", 1, option, value, code=1)
         run("serve", database, "--coordinate", 1, "--listen", "nowhere", code=2)
         run("serve", database, "--coordinate", 1, "--listen", "127.0.0.1:99999", code=2)
         run("serve", database, "--coordinate", 1, "--listen", "0.0.0.0:0", code=2)  # plaintext beyond loopback

@@ -88,6 +88,51 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& val
   return add_parsed(app, name, value, help, parse_size);
 }
 
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  const std::string range = "whole number from " + std::to_string(low) + " to " + std::to_string(high);
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, value);
+        const bool good = error == std::errc{} && rest == end && value >= low && value <= high;
+        return good ? "" : "'" + text + "' is no " + range;
+      },
+      "");
+}
+
+std::string escape_key(std::string_view key) {
+  std::string text;
+  for (const char c : key) {
+    if (c == '\\') {
+      text += "\\\\";
+    } else if (c == '\n') {
+      text += "\\n";
+    } else if (c == '\r') {
+      text += "\\r";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+Result<std::string> unescape_key(std::string_view text) {
+  std::string key;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      key += text[i];
+      continue;
+    }
+    const char next = ++i < text.size() ? text[i] : '\0';
+    if (next != '\\' && next != 'n' && next != 'r') {
+      return fail(ErrorCode::kInvalidArgument, "a backslash that is followed by none of \\, n and r");
+    }
+    key += next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
+  }
+  return key;
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);

@@ -38,6 +38,14 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::m
                           const std::string& help);
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
 
+/// For options that take whole numbers: refuses signs, fractions and what is not within the bounds.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
+
+/// A key on one line: backslash, newline and carriage return become \\, \n and \r.
+std::string escape_key(std::string_view key);
+/// Back again. InvalidArgument for another escape.
+Result<std::string> unescape_key(std::string_view text);
+
 /// "1.5 GiB", "812 B".
 std::string human_bytes(std::uint64_t bytes);
 

@@ -1,6 +1,8 @@
 // pirx db: build, info, verify, get, list.
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -21,10 +23,35 @@ struct BuildArguments {
   std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
 };
 
-/// One more than the epoch of the database that is to be replaced, or 1.
-std::uint64_t next_epoch(const std::string& target) {
+/// The epoch of the new file: `wanted`, or one more than that of the database it replaces, or 1.
+/// InvalidArgument when the target is a file of another kind, which must not be lost, or when epochs would
+/// not grow.
+Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t wanted) {
+  std::error_code ignored;
+  if (!fs::exists(target, ignored)) return std::max<std::uint64_t>(wanted, 1);
   const auto old = database::Database::open(target);
-  return old ? (*old)->version().epoch + 1 : 1;
+  if (old) {
+    const std::uint64_t before = (*old)->version().epoch;
+    if (wanted != 0 && wanted <= before) {
+      return fail(ErrorCode::kInvalidArgument, "--epoch " + std::to_string(wanted) +
+                                                   " does not follow epoch " + std::to_string(before) +
+                                                   " of the file to replace: epochs only grow");
+    }
+    return std::max(wanted, before + 1);
+  }
+  constexpr std::string_view kMagic = "PIRXDB\r\n";
+  char head[kMagic.size()] = {};
+  std::ifstream(target, std::ios::binary).read(head, sizeof head);
+  if (std::string_view(head, sizeof head) != kMagic) {
+    return fail(ErrorCode::kInvalidArgument,
+                target + " exists and is no pirx database: choose another name, or remove it first");
+  }
+  if (wanted == 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the database to replace cannot be read, so its epoch is not known (" +
+                    old.error().message() + "): give --epoch");
+  }
+  return wanted;
 }
 
 Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
@@ -53,7 +80,7 @@ void print_geometry(const database::Geometry& geometry, const database::Version&
 
 Result<void> build(const BuildArguments& a) {
   if (a.format == "fixed" && a.record_bytes == 0) {
-    return fail(ErrorCode::kInvalidArgument, "--from fixed needs --record-bytes");
+    return fail(ErrorCode::kInvalidArgument, "--from fixed needs --record-bytes above 0");
   }
   if (a.format != "fixed" && a.record_bytes != 0) {
     return fail(ErrorCode::kInvalidArgument, "--record-bytes goes with --from fixed only");
@@ -61,9 +88,10 @@ Result<void> build(const BuildArguments& a) {
   if ((a.format == "sqlite") == a.query.empty()) {
     return fail(ErrorCode::kInvalidArgument, "--query is needed with --from sqlite, and only there");
   }
+  PIRX_ASSIGN(const std::uint64_t epoch, choose_epoch(a.target, a.epoch));
   ProgressLine line("pirx db build");
   const database::BuildOptions options{
-      .epoch = a.epoch != 0 ? a.epoch : next_epoch(a.target),
+      .epoch = epoch,
       .records_per_row = a.records_per_row,
       .fixed_record_bytes = a.record_bytes,
       .digests = !a.no_digests,
@@ -164,7 +192,7 @@ Result<void> list(const std::string& path, std::uint64_t limit) {
   if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
-    std::cout << position << '\t' << key << '\n';
+    std::cout << position << '\t' << escape_key(key) << '\n';
     return limit == 0 || --left > 0;
   }));
   if (!std::cout.flush()) return fail(ErrorCode::kUnavailable, "cannot write to standard output");
@@ -191,9 +219,12 @@ void add_build(CLI::App& db) {
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
   add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");
   command.add_option("--records-per-row", a->records_per_row, "Slots in a row; 0 balances query and reply")
-      ->capture_default_str();
-  command.add_option("--epoch", a->epoch,
-                     "Epoch of this content; default: one more than the file replaced, or 1");
+      ->capture_default_str()
+      ->check(whole_number(0, std::uint64_t{1} << 40));
+  command
+      .add_option("--epoch", a->epoch,
+                  "Epoch of this content; default: one more than the file replaced, or 1")
+      ->check(whole_number(1, std::uint64_t{1} << 62));
   command.add_flag("--no-digests", a->no_digests,
                    "Save 16 bytes a record; beyond unique decoding nothing can be settled");
   command.add_flag("--json", a->json, "Report as JSON");
@@ -239,7 +270,8 @@ void add_db_command(CLI::App& app) {
     };
     auto a = std::make_shared<Arguments>();
     command.add_option("database", a->path, "Database file")->required();
-    auto* position = command.add_option("position", a->position, "Position from 0");
+    auto* position = command.add_option("position", a->position, "Position from 0")
+                         ->check(whole_number(0, ~std::uint64_t{0}));
     auto* key = command.add_option("--key", a->key, "Key instead of a position")->excludes(position);
     command.add_flag("--raw", a->raw, "No newline after the record");
     command.footer("Examples:\n  pirx db get packages.pirx 17\n  pirx db get packages.pirx --key bash");
@@ -251,7 +283,9 @@ void add_db_command(CLI::App& app) {
     auto path = std::make_shared<std::string>();
     auto limit = std::make_shared<std::uint64_t>(0);
     command.add_option("database", *path, "Database file")->required();
-    command.add_option("--limit", *limit, "Stop after so many; 0: all")->capture_default_str();
+    command.add_option("--limit", *limit, "Stop after so many; 0: all")
+        ->capture_default_str()
+        ->check(whole_number(0, ~std::uint64_t{0}));
     command.footer("Example:\n  pirx db list packages.pirx > positions.tsv");
     set_action(command, [path, limit] { return list(*path, *limit); });
   }

@@ -18,6 +18,19 @@ unsigned default_liars(const itpir::Params& params) {
   return std::max(redundant / 2, std::min(redundant, 1u));
 }
 
+itpir::ServerStatus status_of(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kStaleEpoch:
+      return itpir::ServerStatus::kStaleEpoch;
+    case ErrorCode::kUnavailable:
+      return itpir::ServerStatus::kSilent;
+    case ErrorCode::kDataLoss:
+      return itpir::ServerStatus::kMalformed;
+    default:
+      return itpir::ServerStatus::kRefused;
+  }
+}
+
 }  // namespace
 
 Fetcher::Fetcher(Deployment deployment, net::HttpTransport transport, Rng rng)
@@ -34,6 +47,18 @@ Result<Fetcher> Fetcher::create(Deployment deployment) {
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
   const auto& params = client_.params();
+  const unsigned redundant = params.servers() - params.threshold() - 1;
+  if (options.liars && *options.liars > redundant) {
+    return fail(ErrorCode::kInvalidArgument, "of " + std::to_string(params.servers()) + " servers with t = " +
+                                                 std::to_string(params.threshold()) + " at most " +
+                                                 std::to_string(redundant) + " liars can be noticed, not " +
+                                                 std::to_string(*options.liars));
+  }
+  if (records.size() > kMaxRecordsPerRound) {
+    return fail(ErrorCode::kInvalidArgument, std::to_string(records.size()) +
+                                                 " records are too many for a round: ask for at most " +
+                                                 std::to_string(kMaxRecordsPerRound) + " at a time");
+  }
   FetchReport report;
   report.servers.resize(params.servers());
 
@@ -50,8 +75,7 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
       const auto added = collector.add(server, *outcome.reply);
       if (!added) report.servers[server].error = added.error().to_string();
     } else {
-      const bool stale = outcome.reply.error().code() == ErrorCode::kStaleEpoch;
-      collector.set_missing(server, stale ? itpir::ServerStatus::kStaleEpoch : itpir::ServerStatus::kSilent);
+      collector.set_missing(server, status_of(outcome.reply.error()));
       report.servers[server].error = outcome.reply.error().to_string();
     }
     return !options.wait_for_all && collector.settled(liars);

@@ -32,13 +32,17 @@ struct FetchReport {
   double query_milliseconds = 0, network_milliseconds = 0, decode_milliseconds = 0;
 };
 
+/// What servers take in one request unless told otherwise (pirx serve --max-queries).
+inline constexpr std::size_t kMaxRecordsPerRound = 256;
+
 /// A client's connections to a deployment. Not thread-safe.
 class Fetcher {
  public:
   static Result<Fetcher> create(Deployment deployment);
   const itpir::Client& client() const noexcept { return client_; }
-  /// Fetches the records at these positions in one round. Errors of Client::query and ReplyCollector::finish;
-  /// the message of an undecodable round lists what each server answered.
+  /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round. Errors of
+  /// Client::query and ReplyCollector::finish; the message of an undecodable round lists what each server
+  /// answered.
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
 
  private:

@@ -36,8 +36,13 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
       return fail(ErrorCode::kDataLoss, path + ", line " + std::to_string(number) +
                                             " is not 'position TAB key' (as 'pirx db list' prints it)");
     }
+    const auto key = unescape_key(std::string_view(line).substr(tab + 1));
+    if (!key) {
+      return fail(ErrorCode::kDataLoss,
+                  path + ", line " + std::to_string(number) + ": " + key.error().message());
+    }
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (!found[i] && std::string_view(line).substr(tab + 1) == keys[i]) found[i] = position;
+      if (!found[i] && *key == keys[i]) found[i] = position;
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -167,12 +172,15 @@ void add_get_command(CLI::App& app) {
   auto& command = *app.add_subcommand("get", "Fetch records privately from a deployment");
   auto a = std::make_shared<Arguments>();
   command.add_option("deployment", a->deployment, "Deployment file ('pirx deploy' writes one)")->required();
-  command.add_option("positions", a->positions,
-                     "Positions of the records, from 0; all are fetched in one round");
+  command
+      .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
+      ->check(whole_number(0, ~std::uint64_t{0}));
   command.add_option("--key", a->keys, "Key of a record, repeatable; looked up in --positions");
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
-  command.add_option("--liars", a->liars,
-                     "Lying servers to be safe from; default (l - t - 1) / 2, at least 1 where possible");
+  command
+      .add_option("--liars", a->liars,
+                  "Lying servers to be safe from; default (l - t - 1) / 2, at least 1 where possible")
+      ->check(whole_number(0, 1024));
   add_duration(command, "--deadline", a->deadline, "Of the whole round [10s]");
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");

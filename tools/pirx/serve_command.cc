@@ -129,21 +129,31 @@ void add_serve_command(CLI::App& app) {
   command
       .add_option("--coordinate", a->coordinate,
                   "This server's public x-coordinate: 1, 2, ...; no two servers alike")
-      ->required();
-  command.add_option("--field", a->field, "gf2_8, gf2_16, w160 or prime<bits>; the same on all servers")
+      ->required()
+      ->check(whole_number(0, ~std::uint64_t{0}));
+  command.add_option("--field", a->field, "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers")
       ->capture_default_str();
   command.add_option("--listen", a->listen, "address:port; port 0 takes a free one and prints it")
       ->capture_default_str();
   command.add_option("--threads", a->threads, "Threads of the matrix product; 0: one a core")
-      ->capture_default_str();
-  command.add_option("--io-threads", a->http.io_threads, "Threads of the network")->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(0, 1024));
+  command.add_option("--io-threads", a->http.io_threads, "Threads of the network")
+      ->capture_default_str()
+      ->check(whole_number(1, 256));
   add_duration(command, "--batch-window", a->batch_window, "How long a first request waits for others [2ms]");
-  command.add_option("--batch-max", a->http.batch_max, "Queries answered in one pass")->capture_default_str();
+  command.add_option("--batch-max", a->http.batch_max, "Queries answered in one pass")
+      ->capture_default_str()
+      ->check(whole_number(1, 65536));
   command.add_option("--max-queries", a->max_queries, "Queries that one request may hold")
-      ->capture_default_str();
-  command.add_option("--max-connections", a->http.max_connections, "Open connections")->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(1, 4096));
+  command.add_option("--max-connections", a->http.max_connections, "Open connections")
+      ->capture_default_str()
+      ->check(whole_number(1, 1000000));
   command.add_option("--max-queued", a->http.max_queued_requests, "Requests that wait")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(1, 1000000));
   add_size(command, "--max-in-flight", a->max_in_flight, "Bytes of requests and replies held at once [1GiB]");
   add_size(command, "--max-header", a->max_header, "Bytes of an HTTP header [8KiB]");
   add_duration(command, "--header-timeout", a->header_timeout, "To send a request's header [10s]");

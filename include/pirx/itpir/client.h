@@ -23,6 +23,7 @@ enum class ServerStatus : std::uint8_t {
   kLied,        ///< its reply is wrong (proven)
   kSuspected,   ///< its reply disagrees with the probable answer
   kSilent,      ///< no reply in time
+  kRefused,     ///< it answered, but with a refusal
   kMalformed,   ///< a reply of another shape, field, coordinate or with values that are no elements
   kStaleEpoch,  ///< a reply (or refusal) for another database version
 };
@@ -65,13 +66,15 @@ class ReplyCollector {
   /// Takes the reply of a server; one that is no valid reply to this query becomes an erasure, and the error
   /// says why.
   Result<void> add(std::size_t server, ByteSpan reply);
-  /// Notes why a server will not answer (kSilent, kMalformed or kStaleEpoch). Silent is the default.
+  /// Notes why a server will not answer (kSilent, kRefused, kMalformed or kStaleEpoch). Silent is the
+  /// default.
   void set_missing(std::size_t server, ServerStatus why);
   /// True once the replies so far agree with one another and are at least t + 1 + liars: no `liars` servers
   /// can have changed them.
   bool settled(unsigned liars) const;
-  /// Decodes what has come. Undecodable: fewer than t + 1 replies, or more liars than can be told apart; the
-  /// message says how many replies there were and what would help.
+  /// Decodes what has come. StaleEpoch: too few servers hold this database version. Undecodable: fewer than t
+  /// + 1 replies, or more liars than can be told apart; the message says how many replies there were and what
+  /// would help.
   Result<Answer> finish() &&;
 
  private:
