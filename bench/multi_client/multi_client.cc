@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "pirx/base/cpu.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
@@ -194,7 +195,11 @@ int main(int argc, char** argv) {
     parallel_rates.push_back(queries / bench.run(a.clients, a.rounds));
     ratios.push_back(parallel_rates.back() / single_rates.back());
   }
-  const nlohmann::ordered_json json = {{"rows", bench.geometry().rows()},
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  const nlohmann::ordered_json json = {{"isa", pirx::cpu_features_name(pirx::allowed_cpu_features_or_die())},
+                                       {"compiler", __VERSION__},
+                                       {"cores", std::thread::hardware_concurrency()},
+                                       {"rows", bench.geometry().rows()},
                                        {"row_bytes", bench.geometry().row_bytes()},
                                        {"clients", a.clients},
                                        {"rounds", a.rounds},
@@ -204,8 +209,10 @@ int main(int argc, char** argv) {
                                        {"largest_batch", bench.largest_batch()},
                                        {"one_after_another_per_second", median(single_rates)},
                                        {"in_parallel_per_second", median(parallel_rates)},
-                                       {"ratio", median(ratios)}};
+                                       {"ratio", median(ratios)},
+                                       {"ratio_least", *least},
+                                       {"ratio_most", *most}};
   std::printf("%s\n", json.dump(2).c_str());
-  // A batch of one would mean that the server does not batch at all.
+  // A batch of one would mean that the server does not batch at all. Times decide nothing.
   return a.clients > 1 && bench.largest_batch() < 2 ? 1 : 0;
 }
