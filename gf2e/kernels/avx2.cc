@@ -1,6 +1,6 @@
-// AVX2 kernels. GF(2) multiplies by masks; GF(2^8) and GF(2^16) look the nibbles of the data up in
-// sixteen-byte tables of the scalar's multiples by vpshufb. The tables stay in registers, so nothing secret
-// becomes an address.
+// AVX2 kernels. GF(2) multiplies by masks; GF(2^8) and GF(2^16) look the nibbles of the data up by vpshufb in
+// sixteen-byte tables of the scalar's multiples. vpshufb looks up inside a register: no address depends on a
+// value.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

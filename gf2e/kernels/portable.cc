@@ -1,6 +1,8 @@
 // Portable kernels, on the 16-byte vectors that gcc and clang compile for every machine. A product goes bit
 // by bit through its scalar, d, d * x, d * x^2, ... under masks: no table, so nothing secret becomes an
 // address.
+#include <array>
+#include <bit>
 #include <cstring>
 
 #define PIRX_GF2E_TARGET
@@ -47,9 +49,9 @@ struct BinaryOps : Rows<T> {
   PIRX_GF2E_INLINE Coef coef(Elem c) {
     Coef out;
     for (unsigned i = 0; i < F::kBits; ++i) {
-      // Lane by lane: gcc's UBSan does not let a scalar and a vector meet here.
-      const auto mask = static_cast<T>(-static_cast<int>((c >> i) & 1));
-      for (std::size_t lane = 0; lane < sizeof(Vec) / sizeof(T); ++lane) out.mask[i][lane] = mask;
+      // As two words: gcc's UBSan does not let a scalar and a vector of narrow lanes meet here.
+      const std::uint64_t mask = std::uint64_t{0} - ((c >> i) & 1);
+      out.mask[i] = std::bit_cast<Vec>(std::array{mask, mask});
     }
     return out;
   }
