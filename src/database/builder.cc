@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "file.h"
+#include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
 #include "layout.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxFixedBytes = std::uint64_t{1} << 56;
+/// Why a builder takes nothing more when an exception cut it short. Short: it needs no memory.
+constexpr const char* kBrokeOff = "build broke off";
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 
 /// Writes the content of a file from kPageBytes on, chunk by chunk, and keeps the chunks' checksums.
@@ -181,10 +184,13 @@ Result<void> DatabaseBuilder::State::spool(const std::string_view* key, ByteSpan
 Result<void> DatabaseBuilder::State::add(const std::string_view* key, ByteSpan data) {
   if (broken) return tl::unexpected(*broken);
   PIRX_TRY(check_record(key, data));
+  // What throws in between leaves half a record in the spool, and this.
+  broken.emplace(ErrorCode::kResourceExhausted, kBrokeOff);
   if (auto spooled = spool(key, data); !spooled) {
     broken = spooled.error();
     return spooled;
   }
+  broken.reset();
   if (report.records == 0 || data.size() > report.longest_record) {
     report.longest_record = data.size();
     report.longest_position = report.records;
@@ -288,35 +294,45 @@ DatabaseBuilder::~DatabaseBuilder() = default;
 
 Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& target,
                                                 const BuildOptions& options) {
-  BuildOptions checked = options;
-  if (checked.fixed_record_bytes > checked.max_record_bytes) {
-    return fail(ErrorCode::kInvalidArgument, "records of " + std::to_string(checked.fixed_record_bytes) +
-                                                 " bytes are longer than the limit of " +
-                                                 std::to_string(checked.max_record_bytes));
-  }
-  checked.max_record_bytes =
-      std::min(checked.max_record_bytes, checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
-  PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
-  remove_leftovers(target);
-  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
-  // A database that only its owner could read stays so.
-  if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
-    return tl::unexpected(system_error("set the permissions of", file.path(), errno));
-  }
-  PIRX_ASSIGN(Spool records, Spool::create(target));
-  return DatabaseBuilder(
-      std::make_unique<State>(target, std::move(checked), std::move(file), std::move(records)));
+  return guarded([&]() -> Result<DatabaseBuilder> {
+    BuildOptions checked = options;
+    if (checked.fixed_record_bytes > checked.max_record_bytes) {
+      return fail(ErrorCode::kInvalidArgument, "records of " + std::to_string(checked.fixed_record_bytes) +
+                                                   " bytes are longer than the limit of " +
+                                                   std::to_string(checked.max_record_bytes));
+    }
+    checked.max_record_bytes = std::min(checked.max_record_bytes,
+                                        checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
+    PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
+    remove_leftovers(target);
+    PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
+    // A database that only its owner could read stays so.
+    if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
+      return tl::unexpected(system_error("set the permissions of", file.path(), errno));
+    }
+    PIRX_ASSIGN(Spool records, Spool::create(target));
+    return DatabaseBuilder(
+        std::make_unique<State>(target, std::move(checked), std::move(file), std::move(records)));
+  });
 }
 
-Result<void> DatabaseBuilder::add(ByteSpan data) { return state_->add(nullptr, data); }
-Result<void> DatabaseBuilder::add(std::string_view key, ByteSpan data) { return state_->add(&key, data); }
+Result<void> DatabaseBuilder::add(ByteSpan data) {
+  return guarded([&] { return state_->add(nullptr, data); });
+}
+
+Result<void> DatabaseBuilder::add(std::string_view key, ByteSpan data) {
+  return guarded([&] { return state_->add(&key, data); });
+}
 
 Result<BuildReport> DatabaseBuilder::finish() {
-  if (state_->broken) return tl::unexpected(*state_->broken);
-  auto report = state_->finish();
-  state_->broken = report ? Error(ErrorCode::kInvalidArgument, "this build is finished; start another one")
-                          : report.error();
-  return report;
+  return guarded([&]() -> Result<BuildReport> {
+    if (state_->broken) return tl::unexpected(*state_->broken);
+    state_->broken.emplace(ErrorCode::kResourceExhausted, kBrokeOff);
+    auto report = state_->finish();
+    state_->broken = report ? Error(ErrorCode::kInvalidArgument, "this build is finished; start another one")
+                            : report.error();
+    return report;
+  });
 }
 
 const std::filesystem::path& DatabaseBuilder::target() const noexcept { return state_->target; }

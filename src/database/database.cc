@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "file.h"
+#include "guarded.h"
 #include "key_index.h"
 #include "layout.h"
 
@@ -32,14 +33,16 @@ Error with_path(const std::filesystem::path& path, const Error& error) {
 struct Database::Mapping {
   std::filesystem::path path;
   Header header;
-  ByteSpan file;  ///< the whole file, mapped
+  ByteSpan file;  ///< the whole file, mapped; empty before that
   KeyIndex keys;
 
-  Mapping(std::filesystem::path path_in, Header header_in, ByteSpan file_in)
-      : path(std::move(path_in)), header(std::move(header_in)), file(file_in) {}
+  Mapping(std::filesystem::path path_in, Header header_in)
+      : path(std::move(path_in)), header(std::move(header_in)) {}
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() { ::munmap(const_cast<std::byte*>(file.data()), file.size()); }
+  ~Mapping() {
+    if (!file.empty()) ::munmap(const_cast<std::byte*>(file.data()), file.size());
+  }
 
   ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
   Result<void> check_identity() const;
@@ -107,45 +110,49 @@ Result<void> Database::Mapping::verify(const Progress& progress) const {
 
 Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path,
                                                        const OpenOptions& options) {
-  PIRX_ASSIGN(const Fd fd, open_for_reading(path, true));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-  const auto data_loss = [&path](std::string message) {
-    return tl::unexpected(with_path(path, Error(ErrorCode::kDataLoss, std::move(message))));
-  };
+  return guarded([&]() -> Result<std::shared_ptr<const Database>> {
+    PIRX_ASSIGN(const Fd fd, open_for_reading(path, true));
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
+    const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+    const auto data_loss = [&path](std::string message) {
+      return tl::unexpected(with_path(path, Error(ErrorCode::kDataLoss, std::move(message))));
+    };
 
-  Bytes page(static_cast<std::size_t>(std::min(file_bytes, kPageBytes)));
-  PIRX_TRY(read_at(fd.get(), 0, page, path));
-  if (!as_text(page).starts_with(kMagic.substr(0, page.size())) || page.empty()) {
-    return data_loss("not a pirx database");
-  }
-  if (page.size() < kPageBytes) return data_loss("truncated: the file ends inside its header");
-  auto header = decode_header(page);
-  if (!header) return tl::unexpected(with_path(path, header.error()));
-  const std::uint64_t expected = header->layout.file_bytes();
-  if (file_bytes != expected) {
-    return data_loss((file_bytes < expected ? "truncated: the file has " : "the file is too long: it has ") +
-                     std::to_string(file_bytes) + " bytes, its header says " + std::to_string(expected));
-  }
+    Bytes page(static_cast<std::size_t>(std::min(file_bytes, kPageBytes)));
+    PIRX_TRY(read_at(fd.get(), 0, page, path));
+    if (!as_text(page).starts_with(kMagic.substr(0, page.size())) || page.empty()) {
+      return data_loss("not a pirx database");
+    }
+    if (page.size() < kPageBytes) return data_loss("truncated: the file ends inside its header");
+    auto header = decode_header(page);
+    if (!header) return tl::unexpected(with_path(path, header.error()));
+    const std::uint64_t expected = header->layout.file_bytes();
+    if (file_bytes != expected) {
+      return data_loss(
+          (file_bytes < expected ? "truncated: the file has " : "the file is too long: it has ") +
+          std::to_string(file_bytes) + " bytes, its header says " + std::to_string(expected));
+    }
 
-  void* map = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
-  // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
-  static_cast<void>(::madvise(map, file_bytes, MADV_HUGEPAGE));
-  auto mapping =
-      std::make_unique<Mapping>(path, *header, ByteSpan(static_cast<const std::byte*>(map), file_bytes));
+    // Before the map, so that the map always has an owner.
+    auto mapping = std::make_unique<Mapping>(path, *header);
+    void* map = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+    if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
+    mapping->file = ByteSpan(static_cast<const std::byte*>(map), file_bytes);
+    // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
+    static_cast<void>(::madvise(map, file_bytes, MADV_HUGEPAGE));
 
-  if (auto checked = mapping->check_identity(); !checked)
-    return tl::unexpected(with_path(path, checked.error()));
-  if (header->layout.keys.length != 0) {
-    auto keys = KeyIndex::create(mapping->section(header->layout.keys), header->layout.geometry.records());
-    if (!keys) return tl::unexpected(with_path(path, keys.error()));
-    mapping->keys = *keys;
-  }
-  std::shared_ptr<const Database> database(new Database(std::move(mapping)));
-  if (options.verify_content) PIRX_TRY(database->verify());
-  return database;
+    if (auto checked = mapping->check_identity(); !checked)
+      return tl::unexpected(with_path(path, checked.error()));
+    if (header->layout.keys.length != 0) {
+      auto keys = KeyIndex::create(mapping->section(header->layout.keys), header->layout.geometry.records());
+      if (!keys) return tl::unexpected(with_path(path, keys.error()));
+      mapping->keys = *keys;
+    }
+    std::shared_ptr<const Database> database(new Database(std::move(mapping)));
+    if (options.verify_content) PIRX_TRY(database->verify());
+    return database;
+  });
 }
 
 Database::Database(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
@@ -174,13 +181,15 @@ Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const 
 
 Result<void> Database::for_each_key(
     const std::function<bool(std::string_view key, std::uint64_t position)>& visit) const {
-  return mapping_->keys.for_each(visit);
+  return guarded([&] { return mapping_->keys.for_each(visit); });
 }
 
 Result<void> Database::verify(const Progress& progress) const {
-  auto verified = mapping_->verify(progress);
-  if (!verified) return tl::unexpected(with_path(mapping_->path, verified.error()));
-  return {};
+  return guarded([&]() -> Result<void> {
+    auto verified = mapping_->verify(progress);
+    if (!verified) return tl::unexpected(with_path(mapping_->path, verified.error()));
+    return {};
+  });
 }
 
 }  // namespace pirx::database

@@ -5,12 +5,17 @@
 namespace pirx::database {
 namespace {
 
+/// A column costs memory whatever its length, so a line of separators alone must not make millions.
+constexpr std::size_t kMaxColumns = 4096;
+/// Room that a field keeps for the next row.
+constexpr std::size_t kKeptFieldBytes = std::size_t{1} << 16;
+
 /// Reads rows. A row is one line, or several when a quoted field holds newlines.
 class RowReader {
  public:
   RowReader(TextInput input, char separator) : input_(std::move(input)), separator_(separator) {}
 
-  /// False at the end of the file.
+  /// False at the end of the file. A row of more columns than the first one is refused before they are read.
   Result<bool> next();
   const std::vector<std::string>& fields() const noexcept { return fields_; }
   /// The row as it stands in the file, without its last newline.
@@ -20,6 +25,7 @@ class RowReader {
   const TextInput& input() const noexcept { return input_; }
 
  private:
+  tl::unexpected<Error> too_many_columns() const;
   Result<void> quoted_field(std::size_t& at, std::string& field);
   Result<void> plain_field(std::size_t& at, std::string& field) const;
 
@@ -28,24 +34,41 @@ class RowReader {
   std::string raw_;
   std::vector<std::string> fields_;
   std::uint64_t line_ = 0;
+  std::size_t columns_ = 0;  ///< of the first row; 0 before it is read
 };
+
+tl::unexpected<Error> RowReader::too_many_columns() const {
+  if (columns_ != 0) {
+    return input_.fail_at(
+        line_, Error(ErrorCode::kInvalidArgument,
+                     "the row has more columns than the first line, which has " + std::to_string(columns_)));
+  }
+  return input_.fail_at(
+      line_, Error(ErrorCode::kResourceExhausted, "the line has more than " + std::to_string(kMaxColumns) +
+                                                      " columns; is this the right separator?"));
+}
 
 Result<bool> RowReader::next() {
   raw_.clear();
   PIRX_ASSIGN(const bool more, input_.append_line(raw_));
   if (!more) return false;
   line_ = input_.line();
+  const std::size_t most = columns_ == 0 ? kMaxColumns : columns_;
   std::size_t count = 0;
   for (std::size_t at = 0;; ++at) {
-    // The strings of the last row are used again: a million rows need no million allocations.
+    if (count == most) return too_many_columns();
+    // The strings of the last row are used again: a million rows need no million allocations. Not the long
+    // ones: each row could make another column long.
     if (count == fields_.size()) fields_.emplace_back();
     std::string& field = fields_[count++];
+    if (field.capacity() > kKeptFieldBytes) std::string().swap(field);
     field.clear();
     const bool quoted = separator_ == ',' && at < raw().size() && raw_[at] == '"';
     PIRX_TRY(quoted ? quoted_field(at, field) : plain_field(at, field));
     if (at == raw().size()) break;
   }
   fields_.resize(count);
+  if (columns_ == 0) columns_ = count;
   return true;
 }
 
@@ -88,10 +111,8 @@ Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
   return {};
 }
 
-}  // namespace
-
-Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
-                              const Columns& columns, DatabaseBuilder& builder) {
+Result<void> import_rows(const std::filesystem::path& file, char separator, bool header,
+                         const Columns& columns, DatabaseBuilder& builder) {
   if (separator == '"' || separator == '\n' || separator == '\r') {
     return fail(ErrorCode::kInvalidArgument, "a separator may not be a quote or a newline");
   }
@@ -143,6 +164,13 @@ Result<void> import_delimited(const std::filesystem::path& file, char separator,
     PIRX_ASSIGN(more, rows.next());
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
+                              const Columns& columns, DatabaseBuilder& builder) {
+  return guarded([&] { return import_rows(file, separator, header, columns, builder); });
 }
 
 }  // namespace pirx::database

@@ -50,9 +50,7 @@ Result<void> read_whole(const fs::path& file, std::uint64_t limit, Bytes& data) 
   return {};
 }
 
-}  // namespace
-
-Result<void> import_folder(const fs::path& folder, DatabaseBuilder& builder) {
+Result<void> add_folder(const fs::path& folder, DatabaseBuilder& builder) {
   std::error_code error;
   const fs::path real_folder = fs::canonical(folder, error);
   if (error) return tl::unexpected(folder_error(folder, error));
@@ -76,7 +74,7 @@ Result<void> import_folder(const fs::path& folder, DatabaseBuilder& builder) {
   return {};
 }
 
-Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder) {
+Result<void> add_lines(const fs::path& file, DatabaseBuilder& builder) {
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   for (std::string line;; line.clear()) {
     PIRX_ASSIGN(const bool more, input.append_line(line));
@@ -87,7 +85,7 @@ Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder) {
   }
 }
 
-Result<void> import_fixed(const fs::path& file, std::uint64_t record_bytes, DatabaseBuilder& builder) {
+Result<void> add_fixed(const fs::path& file, std::uint64_t record_bytes, DatabaseBuilder& builder) {
   if (record_bytes == 0) return fail(ErrorCode::kInvalidArgument, "records need a size of at least one byte");
   if (record_bytes > builder.options().max_record_bytes) {
     return fail(ErrorCode::kResourceExhausted, "records of " + std::to_string(record_bytes) +
@@ -118,6 +116,20 @@ Result<void> import_fixed(const fs::path& file, std::uint64_t record_bytes, Data
     }
     if (count < buffer.size()) return {};
   }
+}
+
+}  // namespace
+
+Result<void> import_folder(const fs::path& folder, DatabaseBuilder& builder) {
+  return guarded([&] { return add_folder(folder, builder); });
+}
+
+Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder) {
+  return guarded([&] { return add_lines(file, builder); });
+}
+
+Result<void> import_fixed(const fs::path& file, std::uint64_t record_bytes, DatabaseBuilder& builder) {
+  return guarded([&] { return add_fixed(file, record_bytes, builder); });
 }
 
 }  // namespace pirx::database

@@ -9,10 +9,13 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxValues = 65'536;
 
-/// Parsing and printing recurse or grow with the nesting of the input; this bounds it before either starts.
-bool too_deep(std::string_view line) {
+/// Parsing and printing recurse with the nesting of the input, and a parsed value takes many times the memory
+/// of its text ("0,"); this bounds both before either starts.
+Result<void> check_shape(std::string_view line) {
   int depth = 0;
+  std::size_t values = 1;  // Each but the first comes behind a comma or an opening bracket.
   bool in_string = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
@@ -24,13 +27,23 @@ bool too_deep(std::string_view line) {
       }
     } else if (c == '"') {
       in_string = true;
+    } else if (c == ',') {
+      ++values;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
+      ++values;
+      if (++depth > kMaxDepth) {
+        return fail(ErrorCode::kInvalidArgument,
+                    "JSON nested deeper than " + std::to_string(kMaxDepth) + " levels");
+      }
     } else if (c == '}' || c == ']') {
       --depth;
     }
+    if (values > kMaxValues) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "the JSON has more than " + std::to_string(kMaxValues) + " values");
+    }
   }
-  return false;
+  return {};
 }
 
 /// Appends a member's value: strings as they are, others as compact JSON.
@@ -54,7 +67,7 @@ Result<void> add_object(std::string_view line, const Columns& columns, DatabaseB
   const auto invalid = [](std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message));
   };
-  if (too_deep(line)) return invalid("JSON nested deeper than " + std::to_string(kMaxDepth) + " levels");
+  PIRX_TRY(check_shape(line));
   const Json object = Json::parse(line.begin(), line.end(), nullptr, false);
   if (object.is_discarded()) return invalid("not valid JSON");
   if (!object.is_object()) return invalid("not a JSON object but " + std::string(object.type_name()));
@@ -67,10 +80,8 @@ Result<void> add_object(std::string_view line, const Columns& columns, DatabaseB
   return add_row(columns, key, columns.values.empty() ? line : value, builder);
 }
 
-}  // namespace
-
-Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
-                               DatabaseBuilder& builder) {
+Result<void> import_objects(const std::filesystem::path& file, const Columns& columns,
+                            DatabaseBuilder& builder) {
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   PIRX_TRY(input.skip_byte_order_mark());
   for (std::string line;; line.clear()) {
@@ -81,6 +92,13 @@ Result<void> import_json_lines(const std::filesystem::path& file, const Columns&
     if (auto added = add_object(text, columns, builder); !added)
       return input.fail_at(input.line(), added.error());
   }
+}
+
+}  // namespace
+
+Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
+                               DatabaseBuilder& builder) {
+  return guarded([&] { return import_objects(file, columns, builder); });
 }
 
 }  // namespace pirx::database

@@ -1,9 +1,14 @@
 // The rows of one SELECT over an SQLite file that is opened read-only. Built without SQLite, it says so.
+#include "import_sqlite.h"
+
 #include "text_input.h"
 
 #if defined(PIRX_WITH_SQLITE)
 
 #include <sqlite3.h>
+
+#include <algorithm>
+#include <limits>
 
 namespace pirx::database {
 namespace {
@@ -30,6 +35,58 @@ int allow_reading_only(void* denied, int action, const char*, const char*, const
   }
 }
 
+/// Ends a row that takes too many steps: a view of a hostile file may never come to one.
+struct StepBound {
+  static constexpr int kPeriod = 1000;
+  std::uint64_t most = 0, steps = 0;
+
+  /// For sqlite3_progress_handler: every kPeriod steps.
+  static int count(void* bound) {
+    auto& self = *static_cast<StepBound*>(bound);
+    self.steps += kPeriod;
+    return self.steps > self.most ? 1 : 0;
+  }
+};
+
+/// Bounds SQLite's memory while it lives: the length of a value is limited, but one row can make thousands.
+/// The limit is the process's (there is no other), above what is in use now, and a host's own one stays.
+class HeapBound {
+ public:
+  explicit HeapBound(std::uint64_t bytes) : host_soft_limit_(sqlite3_soft_heap_limit64(-1)) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+    if (!ours_) return;
+    sqlite3_hard_heap_limit64(sqlite3_memory_used() + static_cast<sqlite3_int64>(std::min(bytes, kMost)));
+  }
+  ~HeapBound() {
+    if (!ours_) return;
+    sqlite3_hard_heap_limit64(0);  // Takes the soft limit with it.
+    sqlite3_soft_heap_limit64(host_soft_limit_);
+  }
+  HeapBound(const HeapBound&) = delete;
+  HeapBound& operator=(const HeapBound&) = delete;
+
+ private:
+  bool ours_ = sqlite3_hard_heap_limit64(-1) == 0;
+  sqlite3_int64 host_soft_limit_;
+};
+
+/// What a failed call of SQLite means, when it says nothing of its own about the file or the query.
+ErrorCode code_of(int result, ErrorCode otherwise) {
+  switch (result) {
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+      return ErrorCode::kResourceExhausted;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return ErrorCode::kUnavailable;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return ErrorCode::kDataLoss;
+    default:
+      return otherwise;
+  }
+}
+
 /// The column as bytes: blobs and text as they are, numbers as SQLite prints them, NULL as nothing. Valid
 /// until the next step.
 std::string_view column_bytes(sqlite3_stmt* row, std::size_t column) {
@@ -39,12 +96,13 @@ std::string_view column_bytes(sqlite3_stmt* row, std::size_t column) {
           data == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(row, i))};
 }
 
-}  // namespace
-
-Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
-                           const Columns& columns, DatabaseBuilder& builder) {
+Result<void> import_query(const std::filesystem::path& file, const std::string& query, const Columns& columns,
+                          std::uint64_t max_steps_per_row, DatabaseBuilder& builder) {
   const std::string where = printable(file.native()) + ": ";
   bool denied = false;
+  StepBound bound{max_steps_per_row};
+  // A row, and what SQLite copies of it while it sorts or converts.
+  const HeapBound heap(4 * max_row_bytes(builder));
   sqlite3* opened = nullptr;
   const int open_result = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
   const SqlitePtr<sqlite3> database(opened);
@@ -61,6 +119,11 @@ Result<void> import_sqlite(const std::filesystem::path& file, const std::string&
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_set_authorizer(database.get(), &allow_reading_only, &denied);
+  // An expression may be short and its value huge.
+  constexpr std::uint64_t kMostInt = std::numeric_limits<int>::max();
+  sqlite3_limit(database.get(), SQLITE_LIMIT_LENGTH,
+                static_cast<int>(std::min(max_row_bytes(builder), kMostInt)));
+  sqlite3_progress_handler(database.get(), StepBound::kPeriod, &StepBound::count, &bound);
 
   const auto prepare = [&](const char* text, SqlitePtr<sqlite3_stmt>& statement, const char** rest) {
     sqlite3_stmt* made = nullptr;
@@ -70,14 +133,8 @@ Result<void> import_sqlite(const std::filesystem::path& file, const std::string&
   };
   SqlitePtr<sqlite3_stmt> rows, behind;
   const char* rest = nullptr;
-  switch (prepare(query.c_str(), rows, &rest)) {
-    case SQLITE_OK:
-      break;
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-      return sqlite_error(ErrorCode::kDataLoss);
-    default:
-      return sqlite_error(ErrorCode::kInvalidArgument);
+  if (const int prepared = prepare(query.c_str(), rows, &rest); prepared != SQLITE_OK) {
+    return sqlite_error(code_of(prepared, ErrorCode::kInvalidArgument));
   }
   if (!rows) return invalid("the query is empty");
   // What follows may be blank or a comment, which prepares to nothing.
@@ -104,23 +161,51 @@ Result<void> import_sqlite(const std::filesystem::path& file, const std::string&
   }
   for (std::size_t i = 0; columns.values.empty() && i < names.size(); ++i) values.push_back(i);
 
+  const std::uint64_t most_bytes = builder.options().max_record_bytes;
   std::string value, key_text;
   for (std::uint64_t row = 1;; ++row) {
+    const auto refuse_row = [&](ErrorCode code, const std::string& cause) {
+      return fail(code, where + "row " + std::to_string(row) + " of the query: " + cause);
+    };
+    bound.steps = 0;
     const int stepped = sqlite3_step(rows.get());
     if (stepped == SQLITE_DONE) return {};
-    if (stepped == SQLITE_BUSY || stepped == SQLITE_LOCKED) return sqlite_error(ErrorCode::kUnavailable);
-    if (stepped != SQLITE_ROW) return sqlite_error(ErrorCode::kDataLoss);
+    if (stepped == SQLITE_INTERRUPT) {
+      return refuse_row(ErrorCode::kResourceExhausted,
+                        "took more than " + std::to_string(max_steps_per_row) +
+                            " steps of SQLite; it, or a view in the file, may never end");
+    }
+    if (stepped != SQLITE_ROW) return sqlite_error(code_of(stepped, ErrorCode::kDataLoss));
     value.clear();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i != 0) value += '\t';
       value += column_bytes(rows.get(), values[i]);
+      // At once, before the next column takes its memory.
+      if (value.size() > most_bytes) {
+        return refuse_row(ErrorCode::kResourceExhausted,
+                          "a record longer than the limit of " + std::to_string(most_bytes) + " bytes");
+      }
     }
     if (!columns.key.empty()) key_text = column_bytes(rows.get(), key);
+    // A column that SQLite had no memory for reads as an empty one.
+    if (sqlite3_errcode(database.get()) == SQLITE_NOMEM) return sqlite_error(ErrorCode::kResourceExhausted);
     if (auto added = add_row(columns, key_text, value, builder); !added) {
-      return fail(added.error().code(),
-                  where + "row " + std::to_string(row) + " of the query: " + added.error().message());
+      return refuse_row(added.error().code(), added.error().message());
     }
   }
+}
+
+}  // namespace
+
+Result<void> import_sqlite_bounded(const std::filesystem::path& file, const std::string& query,
+                                   const Columns& columns, std::uint64_t max_steps_per_row,
+                                   DatabaseBuilder& builder) {
+  return guarded([&] { return import_query(file, query, columns, max_steps_per_row, builder); });
+}
+
+Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
+                           const Columns& columns, DatabaseBuilder& builder) {
+  return import_sqlite_bounded(file, query, columns, kMaxStepsPerRow, builder);
 }
 
 }  // namespace pirx::database

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "file.h"
+#include "guarded.h"
 #include "pirx/database/importers.h"
 
 namespace pirx::database {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "database_fixture.h"
+#include "memory_limit.h"
 
 namespace pirx::database {
 namespace {
@@ -316,6 +317,38 @@ TEST(Builder, AFullDiskLeavesTheOldFile) {
   }));
   EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
   EXPECT_TRUE(read_file(folder / "db") == old);
+}
+
+TEST(Builder, NoMemoryForKeysIsAnErrorAndEndsTheBuild) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers allow no memory limit";
+  const TemporaryFolder folder;
+  expect_true_within(std::uint64_t{150} << 20, [&] {
+    BuildOptions options;
+    options.sort_memory_bytes = std::uint64_t{1} << 40;
+    auto builder = DatabaseBuilder::create(folder / "db", options);
+    if (!builder) return false;
+    const std::string key(60000, 'k');
+    Result<void> added;
+    for (int i = 0; i < 5000 && added; ++i) added = builder->add(key, {});
+    return is_error(added, ErrorCode::kResourceExhausted, "out of memory") &&
+           is_error(builder->add("k", {}), ErrorCode::kResourceExhausted, "build broke off") &&
+           is_error(builder->finish(), ErrorCode::kResourceExhausted, "build broke off");
+  });
+  EXPECT_FALSE(std::filesystem::exists(folder / "db"));
+}
+
+TEST(Builder, NoMemoryWhileFinishingIsAnError) {
+  const TemporaryFolder folder;
+  BuildOptions options;
+  options.progress = [](std::uint64_t, std::uint64_t) { throw std::bad_alloc(); };
+  {
+    auto builder = DatabaseBuilder::create(folder / "db", options);
+    ASSERT_TRUE(good(builder));
+    ASSERT_TRUE(good(builder->add(to_bytes("record"))));
+    expect_error(builder->finish(), ErrorCode::kResourceExhausted, "out of memory");
+    expect_error(builder->finish(), ErrorCode::kResourceExhausted, "build broke off");
+  }
+  EXPECT_TRUE(folder.files().empty());
 }
 
 }  // namespace

@@ -88,6 +88,17 @@ void expect_error(const Result<T>& result, ErrorCode code, std::string_view part
   EXPECT_NE(result.error().message().find(part), std::string::npos) << result.error().message();
 }
 
+/// Whether it is an error of that code whose message holds `part`: for children, whose expectations nobody
+/// counts. Says what it got otherwise.
+template <class T>
+bool is_error(const Result<T>& result, ErrorCode code, std::string_view part) {
+  if (!result && result.error().code() == code && result.error().message().find(part) != std::string::npos) {
+    return true;
+  }
+  std::fprintf(stderr, "got: %s\n", result ? "no error" : result.error().to_string().c_str());
+  return false;
+}
+
 /// Builds `records` (with `keys` when there are any) into `target`.
 inline Result<BuildReport> build(const std::filesystem::path& target, const std::vector<Bytes>& records,
                                  const std::vector<std::string>& keys = {},

@@ -326,5 +326,21 @@ TEST(Database, StaysReadableWhenTheFileIsReplacedOrRemoved) {
   EXPECT_TRUE(good((*database)->verify()));
 }
 
+TEST(Database, NoMemoryIsAnError) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("a"), to_bytes("b")}, {"x", "y"})));
+  const auto database = Database::open(folder / "db");
+  ASSERT_TRUE(good(database));
+  expect_error((*database)->verify([](std::uint64_t, std::uint64_t) { throw std::length_error("too long"); }),
+               ErrorCode::kResourceExhausted, "out of memory");
+  expect_error(
+      (*database)->for_each_key([](std::string_view, std::uint64_t) -> bool { throw std::bad_alloc(); }),
+      ErrorCode::kResourceExhausted, "out of memory");
+  // What else a callback throws is its own affair.
+  EXPECT_THROW(static_cast<void>((*database)->for_each_key(
+                   [](std::string_view, std::uint64_t) -> bool { throw std::runtime_error("mine"); })),
+               std::runtime_error);
+}
+
 }  // namespace
 }  // namespace pirx::database

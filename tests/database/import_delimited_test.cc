@@ -1,5 +1,6 @@
 // CSV and TSV: what RFC 4180 allows, what it does not, and random text.
 #include "importer_fixture.h"
+#include "memory_limit.h"
 
 namespace pirx::database {
 namespace {
@@ -62,7 +63,8 @@ TEST(ImportDelimited, ErrorsNameFileLineAndCause) {
   expect_refused("1,2\n", {"k", {"2"}}, "line 1", "no column \"k\" among the 2 columns: 1, 2", false);
   expect_refused("k,k\n1,2\n", {"k", {"2"}}, "line 1", "several columns \"k\"");
   expect_refused("k,v\n1,2\n3\n", {"k", {"v"}}, "line 3", "1 columns, the first line has 2");
-  expect_refused("k,v\n\"a\nb\",2\n3,4,5\n", {"k", {"v"}}, "line 4", "3 columns");
+  expect_refused("k,v\n\"a\nb\",2\n3,4,5\n", {"k", {"v"}}, "line 4",
+                 "more columns than the first line, which has 2");
   expect_refused("k,v\n1,2\n\n", {"k", {"v"}}, "line 3", "1 columns");
   expect_refused("k,v\n1,\"open\nmore\n", {"k", {"v"}}, "line 2", "never closed");
   expect_refused("k,v\n1,\"", {"k", {"v"}}, "line 2", "never closed");
@@ -101,6 +103,48 @@ TEST(ImportDelimited, AnOpenQuoteDoesNotEatTheMemory) {
       },
       options);
   expect_error(result, ErrorCode::kResourceExhausted, "longer than the limit");
+}
+
+TEST(ImportDelimited, ALineOfCommasDoesNotEatTheMemory) {
+  const TemporaryFolder folder;
+  const std::string commas(std::size_t{20} << 20, ',');
+  write_file(folder / "header", as_bytes(commas));
+  write_file(folder / "row", as_bytes("k,v\n" + commas));
+  expect_true_within(std::uint64_t{200} << 20, [&] {
+    auto builder = DatabaseBuilder::create(folder / "db", {});
+    bool held = builder.has_value();
+    for (const bool header : {false, true}) {
+      held &= is_error(import_delimited(folder / "header", ',', header, {"1", {}}, *builder),
+                       ErrorCode::kResourceExhausted, "line 1: the line has more than 4096 columns");
+      held &= is_error(import_delimited(folder / "row", ',', header, {"1", {}}, *builder),
+                       ErrorCode::kInvalidArgument,
+                       "line 2: the row has more columns than the first line, which has 2");
+    }
+    return held;
+  });
+}
+
+TEST(ImportDelimited, TheMostColumns) {
+  const std::string most = std::string(4095, ',') + "x\n";
+  expect_rows(csv(most, {"", {"4096"}}, false), {{"", "x"}});
+  expect_error(csv("," + most, {"", {"1"}}, false), ErrorCode::kResourceExhausted, "4096 columns");
+}
+
+TEST(ImportDelimited, LongFieldsOfManyColumnsDoNotAddUp) {
+  // 40 rows, each with 8 MiB in another column: one or two of them are held at a time.
+  const TemporaryFolder folder;
+  std::ofstream out(folder / "wide", std::ios::binary);
+  const std::string field(std::size_t{8} << 20, 'x');
+  for (int row = 0; row < 40; ++row) {
+    out << "k" << std::string(static_cast<std::size_t>(row) + 1, ',') << field
+        << std::string(static_cast<std::size_t>(39 - row), ',') << '\n';
+  }
+  out.close();
+  expect_true_within(std::uint64_t{200} << 20, [&] {
+    auto builder = DatabaseBuilder::create(folder / "db", {});
+    return builder.has_value() &&
+           import_delimited(folder / "wide", ',', false, {"", {"1"}}, *builder).has_value();
+  });
 }
 
 TEST(ImportDelimited, RandomTablesRoundTrip) {

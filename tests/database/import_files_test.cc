@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "importer_fixture.h"
+#include "memory_limit.h"
 
 namespace pirx::database {
 namespace {
@@ -135,6 +136,27 @@ TEST(ImportFixed, RefusesLeftoversAndImpossibleSizes) {
       imported(folder, [&](DatabaseBuilder& builder) { return import_fixed(folder / "pipe", 2, builder); }),
       ErrorCode::kDataLoss, "no multiple");
   writer.join();
+}
+
+TEST(Importers, NoMemoryIsAnError) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers allow no memory limit";
+  // One line of 300 MiB of zeros, which takes no disk.
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "input");
+  const auto file = folder / "input/big";
+  write_file(file, {});
+  const std::uint64_t size = std::uint64_t{300} << 20;
+  std::filesystem::resize_file(file, size);
+  expect_true_within(std::uint64_t{250} << 20, [&] {
+    auto builder = DatabaseBuilder::create(folder / "db", {});
+    const auto no_memory = [](const Result<void>& result) {
+      return is_error(result, ErrorCode::kResourceExhausted, "out of memory");
+    };
+    return builder.has_value() && no_memory(import_folder(folder / "input", *builder)) &&
+           no_memory(import_lines(file, *builder)) && no_memory(import_fixed(file, size, *builder)) &&
+           no_memory(import_delimited(file, ',', true, {}, *builder)) &&
+           no_memory(import_json_lines(file, {}, *builder));
+  });
 }
 
 }  // namespace

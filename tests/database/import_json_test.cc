@@ -1,5 +1,6 @@
 // JSON lines: values of every kind, every error, and random text.
 #include "importer_fixture.h"
+#include "memory_limit.h"
 
 namespace pirx::database {
 namespace {
@@ -61,6 +62,41 @@ TEST(ImportJson, NestingIsBounded) {
   }
   // Brackets in strings are no nesting.
   EXPECT_TRUE(good(json("{\"k\":1,\"v\":\"\\\"" + std::string(1000, '[') + "\"}\n", {"k", {"v"}})));
+}
+
+TEST(ImportJson, ALineOfValuesDoesNotEatTheMemory) {
+  const TemporaryFolder folder;
+  std::string zeros = "{\"k\":[0", empties = "{\"k\":[[]", members = "{\"k\":{\"\":0";
+  while (zeros.size() < std::size_t{21} << 20) {
+    zeros += ",0";
+    empties += ",[]";
+    members += ",\"\":0";
+  }
+  write_file(folder / "zeros", as_bytes(zeros + "]}"));
+  write_file(folder / "empties", as_bytes(empties + "]}"));
+  write_file(folder / "members", as_bytes(members + "}}"));
+  zeros = empties = members = {};
+  zeros.shrink_to_fit(), empties.shrink_to_fit(), members.shrink_to_fit();
+  expect_true_within(std::uint64_t{300} << 20, [&] {
+    auto builder = DatabaseBuilder::create(folder / "db", {});
+    bool held = builder.has_value();
+    for (const std::string_view name : {"zeros", "empties", "members"}) {
+      held &= is_error(import_json_lines(folder / name, {"k", {}}, *builder), ErrorCode::kResourceExhausted,
+                       "line 1: the JSON has more than 65536 values");
+    }
+    return held;
+  });
+}
+
+TEST(ImportJson, TheMostValues) {
+  // The object, its member, the array and what is in it: commas in strings are no values.
+  const auto array_of = [](std::size_t count) {
+    std::string text = "{\"k\":[\"" + std::string(70000, ',') + "\"";
+    for (std::size_t i = 1; i < count; ++i) text += ",0";
+    return text + "]}\n";
+  };
+  EXPECT_TRUE(good(json(array_of(65534), {"", {}})));
+  expect_error(json(array_of(65535), {"", {}}), ErrorCode::kResourceExhausted, "65536 values");
 }
 
 TEST(ImportJson, RandomTextNeverCrashes) {

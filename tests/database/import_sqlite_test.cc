@@ -1,7 +1,10 @@
 // SQLite: one reading query and nothing else.
+#include "src/database/import_sqlite.h"
+
 #include <sqlite3.h>
 
 #include "importer_fixture.h"
+#include "memory_limit.h"
 
 namespace pirx::database {
 namespace {
@@ -14,7 +17,11 @@ class ImportSqlite : public ::testing::Test {
     const char* script =
         "CREATE TABLE t (name TEXT, data, n);"
         "INSERT INTO t VALUES ('b', x'00ff', 1), ('a', 'text', 2.5), ('c', NULL, -3);"
-        "CREATE VIEW v AS SELECT name FROM t;";
+        "CREATE VIEW v AS SELECT name FROM t;"
+        "CREATE VIEW huge AS SELECT zeroblob(900000000) AS data;"
+        "CREATE VIEW big AS SELECT zeroblob(20000000) AS a, zeroblob(20000000) AS b;"
+        "CREATE VIEW endless AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c)"
+        "  SELECT i FROM c WHERE i < 0;";
     ASSERT_EQ(sqlite3_exec(database, script, nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(database);
   }
@@ -73,6 +80,61 @@ TEST_F(ImportSqlite, NothingButReading) {
   }
   EXPECT_TRUE(read_file(folder_ / "db.sqlite") == before);
   EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(ImportSqlite, HugeValuesDoNotEatTheMemory) {
+  BuildOptions options;
+  options.max_record_bytes = 1024;
+  auto builder = DatabaseBuilder::create(folder_ / "db", options);
+  ASSERT_TRUE(good(builder));
+  const auto expect_refused = [&](const std::string& text, std::string_view part) {
+    expect_error(import_sqlite(folder_ / "db.sqlite", text, {}, *builder), ErrorCode::kResourceExhausted,
+                 part);
+  };
+  sqlite3_soft_heap_limit64(std::int64_t{1} << 40);
+  sqlite3_memory_highwater(1);
+  expect_refused("SELECT data FROM huge", "too big");
+  EXPECT_LT(sqlite3_memory_highwater(1), 10 << 20);
+  expect_refused("SELECT a, b FROM big", "row 1 of the query: a record longer than the limit of 1024 bytes");
+  std::string many = "SELECT a";
+  for (int i = 0; i < 100; ++i) many += ", randomblob(20000000)";
+  sqlite3_memory_highwater(1);
+  expect_refused(many + " FROM big", "out of memory");
+  EXPECT_LT(sqlite3_memory_highwater(1), 520 << 20);
+  // The process's own limits are as before.
+  EXPECT_EQ(sqlite3_hard_heap_limit64(-1), 0);
+  EXPECT_EQ(sqlite3_soft_heap_limit64(0), std::int64_t{1} << 40);
+}
+
+TEST_F(ImportSqlite, NoMemoryIsAnError) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers allow no memory limit";
+  // SQLite gives an empty value and only its error code says why.
+  expect_true_within(std::uint64_t{100} << 20, [&] {
+    auto builder = DatabaseBuilder::create(folder_ / "db", {});
+    return builder.has_value() &&
+           is_error(import_sqlite(folder_ / "db.sqlite", "SELECT zeroblob(100000000)", {}, *builder),
+                    ErrorCode::kResourceExhausted, "out of memory");
+  });
+}
+
+TEST_F(ImportSqlite, ARowThatNeverComesEnds) {
+  const auto bounded = [&](const std::string& text) {
+    return imported(folder_, [&](DatabaseBuilder& builder) {
+      return import_sqlite_bounded(folder_ / "db.sqlite", text, {}, 50'000, builder);
+    });
+  };
+  for (const std::string text : {"SELECT i FROM endless", "SELECT count(*) FROM endless",
+                                 "SELECT name FROM t WHERE n IN (SELECT i FROM endless)"}) {
+    expect_error(bounded(text), ErrorCode::kResourceExhausted,
+                 "row 1 of the query: took more than 50000 steps of SQLite");
+  }
+  // The bound is for each row: many rows take more steps together.
+  const std::string many =
+      "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<20000) SELECT ";
+  const auto rows = bounded(many + "i FROM c");
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(rows->size(), 20000u);
+  expect_error(bounded(many + "sum(i) FROM c"), ErrorCode::kResourceExhausted, "50000 steps");
 }
 
 TEST_F(ImportSqlite, DamagedFilesNeverCrash) {

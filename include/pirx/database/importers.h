@@ -1,7 +1,8 @@
 // Importers: what people have (folders, CSV, JSON lines, text, binary, SQLite) into a DatabaseBuilder,
 // streaming. A library of its own, pirx::importers. Every error names the file, and the line or row where
 // there is one; the builder keeps what came before, so a failed import is a build to be dropped. A line or
-// row has at most 64 MiB more than the builder's longest record (at least 128 MiB).
+// row has at most 64 MiB more than the builder's longest record (at least 128 MiB). ResourceExhausted also
+// when memory runs out.
 #pragma once
 
 #include "pirx/database/builder.h"
@@ -20,11 +21,12 @@ Result<void> import_folder(const std::filesystem::path& folder, DatabaseBuilder&
 /// RFC 4180 with `separator` (',' or '\t'); quotes only for ','. The first line is a header when `header`.
 /// A whole row is taken as it stands in the file, quotes included. A byte order mark is skipped.
 /// InvalidArgument names line and cause: missing column, broken quote, row of another width.
+/// ResourceExhausted: more than 4,096 columns.
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder);
-/// One JSON object per line, nested at most 64 levels; blank lines are skipped. String values as they are,
-/// others as compact JSON with sorted members and numbers as 64-bit integers or doubles; a whole line as it
-/// stands in the file.
+/// One JSON object per line, of at most 65,536 values nested at most 64 levels; blank lines are skipped.
+/// String values as they are, others as compact JSON with sorted members and numbers as 64-bit integers or
+/// doubles; a whole line as it stands in the file.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
 /// One record per line, without the newline; "\r\n" counts as a newline. No keys.
@@ -33,8 +35,11 @@ Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& bu
 Result<void> import_fixed(const std::filesystem::path& file, std::uint64_t record_bytes,
                           DatabaseBuilder& builder);
 /// The rows of one SELECT over a file opened read-only. Text and blobs as they are, numbers as SQLite prints
-/// them, NULL as nothing; a whole row is its columns joined with tabs. Built where SQLite is
-/// (PIRX_WITH_SQLITE), else InvalidArgument.
+/// them, NULL as nothing; a whole row is its columns joined with tabs. ResourceExhausted for a row that takes
+/// 10^9 steps of SQLite or more than 4 times the bytes of the longest row; while it runs, the process has
+/// that as SQLite's hard heap limit unless it has one of its own. A view in the file can make rows without
+/// end: with a stranger's file, watch the progress. Built where SQLite is (PIRX_WITH_SQLITE), else
+/// InvalidArgument.
 Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
                            const Columns& columns, DatabaseBuilder& builder);
 

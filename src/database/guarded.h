@@ -1,0 +1,26 @@
+// The library's edge for exceptions: memory that runs out below it becomes an error.
+#pragma once
+
+#include <new>
+#include <stdexcept>
+
+#include "pirx/base/result.h"
+
+namespace pirx::database {
+
+/// What `work()` returns, a Result; ResourceExhausted when memory ran out in it, or a length beyond what a
+/// container can hold was asked for. Every public function that allocates by the size of its input runs in
+/// this. Other exceptions, which only a caller's callback can throw, pass.
+template <class Work>
+auto guarded(const Work& work) -> decltype(work()) {
+  constexpr const char* kMessage = "out of memory; give this process more, or use smaller records and limits";
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted, kMessage);
+  } catch (const std::length_error&) {
+    return fail(ErrorCode::kResourceExhausted, kMessage);
+  }
+}
+
+}  // namespace pirx::database
