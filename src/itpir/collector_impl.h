@@ -80,9 +80,12 @@ class GoldbergCollector {
 
  private:
   static constexpr std::uint64_t kMaxSubsets = std::uint64_t{1} << 14;
-  static constexpr std::uint64_t kMaxSearchBytes = std::uint64_t{1} << 33;
+  static constexpr std::size_t kMaxCandidates = 64;
+  /// Multiply-adds of a search, about a second of a slow field.
+  static constexpr std::uint64_t kMaxSearchWork = std::uint64_t{1} << 32;
 
-  /// An answer whose every record has the right digest, and the servers whose whole replies agree with it.
+  /// An answer whose every record has the right digest, and the servers whose words of the wanted slots make
+  /// it.
   struct Candidate {
     std::vector<Bytes> records;
     std::vector<bool> agrees;
@@ -214,41 +217,49 @@ class GoldbergCollector {
   }
 
   /// Tries every t + 1 of the replies. The honest ones make the true answer, so a liar can only add another,
-  /// and only by forging digests: a single answer with the right digests is probably the true one.
+  /// and only by forging digests: a single answer with the right digests is probably the true one. Only the
+  /// words of the wanted slots are looked at: lies elsewhere in the rows must not cost the client its time.
   Result<Answer> search(const std::string& why) {
     const std::size_t k = servers_.size(), n = needed();
     if (!digests()) return undecodable(why + " and the database keeps no digests");
     std::uint64_t subsets = 1;
     for (std::size_t i = 0; i < n && subsets <= kMaxSubsets; ++i) subsets = subsets * (k - i) / (i + 1);
-    const auto bytes = checked_mul(subsets * records_.size(), spec_->geometry.slot_bytes());
-    if (subsets > kMaxSubsets || !bytes || *bytes > kMaxSearchBytes) {
+    const auto work = checked_mul(subsets * records_.size() * n * k, spec_->geometry.slot_bytes());
+    if (subsets > kMaxSubsets || !work || *work > kMaxSearchWork) {
       return undecodable(why + " and there are too many ways to choose those who did not");
     }
-    std::vector<Candidate> candidates;
+    std::vector<Bytes> records;
+    std::vector<std::vector<bool>> agreements;  // by candidate: the servers whose words make it
     // Subsets in lexicographic order, as rows of the replies.
     std::vector<std::size_t> subset(n);
     std::iota(subset.begin(), subset.end(), std::size_t{0});
     for (bool more = true; more; more = next_subset(subset, k)) {
-      const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-        return std::all_of(subset.begin(), subset.end(), [&](std::size_t i) { return candidate.agrees[i]; });
+      const bool known = std::any_of(agreements.begin(), agreements.end(), [&](const auto& agrees) {
+        return std::all_of(subset.begin(), subset.end(), [&](std::size_t i) { return agrees[i]; });
       });
       if (known) continue;
       PIRX_ASSIGN(auto candidate, try_subset(subset));
       if (!candidate) continue;
-      if (!candidates.empty() && candidates.front().records != candidate->records) {
+      if (agreements.empty()) {
+        records = std::move(candidate->records);
+      } else if (records != candidate->records) {
         return undecodable(why + " and several answers have the right digests");
       }
-      candidates.push_back(std::move(*candidate));
+      agreements.push_back(std::move(candidate->agrees));
+      if (agreements.size() > kMaxCandidates) {
+        return undecodable(why + " and the replies contradict one another in too many ways");
+      }
     }
-    if (candidates.empty()) return undecodable(why + " and no answer has the right digests");
-    std::vector<bool> agrees(k, false);
-    for (const auto& candidate : candidates) {
-      for (std::size_t i = 0; i < k; ++i) agrees[i] = agrees[i] || candidate.agrees[i];
-    }
+    if (agreements.empty()) return undecodable(why + " and no answer has the right digests");
+    const auto size = [](const std::vector<bool>& agrees) {
+      return std::count(agrees.begin(), agrees.end(), true);
+    };
+    const auto largest = std::max_element(agreements.begin(), agreements.end(),
+                                          [&](const auto& a, const auto& b) { return size(a) < size(b); });
     Answer answer;
-    answer.records = std::move(candidates.front().records);
+    answer.records = std::move(records);
     answer.certainty = Certainty::kProbable;
-    return complete(std::move(answer), agrees, ServerStatus::kSuspected);
+    return complete(std::move(answer), *largest, ServerStatus::kSuspected);
   }
 
   static bool next_subset(std::vector<std::size_t>& subset, std::size_t k) {
@@ -264,21 +275,27 @@ class GoldbergCollector {
   /// The answer of these t + 1 replies, if all its records have the right digests.
   Result<std::optional<Candidate>> try_subset(std::span<const std::size_t> subset) const {
     Candidate candidate;
+    std::vector<Interpolation<F>> slots;
     const auto words = reply_words();
     for (std::size_t i = 0; i < records_.size(); ++i) {
       const std::uint64_t record = records_.expose()[i];
       const auto [first, count] = slot_words(record);
       const ReplyWords<F> slot{words.x, words.Y.window(0, i * words_ + first, words.Y.rows, count),
                                words.degree};
-      PIRX_ASSIGN(const auto polynomials, Interpolation<F>::create(engine_, slot, subset));
+      PIRX_ASSIGN(auto polynomials, Interpolation<F>::create(engine_, slot, subset));
       PIRX_ASSIGN(const auto secrets, polynomials.secrets());
       auto data = cut_record(record, {secrets.row(0), count}, first);
       if (!data) return std::nullopt;
       candidate.records.push_back(std::move(*data));
+      slots.push_back(std::move(polynomials));
     }
-    PIRX_ASSIGN(const auto polynomials, Interpolation<F>::create(engine_, words, subset));
-    PIRX_ASSIGN(const auto comparison, polynomials.compare(all_replies(), false));
-    for (const bool differs : comparison.differs) candidate.agrees.push_back(!differs);
+    candidate.agrees.assign(servers_.size(), true);
+    for (const auto& polynomials : slots) {
+      PIRX_ASSIGN(const auto comparison, polynomials.compare(all_replies(), false));
+      for (std::size_t i = 0; i < servers_.size(); ++i) {
+        if (comparison.differs[i]) candidate.agrees[i] = false;
+      }
+    }
     return candidate;
   }
 

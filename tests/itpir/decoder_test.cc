@@ -347,6 +347,20 @@ TEST(Digests, OverruleAColludingMajority) {
   }
 }
 
+/// Liars who spoil other slots of the row need not know what is wanted; every subset then has the right
+/// digests. That must neither take the client's time nor the record.
+TEST(Search, LiesElsewhereInTheRowCostNothing) {
+  auto engine = pirx::testing::seeded_engine(504);
+  const Deployment<gf2e::Gf2_8> deployment({}, {8, 1000, 8, true, true}, 16, 7, engine);
+  const std::uint64_t wanted = 0;
+  auto replies = deployment.ask({&wanted, 1}, engine);
+  for (std::size_t liar = 0; liar < 5; ++liar) tamper(gf2e::Gf2_8{}, replies[liar], 5000 + liar, 0x40);
+  const auto answer = deployment.decode({&wanted, 1}, replies, range(16));
+  ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+  EXPECT_EQ(answer->records.at(0), deployment.records[wanted]);
+  EXPECT_EQ(answer->certainty, Certainty::kProbable);
+}
+
 TEST(Search, IsBounded) {
   auto engine = pirx::testing::seeded_engine(504);
   const Deployment<gf2e::Gf2_8> deployment({}, {4, 4, 1, true, true}, 24, 10, engine);

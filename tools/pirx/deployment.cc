@@ -15,10 +15,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 10;
+
+/// Deployment files are handed around: what one of them says must not steer a terminal.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7E) c = '?';
+  }
+  return text;
+}
 
 auto broken(const std::string& what) {
-  return fail(ErrorCode::kDataLoss, "deployment file: " + what + " (see docs/deployment_file.md)");
+  return fail(ErrorCode::kDataLoss, "deployment file: " + printable(what) + " (see docs/deployment_file.md)");
 }
 
 Result<const Json*> member(const Json& object, const char* name, const std::string& where) {
@@ -96,7 +104,7 @@ Result<net::Endpoint> parse_server(const Json& server, const std::string& where,
 
 }  // namespace
 
-Result<FieldTag> parse_field(const std::string& name) { return itpir::field_by_name(name); }
+Result<FieldTag> parse_field(const std::string& name) { return itpir::field_by_name(printable(name)); }
 
 Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
   const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -156,7 +164,7 @@ Result<Deployment> load_deployment(const std::filesystem::path& path) {
   std::string text(kMaxFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFileBytes) return broken("it is longer than 4 MiB");
+  if (text.size() > kMaxFileBytes) return broken("it is longer than 256 KiB");
   return parse_deployment(text, path.parent_path());
 }
 
@@ -188,25 +196,33 @@ std::string format_deployment(const Deployment& deployment) {
 
 Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment) {
   const std::string text = format_deployment(deployment);
-  const std::string temporary = path.string() + ".tmp-" + std::to_string(getpid());
-  const auto failed = [&] {
-    const std::string why = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    return fail(ErrorCode::kUnavailable, "cannot write " + path.string() + ": " + why);
-  };
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return failed();
+  // A name that nobody can have prepared: the file must not exist, and a link is not followed.
+  std::string temporary;
+  int file = -1;
+  for (int attempt = 0; attempt < 100 && file < 0; ++attempt) {
+    temporary = path.string() + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
+    file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  if (file < 0) {
+    return fail(ErrorCode::kUnavailable, "cannot write " + path.string() + ": " + std::strerror(errno));
+  }
   std::string_view rest = text;
   bool ok = true;
   while (ok && !rest.empty()) {
     const auto count = ::write(file, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
     ok = count > 0;
     if (ok) rest.remove_prefix(static_cast<std::size_t>(count));
   }
   ok = ok && ::fsync(file) == 0;
+  int why = ok ? 0 : errno;
   ok = (::close(file) == 0) && ok;
-  if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) return failed();
-  return {};
+  ok = ok && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (ok) return {};
+  if (why == 0) why = errno;
+  ::unlink(temporary.c_str());
+  return fail(ErrorCode::kUnavailable, "cannot write " + path.string() + ": " + std::strerror(why));
 }
 
 }  // namespace pirx::cli

@@ -2,8 +2,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
+#include <mutex>
 #include <thread>
 
 #include "cli.h"
@@ -14,6 +17,67 @@
 
 namespace pirx::cli {
 namespace {
+
+/// Writes log lines to standard error from a thread of its own, so that a reader who stalls cannot stall the
+/// server: beyond kMaxLines waiting lines, lines are dropped and counted.
+class LogWriter {
+ public:
+  LogWriter() : thread_([this] { run(); }) {}
+  /// Gives a reader who stalls one second, then leaves.
+  ~LogWriter() {
+    std::unique_lock lock(mutex_);
+    done_ = true;
+    changed_.notify_all();
+    const bool idle = changed_.wait_for(lock, std::chrono::seconds(1), [this] { return finished_; });
+    lock.unlock();
+    if (idle) {
+      thread_.join();
+    } else {
+      std::_Exit(0);  // the writer is stuck in a write that nobody reads; everything else has ended
+    }
+  }
+  void write(std::string line) {
+    const std::lock_guard lock(mutex_);
+    if (lines_.size() >= kMaxLines) {
+      ++dropped_;
+      return;
+    }
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+
+ private:
+  static constexpr std::size_t kMaxLines = 4096;
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return done_ || !lines_.empty(); });
+      if (lines_.empty()) break;
+      std::deque<std::string> lines;
+      lines.swap(lines_);
+      if (dropped_ > 0) {
+        lines.push_back(net::to_json({.event = "log_lines_dropped",
+                                      .text = {},
+                                      .numbers = {{"lines", static_cast<double>(dropped_)}}}) +
+                        "\n");
+        dropped_ = 0;
+      }
+      lock.unlock();
+      for (const auto& line : lines) std::fputs(line.c_str(), stderr);
+      lock.lock();
+    }
+    finished_ = true;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> lines_;
+  std::size_t dropped_ = 0;
+  bool done_ = false, finished_ = false;
+  std::thread thread_;
+};
 
 struct Arguments {
   std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8";
@@ -92,9 +156,10 @@ Result<void> serve(Arguments a) {
                                     {"max_queries", std::to_string(a.max_queries)}}};
   PIRX_ASSIGN(std::shared_ptr<const AnyServer> protocol, registry.open(a.protocol, spec));
 
-  const auto log = [quiet = a.quiet](const net::LogEvent& event) {
-    if (quiet && event.event == "batch") return;
-    std::fprintf(stderr, "%s\n", net::to_json(event).c_str());
+  signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
+  LogWriter writer;
+  const auto log = [quiet = a.quiet, &writer](const net::LogEvent& event) {
+    if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
   };
   PIRX_ASSIGN(auto server, net::HttpServer::create(protocol, a.http, log));
   log({.event = "database",

@@ -21,7 +21,7 @@ std::string_view certainty_name(Certainty certainty) noexcept;
 enum class ServerStatus : std::uint8_t {
   kOk,
   kLied,        ///< its reply is wrong (proven)
-  kSuspected,   ///< its reply disagrees with the probable answer
+  kSuspected,   ///< its reply disagrees with the probable answer, in the words of the wanted records
   kSilent,      ///< no reply in time
   kRefused,     ///< it answered, but with a refusal
   kMalformed,   ///< a reply of another shape, field, coordinate or with values that are no elements
