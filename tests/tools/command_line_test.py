@@ -3,6 +3,7 @@
 
     command_line_test.py PIRX
 """
+import http.client
 import json
 import os
 import re
@@ -329,6 +330,29 @@ class CommandLine(unittest.TestCase):
         run("serve", self.path / "none", "--coordinate", 1, code=5)
         run("serve", database, "--coordinate", 1, "--listen", f"127.0.0.1:{self.serve(database, 1).port}", code=5)
         run(*serve, "--coordinate", 1, code=2, env={**os.environ, "PIRX_FORCE_ISA": "sse9"})
+
+    def test_a_log_reader_who_leaves_or_stalls_stops_no_server(self):
+        database = self.build()
+        for leaves in (True, False):
+            read_end, write_end = os.pipe()
+            server = subprocess.Popen([PIRX, "serve", database, "--coordinate", "1", "--listen", "127.0.0.1:0"],
+                                      stdout=subprocess.PIPE, stderr=write_end, text=True)
+            os.close(write_end)
+            port = int(server.stdout.readline().split()[-1])
+            if leaves:
+                os.close(read_end)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            for _ in range(1500):  # more than a pipe holds
+                connection.request("GET", "/nowhere")
+                self.assertEqual(connection.getresponse().read()[:8], b'{"error"')
+            connection.request("GET", "/healthz")
+            self.assertEqual(connection.getresponse().status, 200)
+            connection.close()
+            server.send_signal(signal.SIGTERM)
+            self.assertEqual(server.wait(timeout=15), 0)
+            server.stdout.close()
+            if not leaves:
+                os.close(read_end)
 
     def test_other_fields(self):
         database = self.build()
