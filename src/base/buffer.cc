@@ -25,6 +25,7 @@ Result<AlignedBuffer> AlignedBuffer::create(std::uint64_t size) {
     return fail(ErrorCode::kResourceExhausted, std::to_string(size) + " bytes of memory are not to be had");
   };
   if (size > (std::uint64_t{1} << 62)) return too_large();
+  size = round_up(size, 64);  // before the choice: the destructor makes it again from the rounded size
   if (mapped(size)) {
     size = round_up(size, kHugePage);
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,7 +33,6 @@ Result<AlignedBuffer> AlignedBuffer::create(std::uint64_t size) {
     madvise(memory, size, MADV_HUGEPAGE);  // advice: the buffer works without it
     buffer.data_ = static_cast<std::byte*>(memory);
   } else {
-    size = round_up(size, 64);
     void* memory = std::aligned_alloc(64, size);
     if (memory == nullptr) return too_large();
     std::memset(memory, 0, size);
