@@ -25,6 +25,12 @@ class AnyServer {
   virtual Bytes parameters() const = 0;
   /// No valid request is longer. Transports refuse longer bodies before reading them.
   virtual std::size_t max_request_bytes() const noexcept = 0;
+  /// No valid request holds more queries.
+  virtual std::size_t max_queries() const noexcept = 0;
+  /// Memory that answering a request of so many queries takes beside the request: its encoded reply and what
+  /// is held while it is computed. The transport charges it before it queues the request. SIZE_MAX where the
+  /// number would be larger.
+  virtual std::size_t working_bytes(std::size_t queries) const noexcept = 0;
   /// Queries that a request holds (its share of a batch), after a full check of its header and exact length,
   /// cheaply. InvalidArgument, StaleEpoch.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;

@@ -2,8 +2,10 @@
 // Instantiated in server.cc for the shipped fields.
 #pragma once
 
+#include <limits>
 #include <new>
 
+#include "pirx/base/buffer.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
 #include "vectors.h"
@@ -43,6 +45,15 @@ class GoldbergServer final : public AnyServer {
   }
   std::size_t max_request_bytes() const noexcept override {
     return static_cast<std::size_t>(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()));
+  }
+  std::size_t max_queries() const noexcept override { return max_queries_; }
+  /// The encoded reply, the sums (and as much again inside the engine), the decoded query vectors.
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    const std::size_t per_query = prepared_.cols() * (field().sum_bytes() + 2 * sizeof(Sum)) +
+                                  prepared_.rows() * sizeof(Elem);  // of dimensions that fit memory
+    const auto all = checked_mul(queries, per_query);
+    const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
+    return sum.value_or(std::numeric_limits<std::size_t>::max());
   }
 
   Result<std::size_t> admit(ByteSpan request) const override {

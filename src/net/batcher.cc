@@ -51,8 +51,7 @@ Result<Batcher::Ticket> Batcher::submit(Bytes request, std::size_t queries, Byte
   if (queue_.size() >= limits_.max_queued) {
     return fail(ErrorCode::kResourceExhausted, "the server's queue is full: try again later");
   }
-  const auto reply_bytes = checked_mul(queries, reply_bytes_per_query_);
-  const auto bytes = reply_bytes ? checked_add(*reply_bytes, lease.held()) : std::nullopt;
+  const auto bytes = checked_add(server_->working_bytes(queries), lease.held());
   if (!bytes || !lease.resize(*bytes)) {
     return fail(ErrorCode::kResourceExhausted,
                 "the server holds too many bytes of other requests: try again later");
@@ -117,27 +116,19 @@ void Batcher::compute(std::vector<Job>& batch) {
   auto replies = answer_all(*server_, requests);
   const auto end = Clock::now();
 
-  std::size_t reply_bytes_per_query = 0;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (replies[i]) {
-      const auto per_query = (replies[i]->size() + batch[i].queries - 1) / batch[i].queries;
-      reply_bytes_per_query = std::max(reply_bytes_per_query, per_query);
-    }
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    reply_bytes_per_query_ = std::max(reply_bytes_per_query_, reply_bytes_per_query);
-  }
   // Logged before the replies leave: who has a reply can find its batch in the log.
-  write_log(log_, {"batch",
-                   {},
-                   {{"requests", static_cast<double>(batch.size())},
-                    {"queries", static_cast<double>(queries)},
-                    {"queue_ms", to_ms(start - batch.front().arrival)},
-                    {"compute_ms", to_ms(end - start)}}});
+  write_log(log_, [&] {
+    return LogEvent{"batch",
+                    {},
+                    {{"requests", static_cast<double>(batch.size())},
+                     {"queries", static_cast<double>(queries)},
+                     {"queue_ms", to_ms(start - batch.front().arrival)},
+                     {"compute_ms", to_ms(end - start)}}};
+  });
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = batch[i];
     job.request = {};
+    // What computing took is given back; the reply stays charged until it is written.
     if (!job.lease.resize(replies[i] ? replies[i]->size() : 0)) {
       replies[i] =
           fail(ErrorCode::kResourceExhausted, "the server holds too many bytes of replies: try again later");

@@ -37,7 +37,7 @@ class Batcher {
 
   /// Queues a request that was admitted with `queries`; `lease` covers its bytes. `done` is called exactly
   /// once, unless cancel() is in time. ResourceExhausted, and `done` is never called, when the queue is full
-  /// or the lease cannot grow by the reply that is to be expected.
+  /// or the lease cannot grow by what answering takes (AnyServer::working_bytes).
   Result<Ticket> submit(Bytes request, std::size_t queries, ByteLease lease, Done done);
 
   /// Takes a request out of the queue: true when its batch had not begun, and `done` will not be called.
@@ -69,8 +69,6 @@ class Batcher {
   std::condition_variable changed_;
   std::deque<Job> queue_;
   std::size_t queued_queries_ = 0;
-  std::size_t reply_bytes_per_query_ =
-      0;  ///< the largest seen, to refuse at arrival what could not be held later
   Ticket next_ticket_ = 1;
   bool stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists

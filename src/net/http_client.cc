@@ -19,6 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// So that a deadline beyond what a clock counts is none, not one in the past.
+std::chrono::milliseconds within_a_day(std::chrono::milliseconds deadline) {
+  return std::min<std::chrono::milliseconds>(deadline, std::chrono::hours(24));
+}
+
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
 constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
@@ -254,7 +259,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name server when abandoned
   set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
-  const auto deadline = static_cast<long>(std::clamp<std::int64_t>(options.deadline.count(), 1, 86'400'000));
+  const auto deadline = static_cast<long>(std::max<std::int64_t>(within_a_day(options.deadline).count(), 1));
   const auto connect =
       static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
   set(CURLOPT_TIMEOUT_MS, deadline);
@@ -399,7 +404,8 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
         std::all_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.has_value(); }))
       break;
     const auto left_ms =
-        std::chrono::ceil<std::chrono::milliseconds>(start + options.deadline - Clock::now()).count();
+        std::chrono::ceil<std::chrono::milliseconds>(start + within_a_day(options.deadline) - Clock::now())
+            .count();
     if (enough || left_ms <= 0) break;
     if (code == CURLM_OK) {
       code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left_ms, 1000)),

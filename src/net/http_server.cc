@@ -2,15 +2,17 @@
 // batcher.cc's.
 #include "pirx/net/http_server.h"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 #include "log.h"
+#include "pirx/base/buffer.h"
 #include "session.h"
 #include "tls.h"
 
@@ -22,9 +24,25 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::chrono::milliseconds kAcceptPause{50};  // when the process has no descriptor or memory left
+constexpr std::chrono::milliseconds kPause{50};  // when the process has no descriptor or memory left
 
-Result<void> check(const HttpServerOptions& options, std::size_t max_request_bytes) {
+/// Sets a flag for as long as it lives, inside a handler: the flag is true while the handler can still be
+/// called, and falls when asio drops the handler for lack of memory.
+class Pending {
+ public:
+  explicit Pending(std::atomic<bool>& flag) noexcept : flag_(&flag) { flag = true; }
+  Pending(Pending&& other) noexcept : flag_(std::exchange(other.flag_, nullptr)) {}
+  Pending& operator=(Pending&&) = delete;
+  ~Pending() { end(); }
+  void end() noexcept {
+    if (flag_ != nullptr) *std::exchange(flag_, nullptr) = false;
+  }
+
+ private:
+  std::atomic<bool>* flag_;
+};
+
+Result<void> check(const HttpServerOptions& options, const AnyServer& server) {
   const auto invalid = [](std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message));
   };
@@ -36,9 +54,13 @@ Result<void> check(const HttpServerOptions& options, std::size_t max_request_byt
   if (options.max_header_bytes < 256 || options.max_header_bytes > (1u << 20)) {
     return invalid("max_header_bytes must be 256 to 1048576");
   }
-  if (options.max_in_flight_bytes < max_request_bytes) {
-    return invalid("max_in_flight_bytes must hold one request of this database: at least " +
-                   std::to_string(max_request_bytes));
+  const auto largest = checked_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
+  if (!largest || options.max_in_flight_bytes < *largest) {
+    return invalid(
+        "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
+        "raise it (pirx serve --max-in-flight) to at least " +
+        (largest ? std::to_string(*largest) : "2^64") +
+        ", or take fewer queries in a request (--max-queries)");
   }
   if (options.max_queued_requests < 1) return invalid("max_queued_requests must be at least 1");
   if (options.batch_max < 1) return invalid("batch_max must be at least 1");
@@ -63,13 +85,13 @@ struct HttpServer::Impl {
        Bytes parameters)
       : host(server, options, log, std::move(parameters)),
         io(options.io_threads),
-        control(asio::make_strand(io)),
-        acceptor(control),
-        timer(control),
+        work(io.get_executor()),
+        acceptor(io),
+        timer(io),
         batcher(std::move(server), {options.batch_window, options.batch_max, options.max_queued_requests},
                 std::move(log)) {
     host.batcher = &batcher;
-    host.on_drained = [this] { asio::post(control, [this] { finish_when_drained(); }); };
+    host.on_drained = [this] { asio::post(io, [this] { finish_when_drained(); }); };
   }
 
   Result<void> listen() {
@@ -106,36 +128,47 @@ struct HttpServer::Impl {
     return {};
   }
 
-  // --- on the control strand
+  // --- accepting; all of it under `control`, a mutex because a strand needs memory for each handler
 
+  /// Keeps one accept, or the pause before it, outstanding until the drain.
   void accept() {
+    const std::lock_guard lock(control);
+    if (host.draining || accepting) return;
     try {
       acceptor.async_accept(asio::make_strand(io),
-                            [this](error_code ec, tcp::socket socket) { on_accept(ec, std::move(socket)); });
+                            [this, pending = Pending(accepting)](error_code ec, tcp::socket socket) mutable {
+                              pending.end();
+                              on_accept(ec, std::move(socket));
+                            });
     } catch (const std::bad_alloc&) {
       pause_accept();
     }
   }
 
   void on_accept(error_code ec, tcp::socket socket) {
-    if (host.draining || !acceptor.is_open()) return;
     if (ec == asio::error::no_descriptors || ec == error_code(ENFILE, boost::system::system_category()) ||
         ec == asio::error::no_buffer_space || ec == asio::error::no_memory) {
-      return pause_accept();
+      const std::lock_guard lock(control);
+      if (!host.draining && !accepting) pause_accept();
+      return;
     }
     if (!ec) open_session(std::move(socket));
     accept();
   }
 
+  /// Under `control`.
   void pause_accept() {
-    timer.expires_after(kAcceptPause);
-    timer.async_wait([this](error_code) {
-      if (!host.draining) accept();
+    timer.expires_after(kPause);
+    timer.async_wait([this, pending = Pending(accepting)](error_code) mutable {
+      pending.end();
+      accept();
     });
   }
 
   void open_session(tcp::socket socket) {
+    const std::lock_guard lock(control);  // no session begins behind the drain
     try {
+      if (host.draining) return;
       if (connections() < host.options.max_connections) {
         make_session(std::move(socket), tls ? &*tls : nullptr, host)->start();
         return;
@@ -150,43 +183,90 @@ struct HttpServer::Impl {
     return host.sessions.size();
   }
 
-  void begin_stop() {
-    if (host.draining.exchange(true)) return;
-    error_code ignored;
-    acceptor.close(ignored);
-    timer.expires_after(host.options.drain_timeout);
-    timer.async_wait([this](error_code ec) {
-      if (!ec) finish();
-    });
-    finish_when_drained();
+  // --- stopping
+
+  /// From any thread.
+  void begin_stop() noexcept {
+    const auto deadline = std::chrono::steady_clock::now() + host.options.drain_timeout;
+    {
+      const std::lock_guard lock(control);
+      if (host.draining.exchange(true)) return;
+      error_code ignored;
+      acceptor.close(ignored);
+    }
+    // Without memory for the timer the caller waits for it, or else for the deadline itself.
+    while (!arm_drain(deadline) && host.in_flight != 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(kPause);
+    }
+    if (host.in_flight == 0 || std::chrono::steady_clock::now() >= deadline) finish();
+    work.reset();
   }
 
-  void finish_when_drained() {
+  bool arm_drain(std::chrono::steady_clock::time_point deadline) noexcept {
+    try {
+      const std::lock_guard lock(control);
+      if (finished) return true;
+      timer.expires_at(deadline);
+      timer.async_wait([this](error_code ec) {
+        if (!ec) finish();
+      });
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
+  void finish_when_drained() noexcept {
     if (host.in_flight == 0) finish();
   }
 
-  void finish() {
-    abandoned += host.in_flight;
-    timer.cancel();
-    std::vector<std::shared_ptr<Session>> open;  // let go without the lock, which their destructors take
+  void finish() noexcept {
     {
-      const std::lock_guard lock(host.mutex);
-      for (const auto& [raw, weak] : host.sessions) {
-        if (auto session = weak.lock()) open.push_back(std::move(session));
+      const std::lock_guard lock(control);
+      if (std::exchange(finished, true)) return;
+      abandoned += host.in_flight;
+      try {
+        timer.cancel();
+      } catch (...) {  // it fires at the deadline, and finds everything finished
       }
     }
-    for (const auto& session : open) session->close();
+    while (const auto session = take_session()) {
+      try {
+        session->close();
+      } catch (...) {  // no memory to tell it: all end with the io_context
+        io.stop();
+        return;
+      }
+    }
+  }
+
+  /// One that is still open, and leaves the list; null when there is none. It is let go without the lock,
+  /// which its destructor takes.
+  std::shared_ptr<Session> take_session() {
+    const std::lock_guard lock(host.mutex);
+    while (!host.sessions.empty()) {
+      const auto first = host.sessions.begin();
+      auto session = first->second.lock();
+      host.sessions.erase(first);
+      if (session) return session;
+    }
+    return nullptr;
   }
 
   // --- threads
 
   void run_io() noexcept {
-    for (;;) {
+    for (bool lost = false;;) {
       try {
+        // The handler that threw may have been what went on accepting, or what would have ended the drain.
+        if (lost) host.draining ? finish_when_drained() : accept();
+        lost = false;
         io.run();
         return;
       } catch (...) {  // no memory, outside of any connection's handler
-        write_log(host.log, {"error", {{"code", "ResourceExhausted"}}, {}});
+        lost = true;
+        write_log(host.log, [] { return LogEvent{"error", {{"code", "ResourceExhausted"}}, {}}; });
+        std::this_thread::sleep_for(kPause);
       }
     }
   }
@@ -194,56 +274,60 @@ struct HttpServer::Impl {
   Result<void> run() {
     if (running.exchange(true))
       return fail(ErrorCode::kInvalidArgument, "run() was called before: make a new server");
-    log_start();
-    asio::post(control, [this] {
-      if (!host.draining) accept();
-    });
+    write_log(host.log, [this] { return start_event(); });
     std::vector<std::thread> threads;
     Result<void> result;
     try {
+      threads.reserve(static_cast<std::size_t>(host.options.io_threads));
+      accept();
       for (int i = 1; i < host.options.io_threads; ++i) threads.emplace_back([this] { run_io(); });
-    } catch (const std::system_error&) {
-      asio::post(control, [this] { begin_stop(); });
-      result = fail(ErrorCode::kUnavailable, "the system gives no more threads: lower io_threads");
+    } catch (const std::exception&) {
+      begin_stop();
+      result = fail(ErrorCode::kUnavailable, "the system gives no more threads or memory: lower io_threads");
     }
     run_io();
     for (auto& thread : threads) thread.join();
-    write_log(host.log, {"stop", {}, {{"abandoned_requests", static_cast<double>(abandoned)}}});
+    write_log(host.log, [this] {
+      return LogEvent{"stop", {}, {{"abandoned_requests", static_cast<double>(abandoned)}}};
+    });
     return result;
   }
 
-  void log_start() {
+  LogEvent start_event() const {
     const auto& o = host.options;
     const auto ms = [](auto duration) { return std::chrono::duration<double, std::milli>(duration).count(); };
     const auto count = [](std::size_t value) { return static_cast<double>(value); };
-    write_log(host.log, {"start",
-                         {{"address", o.address},
-                          {"tls", !tls              ? "no"
-                                  : o.tls_allow_1_2 ? "1.2"
-                                                    : "1.3"}},
-                         {{"port", port},
-                          {"protocol", static_cast<double>(host.server->protocol())},
-                          {"io_threads", o.io_threads},
-                          {"max_request_bytes", count(host.server->max_request_bytes())},
-                          {"max_connections", count(o.max_connections)},
-                          {"max_header_bytes", count(o.max_header_bytes)},
-                          {"max_in_flight_bytes", count(o.max_in_flight_bytes)},
-                          {"max_queued_requests", count(o.max_queued_requests)},
-                          {"header_timeout_ms", ms(o.header_timeout)},
-                          {"body_timeout_ms", ms(o.body_timeout)},
-                          {"idle_timeout_ms", ms(o.idle_timeout)},
-                          {"write_timeout_ms", ms(o.write_timeout)},
-                          {"batch_window_ms", ms(o.batch_window)},
-                          {"batch_max", count(o.batch_max)},
-                          {"drain_timeout_ms", ms(o.drain_timeout)}}});
+    return LogEvent{"start",
+                    {{"address", o.address},
+                     {"tls", !tls              ? "no"
+                             : o.tls_allow_1_2 ? "1.2"
+                                               : "1.3"}},
+                    {{"port", port},
+                     {"protocol", static_cast<double>(host.server->protocol())},
+                     {"io_threads", o.io_threads},
+                     {"max_request_bytes", count(host.server->max_request_bytes())},
+                     {"max_connections", count(o.max_connections)},
+                     {"max_header_bytes", count(o.max_header_bytes)},
+                     {"max_in_flight_bytes", count(o.max_in_flight_bytes)},
+                     {"max_queued_requests", count(o.max_queued_requests)},
+                     {"header_timeout_ms", ms(o.header_timeout)},
+                     {"body_timeout_ms", ms(o.body_timeout)},
+                     {"idle_timeout_ms", ms(o.idle_timeout)},
+                     {"write_timeout_ms", ms(o.write_timeout)},
+                     {"batch_window_ms", ms(o.batch_window)},
+                     {"batch_max", count(o.batch_max)},
+                     {"drain_timeout_ms", ms(o.drain_timeout)}}};
   }
 
   // The order is that of destruction, backwards: the batcher's thread ends while the sessions that it answers
   // to can still be posted to; sessions end with the io_context; what they share goes last.
   SessionHost host;
   std::optional<asio::ssl::context> tls;
+  std::mutex control;                  ///< of acceptor, timer, finished and the start of the drain
+  std::atomic<bool> accepting{false};  ///< an accept, or the pause before it, is outstanding
+  bool finished = false;               ///< the drain is over
   asio::io_context io;
-  asio::strand<asio::io_context::executor_type> control;
+  asio::executor_work_guard<asio::io_context::executor_type> work;  ///< until the stop
   tcp::acceptor acceptor;
   asio::steady_timer timer;  ///< the pause of accept(), then the drain
   std::uint16_t port = 0;
@@ -255,7 +339,7 @@ struct HttpServer::Impl {
 Result<HttpServer> HttpServer::create(std::shared_ptr<const AnyServer> server,
                                       const HttpServerOptions& options, LogSink log) {
   if (!server) return fail(ErrorCode::kInvalidArgument, "there is no protocol server to serve");
-  PIRX_TRY(check(options, server->max_request_bytes()));
+  PIRX_TRY(check(options, *server));
   try {
     auto parameters = server->parameters();
     auto impl = std::make_unique<Impl>(std::move(server), options, std::move(log), std::move(parameters));
@@ -275,8 +359,6 @@ std::uint16_t HttpServer::port() const noexcept { return impl_->port; }
 
 Result<void> HttpServer::run() { return impl_->run(); }
 
-void HttpServer::stop() {
-  asio::post(impl_->control, [impl = impl_.get()] { impl->begin_stop(); });
-}
+void HttpServer::stop() noexcept { impl_->begin_stop(); }
 
 }  // namespace pirx::net

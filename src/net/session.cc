@@ -35,6 +35,7 @@ constexpr std::size_t kReadBytes = 4096;            // read at once while a head
 constexpr std::size_t kFirstBodyBytes = 64 * 1024;  // a body's buffer starts so and doubles as bytes arrive
 constexpr std::size_t kLingerBytes = 1024 * 1024;   // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{1'000};
+constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
 constexpr char kJson[] = "application/json";
 
 template <class Stream>
@@ -129,6 +130,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     timer_.async_wait(guarded([this](error_code) {
       // Called for every change too; only a deadline that has passed counts.
       if (state_ == State::kClosed || timer_.expiry() > std::chrono::steady_clock::now()) return;
+      if (state_ == State::kWaiting && !answer_lost_) return set_timer(kWaitingCheck);
       if (state_ != State::kLingering) write_log(host_.log, {"timeout", {{"during", state_name()}}, {}});
       shut();
     }));
@@ -144,6 +146,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         return "header";
       case State::kBody:
         return "body";
+      case State::kWaiting:
+        return "answer";
       case State::kWriting:
         return "reply";
       default:
@@ -351,17 +355,22 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     if (!queries) return refuse(queries.error());
     auto done = [self = this->shared_from_this()](Result<Bytes> result, ByteLease lease) {
-      asio::post(self->stream_.get_executor(),
-                 self->guarded(
-                     [session = self.get(), result = std::move(result), lease = std::move(lease)]() mutable {
-                       session->on_answer(std::move(result), std::move(lease));
-                     }));
+      try {
+        asio::post(self->stream_.get_executor(),
+                   self->guarded([session = self.get(), result = std::move(result),
+                                  lease = std::move(lease)]() mutable {
+                     session->on_answer(std::move(result), std::move(lease));
+                   }));
+      } catch (...) {
+        self->answer_lost_ = true;  // no memory to say so: its own timer finds it
+      }
     };
     const auto ticket = host_.batcher->submit(std::move(body_), *queries, std::move(lease_), std::move(done));
     body_ = {};
     if (!ticket) return refuse(ticket.error());
     ticket_ = *ticket;
     state_ = State::kWaiting;
+    set_timer(kWaitingCheck);
     if (buffer_.size() == 0) read();
   }
 
@@ -442,9 +451,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   Stream stream_;
   asio::steady_timer timer_;
   State state_ = State::kHeader;
-  bool reading_ = false;     ///< a read into buffer_ is outstanding
-  bool keep_alive_ = false;  ///< the connection goes on after the reply
-  bool counted_ = false;     ///< in host_.in_flight
+  bool reading_ = false;                  ///< a read into buffer_ is outstanding
+  bool keep_alive_ = false;               ///< the connection goes on after the reply
+  bool counted_ = false;                  ///< in host_.in_flight
+  std::atomic<bool> answer_lost_{false};  ///< the batcher had no memory to hand the answer over
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   std::size_t header_bytes_ = 0;

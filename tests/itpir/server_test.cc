@@ -132,6 +132,17 @@ void expect_refused(const AnyServer& server, const Bytes& request, ErrorCode cod
   EXPECT_EQ(replies.at(0).error().to_string(), admitted.error().to_string());
 }
 
+TYPED_TEST(Server, SaysWhatAnsweringTakes) {
+  const auto& server = this->server();
+  EXPECT_EQ(server.max_queries(), 4096u);
+  for (const std::size_t count : {1u, 9u}) {
+    const auto reply = Deployment<TypeParam>::answer(server, this->request(count));
+    EXPECT_GT(server.working_bytes(count), reply.size());
+    EXPECT_LT(server.working_bytes(count), 100 * reply.size());
+  }
+  EXPECT_EQ(server.working_bytes(SIZE_MAX), SIZE_MAX);
+}
+
 TEST_F(Gf8Server, AdmitsAndCounts) { EXPECT_EQ(server().admit(request(7)).value(), 7u); }
 
 TEST_F(Gf8Server, RefusesOneByteMoreOrLess) {

@@ -326,6 +326,16 @@ TEST(HttpClient, RepliesAreBoundedToTheByte) {
   EXPECT_TRUE(has(outcome.reply.error().message(), "1000"));
 }
 
+TEST(HttpClient, ADeadlineBeyondTheClockIsNone) {
+  RunningServer server;
+  auto transport = make_transport({server.url()});
+  CallOptions options;
+  options.deadline = std::chrono::milliseconds::max();
+  const auto reply = transport.query_all({bytes_of("abc")}, options).at(0).reply;
+  ASSERT_TRUE(reply) << reply.error().to_string();
+  EXPECT_EQ(text_of(*reply), "cba");
+}
+
 TEST(HttpClient, TheDeadlineHolds) {
   RawServer* self = nullptr;
   RawServer silent([&](RawSocket& socket) {

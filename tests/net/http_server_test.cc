@@ -711,6 +711,12 @@ TEST(HttpServer, BadOptionsAreRefused) {
   expect_invalid([](auto& o) { o.idle_timeout = std::chrono::milliseconds::max(); }, "idle_timeout");
   expect_invalid([](auto& o) { o.write_timeout = 0ms; }, "write_timeout");
   expect_invalid([](auto& o) { o.drain_timeout = 0ms; }, "drain_timeout");
+  auto hungry = std::make_shared<FakeServer>();  // its 9 queries take more than the limit
+  hungry->working_per_query = std::size_t{1} << 30;
+  const auto refused = HttpServer::create(hungry, quick_options(), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(has(refused.error().message(), "--max-in-flight")) << refused.error().message();
   EXPECT_FALSE(HttpServer::create(nullptr, quick_options(), {}));
   auto options = quick_options();
   options.address = "0.0.0.0";

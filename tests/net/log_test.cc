@@ -46,6 +46,15 @@ TEST(Log, OddNumbersAreStillJson) {
   EXPECT_EQ(json["negative"], -7);
 }
 
+TEST(Log, AnEventThatCannotBeBuiltIsLostAlone) {
+  int calls = 0;
+  const LogSink sink = [&](const LogEvent&) { ++calls; };
+  write_log(sink, []() -> LogEvent { throw std::bad_alloc(); });
+  EXPECT_EQ(calls, 0);
+  write_log(sink, [] { return LogEvent{"x", {}, {}}; });
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Log, ASinkMayBeMissingOrThrow) {
   write_log({}, {"x", {}, {}});
   int calls = 0;

@@ -56,6 +56,11 @@ class FakeServer : public AnyServer {
   Bytes parameters() const override { return bytes_of("fake parameters"); }
   std::size_t max_request_bytes() const noexcept override { return max_bytes; }
 
+  std::size_t max_queries() const noexcept override { return 9; }
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    return queries > 1'000'000 ? SIZE_MAX : queries * working_per_query;
+  }
+
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
     const auto text = as_text(request);
@@ -112,6 +117,7 @@ class FakeServer : public AnyServer {
   }
 
   std::size_t max_bytes = 1 << 20;
+  std::size_t working_per_query = 0;
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms};
   std::atomic<bool> throw_in_admit{false}, throw_bad_alloc{false}, throw_other{false}, lose_a_reply{false};

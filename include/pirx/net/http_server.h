@@ -20,7 +20,8 @@ struct HttpServerOptions {
   int io_threads = 1;
   std::size_t max_connections = 10'000;
   std::size_t max_header_bytes = 8 * 1024;
-  std::size_t max_in_flight_bytes = std::size_t{1} << 30;  ///< request and reply bodies held at once
+  std::size_t max_in_flight_bytes = std::size_t{1}
+                                    << 30;  ///< requests, replies and what computing them takes, held at once
   std::size_t max_queued_requests = 4096;
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
@@ -57,7 +58,7 @@ class HttpServer {
   Result<void> run();
   /// Graceful: no new connections, /readyz turns 503, in-flight requests finish. From any thread; once is
   /// enough.
-  void stop();
+  void stop() noexcept;
 
  private:
   struct Impl;
