@@ -6,7 +6,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -84,14 +83,13 @@ struct HttpServer::Impl {
   Impl(std::shared_ptr<const AnyServer> server, const HttpServerOptions& options, LogSink log,
        Bytes parameters)
       : host(server, options, log, std::move(parameters)),
-        io(options.io_threads),
-        work(io.get_executor()),
-        acceptor(io),
-        timer(io),
+        loops(static_cast<std::size_t>(options.io_threads)),
+        acceptor(loops[0].io),
+        timer(loops[0].io),
         batcher(std::move(server), {options.batch_window, options.batch_max, options.max_queued_requests},
                 std::move(log)) {
     host.batcher = &batcher;
-    host.on_drained = [this] { asio::post(io, [this] { finish_when_drained(); }); };
+    host.on_drained = [this] { asio::post(loops[0].io, [this] { finish_when_drained(); }); };
   }
 
   Result<void> listen() {
@@ -128,14 +126,22 @@ struct HttpServer::Impl {
     return {};
   }
 
-  // --- accepting; all of it under `control`, a mutex because a strand needs memory for each handler
+  /// One per thread, so that what is on a loop needs no lock and no strand. (A strand that has no memory for
+  /// a handler can stay locked for ever.)
+  struct Loop {
+    asio::io_context io{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};  ///< until the stop
+  };
+
+  // --- accepting; all of it under `control`
 
   /// Keeps one accept, or the pause before it, outstanding until the drain.
   void accept() {
     const std::lock_guard lock(control);
     if (host.draining || accepting) return;
     try {
-      acceptor.async_accept(asio::make_strand(io),
+      auto& loop = loops[next_loop++ % loops.size()];  // connections take turns
+      acceptor.async_accept(loop.io,
                             [this, pending = Pending(accepting)](error_code ec, tcp::socket socket) mutable {
                               pending.end();
                               on_accept(ec, std::move(socket));
@@ -199,7 +205,7 @@ struct HttpServer::Impl {
       std::this_thread::sleep_for(kPause);
     }
     if (host.in_flight == 0 || std::chrono::steady_clock::now() >= deadline) finish();
-    work.reset();
+    for (auto& loop : loops) loop.work.reset();
   }
 
   bool arm_drain(std::chrono::steady_clock::time_point deadline) noexcept {
@@ -233,8 +239,8 @@ struct HttpServer::Impl {
     while (const auto session = take_session()) {
       try {
         session->close();
-      } catch (...) {  // no memory to tell it: all end with the io_context
-        io.stop();
+      } catch (...) {  // no memory to tell it: all end with the loops
+        for (auto& loop : loops) loop.io.stop();
         return;
       }
     }
@@ -255,7 +261,7 @@ struct HttpServer::Impl {
 
   // --- threads
 
-  void run_io() noexcept {
+  void run_loop(asio::io_context& io) noexcept {
     for (bool lost = false;;) {
       try {
         // The handler that threw may have been what went on accepting, or what would have ended the drain.
@@ -278,14 +284,16 @@ struct HttpServer::Impl {
     std::vector<std::thread> threads;
     Result<void> result;
     try {
-      threads.reserve(static_cast<std::size_t>(host.options.io_threads));
+      threads.reserve(loops.size());
       accept();
-      for (int i = 1; i < host.options.io_threads; ++i) threads.emplace_back([this] { run_io(); });
+      for (std::size_t i = 1; i < loops.size(); ++i) {
+        threads.emplace_back([this, &io = loops[i].io] { run_loop(io); });
+      }
     } catch (const std::exception&) {
       begin_stop();
       result = fail(ErrorCode::kUnavailable, "the system gives no more threads or memory: lower io_threads");
     }
-    run_io();
+    run_loop(loops[0].io);
     for (auto& thread : threads) thread.join();
     write_log(host.log, [this] {
       return LogEvent{"stop", {}, {{"abandoned_requests", static_cast<double>(abandoned)}}};
@@ -320,14 +328,14 @@ struct HttpServer::Impl {
   }
 
   // The order is that of destruction, backwards: the batcher's thread ends while the sessions that it answers
-  // to can still be posted to; sessions end with the io_context; what they share goes last.
+  // to can still be posted to; sessions end with their loops; what they share goes last.
   SessionHost host;
   std::optional<asio::ssl::context> tls;
   std::mutex control;                  ///< of acceptor, timer, finished and the start of the drain
   std::atomic<bool> accepting{false};  ///< an accept, or the pause before it, is outstanding
   bool finished = false;               ///< the drain is over
-  asio::io_context io;
-  asio::executor_work_guard<asio::io_context::executor_type> work;  ///< until the stop
+  std::size_t next_loop = 0;           ///< under `control`
+  std::vector<Loop> loops;
   tcp::acceptor acceptor;
   asio::steady_timer timer;  ///< the pause of accept(), then the drain
   std::uint16_t port = 0;

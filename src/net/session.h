@@ -45,8 +45,8 @@ struct SessionHost {
   std::unordered_map<Session*, std::weak_ptr<Session>> sessions;
 };
 
-/// A session on an accepted socket (whose executor must be a strand), over TLS when `tls` is given. It lives
-/// until its connection is closed.
+/// A session on an accepted socket, whose io_context must be run by one thread only; over TLS when `tls` is
+/// given. It lives until its connection is closed.
 std::shared_ptr<Session> make_session(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
                                       SessionHost& host);
 
