@@ -11,7 +11,7 @@ namespace pirx {
 namespace {
 
 /// The words of the first "flags" line of /proc/cpuinfo: a second opinion.
-bool kernel_says(const std::string& flag) {
+[[maybe_unused]] bool kernel_says(const std::string& flag) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("flags", 0) == 0) return (line + " ").find(" " + flag + " ") != std::string::npos;

@@ -17,17 +17,21 @@ void* allocate(std::size_t size) {
 }
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: gcc would see free() and new side by side and warn.
+#define PIRX_NOINLINE __attribute__((noinline))
+PIRX_NOINLINE void* operator new(std::size_t size) {
   if (void* memory = allocate(size)) return memory;
   throw std::bad_alloc();
 }
-void* operator new[](std::size_t size) { return operator new(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+PIRX_NOINLINE void* operator new[](std::size_t size) { return operator new(size); }
+PIRX_NOINLINE void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+PIRX_NOINLINE void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+PIRX_NOINLINE void operator delete(void* memory) noexcept { std::free(memory); }
+PIRX_NOINLINE void operator delete[](void* memory) noexcept { std::free(memory); }
+PIRX_NOINLINE void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+PIRX_NOINLINE void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace pirx::net {
 namespace {
