@@ -10,7 +10,9 @@ static_assert(Field<Gf2> && Gf2::tag() == kTagGf2);
 std::span<const Kernels<Gf2>> kernel_table(const Gf2&) {
   static const Kernels<Gf2> table[] = {
 #if defined(PIRX_GF2E_X86)
+    with_sliced("gfni512", kGf2Avx512, kGf2Sliced512),
     kGf2Avx512,
+    with_sliced("gfni256", kGf2Avx2, kGf2Sliced256),
     kGf2Avx2,
 #endif
     kGf2Portable,

@@ -2,31 +2,13 @@
 // tiny fields.
 #pragma once
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "pirx/base/cpu.h"
+#include "strassen/sliced.h"
 #include "strassen/strassen_impl.h"
+#include "strassen/threads.h"
 
 namespace pirx::strassen {
 namespace detail {
-
-inline int available_threads() noexcept {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-inline std::size_t this_thread() noexcept {
-#ifdef _OPENMP
-  return static_cast<std::size_t>(omp_get_thread_num());
-#else
-  return 0;
-#endif
-}
 
 /// InvalidArgument unless `rows` rows of `row_bytes` bytes, `stride` bytes apart, are a matrix in memory.
 inline Result<void> check_layout(const char* name, std::size_t rows, std::optional<std::uint64_t> row_bytes,
@@ -56,20 +38,44 @@ Plan plan_product(const F& f, const Kernels<F>& kernels, const Shape& shape, std
                     kernels.tile_rows, kernels.tile_bytes});
 }
 
+/// Whether a database of so many rows and bytes in a row is laid out in planes: not where padding would cost
+/// more than a quarter.
+template <class F>
+bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes, Layout layout) {
+  if (kernels.sliced == nullptr || layout == Layout::kRows) return false;
+  if (layout == Layout::kSliced) return true;
+  return rows >= 64 && row_bytes >= SlicedKernels::kPanelVectors * kernels.sliced->vector_bytes();
+}
+
+template <class F>
+Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, const ExecOptions& options) {
+  const bool forced = options.threads > 0;
+  return make_sliced_plan(shape, options.depth, forced ? options.threads : available_threads(), forced,
+                          {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
+                           f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
+                          *kernels.sliced);
+}
+
+/// InvalidArgument unless Q times a matrix of `rows` x `words` gives R, and both are matrices in memory.
+template <class Elem, class Sum>
+Result<void> check_shapes(const ConstView<Elem>& Q, std::size_t rows, std::size_t words, const View<Sum>& R) {
+  if (Q.cols != rows || R.rows != Q.rows || R.cols != words) {
+    const auto size = [](std::size_t height, std::size_t width) {
+      return std::to_string(height) + " x " + std::to_string(width);
+    };
+    return fail(ErrorCode::kInvalidArgument, "a product of " + size(Q.rows, Q.cols) + " scalars by " +
+                                                 size(rows, words) + " words does not give " +
+                                                 size(R.rows, R.cols) + " sums");
+  }
+  PIRX_TRY(check_layout("Q", Q));
+  return check_layout("R", ConstView<Sum>(R));
+}
+
 template <class F>
 Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F::Elem> Q, const Block<F>& D,
                      View<typename F::Sum> R, const ExecOptions& options) {
   using Sum = typename F::Sum;
-  if (Q.cols != D.rows || R.rows != Q.rows || R.cols != D.words) {
-    const auto size = [](std::size_t rows, std::size_t cols) {
-      return std::to_string(rows) + " x " + std::to_string(cols);
-    };
-    return fail(ErrorCode::kInvalidArgument, "a product of " + size(Q.rows, Q.cols) + " scalars by " +
-                                                 size(D.rows, D.words) + " words does not give " +
-                                                 size(R.rows, R.cols) + " sums");
-  }
-  PIRX_TRY(check_layout("Q", Q));
-  PIRX_TRY(check_layout("R", ConstView<Sum>(R)));
+  PIRX_TRY(check_shapes(Q, D.rows, D.words, R));
 
   const Shape shape{Q.rows, D.rows, D.words};
   if (shape.q == 0 || shape.s == 0) return {};  // R is empty; its data may be null
@@ -135,26 +141,46 @@ template <class F>
 Engine<F>::Engine(const F& f) : f_(f), kernels_(&choose_kernels(f_, allowed_cpu_features_or_die())) {}
 
 template <class F>
-Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D) const {
+Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const PrepareOptions& options) const {
   if (D.cols % f_.word_bytes() != 0) {
     return fail(ErrorCode::kInvalidArgument, "a row of " + std::to_string(D.cols) +
                                                  " bytes is not a whole number of words of " +
                                                  std::to_string(f_.word_bytes()) + " bytes");
   }
   PIRX_TRY(detail::check_layout("the database", D));
-  return PreparedMatrix<F>(D, D.cols / f_.word_bytes());
+  PreparedMatrix<F> prepared(D, D.cols / f_.word_bytes());
+  if (detail::slices(*kernels_, D.rows, D.cols, options.layout)) {
+    const int threads = options.threads > 0 ? options.threads : available_threads();
+    PIRX_ASSIGN(auto sliced, SlicedMatrix::create(*kernels_->sliced, D, threads));
+    prepared.sliced_ = std::make_shared<const SlicedMatrix>(std::move(sliced));
+    prepared.words_.data = nullptr;
+  }
+  return prepared;
 }
 
 template <class F>
 Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
+  if (detail::slices(*kernels_, shape.r, saturated_mul(shape.s, f_.word_bytes()), Layout::kAuto)) {
+    return detail::plan_sliced(f_, *kernels_, shape, options);
+  }
   return detail::plan_product(f_, *kernels_, shape, f_.word_bytes(), options);
 }
 
 template <class F>
 Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                                  const ExecOptions& options) const {
-  const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
-  return detail::product(f_, *kernels_, Q, words, R, options);
+  if (D.sliced_ == nullptr) {
+    const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
+    return detail::product(f_, *kernels_, Q, words, R, options);
+  }
+  PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
+  if (R.rows == 0 || R.cols == 0) return {};
+  PIRX_CHECK(kernels_->sliced != nullptr);  // an engine of another kernel prepared D
+  return multiply_sliced(
+      *kernels_->sliced,
+      {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.sliced_,
+      {reinterpret_cast<std::byte*>(R.data), R.rows, R.cols * sizeof(Sum), R.stride},
+      detail::plan_sliced(f_, *kernels_, {Q.rows, Q.cols, R.cols}, options));
 }
 
 template <class F>

@@ -121,9 +121,156 @@ Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, 
   return plan;
 }
 
+namespace {
+
+// Row groups in a block: few enough that a block's sums of planes stay in the second-level cache, many enough
+// that loading and storing the results beside it is cheap.
+constexpr std::size_t kBlockGroups = 64;
+constexpr std::size_t kBlockGroupsGf2 = 128;  // one product only
+constexpr std::size_t kBlockGroupsDirect = 32;
+constexpr std::size_t kBlockGroupsFused = 12;  // a tile of D stays in the first-level cache
+constexpr std::size_t kMostFused = 64;
+// Queries as matrices: so many bytes are made ready at a time.
+constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
+// Sums of the products of a pass over D, beside those matrices: so many bytes should stay in the cache.
+constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
+constexpr std::size_t kMostRun = 4;
+constexpr std::size_t kMostQueries = 1024;
+constexpr int kMostSlicedDepth = 3;
+
+/// Query groups of a block, and leaves, of a scheme of that depth.
+struct Grid {
+  Grid(std::size_t queries, int depth)
+      : m(power(kScheme.kM, depth)),
+        k(power(kScheme.kK, depth)),
+        n(power(kScheme.kN, depth)),
+        leaves(power(kScheme.kRank, depth)),
+        query_groups(div_up(div_up(queries, 8), m)) {}
+  std::uint64_t m, k, n, leaves, query_groups;
+};
+
+std::size_t row_groups(std::size_t rows) { return static_cast<std::size_t>(div_up(rows, 16) * 2); }
+
+std::size_t nominal_block(const Plan& plan, const SlicedKernels& sliced) {
+  if (plan.direct) return kBlockGroupsDirect;
+  if (plan.fused) return kBlockGroupsFused;
+  return sliced.products == 1 ? kBlockGroupsGf2 : kBlockGroups;
+}
+
+/// Bytes of the matrices of one grid of blocks.
+std::uint64_t grid_matrices(const Grid& grid, std::size_t block, const SlicedKernels& sliced) {
+  return saturated_mul(grid.leaves * sliced.products, plane_bytes(grid.query_groups, block));
+}
+
+/// Bytes of all queries' matrices when they multiply without sums.
+std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
+  const std::uint64_t of_group = sliced.planes * std::max<std::size_t>(sliced.planes / 8, 1) * 8;
+  return saturated_mul(saturated_mul(plan.tile_queries, row_groups(plan.shape.r)), of_group);
+}
+
+int deepest_sliced(const Shape& shape, const SlicedKernels& sliced) {
+  const std::size_t columns = shape.s / (SlicedKernels::kPanelVectors * 64 / (sliced.planes == 1 ? 8 : 1));
+  int depth = 0;
+  while (depth < kMostSlicedDepth) {
+    const Grid grid(shape.q, depth + 1);
+    if (shape.q < 8 * grid.m || row_groups(shape.r) < 2 * grid.k || columns < grid.n) break;
+    ++depth;
+  }
+  return depth;
+}
+
+}  // namespace
+
+SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
+  SlicedSizes sizes;
+  sizes.plain_block = nominal_block(plan, sliced);
+  const Grid plain(plan.tile_queries, 0), deep(plan.tile_queries, plan.depth);
+  // Blocks as large as the nominal one, and so that few rows are left over.
+  const std::size_t groups = row_groups(plan.shape.r);
+  const std::uint64_t grids = std::max<std::uint64_t>(div_up(groups, deep.k * sizes.plain_block), 1);
+  sizes.block =
+      plan.depth == 0 ? sizes.plain_block : std::max<std::size_t>(groups / (grids * deep.k) / 2 * 2, 2);
+  if (plan.direct) {
+    sizes.matrices = direct_matrices(plan, sliced);
+    return sizes;
+  }
+  for (const auto& [grid, block] : {std::pair(plain, sizes.plain_block), std::pair(deep, sizes.block)}) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(plan.chunk_rows / 8 / (grid.k * block), 1);
+    const std::uint64_t panel =
+        staggered(saturated_mul(grid.query_groups, SlicedKernels::kPanelVectors * 64));
+    sizes.matrices = std::max(sizes.matrices, saturated_mul(chunk, grid_matrices(grid, block, sliced)));
+    sizes.sums = std::max(sizes.sums, saturated_mul(grid.leaves * sliced.products, panel));
+    const std::uint64_t planes =
+        saturated_mul(grid.m * grid.k * sliced.planes, plane_bytes(grid.query_groups, block));
+    sizes.per_thread = std::max(sizes.per_thread, planes);
+  }
+  const std::uint64_t formed =
+      sliced.products / sliced.parts *
+      staggered(std::max(sizes.plain_block, sizes.block) * SlicedKernels::kPanelVectors * 64);
+  const std::uint64_t rows = 8 * SlicedKernels::kPanelVectors * sliced.vector_bytes();
+  sizes.per_thread =
+      std::max(sizes.per_thread, saturated_add(saturated_mul(plan.run, sizes.sums), std::max(formed, rows)));
+  return sizes;
+}
+
+Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_forced,
+                      const KernelTraits& kernel, const SlicedKernels& sliced) {
+  Plan plan;
+  plan.shape = shape;
+  plan.kernel = kernel.name;
+  plan.layout = Layout::kSliced;
+  plan.tile_queries = std::clamp<std::size_t>(shape.q, 1, kMostQueries);
+  plan.direct = shape.q <= sliced.direct && depth <= 0 && direct_matrices(plan, sliced) <= kMatricesBytes;
+  const Shape pass{plan.tile_queries, shape.r, shape.s};
+  plan.fused = !plan.direct && sliced.products > 1 && shape.q <= kMostFused && depth <= 0;
+  if (!plan.direct && !plan.fused) {
+    plan.depth = std::min(depth >= 0 ? depth : auto_depth(pass, kernel), deepest_sliced(pass, sliced));
+  }
+
+  std::uint64_t wanted = static_cast<std::uint64_t>(std::max(threads, 1));
+  if (!threads_forced) {
+    const std::uint64_t work = saturated_mul(
+        std::max<std::size_t>(shape.q, 8), saturated_mul(shape.r, saturated_mul(shape.s, kernel.entry_size)));
+    wanted = std::min(wanted, 1 + work / kWorkPerThread);
+  }
+  const Grid grid(plan.tile_queries, plan.depth);
+  plan.tile_words = SlicedKernels::kPanelVectors * sliced.vector_bytes() / kernel.entry_size;
+  const std::uint64_t sets = std::max<std::uint64_t>(div_up(shape.s, plan.tile_words * grid.n), 1);
+  const std::uint64_t pairs = std::max<std::uint64_t>(row_groups(shape.r) / 2, 1);
+  plan.split_rows = sets < wanted && pairs > sets;
+  wanted = std::min(wanted, plan.split_rows ? pairs : sets);
+  plan.threads = static_cast<int>(wanted);
+
+  SlicedSizes sizes = sliced_sizes(plan, sliced);
+  const std::uint64_t share =
+      plan.split_rows ? sets : sets / wanted;  // of a thread, and not all of it in one go
+  plan.run = std::clamp<std::uint64_t>(
+      std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1, kMostRun);
+  plan.tile_rows = sizes.block * 8;
+  const std::uint64_t grid_rows = grid.k * sizes.block * 8;
+  const std::uint64_t chunks = std::max<std::uint64_t>(
+      kMatricesBytes / std::max<std::uint64_t>(grid_matrices(grid, sizes.block, sliced), 1), 1);
+  plan.chunk_rows =
+      std::min(saturated_mul(chunks, grid_rows), round_up(std::max<std::uint64_t>(shape.r, 1), grid_rows));
+
+  sizes = sliced_sizes(plan, sliced);
+  if (plan.split_rows) {
+    plan.workspace_bytes = saturated_mul(
+        wanted, saturated_add(sizes.total(1), block_bytes(plan.tile_queries, shape.s, kernel.sum_size)));
+  } else {
+    plan.workspace_bytes = sizes.total(wanted);
+  }
+  return plan;
+}
+
 std::string Plan::to_string() const {
   return "q=" + std::to_string(shape.q) + " r=" + std::to_string(shape.r) + " s=" + std::to_string(shape.s) +
-         " kernel=" + kernel + " depth=" + std::to_string(depth) + " threads=" + std::to_string(threads) +
+         " kernel=" + kernel + " layout=" +
+         (layout == Layout::kSliced ? (direct  ? "sliced-direct"
+                                       : fused ? "sliced-fused"
+                                               : "sliced")
+                                    : "rows") +
+         " depth=" + std::to_string(depth) + " threads=" + std::to_string(threads) +
          " split=" + (split_rows ? "rows" : "columns") + " tile=" + std::to_string(tile_rows) + "x" +
          std::to_string(tile_words) + " workspace=" + std::to_string(workspace_bytes);
 }

@@ -3,10 +3,18 @@
 
 #include <limits>
 
+#include "pirx/base/sliced_kernels.h"
 #include "pirx/strassen/engine.h"
 #include "strassen/scheme.h"
 
 namespace pirx::strassen {
+
+constexpr std::uint64_t saturated_mul(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+}
+constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
+  return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+}
 
 /// What a plan depends on besides the shape: the field, the kernel, sizes of one scalar, one sum and one
 /// entry of D as it lies in memory, and the tile that the kernel asks for.
@@ -23,12 +31,36 @@ struct KernelTraits {
 /// The policy: depth, blocks and threads for a shape. `threads` is at least 1. Pure.
 Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, const KernelTraits& kernel);
 
-constexpr std::uint64_t saturated_mul(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+/// The same for a database in planes.
+Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_forced,
+                      const KernelTraits& kernel, const SlicedKernels& sliced);
+
+/// A stride between arrays of so many bytes (a multiple of 64): not a multiple of 4 KiB, where all arrays
+/// would share the same few lines of the first-level cache.
+constexpr std::uint64_t staggered(std::uint64_t bytes) {
+  return saturated_add(bytes, bytes % 4096 == 0 ? 256 : 0);
 }
-constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
-  return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+
+/// Bytes between the matrices of two planes (or sums of planes) of a block of queries.
+constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t groups) {
+  return staggered(round_up(saturated_mul(saturated_mul(query_groups, groups), 8), 64));
 }
+
+/// Blocks and workspace of a product in planes, as the plan implies them.
+struct SlicedSizes {
+  std::size_t plain_block = 0;   ///< row groups of a block that is multiplied plainly
+  std::size_t block = 0;         ///< and of a block of the Strassen scheme
+  std::uint64_t matrices = 0;    ///< bytes: queries as matrices, for a chunk of rows
+  std::uint64_t sums = 0;        ///< bytes, per thread: products of a set of panels
+  std::uint64_t per_thread = 0;  ///< bytes: sums, and one tile of D as sums of planes; or planes of queries
+
+  std::uint64_t total(std::uint64_t threads) const { return matrices + threads * per_thread; }
+};
+/// Query groups of a register tile.
+inline std::size_t query_tile(const Plan& plan, const SlicedKernels& sliced) {
+  return plan.fused ? sliced.fused_tile : sliced.tile;
+}
+SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced);
 
 /// Bytes of a row-major block without padding between its rows, rounded up to a cache line.
 constexpr std::uint64_t block_bytes(std::uint64_t rows, std::uint64_t cols, std::uint64_t size) {

@@ -1,6 +1,7 @@
 // The kernels of this folder, one set per instruction set. Constant-initialised, so usable before main().
 #pragma once
 
+#include "pirx/base/sliced_kernels.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
@@ -22,9 +23,21 @@ extern const Kernels<Gf2_16> kGf2_16Avx2;
 
 extern const Kernels<Gf2_8> kGf2_8Gfni256;
 
+extern const SlicedKernels kGf2Sliced256, kGf2_8Sliced256, kGf2_16Sliced256;
+extern const SlicedKernels kGf2Sliced512, kGf2_8Sliced512, kGf2_16Sliced512;
+
 extern const Kernels<Gf2> kGf2Avx512;
 extern const Kernels<Gf2_8> kGf2_8Gfni512;
 extern const Kernels<Gf2_16> kGf2_16Gfni512;
 #endif
+
+/// `rows` with the bit-sliced kernels of a CPU that has GFNI too.
+template <class F>
+constexpr Kernels<F> with_sliced(const char* name, Kernels<F> rows, const SlicedKernels& sliced) {
+  rows.name = name;
+  rows.needs |= kCpuGfni;
+  rows.sliced = &sliced;
+  return rows;
+}
 
 }  // namespace pirx::gf2e

@@ -1,7 +1,7 @@
-// HTTP/1.1 by callbacks; all of a connection run on one thread. There is at most one read and one write outstanding.
-// While a request waits for its batch the read stays outstanding, and that is how a client that has gone is
-// noticed: the end of its stream takes its request out of the queue. (A client that only shuts down its
-// sending side is taken for gone too.)
+// HTTP/1.1 by callbacks; all of a connection run on one thread. There is at most one read and one write
+// outstanding. While a request waits for its batch the read stays outstanding, and that is how a client that
+// has gone is noticed: the end of its stream takes its request out of the queue. (A client that only shuts
+// down its sending side is taken for gone too.)
 #include "session.h"
 
 #include <algorithm>

@@ -65,6 +65,33 @@ TYPED_TEST(ShippedEngine, TilesMeetOnLargerProducts) {
   }
 }
 
+// Shapes around the blocks and panels of the bit-sliced layout, and deep enough for Strassen.
+TYPED_TEST(ShippedEngine, PlanesMeetOnLargerProducts) {
+  const auto f = Shipped<TypeParam>::field();
+  auto engine = seeded_engine(2000u + f.tag().bits);
+  const std::size_t panel = 256 * f.tag().bits / (8 * sizeof(typename TypeParam::Sum));
+  const std::vector<strassen::Shape> shapes = {
+      {1, 1200, 70},
+      {2, 530, 2 * panel + 1},
+      {3, 1040, panel},
+      {9, 520, panel - 1},
+      {33, 513, 64},
+      {40, 300, 4 * panel + 9},
+      {64 + engine() % 20, 600 + engine() % 90, 4 * panel + engine() % panel}};
+  for (const auto& shape : shapes) {
+    ProductCase<TypeParam> product(f, shape, engine() % 3, engine);
+    for (const Kernels<TypeParam>& kernels : kernel_table(f)) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.sliced == nullptr) continue;
+      for (const int depth : {-1, 0, 1, 2, 3}) {
+        for (const int threads : {1, 2, 5}) {
+          product.expect_words(strassen::Engine<TypeParam>(f, kernels), {threads, depth},
+                               strassen::Layout::kSliced);
+        }
+      }
+    }
+  }
+}
+
 using Bytes8 = gf2e::Gf2_8;
 
 // Rows 1 MiB apart and more: the product must not care.

@@ -5,6 +5,9 @@
 
 #include <random>
 
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
 #include "support/seed.h"
 
 namespace pirx::strassen {
@@ -34,6 +37,35 @@ TEST(Plan, WorkspaceIsExact) {
   const Plan rows = make_plan({3, 10000, 1}, 0, 4, true, kBytes);
   EXPECT_TRUE(rows.split_rows);
   EXPECT_EQ(rows.workspace_bytes, 3u * 64);
+}
+
+// What a product in planes takes beside the database and R: at most 64 MiB and twice the products of R.
+template <class F>
+void expect_bounded_workspace() {
+  const F f;
+  for (const auto& kernels : kernel_table(f)) {
+    if (kernels.sliced == nullptr) continue;
+    const std::size_t size = sizeof(typename F::Sum);
+    const KernelTraits traits{f.tag(), kernels.name, size, size, f.word_bytes(), 64, 8192};
+    for (const std::size_t bytes : {std::size_t{1} << 26, std::size_t{1} << 30, std::size_t{1} << 32}) {
+      for (std::size_t r = 1024; r <= bytes / 1024; r *= 8) {
+        for (const std::size_t q : {1, 4, 9, 64, 256, 1000, 4096}) {
+          for (const int threads : {1, 2}) {
+            const Plan plan =
+                make_sliced_plan({q, r, bytes / r / size}, -1, threads, true, traits, *kernels.sliced);
+            EXPECT_LE(plan.workspace_bytes, (std::uint64_t{64} << 20) + 2 * q * (bytes / r) * 27 / 8)
+                << plan.to_string();
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan, WorkspaceInPlanesIsBounded) {
+  expect_bounded_workspace<gf2e::Gf2>();
+  expect_bounded_workspace<gf2e::Gf2_8>();
+  expect_bounded_workspace<gf2e::Gf2_16>();
 }
 
 TEST(Plan, StaysWithinTheShape) {

@@ -51,10 +51,20 @@ class ProductCase {
     }
   }
 
-  /// The product of Q with the database words.
+  /// The product of Q with the database words, in rows and in planes.
   void expect_words(const strassen::Engine<F>& engine, const strassen::ExecOptions& options) {
-    const auto prepared = engine.prepare({d_.data(), shape_.r, shape_.s * f_.word_bytes(), d_width_});
+    for (const auto layout : {strassen::Layout::kRows, strassen::Layout::kSliced}) {
+      if (layout == strassen::Layout::kRows || engine.kernels().sliced != nullptr)
+        expect_words(engine, options, layout);
+    }
+  }
+  void expect_words(const strassen::Engine<F>& engine, const strassen::ExecOptions& options,
+                    strassen::Layout layout) {
+    const auto prepared = engine.prepare({d_.data(), shape_.r, shape_.s * f_.word_bytes(), d_width_},
+                                         {layout, static_cast<int>(shape_.r % 3)});
     ASSERT_TRUE(prepared) << prepared.error().to_string();
+    ASSERT_EQ(prepared->layout(), layout);
+    SCOPED_TRACE(layout == strassen::Layout::kRows ? "in rows" : "in planes");
     if (words_answer_.empty()) words_answer_ = triple_loop(words_);
     expect(engine, options, words_answer_,
            [&](auto Q, auto R) { return engine.multiply(Q, *prepared, R, options); });

@@ -79,6 +79,8 @@ concept Field = std::copyable<F> &&
 // `template <RandomSource R> void random_fill(R&, std::span<Elem>) const`. decode_* take their result by
 // reference. Elem and Sum are trivially copyable and all-zero bytes mean zero.
 
+struct SlicedKernels;
+
 /// One implementation of the hot loops of F. The only place for intrinsics. Every function computes exactly
 /// what the portable one does, for any shape (zero included), any alignment, and strides in bytes.
 template <class F>
@@ -101,6 +103,9 @@ struct Kernels {
   /// Tile that keeps D and R in cache for many queries: rows of D, and bytes of a row of D.
   std::size_t tile_rows;
   std::size_t tile_bytes;
+  /// The bit-sliced way for products with a prepared database (pirx/base/sliced_kernels.h); null: there is
+  /// none.
+  const SlicedKernels* sliced = nullptr;
 };
 
 // Every field offers, found by argument-dependent lookup:

@@ -2,6 +2,8 @@
 // 3).
 #pragma once
 
+#include <memory>
+
 #include "pirx/base/field.h"
 #include "pirx/matrix/matrix.h"
 
@@ -22,27 +24,49 @@ struct ExecOptions {
       -1;  ///< levels of Strassen; -1: the plan decides; deeper than the shape allows: as deep as it goes
 };
 
+/// How a prepared database lies in memory.
+enum class Layout : std::uint8_t {
+  kAuto,
+  kRows,    ///< as it was given: the bytes are borrowed
+  kSliced,  ///< in planes of bits, an own copy of about the same size; where the kernel can
+};
+
+struct PrepareOptions {
+  Layout layout = Layout::kAuto;  ///< kAuto: in planes where that is faster and little is padded
+  int threads = 0;                ///< 0: as many as OpenMP gives the caller
+};
+
 /// How a product will be computed. Pure data: the same shape, options and kernel give the same plan.
 struct Plan {
   Shape shape;
-  int depth = 0;  ///< levels of Strassen inside a tile
+  Layout layout = Layout::kRows;
+  int depth = 0;        ///< levels of Strassen
+  bool direct = false;  ///< kSliced: few queries, multiplied without sums
+  bool fused = false;   ///< kSliced: not many queries, sums formed in registers; depth is 0
   int threads = 1;
-  bool split_rows = false;            ///< threads share rows (then sum) instead of columns: s is short
-  std::size_t tile_rows = 0;          ///< rows of D per block
-  std::size_t tile_words = 0;         ///< words of a row of D per block
+  bool split_rows = false;       ///< threads share rows (then sum) instead of columns: s is short
+  std::size_t tile_rows = 0;     ///< rows of D per block
+  std::size_t tile_words = 0;    ///< words of a row of D per block
+  std::size_t tile_queries = 0;  ///< queries per pass over D
+  std::size_t chunk_rows = 0;    ///< kSliced: rows whose queries are made ready at a time
+  std::size_t run = 1;           ///< kSliced: tiles side by side that share a block of queries in the cache
   std::uint64_t workspace_bytes = 0;  ///< of all threads together
   std::string kernel;
   /// One line for people: "q=256 r=32768 s=32768 kernel=gfni512 depth=2 threads=2 ...".
   std::string to_string() const;
 };
 
-/// A database laid out for one field. Borrows the bytes it was prepared from: they must outlive it.
+class SlicedMatrix;
+
+/// A database laid out for one field and kernel. Cheap to copy. In the layout kRows it borrows the bytes that
+/// it was prepared from: they must outlive it.
 template <class F>
 class PreparedMatrix {
  public:
   std::size_t rows() const noexcept { return words_.rows; }
   /// Words in a row.
   std::size_t cols() const noexcept { return cols_; }
+  Layout layout() const noexcept { return sliced_ ? Layout::kSliced : Layout::kRows; }
 
  private:
   template <class>
@@ -50,6 +74,7 @@ class PreparedMatrix {
   PreparedMatrix(ConstView<std::byte> words, std::size_t cols) : words_(words), cols_(cols) {}
   ConstView<std::byte> words_;  // cols = bytes
   std::size_t cols_;
+  std::shared_ptr<const SlicedMatrix> sliced_;
 };
 
 /// Const, thread-safe and cheap to copy. Results do not depend on plan, thread count or kernel.
@@ -68,7 +93,8 @@ class Engine {
   const Kernels<F>& kernels() const noexcept { return *kernels_; }
 
   /// D as database bytes: D.cols must be a multiple of f.word_bytes(), else InvalidArgument.
-  Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D) const;
+  /// ResourceExhausted without memory for the copy in planes.
+  Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {}) const;
 
   Plan plan(const Shape& shape, const ExecOptions& options = {}) const;
 

@@ -1,0 +1,671 @@
+// Bit-sliced GF(2^n) (SlicedKernels) on vgf2p8affineqb, for any width of vector. The includer defines
+// PIRX_GF2E_TARGET and passes an Ops class: Vec, kBytes, load, store, xor3, affine(x, matrices),
+// broadcast(matrix), set64, unpack_low/unpack_high<bits>, reverse_bytes (in 8), low_bytes/high_bytes(a, b) of
+// 2 * kBytes words, and words_first/words_last(low, high), their inverse; kTile, the query groups of a
+// register tile.
+//
+// The bit order of the instruction: affine(x, A) has in bit i of each byte the parity of (byte 7 - i of A) &
+// x. Loops and addresses depend on shapes only.
+#include <cstring>
+
+#include "gf2e/kernels/kernels.h"
+#include "pirx/base/sliced_kernels.h"
+
+#ifndef PIRX_GF2E_INLINE
+#define PIRX_GF2E_INLINE PIRX_GF2E_TARGET __attribute__((always_inline)) static inline
+#endif
+
+namespace pirx::gf2e {
+namespace {
+
+/// Powers of two up to 16: 3 to the base-2 logarithm of n.
+constexpr std::size_t karatsuba_products(std::size_t n) { return n == 1 ? 1 : 3 * karatsuba_products(n / 2); }
+
+template <class Ops, class F>
+struct Sliced {
+  using Vec = typename Ops::Vec;
+  static constexpr std::size_t kPlanes = F::tag().bits;
+  static constexpr std::size_t kFormed = SlicedKernels::formed_planes(kPlanes);
+  static constexpr std::size_t kParts = karatsuba_products(kPlanes / kFormed);
+  static constexpr std::size_t kProducts = karatsuba_products(kPlanes);
+  static constexpr std::size_t kElem = sizeof(typename F::Elem);
+  static constexpr std::size_t kHalf = Ops::kBytes / 8;  // groups of 8 scalars in a vector
+  static constexpr std::size_t kColumns = SlicedKernels::kColumns;
+  static constexpr std::size_t kVecs = kColumns / Ops::kBytes;  // registers in a vector of columns
+
+  // --- transposing
+
+  /// Transposes the 8 x 8 bytes that eight vectors have in each of their qwords.
+  PIRX_GF2E_INLINE void transpose_bytes(Vec (&v)[8]) {
+    Vec a[8], b[8];
+    for (int i = 0; i < 4; ++i) {
+      a[i] = Ops::template unpack_low<8>(v[2 * i], v[2 * i + 1]);
+      a[i + 4] = Ops::template unpack_high<8>(v[2 * i], v[2 * i + 1]);
+    }
+    for (int half = 0; half < 8; half += 4) {
+      for (int i = 0; i < 2; ++i) {
+        b[half + i] = Ops::template unpack_low<16>(a[half + 2 * i], a[half + 2 * i + 1]);
+        b[half + i + 2] = Ops::template unpack_high<16>(a[half + 2 * i], a[half + 2 * i + 1]);
+      }
+    }
+    // b[0], b[1]: bytes 0 to 3 of the even qwords, rows 0 to 3 and 4 to 7; b[2], b[3]: bytes 4 to 7; b[4] on:
+    // odd.
+    for (int half = 0; half < 8; half += 4) {
+      for (int i = 0; i < 2; ++i) {
+        a[half + 2 * i] = Ops::template unpack_low<32>(b[half + 2 * i], b[half + 2 * i + 1]);
+        a[half + 2 * i + 1] = Ops::template unpack_high<32>(b[half + 2 * i], b[half + 2 * i + 1]);
+      }
+    }
+    for (int i = 0; i < 4; ++i) {
+      v[2 * i] = Ops::template unpack_low<64>(a[i], a[i + 4]);
+      v[2 * i + 1] = Ops::template unpack_high<64>(a[i], a[i + 4]);
+    }
+  }
+
+  /// Byte j of each qword gets in bit i the bit j of byte 7 - i.
+  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Ops::affine(Ops::set64(0x8040201008040201), v); }
+
+  /// Eight rows of bytes to eight planes, and back: byte c of plane b has in bit i the bit b of byte c of row
+  /// i.
+  PIRX_GF2E_INLINE void transpose_planes(Vec (&v)[8]) {
+    for (int i = 0; i < 4; ++i) std::swap(v[i], v[7 - i]);
+    transpose_bytes(v);
+    for (Vec& x : v) x = transpose_bits(x);
+    transpose_bytes(v);
+  }
+
+  // --- the database
+
+  /// Planes of Ops::kBytes columns of eight rows; plane b to out + b * plane_stride.
+  PIRX_GF2E_INLINE void slice_rows(const std::byte* from, std::size_t stride, std::byte* out,
+                                   std::size_t plane_stride) {
+    Vec low[8];
+    if constexpr (kPlanes == 8) {
+      for (std::size_t i = 0; i < 8; ++i) low[i] = Ops::load(from + i * stride);
+      transpose_planes(low);
+    } else {
+      static_assert(kPlanes == 16);
+      Vec high[8];
+      for (std::size_t i = 0; i < 8; ++i) {
+        const Vec first = Ops::load(from + i * stride), last = Ops::load(from + i * stride + Ops::kBytes);
+        low[i] = Ops::low_bytes(first, last);
+        high[i] = Ops::high_bytes(first, last);
+      }
+      transpose_planes(low);
+      transpose_planes(high);
+      for (std::size_t b = 0; b < 8; ++b) Ops::store(out + (b + 8) * plane_stride, high[b]);
+    }
+    for (std::size_t b = 0; b < 8; ++b) Ops::store(out + b * plane_stride, low[b]);
+  }
+
+  PIRX_GF2E_TARGET static void slice(const std::byte* from, std::size_t stride, std::size_t rows,
+                                     std::size_t bytes, std::size_t vectors, std::byte* group) noexcept {
+    constexpr std::size_t kVectorBytes = kPlanes * 8;
+    alignas(64) std::byte padded[8][kVectorBytes];
+    const std::size_t plane_stride = vectors * kColumns;
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const std::size_t at = v * kVectorBytes;
+      const std::byte* rows_from = from + at;
+      std::size_t row_stride = stride;
+      if (rows < 8 || bytes < at + kVectorBytes) {
+        std::memset(padded, 0, sizeof padded);
+        const std::size_t count = bytes > at ? std::min(bytes - at, kVectorBytes) : 0;
+        for (std::size_t i = 0; i < rows && count > 0; ++i)
+          std::memcpy(padded[i], rows_from + i * stride, count);
+        rows_from = padded[0];
+        row_stride = kVectorBytes;
+      }
+      if constexpr (kPlanes == 1) {
+        slice_bits(rows_from, row_stride, group + v * kColumns);
+      } else {
+        for (std::size_t part = 0; part < kVecs; ++part) {
+          slice_rows(rows_from + part * Ops::kBytes * kElem, row_stride,
+                     group + v * kColumns + part * Ops::kBytes, plane_stride);
+        }
+      }
+    }
+  }
+
+  /// GF(2): eight rows of 64 bits; byte c of `out` has in bit i bit c of row i.
+  PIRX_GF2E_INLINE void slice_bits(const std::byte* from, std::size_t stride, std::byte* out) {
+    alignas(64) std::byte columns[64];  // 8 bytes of byte position p: those of rows 7 down to 0
+    for (std::size_t i = 0; i < 8; ++i) {
+      for (std::size_t p = 0; p < 8; ++p) columns[8 * p + 7 - i] = from[i * stride + p];
+    }
+    for (std::size_t part = 0; part < kVecs; ++part) {
+      Ops::store(out + part * Ops::kBytes, transpose_bits(Ops::load(columns + part * Ops::kBytes)));
+    }
+  }
+
+  // --- queries
+
+  PIRX_GF2E_TARGET static void slice_queries(const std::byte* from, std::size_t stride, std::size_t rows,
+                                             std::size_t elems, std::size_t groups, std::uint64_t* to,
+                                             std::size_t plane_stride, std::size_t group_stride) noexcept {
+    alignas(64) std::byte padded[8][Ops::kBytes * kElem];
+    for (std::size_t g = 0; g < groups; g += kHalf) {
+      const std::size_t first = 8 * g;
+      const std::byte* rows_from = from + first * kElem;
+      std::size_t row_stride = stride;
+      if (rows < 8 || elems < first + Ops::kBytes) {
+        std::memset(padded, 0, sizeof padded);
+        const std::size_t count = elems > first ? std::min(elems - first, Ops::kBytes) * kElem : 0;
+        for (std::size_t i = 0; i < rows && count > 0; ++i)
+          std::memcpy(padded[i], rows_from + i * stride, count);
+        rows_from = padded[0];
+        row_stride = sizeof padded[0];
+      }
+      const std::size_t here = std::min(kHalf, groups - g);
+      Vec bytes[8];
+      for (std::size_t half = 0; half < kElem; ++half) {
+        for (std::size_t i = 0; i < 8; ++i) {
+          bytes[7 - i] = transpose_bits(Ops::reverse_bytes(half_of(rows_from + i * row_stride, half)));
+        }
+        transpose_bytes(bytes);
+        for (std::size_t b = 0; b < std::min<std::size_t>(kPlanes, 8); ++b) {
+          alignas(64) std::uint64_t matrices[kHalf];
+          Ops::store(reinterpret_cast<std::byte*>(matrices), bytes[b]);
+          std::uint64_t* out = to + (8 * half + b) * plane_stride + g * group_stride;
+          for (std::size_t j = 0; j < here; ++j) out[j * group_stride] = matrices[j];
+        }
+      }
+    }
+  }
+
+  /// The low (half 0) or the high bytes of Ops::kBytes scalars.
+  PIRX_GF2E_INLINE Vec half_of(const std::byte* from, std::size_t half) {
+    if constexpr (kElem == 1) {
+      return Ops::load(from);
+    } else {
+      const Vec first = Ops::load(from), last = Ops::load(from + Ops::kBytes);
+      return half == 0 ? Ops::low_bytes(first, last) : Ops::high_bytes(first, last);
+    }
+  }
+
+  // --- Karatsuba
+
+  /// From n planes the 3^k sums: of the low half of the planes, of the high half, of both added.
+  template <std::size_t n>
+  PIRX_GF2E_INLINE void evaluate(const Vec* in, Vec* out) {
+    if constexpr (n == 1) {
+      out[0] = in[0];
+    } else {
+      constexpr std::size_t third = karatsuba_products(n) / 3;
+      Vec both[n / 2];
+      for (std::size_t i = 0; i < n / 2; ++i) both[i] = in[i] ^ in[n / 2 + i];
+      evaluate<n / 2>(in, out);
+      evaluate<n / 2>(in + n / 2, out + third);
+      evaluate<n / 2>(both, out + 2 * third);
+    }
+  }
+
+  /// From the 3^k products the 2n - 1 coefficients of the product of polynomials.
+  template <std::size_t n>
+  PIRX_GF2E_INLINE void interpolate(const Vec* in, Vec* out) {
+    if constexpr (n == 1) {
+      out[0] = in[0];
+    } else {
+      constexpr std::size_t third = karatsuba_products(n) / 3, each = n - 1;
+      Vec low[each], high[each], mid[each];
+      interpolate<n / 2>(in, low);
+      interpolate<n / 2>(in + third, high);
+      interpolate<n / 2>(in + 2 * third, mid);
+      for (std::size_t i = 0; i < each; ++i) mid[i] = Ops::xor3(mid[i], low[i], high[i]);
+      for (std::size_t i = 0; i < each; ++i) {
+        out[i] = low[i];
+        out[n + i] = high[i];
+      }
+      out[each] = mid[each / 2];
+      for (std::size_t i = 0; i < each; ++i) {
+        if (i != each / 2) out[n / 2 + i] ^= mid[i];
+      }
+    }
+  }
+
+  PIRX_GF2E_TARGET static void form(const std::byte* const* sources, std::size_t count, std::size_t items,
+                                    std::size_t item_stride, std::size_t plane_stride, std::size_t item_bytes,
+                                    std::byte* out, std::size_t product_stride) noexcept {
+    std::size_t at = 0;
+    for (; at + 4 * Ops::kBytes <= item_bytes; at += 4 * Ops::kBytes) {
+      form_columns<4>(sources, count, items, item_stride, plane_stride, item_bytes, at, out, product_stride);
+    }
+    for (; at < item_bytes; at += Ops::kBytes) {
+      form_columns<1>(sources, count, items, item_stride, plane_stride, item_bytes, at, out, product_stride);
+    }
+  }
+
+  template <std::size_t kV>
+  PIRX_GF2E_INLINE void form_columns(const std::byte* const* sources, std::size_t count, std::size_t items,
+                                     std::size_t item_stride, std::size_t plane_stride,
+                                     std::size_t item_bytes, std::size_t at, std::byte* out,
+                                     std::size_t product_stride) {
+    constexpr std::size_t kSums = karatsuba_products(kFormed);
+    for (std::size_t i = 0; i < items; ++i) {
+      const std::size_t offset = i * item_stride + at;
+      Vec planes[kV][kFormed];
+      for (std::size_t v = 0; v < kV; ++v) {
+        for (std::size_t b = 0; b < kFormed; ++b) {
+          planes[v][b] = Ops::load(sources[0] + offset + b * plane_stride + v * Ops::kBytes);
+        }
+      }
+      for (std::size_t k = 1; k < count; ++k) {
+        for (std::size_t v = 0; v < kV; ++v) {
+          for (std::size_t b = 0; b < kFormed; ++b) {
+            planes[v][b] ^= Ops::load(sources[k] + offset + b * plane_stride + v * Ops::kBytes);
+          }
+        }
+      }
+      for (std::size_t v = 0; v < kV; ++v) {
+        Vec sums[kSums];
+        evaluate<kFormed>(planes[v], sums);
+        for (std::size_t p = 0; p < kSums; ++p) {
+          Ops::store(out + p * product_stride + i * item_bytes + at + v * Ops::kBytes, sums[p]);
+        }
+      }
+    }
+  }
+
+  // --- products of bit matrices
+
+  /// Matrices are read in one run; so far ahead they are asked for: 16 lines.
+  static constexpr std::size_t kMatricesAhead = 128;
+
+  PIRX_GF2E_INLINE void fetch(SlicedKernels::Ahead& ahead) {
+    for (std::size_t i = 0; i < ahead.lines; ++i) {
+      __builtin_prefetch(ahead.at, 0, 2);
+      ahead.at += 64;
+    }
+  }
+
+  template <std::size_t kQ, std::size_t kV>
+  PIRX_GF2E_INLINE void multiply_tile(std::size_t groups, std::size_t group_bytes, const std::uint64_t* A,
+                                      const std::byte* D, std::byte* out, SlicedKernels::Ahead& ahead) {
+    Vec sum[kQ][kV];
+    for (std::size_t q = 0; q < kQ; ++q) {
+      for (std::size_t v = 0; v < kV; ++v) sum[q][v] = Ops::load(out + q * group_bytes + v * Ops::kBytes);
+    }
+    const std::byte* next = out + kQ * group_bytes;  // the results of the next tile, that follow
+    for (std::size_t g = 0; g < groups; g += 2) {
+      fetch(ahead);
+      __builtin_prefetch(A + kMatricesAhead);
+      if (g % 4 == 0) {
+        __builtin_prefetch(next);
+        next += 64;
+      }
+      Vec first[kV], second[kV];
+      for (std::size_t v = 0; v < kV; ++v) {
+        first[v] = Ops::load(D + v * Ops::kBytes);
+        second[v] = Ops::load(D + group_bytes + v * Ops::kBytes);
+      }
+      for (std::size_t q = 0; q < kQ; ++q) {
+        const Vec a = Ops::broadcast(A + q), b = Ops::broadcast(A + kQ + q);
+        for (std::size_t v = 0; v < kV; ++v) {
+          sum[q][v] = Ops::xor3(sum[q][v], Ops::affine(first[v], a), Ops::affine(second[v], b));
+        }
+      }
+      D += 2 * group_bytes;
+      A += 2 * kQ;
+    }
+    for (std::size_t q = 0; q < kQ; ++q) {
+      for (std::size_t v = 0; v < kV; ++v) Ops::store(out + q * group_bytes + v * Ops::kBytes, sum[q][v]);
+    }
+  }
+
+  template <std::size_t kQ>
+  PIRX_GF2E_TARGET static void multiply_queries(std::size_t groups, std::size_t vectors,
+                                                const std::uint64_t* A, const std::byte* D, std::byte* out,
+                                                SlicedKernels::Ahead& ahead) {
+    const std::size_t group_bytes = vectors * kColumns;
+    std::size_t at = 0;
+    for (; at + 4 * Ops::kBytes <= group_bytes; at += 4 * Ops::kBytes) {
+      multiply_tile<kQ, 4>(groups, group_bytes, A, D + at, out + at, ahead);
+    }
+    for (; at < group_bytes; at += Ops::kBytes) {
+      multiply_tile<kQ, 1>(groups, group_bytes, A, D + at, out + at, ahead);
+    }
+  }
+
+  PIRX_GF2E_TARGET static void multiply(std::size_t query_groups, std::size_t groups, std::size_t vectors,
+                                        const std::uint64_t* A, const std::byte* D, std::byte* out,
+                                        SlicedKernels::Ahead ahead) noexcept {
+    for (; query_groups >= Ops::kTile; query_groups -= Ops::kTile) {
+      multiply_queries<Ops::kTile>(groups, vectors, A, D, out, ahead);
+      A += Ops::kTile * groups;
+      out += Ops::kTile * vectors * kColumns;
+    }
+    multiply_rest<Ops::kTile - 1>(query_groups, groups, vectors, A, D, out, ahead);
+  }
+  template <std::size_t kQ>
+  PIRX_GF2E_TARGET static void multiply_rest(std::size_t query_groups, std::size_t groups,
+                                             std::size_t vectors, const std::uint64_t* A, const std::byte* D,
+                                             std::byte* out, SlicedKernels::Ahead& ahead) {
+    if constexpr (kQ > 0) {
+      if (query_groups == kQ) return multiply_queries<kQ>(groups, vectors, A, D, out, ahead);
+      multiply_rest<kQ - 1>(query_groups, groups, vectors, A, D, out, ahead);
+    }
+  }
+
+  /// What a fused product of one register tile takes beside its queries.
+  struct Fused {
+    std::size_t groups, vectors;
+    const std::byte* const* sources;
+    std::size_t group_stride, plane_stride;
+    std::size_t A_stride, out_stride;
+  };
+
+  template <std::size_t kCount>
+  PIRX_GF2E_INLINE Vec add_up(const std::byte* const* sources, std::size_t offset) {
+    Vec sum = Ops::load(sources[0] + offset);
+    if constexpr (kCount == 2) sum ^= Ops::load(sources[1] + offset);
+    if constexpr (kCount >= 4) {
+      sum = Ops::xor3(sum, Ops::load(sources[1] + offset), Ops::load(sources[2] + offset));
+      if constexpr (kCount == 4) {
+        sum ^= Ops::load(sources[3] + offset);
+      } else {
+        sum = Ops::xor3(sum, Ops::load(sources[3] + offset), Ops::load(sources[4] + offset));
+        sum = Ops::xor3(sum, Ops::load(sources[5] + offset), Ops::load(sources[6] + offset));
+        sum ^= Ops::load(sources[7] + offset);
+      }
+    }
+    return sum;
+  }
+
+  template <std::size_t kCount, std::size_t kQ, std::size_t kV>
+  PIRX_GF2E_INLINE void fused_tile(const Fused& f, std::size_t at, const std::uint64_t* A, std::byte* out,
+                                   SlicedKernels::Ahead& ahead) {
+    const std::size_t group_bytes = f.vectors * kColumns;
+    Vec sum[3][kQ][kV];
+    for (std::size_t p = 0; p < 3; ++p) {
+      for (std::size_t q = 0; q < kQ; ++q) {
+        for (std::size_t v = 0; v < kV; ++v) {
+          sum[p][q][v] = Ops::load(out + p * f.out_stride + q * group_bytes + at + v * Ops::kBytes);
+        }
+      }
+    }
+    std::size_t offset = at;
+    for (std::size_t g = 0; g < f.groups; g += 2) {
+      fetch(ahead);
+      for (std::size_t v = 0; v < kV; ++v) {
+        const std::size_t here = offset + v * Ops::kBytes, next = here + f.group_stride;
+        const Vec low0 = add_up<kCount>(f.sources, here),
+                  high0 = add_up<kCount>(f.sources, here + f.plane_stride);
+        const Vec low1 = add_up<kCount>(f.sources, next),
+                  high1 = add_up<kCount>(f.sources, next + f.plane_stride);
+        const Vec first[3] = {low0, high0, low0 ^ high0}, second[3] = {low1, high1, low1 ^ high1};
+        for (std::size_t p = 0; p < 3; ++p) {
+          for (std::size_t q = 0; q < kQ; ++q) {
+            const std::uint64_t* a = A + p * f.A_stride + q;
+            sum[p][q][v] = Ops::xor3(sum[p][q][v], Ops::affine(first[p], Ops::broadcast(a)),
+                                     Ops::affine(second[p], Ops::broadcast(a + kQ)));
+          }
+        }
+      }
+      offset += 2 * f.group_stride;
+      A += 2 * kQ;
+    }
+    for (std::size_t p = 0; p < 3; ++p) {
+      for (std::size_t q = 0; q < kQ; ++q) {
+        for (std::size_t v = 0; v < kV; ++v) {
+          Ops::store(out + p * f.out_stride + q * group_bytes + at + v * Ops::kBytes, sum[p][q][v]);
+        }
+      }
+    }
+  }
+
+  template <std::size_t kCount, std::size_t kQ>
+  PIRX_GF2E_TARGET static void fused_queries(const Fused& f, const std::uint64_t* A, std::byte* out,
+                                             SlicedKernels::Ahead& ahead) {
+    constexpr std::size_t kV = kQ == 1 ? Ops::kFusedVecs : std::max<std::size_t>(Ops::kFusedVecs / kQ, 1);
+    const std::size_t group_bytes = f.vectors * kColumns;
+    std::size_t at = 0;
+    for (; at + kV * Ops::kBytes <= group_bytes; at += kV * Ops::kBytes) {
+      fused_tile<kCount, kQ, kV>(f, at, A, out, ahead);
+    }
+    for (; at < group_bytes; at += Ops::kBytes) fused_tile<kCount, kQ, 1>(f, at, A, out, ahead);
+  }
+
+  template <std::size_t kCount>
+  PIRX_GF2E_TARGET static void fused_all(std::size_t query_groups, const Fused& f, const std::uint64_t* A,
+                                         std::byte* out, SlicedKernels::Ahead& ahead) {
+    for (; query_groups >= Ops::kFusedTile; query_groups -= Ops::kFusedTile) {
+      fused_queries<kCount, Ops::kFusedTile>(f, A, out, ahead);
+      A += Ops::kFusedTile * f.groups;
+      out += Ops::kFusedTile * f.vectors * kColumns;
+    }
+    if (query_groups == 1) fused_queries<kCount, 1>(f, A, out, ahead);
+  }
+
+  PIRX_GF2E_TARGET static void multiply_fused(std::size_t query_groups, std::size_t groups,
+                                              std::size_t vectors, const std::uint64_t* A,
+                                              std::size_t A_stride, const std::byte* const* sources,
+                                              std::size_t count, std::size_t group_stride,
+                                              std::size_t plane_stride, std::byte* out,
+                                              std::size_t out_stride, SlicedKernels::Ahead ahead) noexcept {
+    if constexpr (kPlanes > 1) {
+      static_assert(Ops::kFusedTile <= 2);
+      const Fused f{groups, vectors, sources, group_stride, plane_stride, A_stride, out_stride};
+      if (count == 1) return fused_all<1>(query_groups, f, A, out, ahead);
+      if (count == 2) return fused_all<2>(query_groups, f, A, out, ahead);
+      if (count == 4) return fused_all<4>(query_groups, f, A, out, ahead);
+      if constexpr (kPlanes == 16) return fused_all<8>(query_groups, f, A, out, ahead);
+    }
+  }
+
+  // --- results
+
+  /// Reduces 2n - 1 coefficients modulo x^n + F's low terms; the first n stay.
+  PIRX_GF2E_INLINE void reduce(Vec* c) {
+    for (std::size_t i = 2 * kPlanes - 2; i >= kPlanes; --i) {
+      for (std::size_t bit = 0; bit < kPlanes; ++bit) {
+        if ((F::tag().low >> bit & 1) != 0) c[i - kPlanes + bit] ^= c[i];
+      }
+    }
+  }
+
+  /// Adds `bytes` <= vector_bytes bytes of `rows` rows to `to`.
+  PIRX_GF2E_INLINE void add_rows(const std::byte* from, std::size_t from_stride, std::size_t rows,
+                                 std::size_t bytes, std::byte* to, std::size_t stride) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::byte* source = from + i * from_stride;
+      std::byte* target = to + i * stride;
+      std::size_t at = 0;
+      for (; at + Ops::kBytes <= bytes; at += Ops::kBytes) {
+        Ops::store(target + at, Ops::load(target + at) ^ Ops::load(source + at));
+      }
+      for (; at < bytes; ++at) target[at] ^= source[at];
+    }
+  }
+
+  PIRX_GF2E_TARGET static void add(const std::byte* from, std::size_t bytes, std::byte* to) noexcept {
+    add_rows(from, 0, 1, bytes, to, 0);
+  }
+
+  PIRX_GF2E_TARGET static void finish(const std::byte* from, std::size_t product_stride, std::size_t vectors,
+                                      std::size_t rows, std::size_t bytes, std::byte* to,
+                                      std::size_t stride) noexcept {
+    constexpr std::size_t kVectorBytes = kPlanes * 8;
+    alignas(64) std::byte out[8][kVectorBytes];
+    for (std::size_t v = 0; v < vectors && v * kVectorBytes < bytes; ++v) {
+      for (std::size_t part = 0; part < kVecs; ++part) {
+        const std::byte* source = from + v * kColumns + part * Ops::kBytes;
+        if constexpr (kPlanes == 1) {
+          // Bytes of columns; their 8 x 8 bits turn, and each byte position's 8 bytes go to 8 rows.
+          alignas(64) std::byte columns[Ops::kBytes];
+          Ops::store(columns, transpose_bits(Ops::reverse_bytes(Ops::load(source))));
+          for (std::size_t p = 0; p < Ops::kBytes / 8; ++p) {
+            for (std::size_t i = 0; i < 8; ++i) out[i][part * Ops::kBytes / 8 + p] = columns[8 * p + i];
+          }
+        } else {
+          Vec products[kProducts], c[2 * kPlanes - 1];
+          for (std::size_t p = 0; p < kProducts; ++p) products[p] = Ops::load(source + p * product_stride);
+          interpolate<kPlanes>(products, c);
+          reduce(c);
+          Vec low[8];
+          for (std::size_t b = 0; b < 8; ++b) low[b] = c[b];
+          transpose_planes(low);
+          if constexpr (kPlanes == 8) {
+            for (std::size_t i = 0; i < 8; ++i) Ops::store(out[i] + part * Ops::kBytes, low[i]);
+          } else {
+            Vec high[8];
+            for (std::size_t b = 0; b < 8; ++b) high[b] = c[b + 8];
+            transpose_planes(high);
+            for (std::size_t i = 0; i < 8; ++i) {
+              Ops::store(out[i] + 2 * part * Ops::kBytes, Ops::words_first(low[i], high[i]));
+              Ops::store(out[i] + (2 * part + 1) * Ops::kBytes, Ops::words_last(low[i], high[i]));
+            }
+          }
+        }
+      }
+      const std::size_t at = v * kVectorBytes;
+      add_rows(out[0], kVectorBytes, rows, std::min(bytes - at, kVectorBytes), to + at, stride);
+    }
+  }
+
+  // --- few queries
+
+  /// What multiplication by x does to the bytes of an element, from byte `in` to byte `out`, as affine()
+  /// takes it.
+  static constexpr std::uint64_t times_x(std::size_t in, std::size_t out) {
+    std::uint64_t matrix = 0;
+    for (std::size_t bit = 0; bit < 8; ++bit) {
+      const auto image = static_cast<std::uint64_t>(
+          F::mul(static_cast<typename F::Elem>(std::uint64_t{1} << (8 * in + bit)), typename F::Elem{2}));
+      for (std::size_t i = 0; i < 8; ++i) matrix |= (image >> (8 * out + i) & 1) << (8 * (7 - i) + bit);
+    }
+    return matrix;
+  }
+
+  PIRX_GF2E_TARGET static void slice_direct(const std::byte* from, std::size_t elems, std::size_t groups,
+                                            std::size_t queries, std::uint64_t* to) noexcept {
+    if constexpr (kPlanes > 1) {
+      for (std::size_t g = 0; g < groups; g += kHalf) {
+        alignas(64) std::byte padded[Ops::kBytes * kElem] = {};
+        const std::size_t first = 8 * g;
+        if (elems > first) {
+          std::memcpy(padded, from + first * kElem, std::min(elems - first, Ops::kBytes) * kElem);
+        }
+        const std::size_t here = std::min(kHalf, groups - g);
+        Vec scalar[kElem];
+        for (std::size_t h = 0; h < kElem; ++h) scalar[h] = half_of(padded, h);
+        for (std::size_t b = 0; b < kPlanes; ++b) {
+          // scalar is c * x^b; row i of the matrix for output byte h is bit 8h + i of eight scalars.
+          for (std::size_t h = 0; h < kElem; ++h) {
+            alignas(64) std::uint64_t matrices[kHalf];
+            Ops::store(reinterpret_cast<std::byte*>(matrices),
+                       Ops::affine(Ops::set64(0x0102040810204080), Ops::reverse_bytes(scalar[h])));
+            for (std::size_t j = 0; j < here; ++j)
+              to[((g + j) * kPlanes + b) * queries * kElem + h] = matrices[j];
+          }
+          Vec next[kElem];
+          for (std::size_t h = 0; h < kElem; ++h) {
+            next[h] = Ops::affine(scalar[0], Ops::set64(times_x(0, h)));
+            if constexpr (kElem > 1) next[h] ^= Ops::affine(scalar[1], Ops::set64(times_x(1, h)));
+          }
+          for (std::size_t h = 0; h < kElem; ++h) scalar[h] = next[h];
+        }
+      }
+    }
+  }
+
+  /// D is one stream of whole panels; so many bytes ahead of its reading it is asked for.
+  static constexpr std::size_t kDirectAhead = 3072;
+
+  /// kQ queries' output bytes of kV vectors: kHalves of each are low bytes, then high bytes.
+  template <std::size_t kQ, std::size_t kV>
+  PIRX_GF2E_INLINE void direct_columns(std::size_t groups, std::size_t plane_bytes, const std::uint64_t* A,
+                                       const std::byte* D, std::byte* out, std::size_t out_stride) {
+    constexpr std::size_t kSums = kQ * kElem;
+    Vec sum[kSums][kV];
+    for (std::size_t h = 0; h < kSums; ++h) {
+      for (std::size_t v = 0; v < kV; ++v) sum[h][v] = Ops::set64(0);
+    }
+    for (std::size_t pair = 0; pair < groups * kPlanes / 2; ++pair) {
+      Vec first[kV], second[kV];
+      for (std::size_t v = 0; v < kV; ++v) {
+        first[v] = Ops::load(D + v * Ops::kBytes);
+        second[v] = Ops::load(D + plane_bytes + v * Ops::kBytes);
+      }
+      for (std::size_t h = 0; h < kSums; ++h) {
+        const Vec a = Ops::broadcast(A + h), c = Ops::broadcast(A + kSums + h);
+        for (std::size_t v = 0; v < kV; ++v) {
+          sum[h][v] = Ops::xor3(sum[h][v], Ops::affine(first[v], a), Ops::affine(second[v], c));
+        }
+      }
+      for (std::size_t line = 0; line < kV * Ops::kBytes; line += 64) {
+        __builtin_prefetch(D + kDirectAhead + line);
+        __builtin_prefetch(D + kDirectAhead + plane_bytes + line);
+      }
+      D += 2 * plane_bytes;
+      A += 2 * kSums;
+    }
+    for (std::size_t q = 0; q < kQ; ++q) {
+      std::byte* row = out + q * out_stride;
+      for (std::size_t v = 0; v < kV; ++v) {
+        if constexpr (kElem == 1) {
+          Ops::store(row + v * Ops::kBytes, sum[q][v]);
+        } else {
+          Ops::store(row + 2 * v * Ops::kBytes, Ops::words_first(sum[2 * q][v], sum[2 * q + 1][v]));
+          Ops::store(row + (2 * v + 1) * Ops::kBytes, Ops::words_last(sum[2 * q][v], sum[2 * q + 1][v]));
+        }
+      }
+    }
+  }
+
+  static constexpr std::size_t kDirectTile = kPlanes == 1 ? 0 : Ops::kTile / kElem;
+
+  template <std::size_t kQ>
+  PIRX_GF2E_TARGET static void direct_queries(std::size_t groups, std::size_t vectors, const std::uint64_t* A,
+                                              const std::byte* D, std::byte* to, std::size_t stride,
+                                              std::size_t bytes) {
+    constexpr std::size_t kWidth = SlicedKernels::kPanelVectors * kPlanes * 8;
+    alignas(64) std::byte out[kQ * kWidth];
+    const std::size_t plane_bytes = vectors * kColumns;
+    std::size_t at = 0;
+    for (; at + 4 * Ops::kBytes <= plane_bytes; at += 4 * Ops::kBytes) {
+      direct_columns<kQ, 4>(groups, plane_bytes, A, D + at, out + at * kElem, kWidth);
+    }
+    for (; at < plane_bytes; at += Ops::kBytes) {
+      direct_columns<kQ, 1>(groups, plane_bytes, A, D + at, out + at * kElem, kWidth);
+    }
+    add_rows(out, kWidth, kQ, bytes, to, stride);
+  }
+
+  PIRX_GF2E_TARGET static void multiply_direct(std::size_t queries, std::size_t groups, std::size_t vectors,
+                                               const std::uint64_t* A, const std::byte* D, std::byte* to,
+                                               std::size_t stride, std::size_t bytes) noexcept {
+    if constexpr (kPlanes > 1) {
+      if (queries == 1) return direct_queries<1>(groups, vectors, A, D, to, stride, bytes);
+      if constexpr (kDirectTile >= 2) {
+        if (queries == 2) return direct_queries<2>(groups, vectors, A, D, to, stride, bytes);
+      }
+      if constexpr (kDirectTile >= 4) {
+        if (queries == 3) return direct_queries<3>(groups, vectors, A, D, to, stride, bytes);
+        if (queries == 4) return direct_queries<4>(groups, vectors, A, D, to, stride, bytes);
+      }
+    }
+  }
+};
+
+template <class Ops, class F>
+constexpr SlicedKernels make_sliced(std::size_t direct) {
+  using S = Sliced<Ops, F>;
+  return {.planes = S::kPlanes,
+          .products = S::kProducts,
+          .parts = S::kParts,
+          .tile = Ops::kTile,
+          .fused_tile = Ops::kFusedTile,
+          .direct = direct,
+          .direct_tile = S::kDirectTile,
+          .slice = S::slice,
+          .slice_queries = S::slice_queries,
+          .form = S::form,
+          .multiply = S::multiply,
+          .multiply_fused = S::multiply_fused,
+          .finish = S::finish,
+          .add = S::add,
+          .slice_direct = S::slice_direct,
+          .multiply_direct = S::multiply_direct};
+}
+
+}  // namespace
+}  // namespace pirx::gf2e

@@ -1,0 +1,53 @@
+// A bilinear scheme applied `depth` times, as a flat list of block products.
+#pragma once
+
+#include <vector>
+
+#include "strassen/scheme.h"
+
+namespace pirx::strassen {
+
+/// Product: (sum of the blocks `left` of A) times (sum of the blocks `right` of B), added to the blocks `to`
+/// of C. Blocks are numbered row-major in a grid of Leaves. Over characteristic 2 only: signs are gone.
+struct Leaf {
+  std::vector<std::size_t> left, right, to;
+};
+
+struct Leaves {
+  std::size_t m = 1, k = 1, n = 1;  ///< A has m x k blocks, B k x n, C m x n
+  std::vector<Leaf> products;
+};
+
+/// depth 0 is the plain product: one block each.
+template <class Scheme>
+Leaves leaves_of(const Scheme& scheme, int depth) {
+  Leaves all;
+  all.products.push_back({{0}, {0}, {0}});
+  for (; depth > 0; --depth) {
+    Leaves next{all.m * Scheme::kM, all.k * Scheme::kK, all.n * Scheme::kN, {}};
+    // Every block of `all` becomes a grid of the scheme's.
+    const auto refine = [](const std::vector<std::size_t>& blocks, std::size_t columns,
+                           const std::int8_t* coefficients, std::size_t rows_each, std::size_t columns_each) {
+      std::vector<std::size_t> out;
+      for (const std::size_t block : blocks) {
+        for (std::size_t c = 0; c < rows_each * columns_each; ++c) {
+          if (coefficients[c] == 0) continue;
+          const std::size_t row = block / columns * rows_each + c / columns_each;
+          out.push_back(row * columns * columns_each + block % columns * columns_each + c % columns_each);
+        }
+      }
+      return out;
+    };
+    for (const Leaf& leaf : all.products) {
+      for (std::size_t p = 0; p < Scheme::kRank; ++p) {
+        next.products.push_back({refine(leaf.left, all.k, scheme.u[p], Scheme::kM, Scheme::kK),
+                                 refine(leaf.right, all.n, scheme.v[p], Scheme::kK, Scheme::kN),
+                                 refine(leaf.to, all.n, scheme.w[p], Scheme::kM, Scheme::kN)});
+      }
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
+}  // namespace pirx::strassen

@@ -1,0 +1,389 @@
+#include "strassen/sliced.h"
+
+#include <array>
+#include <cstring>
+
+#include "strassen/leaves.h"
+#include "strassen/threads.h"
+
+namespace pirx::strassen {
+namespace {
+
+constexpr std::size_t kMatrixBytes = sizeof(std::uint64_t);  // of 8 x 8 bits
+constexpr std::size_t kLine = 64;
+
+/// Row groups and panels that one scheme multiplies.
+struct Region {
+  const Leaves* leaves;
+  std::size_t group, groups;  ///< groups of a Strassen block at a time: `block`
+  std::size_t panel, panels;
+};
+
+class Product {
+ public:
+  Product(const SlicedKernels& kernels, const SlicedMatrix& D, const Plan& plan)
+      : kernels_(kernels),
+        D_(D),
+        plan_(plan),
+        sizes_(sliced_sizes(plan, kernels)),
+        tile_(query_tile(plan, kernels)) {}
+
+  Result<void> run(ConstView<std::byte> Q, View<std::byte> R) {
+    const Leaves plain = leaves_of(kScheme, 0), deep = leaves_of(kScheme, plan_.depth);
+    const std::size_t threads = static_cast<std::size_t>(plan_.threads);
+    PIRX_ASSIGN(workspace_, AlignedBuffer::create(plan_.workspace_bytes));
+    for (std::size_t i = 0; i < R.rows; ++i) std::memset(R.row(i), 0, R.cols);
+    for (std::size_t at = 0; at < Q.rows; at += plan_.tile_queries) {
+      const std::size_t rows = std::min(plan_.tile_queries, Q.rows - at);
+      const auto queries = Q.window(at, 0, rows, Q.cols);
+      const auto results = R.window(at, 0, rows, R.cols);
+      if (!plan_.split_rows) {
+        multiply(queries, results, plain, deep, 0, D_.groups(), threads, 0);
+        continue;
+      }
+      // Each thread multiplies its own rows of D, into sums of its own.
+      std::byte* partials = workspace_.data() + threads * sizes_.total(1);
+      const std::uint64_t each = block_bytes(plan_.tile_queries, R.cols, 1);
+      const std::size_t pairs = D_.groups() / 2;
+#pragma omp parallel for num_threads(plan_.threads) schedule(static)
+      for (std::size_t part = 0; part < threads; ++part) {
+        const std::size_t first = pairs * part / threads * 2, last = pairs * (part + 1) / threads * 2;
+        View<std::byte> out{partials + part * each, rows, R.cols, R.cols};
+        std::memset(out.data, 0, rows * R.cols);
+        multiply(queries, out, plain, deep, first, last - first, 1, part);
+      }
+      for (std::size_t part = 0; part < threads; ++part) {
+        for (std::size_t i = 0; i < rows; ++i) {
+          kernels_.add(partials + part * each + i * R.cols, R.cols, results.row(i));
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  /// R += Q * D over the row groups [first, first + groups): by the deep scheme where its grid fits, plainly
+  /// beyond.
+  void multiply(ConstView<std::byte> Q, View<std::byte> R, const Leaves& plain, const Leaves& deep,
+                std::size_t first, std::size_t groups, std::size_t threads, std::size_t team) noexcept {
+    if (plan_.direct) return direct(Q, R, first, groups, threads, team);
+    const std::size_t full_panels =
+        D_.vectors(D_.panels() - 1) == SlicedKernels::kPanelVectors ? D_.panels() : D_.panels() - 1;
+    const std::size_t grid_rows = deep.k * sizes_.block, main_groups = groups / grid_rows * grid_rows;
+    const std::size_t main_panels = deep.n == 1 ? D_.panels() : full_panels / deep.n * deep.n;
+    multiply_region(Q, R, {&deep, first, deep.k == 1 ? groups : main_groups, 0, main_panels}, threads, team);
+    if (plan_.depth == 0) return;
+    multiply_region(Q, R, {&plain, first, groups, main_panels, D_.panels() - main_panels}, threads, team);
+    multiply_region(Q, R, {&plain, first + main_groups, groups - main_groups, 0, main_panels}, threads, team);
+  }
+
+  void multiply_region(ConstView<std::byte> Q, View<std::byte> R, const Region& region, std::size_t threads,
+                       std::size_t team) noexcept {
+    if (region.groups == 0 || region.panels == 0) return;
+    const Leaves& leaves = *region.leaves;
+    // Query groups of a block: the same for both schemes, so that the workspace fits both.
+    const std::size_t query_groups = (Q.rows + 7) / 8;
+    const std::size_t part_groups = (query_groups + leaves.m - 1) / leaves.m;
+    const std::size_t block = leaves.k == 1 ? sizes_.plain_block : sizes_.block;
+    const std::size_t grid = leaves.k * block;
+    const std::size_t blocks = (region.groups + grid - 1) / grid;
+    const std::size_t chunk = std::max<std::size_t>(plan_.chunk_rows / 8 / grid, 1);
+    const std::size_t sets = region.panels / leaves.n;
+    std::byte* space = workspace_.data() + team * sizes_.total(1);
+    std::byte* per_thread = space + sizes_.matrices;
+    for (std::size_t at = 0; at < blocks; at += chunk) {
+      const std::size_t end = std::min(blocks, at + chunk);
+#pragma omp parallel num_threads(static_cast <int>(threads)) if (threads > 1)
+      {
+        std::byte* own = per_thread + (threads > 1 ? this_thread() : 0) * sizes_.per_thread;
+#pragma omp for schedule(dynamic)
+        for (std::size_t b = at; b < end; ++b) {
+          slice_queries(Q, region, part_groups, b, block,
+                        space + (b - at) * matrices_bytes(leaves, part_groups, block), own);
+        }
+#pragma omp for schedule(dynamic)
+        for (std::size_t run = 0; run < sets; run += plan_.run) {
+          multiply_run(R, region, part_groups, block, run, std::min(sets, run + plan_.run), at, end, space,
+                       own);
+        }
+      }
+    }
+  }
+
+  std::size_t matrices_bytes(const Leaves& leaves, std::size_t part_groups, std::size_t block) const {
+    return leaves.products.size() * kernels_.products * plane_bytes(part_groups, block);
+  }
+  /// Groups of a block in grid `b` of the region; the last may have fewer when the scheme is plain.
+  static std::size_t groups_in(const Region& region, std::size_t b, std::size_t block) {
+    const std::size_t grid = region.leaves->k * block;
+    return region.leaves->k > 1 ? block : std::min(block, region.groups - b * grid);
+  }
+
+  /// What form() adds up for `part`: the runs of planes of one block that the trits of `part` choose, from
+  /// the least significant: the low half, the high half or both halves of what the trits above it chose.
+  std::size_t sources_of(const std::byte* block, std::size_t part, std::size_t plane_stride,
+                         const std::byte** out) const {
+    std::size_t count = 1;
+    out[0] = block;
+    for (std::size_t parts = 1, run = SlicedKernels::formed_planes(kernels_.planes) * plane_stride;
+         parts < kernels_.parts; parts *= 3, run *= 2, part /= 3) {
+      if (part % 3 == 2) {
+        for (std::size_t i = 0; i < count; ++i) out[count + i] = out[i] + run;
+        count *= 2;
+      } else {
+        for (std::size_t i = 0; i < count; ++i) out[i] += part % 3 * run;
+      }
+    }
+    return count;
+  }
+
+  void slice_queries(ConstView<std::byte> Q, const Region& region, std::size_t part_groups, std::size_t b,
+                     std::size_t block, std::byte* out, std::byte* own) const noexcept {
+    const Leaves& leaves = *region.leaves;
+    const std::size_t groups = groups_in(region, b, block);
+    const std::size_t stride = plane_bytes(part_groups, groups), elem = elem_bytes();
+    const std::size_t elems = Q.cols / elem;
+    const auto planes_at = [&](std::size_t cell) { return own + cell * kernels_.planes * stride; };
+    for (std::size_t i = 0; i < leaves.m; ++i) {
+      for (std::size_t l = 0; l < leaves.k; ++l) {
+        const std::size_t column = 8 * (region.group + (b * leaves.k + l) * block);
+        auto* planes = reinterpret_cast<std::uint64_t*>(planes_at(i * leaves.k + l));
+        for (std::size_t g = 0; g < part_groups; ++g) {
+          const std::size_t row = 8 * (i * part_groups + g), tile = g / tile_;
+          const std::size_t rows = row < Q.rows ? std::min<std::size_t>(8, Q.rows - row) : 0;
+          const std::size_t width = std::min(tile_, part_groups - tile * tile_);
+          const std::byte* from = rows == 0 ? Q.data : Q.row(row) + std::min(column, elems) * elem;
+          kernels_.slice_queries(from, Q.stride, rows, elems - std::min(column, elems), groups,
+                                 planes + tile * tile_ * groups + g % tile_, stride / kMatrixBytes, width);
+        }
+      }
+    }
+    std::array<const std::byte*, kMostSources> sources;
+    for (std::size_t p = 0; p < leaves.products.size(); ++p) {
+      for (std::size_t part = 0; part < kernels_.parts; ++part) {
+        std::size_t count = 0;
+        for (const std::size_t cell : leaves.products[p].left) {
+          count += sources_of(planes_at(cell), part, stride, &sources[count]);
+        }
+        const std::size_t first = p * kernels_.products + part * kernels_.products / kernels_.parts;
+        kernels_.form(sources.data(), count, stride / kLine, kLine, stride, kLine, out + first * stride,
+                      stride);
+      }
+    }
+  }
+
+  /// The blocks [begin, end) of rows times the sets [first, last) of panels, added to R. Block after block,
+  /// so that the queries' matrices for a block stay in the cache while the sets pass by.
+  void multiply_run(View<std::byte> R, const Region& region, std::size_t part_groups, std::size_t block,
+                    std::size_t first, std::size_t last, std::size_t begin, std::size_t end,
+                    const std::byte* matrices, std::byte* own) const noexcept {
+    std::byte* formed = own + plan_.run * sizes_.sums;
+    const auto sums_of = [&](std::size_t set) { return own + (set - first) * sizes_.sums; };
+    for (std::size_t set = first; set < last; ++set) std::memset(sums_of(set), 0, sizes_.sums);
+    for (std::size_t b = begin; b < end; ++b) {
+      const std::byte* A = matrices + (b - begin) * matrices_bytes(*region.leaves, part_groups, block);
+      for (std::size_t set = first; set < last; ++set) {
+        Tile next{0, end};
+        if (set + 1 < last) {
+          next = {set + 1, b};
+        } else if (b + 1 < end) {
+          next = {first, b + 1};
+        }
+        multiply_tile(region, part_groups, block, {set, b}, next, end, A, sums_of(set), formed);
+      }
+    }
+    for (std::size_t set = first; set < last; ++set)
+      finish(R, region, part_groups, set, sums_of(set), formed);
+  }
+
+  /// A set of panels, and a grid of blocks of rows.
+  struct Tile {
+    std::size_t set, b;
+  };
+
+  void multiply_tile(const Region& region, std::size_t part_groups, std::size_t block, const Tile& tile,
+                     const Tile& next, std::size_t end, const std::byte* A, std::byte* sums,
+                     std::byte* formed_space) const noexcept {
+    const Leaves& leaves = *region.leaves;
+    const std::size_t panel = region.panel + tile.set * leaves.n, vectors = D_.vectors(panel);
+    const std::size_t row_bytes = vectors * SlicedKernels::kColumns;  // of a group in one plane
+    const std::size_t group_bytes = kernels_.group_bytes(vectors);
+    const std::size_t sums_stride = staggered(part_groups * row_bytes);
+    const std::size_t formed = kernels_.products / kernels_.parts;
+    const std::size_t groups = groups_in(region, tile.b, block);
+    const std::size_t stride = plane_bytes(part_groups, groups),
+                      formed_stride = staggered(groups * row_bytes);
+    const std::size_t row = region.group + tile.b * leaves.k * block;
+    const std::size_t tiles = (part_groups + tile_ - 1) / tile_;
+    Ahead ahead(leaves.products.size() * (plan_.fused ? kernels_.parts : kernels_.products),
+                groups / 2 * tiles * (plan_.fused ? std::min(tile_, part_groups) : 1));
+    if (next.b < end) {
+      const std::size_t next_panel = region.panel + next.set * leaves.n;
+      ahead.begin(D_, next_panel, leaves.n, kernels_.group_bytes(D_.vectors(next_panel)),
+                  region.group + next.b * leaves.k * block, leaves.k * groups_in(region, next.b, block));
+    }
+    std::array<const std::byte*, kMostSources> sources;
+    for (std::size_t p = 0; p < leaves.products.size(); ++p) {
+      for (std::size_t part = 0; part < kernels_.parts; ++part) {
+        std::size_t count = 0;
+        for (const std::size_t cell : leaves.products[p].right) {
+          const std::byte* from =
+              D_.panel(panel + cell % leaves.n) + (row + cell / leaves.n * groups) * group_bytes;
+          count += sources_of(from, part, row_bytes, &sources[count]);
+        }
+        const auto matrices_of = [&](std::size_t product) {
+          return reinterpret_cast<const std::uint64_t*>(A + product * stride);
+        };
+        const std::size_t first = p * kernels_.products + part * formed;
+        if (plan_.fused) {
+          kernels_.multiply_fused(part_groups, groups, vectors, matrices_of(first), stride / kMatrixBytes,
+                                  sources.data(), count, group_bytes, row_bytes, sums + first * sums_stride,
+                                  sums_stride, ahead.next());
+          continue;
+        }
+        const std::byte* D = sources[0];
+        if (kernels_.planes > 1 || count > 1) {
+          kernels_.form(sources.data(), count, groups, group_bytes, row_bytes, row_bytes, formed_space,
+                        formed_stride);
+          D = formed_space;
+        }
+        for (std::size_t k = 0; k < formed; ++k) {
+          kernels_.multiply(part_groups, groups, vectors, matrices_of(first + k), D + k * formed_stride,
+                            sums + (first + k) * sums_stride, ahead.next());
+        }
+      }
+    }
+  }
+
+  /// The next tile of D, to be fetched into the cache while this one is multiplied: some lines per call.
+  class Ahead {
+   public:
+    /// `pairs`: how often a call fetches.
+    Ahead(std::size_t calls, std::size_t pairs) noexcept : calls_(calls), pairs_(pairs) {}
+    void begin(const SlicedMatrix& D, std::size_t panel, std::size_t panels, std::size_t group_bytes,
+               std::size_t group, std::size_t groups) noexcept {
+      D_ = &D;
+      panel_ = panel;
+      offset_ = group * group_bytes;
+      bytes_ = std::min(groups, D.groups() - group) * group_bytes;
+      end_ = panels * bytes_;
+      lines_ = (end_ / kLine + calls_ * pairs_ - 1) / (calls_ * pairs_);
+    }
+    SlicedKernels::Ahead next() noexcept {
+      if (at_ >= end_) return {nullptr, 0};
+      const std::byte* at = D_->panel(panel_ + at_ / bytes_) + offset_ + at_ % bytes_;
+      at_ += lines_ * pairs_ * kLine;
+      return {at, lines_};
+    }
+
+   private:
+    const SlicedMatrix* D_ = nullptr;
+    std::size_t calls_, pairs_, panel_ = 0;
+    std::size_t offset_ = 0, bytes_ = 0, end_ = 0, lines_ = 0, at_ = 0;
+  };
+
+  void finish(View<std::byte> R, const Region& region, std::size_t part_groups, std::size_t set,
+              const std::byte* sums, std::byte* rows_space) const noexcept {
+    const Leaves& leaves = *region.leaves;
+    const std::size_t panel = region.panel + set * leaves.n, vectors = D_.vectors(panel);
+    const std::size_t row_bytes = vectors * SlicedKernels::kColumns,
+                      sums_stride = staggered(part_groups * row_bytes);
+    const std::size_t width = vectors * kernels_.vector_bytes();
+    for (std::size_t p = 0; p < leaves.products.size(); ++p) {
+      const auto& to = leaves.products[p].to;
+      for (std::size_t g = 0; g < part_groups; ++g) {
+        const std::byte* from = sums + p * kernels_.products * sums_stride + g * row_bytes;
+        // The product's rows are made once and added to every block that wants them.
+        std::memset(rows_space, 0, 8 * width);
+        kernels_.finish(from, sums_stride, vectors, 8, width, rows_space, width);
+        for (const std::size_t cell : to) {
+          const std::size_t row = 8 * (cell / leaves.n * part_groups + g);
+          const std::size_t column =
+              (panel + cell % leaves.n) * SlicedKernels::kPanelVectors * kernels_.vector_bytes();
+          for (std::size_t i = row; i < std::min(row + 8, R.rows); ++i) {
+            kernels_.add(rows_space + (i - row) * width, std::min(width, R.cols - column), R.row(i) + column);
+          }
+        }
+      }
+    }
+  }
+
+  /// Few queries: a matrix per plane and query, no sums; one pass over D.
+  void direct(ConstView<std::byte> Q, View<std::byte> R, std::size_t first, std::size_t groups,
+              std::size_t threads, std::size_t team) noexcept {
+    const std::size_t elem = elem_bytes(), elems = Q.cols / elem, column = std::min(8 * first, elems);
+    const std::size_t each = kernels_.planes * elem;  // matrices of a group
+    auto* A = reinterpret_cast<std::uint64_t*>(workspace_.data() + team * sizes_.total(1));
+    const auto batch = [&](std::size_t i) { return std::min(kernels_.direct_tile, Q.rows - i); };
+    const auto matrices_of = [&](std::size_t i, std::size_t g) {
+      return A + (i * groups + g * batch(i)) * each;
+    };
+    for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
+      for (std::size_t k = 0; k < batch(i); ++k) {
+        kernels_.slice_direct(Q.row(i + k) + column * elem, elems - column, groups, batch(i),
+                              matrices_of(i, 0) + k * elem);
+      }
+    }
+    const std::size_t width = SlicedKernels::kPanelVectors * kernels_.vector_bytes();
+#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(dynamic) if (threads > 1)
+    for (std::size_t panel = 0; panel < D_.panels(); ++panel) {
+      const std::size_t group_bytes = kernels_.group_bytes(D_.vectors(panel));
+      for (std::size_t g = 0; g < groups; g += sizes_.plain_block) {
+        const std::size_t here = std::min(sizes_.plain_block, groups - g);
+        for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
+          kernels_.multiply_direct(batch(i), here, D_.vectors(panel), matrices_of(i, g),
+                                   D_.panel(panel) + (first + g) * group_bytes, R.row(i) + panel * width,
+                                   R.stride, std::min(width, R.cols - panel * width));
+        }
+      }
+    }
+  }
+
+  std::size_t elem_bytes() const { return std::max<std::size_t>(kernels_.planes / 8, 1); }
+
+  static constexpr std::size_t kMostSources = 128;
+  const SlicedKernels& kernels_;
+  const SlicedMatrix& D_;
+  const Plan& plan_;
+  const SlicedSizes sizes_;
+  const std::size_t tile_;
+  AlignedBuffer workspace_;
+};
+
+}  // namespace
+
+Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstView<std::byte> D, int threads) {
+  SlicedMatrix out;
+  out.rows_ = D.rows;
+  out.row_bytes_ = D.cols;
+  out.groups_ = round_up(D.rows, 16) / 8;
+  out.vectors_ = D.cols / kernels.vector_bytes() + (D.cols % kernels.vector_bytes() != 0);
+  out.full_group_ = kernels.group_bytes(kMost);
+  PIRX_ASSIGN(out.data_, AlignedBuffer::create(saturated_mul(
+                             out.groups_, saturated_mul(out.vectors_, kernels.group_bytes(1)))));
+  // A few panels at a time, so that rows of D are read in runs and panels are written in runs.
+  constexpr std::size_t kRun = 16;
+  const std::size_t runs = (out.panels() + kRun - 1) / kRun;
+  const std::size_t width = kMost * kernels.vector_bytes();
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
+  for (std::size_t run = 0; run < runs; ++run) {
+    for (std::size_t g = 0; g < out.groups_; ++g) {
+      const std::size_t row = 8 * g, rows = row < D.rows ? std::min<std::size_t>(8, D.rows - row) : 0;
+      for (std::size_t panel = run * kRun; panel < std::min(out.panels(), (run + 1) * kRun); ++panel) {
+        const std::size_t vectors = out.vectors(panel);
+        kernels.slice(
+            (rows == 0 ? D.data : D.row(row)) + panel * width, D.stride, rows,
+            std::min(width, D.cols - panel * width), vectors,
+            out.data_.data() + panel * out.groups_ * out.full_group_ + g * kernels.group_bytes(vectors));
+      }
+    }
+  }
+  return out;
+}
+
+Result<void> multiply_sliced(const SlicedKernels& kernels, ConstView<std::byte> Q, const SlicedMatrix& D,
+                             View<std::byte> R, const Plan& plan) {
+  return Product(kernels, D, plan).run(Q, R);
+}
+
+}  // namespace pirx::strassen
