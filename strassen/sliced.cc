@@ -310,7 +310,7 @@ class Product {
 
   /// Few queries: a matrix per plane and query, no sums; one pass over D.
   void direct(ConstView<std::byte> Q, View<std::byte> R, std::size_t first, std::size_t groups,
-              std::size_t threads, std::size_t team) noexcept {
+              [[maybe_unused]] std::size_t threads, std::size_t team) noexcept {
     const std::size_t elem = elem_bytes(), elems = Q.cols / elem, column = std::min(8 * first, elems);
     const std::size_t each = kernels_.planes * elem;  // matrices of a group
     auto* A = reinterpret_cast<std::uint64_t*>(workspace_.data() + team * sizes_.total(1));
@@ -352,7 +352,8 @@ class Product {
 
 }  // namespace
 
-Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstView<std::byte> D, int threads) {
+Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstView<std::byte> D,
+                                          [[maybe_unused]] int threads) {
   SlicedMatrix out;
   out.rows_ = D.rows;
   out.row_bytes_ = D.cols;
