@@ -6,6 +6,7 @@
 #include "strassen/sliced.h"
 #include "strassen/strassen_impl.h"
 #include "strassen/threads.h"
+#include "strassen/toom.h"
 
 namespace pirx::strassen {
 namespace detail {
@@ -54,6 +55,21 @@ Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, cons
                           {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
                            f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
                           *kernels.sliced);
+}
+
+/// The plan of a product by Toom-Cook, where that is the way.
+template <class F>
+std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape& shape,
+                              const ExecOptions& options) {
+  if (kernels.toom == nullptr) return std::nullopt;
+  const ToomTraits toom{kernels.toom->columns, kernels.toom->points, kernels.toom->most_rows,
+                        kernels.toom->most_summed};
+  const int threads = options.threads > 0 ? options.threads : available_threads();
+  if (!prefers_toom(shape, options.depth, threads, toom)) return std::nullopt;
+  return make_toom_plan(shape, threads,
+                        {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
+                         f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
+                        toom);
 }
 
 /// InvalidArgument unless Q times a matrix of `rows` x `words` gives R, and both are matrices in memory.
@@ -163,6 +179,7 @@ Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
   if (detail::slices(*kernels_, shape.r, saturated_mul(shape.s, f_.word_bytes()), Layout::kAuto)) {
     return detail::plan_sliced(f_, *kernels_, shape, options);
   }
+  if (auto plan = detail::plan_toom(f_, *kernels_, shape, options)) return *std::move(plan);
   return detail::plan_product(f_, *kernels_, shape, f_.word_bytes(), options);
 }
 
@@ -170,6 +187,10 @@ template <class F>
 Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                                  const ExecOptions& options) const {
   if (D.sliced_ == nullptr) {
+    if (const auto plan = detail::plan_toom(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, options)) {
+      PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
+      return multiply_toom(f_, *kernels_->toom, Q, D.words_, R, *plan);
+    }
     const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
     return detail::product(f_, *kernels_, Q, words, R, options);
   }

@@ -263,12 +263,63 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   return plan;
 }
 
+namespace {
+
+// Rows of a block: its values at one point stay in the first-level cache, at all points in the second.
+constexpr std::size_t kToomRows = 64;
+// From so many queries on evaluating D pays.
+constexpr std::size_t kToomQueries = 8;
+constexpr std::size_t kMostToomQueries = 256;
+
+}  // namespace
+
+bool prefers_toom(const Shape& shape, int depth, int threads, const ToomTraits& toom) {
+  // Threads share panels: where there are too few, the rows are shared the plain way.
+  return depth <= 0 && shape.q >= kToomQueries && shape.r >= kToomRows &&
+         div_up(shape.s, toom.columns) >= static_cast<std::uint64_t>(std::max(threads, 1));
+}
+
+ToomSizes toom_sizes(const Plan& plan, const ToomTraits& toom) {
+  ToomSizes sizes;
+  const std::uint64_t blocks = div_up(plan.chunk_rows, plan.tile_rows);
+  sizes.values = block_bytes(plan.tile_queries * toom.points, blocks * plan.tile_rows, 8);
+  sizes.sums = block_bytes(plan.tile_queries * toom.points, toom.columns, 16);
+  sizes.per_thread = plan.run * sizes.sums + block_bytes(toom.points * plan.tile_rows, toom.columns, 8);
+  return sizes;
+}
+
+Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel, const ToomTraits& toom) {
+  Plan plan;
+  plan.shape = shape;
+  plan.kernel = kernel.name;
+  plan.toom = true;
+  plan.tile_queries = std::clamp<std::size_t>(shape.q, 1, kMostToomQueries);
+  plan.tile_rows = std::min(kToomRows, toom.most_rows);
+  plan.tile_words = toom.columns;
+  const std::uint64_t panels = div_up(shape.s, toom.columns);
+  plan.threads =
+      static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(threads, 1)), panels));
+  const std::uint64_t row_values = plan.tile_queries * toom.points * 8;
+  plan.chunk_rows = static_cast<std::size_t>(
+      std::max<std::uint64_t>(
+          std::min({kMatricesBytes / row_values, toom.most_summed, round_up(shape.r, kToomRows)}) / kToomRows,
+          1) *
+      kToomRows);
+  const ToomSizes one = toom_sizes(plan, toom);
+  plan.run = std::clamp<std::size_t>(
+      std::min(kSumsBytes / one.sums, panels / static_cast<std::uint64_t>(plan.threads) / 4), 1, kMostRun);
+  const ToomSizes sizes = toom_sizes(plan, toom);
+  plan.workspace_bytes = sizes.values + static_cast<std::uint64_t>(plan.threads) * sizes.per_thread;
+  return plan;
+}
+
 std::string Plan::to_string() const {
   return "q=" + std::to_string(shape.q) + " r=" + std::to_string(shape.r) + " s=" + std::to_string(shape.s) +
          " kernel=" + kernel + " layout=" +
          (layout == Layout::kSliced ? (direct  ? "sliced-direct"
                                        : fused ? "sliced-fused"
                                                : "sliced")
+          : toom                    ? "rows-toom"
                                     : "rows") +
          " depth=" + std::to_string(depth) + " threads=" + std::to_string(threads) +
          " split=" + (split_rows ? "rows" : "columns") + " tile=" + std::to_string(tile_rows) + "x" +

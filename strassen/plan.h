@@ -56,6 +56,23 @@ struct SlicedSizes {
 
   std::uint64_t total(std::uint64_t threads) const { return matrices + threads * per_thread; }
 };
+/// What the policy of Toom-Cook depends on: fields of ToomKernels.
+struct ToomTraits {
+  std::size_t columns, points, most_rows;
+  std::uint64_t most_summed;
+};
+
+/// Whether a product of that shape goes by Toom-Cook.
+bool prefers_toom(const Shape& shape, int depth, int threads, const ToomTraits& toom);
+Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel, const ToomTraits& toom);
+
+struct ToomSizes {
+  std::uint64_t values = 0;      ///< bytes: queries at all points, for a chunk of rows
+  std::uint64_t sums = 0;        ///< bytes, per thread and panel
+  std::uint64_t per_thread = 0;  ///< bytes: sums of a run of panels, and one tile of D at all points
+};
+ToomSizes toom_sizes(const Plan& plan, const ToomTraits& toom);
+
 /// Query groups of a register tile.
 inline std::size_t query_tile(const Plan& plan, const SlicedKernels& sliced) {
   return plan.fused ? sliced.fused_tile : sliced.tile;

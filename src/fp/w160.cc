@@ -51,7 +51,7 @@ std::span<const Kernels<W160>> kernel_table(const W160&) noexcept {
   static constexpr Kernels<W160> kTable[] = {
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
     {"ifma", kCpuAvx512 | kCpuAvx512Ifma, w160::muladd_words_ifma, w160::muladd_sums_ifma, w160::add_portable,
-     w160::sub_portable, 256, 2560},
+     w160::sub_portable, 256, 2560, nullptr, &w160::kToom},
 #endif
     {"portable", 0, w160::muladd_words_portable, w160::muladd_sums_portable, w160::add_portable,
      w160::sub_portable, 256, 2560},

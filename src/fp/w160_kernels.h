@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "pirx/base/toom_kernels.h"
 #include "pirx/fp/w160.h"
 
 namespace pirx::fp::w160 {
@@ -25,6 +26,7 @@ void muladd_words_ifma(const W160& f, std::size_t q, std::size_t r, std::size_t 
 void muladd_sums_ifma(const W160& f, std::size_t q, std::size_t r, std::size_t s, const W160::Elem* Q,
                       std::size_t q_stride, const W160::Elem* D, std::size_t d_stride, W160::Elem* R,
                       std::size_t r_stride) noexcept;
+extern const ToomKernels<W160> kToom;
 #endif
 
 }  // namespace pirx::fp::w160

@@ -65,8 +65,9 @@ TYPED_TEST(ShippedEngine, TilesMeetOnLargerProducts) {
   }
 }
 
-// Shapes around the blocks and panels of the bit-sliced layout, and deep enough for Strassen.
-TYPED_TEST(ShippedEngine, PlanesMeetOnLargerProducts) {
+// Shapes around the blocks and panels of the bit-sliced layout and of Toom-Cook, and deep enough for
+// Strassen.
+TYPED_TEST(ShippedEngine, PanelsMeetOnLargerProducts) {
   const auto f = Shipped<TypeParam>::field();
   auto engine = seeded_engine(2000u + f.tag().bits);
   const std::size_t panel = 256 * f.tag().bits / (8 * sizeof(typename TypeParam::Sum));
@@ -81,14 +82,37 @@ TYPED_TEST(ShippedEngine, PlanesMeetOnLargerProducts) {
   for (const auto& shape : shapes) {
     ProductCase<TypeParam> product(f, shape, engine() % 3, engine);
     for (const Kernels<TypeParam>& kernels : kernel_table(f)) {
-      if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.sliced == nullptr) continue;
-      for (const int depth : {-1, 0, 1, 2, 3}) {
-        for (const int threads : {1, 2, 5}) {
-          product.expect_words(strassen::Engine<TypeParam>(f, kernels), {threads, depth},
-                               strassen::Layout::kSliced);
+      if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+      if (kernels.sliced == nullptr && kernels.toom == nullptr) continue;
+      const auto layout = kernels.sliced != nullptr ? strassen::Layout::kSliced : strassen::Layout::kRows;
+      for (const int depth : {-1, 1, 2, 3}) {
+        for (const int threads : {1, 3}) {
+          product.expect_words(strassen::Engine<TypeParam>(f, kernels), {threads, depth}, layout);
         }
       }
     }
+  }
+}
+
+// The largest scalars times the largest words, where every carry that Toom-Cook may need is needed.
+TEST(Engine, LargestValuesOfW160) {
+  const fp::W160 f;
+  const strassen::Shape shape{9, 5000, 25};
+  const auto largest = f.sub(f.zero(), f.one());
+  const std::vector<std::byte> d(shape.r * shape.s * f.word_bytes(), std::byte{0xFF});
+  const std::vector<fp::W160::Elem> q(shape.q * shape.r, largest);
+  std::vector<fp::W160::Sum> out(shape.q * shape.s);
+  // -1 times the word, 5000 times.
+  const auto want = f.mul(f.from_label(shape.r), f.sub(f.zero(), f.load_word(d.data())));
+  for (const auto& kernels : kernel_table(f)) {
+    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+    const strassen::Engine<fp::W160> engine(f, kernels);
+    const auto prepared =
+        engine.prepare({d.data(), shape.r, shape.s * f.word_bytes(), shape.s * f.word_bytes()});
+    ASSERT_TRUE(prepared);
+    ASSERT_TRUE(engine.multiply({q.data(), shape.q, shape.r, shape.r * sizeof(largest)}, *prepared,
+                                {out.data(), shape.q, shape.s, shape.s * sizeof(largest)}));
+    for (const auto& sum : out) ASSERT_TRUE(f.equal(sum, want)) << kernels.name;
   }
 }
 

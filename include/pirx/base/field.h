@@ -80,6 +80,8 @@ concept Field = std::copyable<F> &&
 // reference. Elem and Sum are trivially copyable and all-zero bytes mean zero.
 
 struct SlicedKernels;
+template <class F>
+struct ToomKernels;
 
 /// One implementation of the hot loops of F. The only place for intrinsics. Every function computes exactly
 /// what the portable one does, for any shape (zero included), any alignment, and strides in bytes.
@@ -106,6 +108,8 @@ struct Kernels {
   /// The bit-sliced way for products with a prepared database (pirx/base/sliced_kernels.h); null: there is
   /// none.
   const SlicedKernels* sliced = nullptr;
+  /// The Toom-Cook way for many queries (pirx/base/toom_kernels.h); null: there is none.
+  const ToomKernels<F>* toom = nullptr;
 };
 
 // Every field offers, found by argument-dependent lookup:

@@ -43,13 +43,14 @@ struct Plan {
   int depth = 0;        ///< levels of Strassen
   bool direct = false;  ///< kSliced: few queries, multiplied without sums
   bool fused = false;   ///< kSliced: not many queries, sums formed in registers; depth is 0
+  bool toom = false;    ///< kRows: many queries, Toom-Cook; depth is 0
   int threads = 1;
   bool split_rows = false;       ///< threads share rows (then sum) instead of columns: s is short
   std::size_t tile_rows = 0;     ///< rows of D per block
   std::size_t tile_words = 0;    ///< words of a row of D per block
   std::size_t tile_queries = 0;  ///< queries per pass over D
-  std::size_t chunk_rows = 0;    ///< kSliced: rows whose queries are made ready at a time
-  std::size_t run = 1;           ///< kSliced: tiles side by side that share a block of queries in the cache
+  std::size_t chunk_rows = 0;    ///< kSliced, toom: rows whose queries are made ready at a time
+  std::size_t run = 1;  ///< kSliced, toom: tiles side by side that share a block of queries in the cache
   std::uint64_t workspace_bytes = 0;  ///< of all threads together
   std::string kernel;
   /// One line for people: "q=256 r=32768 s=32768 kernel=gfni512 depth=2 threads=2 ...".

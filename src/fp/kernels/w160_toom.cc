@@ -1,0 +1,201 @@
+// W160 by Toom-Cook on AVX-512 IFMA: four limbs of 40 bits, values at the points 0, 1, 2, 3, 4, 5 and
+// infinity (point p is p, the last one infinity). A value has at most 49 bits, a product 97, kept as two sums
+// of 52-bit halves.
+#include "w160_kernels.h"
+
+#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+
+#include "w160_arith.h"
+
+#define PIRX_TARGET_IFMA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma")))
+#define PIRX_INLINE_IFMA \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
+
+namespace pirx::fp::w160 {
+namespace {
+
+constexpr std::size_t kPoints = 7;
+constexpr std::size_t kLanes = 8;
+constexpr std::size_t kVecs = 3;  // of eight columns
+constexpr std::size_t kTile = 4;  // queries: with kVecs and two halves, 24 registers of sums
+constexpr std::size_t kColumns = kLanes * kVecs;
+constexpr std::uint64_t kMask40 = (std::uint64_t{1} << 40) - 1;
+constexpr std::uint64_t kMask52 = (std::uint64_t{1} << 52) - 1;
+// A low half grows by less than 2^52 per row and starts below 2^52.
+constexpr std::size_t kMostRows = 4000;
+// A high half grows by less than 2^45 per row.
+constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 18;
+
+void evaluate_scalars(const Elem* from, std::size_t rows, std::uint64_t* to, std::size_t point_stride,
+                      std::size_t row_stride) noexcept {
+  for (std::size_t i = 0; i < rows; ++i) {
+    Elem a;
+    std::memcpy(&a, reinterpret_cast<const std::byte*>(from) + i * sizeof(Elem), sizeof a);
+    const std::uint64_t limb[4] = {a.limb[0] & kMask40, (a.limb[0] >> 40 | a.limb[1] << 24) & kMask40,
+                                   a.limb[1] >> 16 & kMask40, a.limb[1] >> 56 | a.limb[2] << 8};
+    to[i * row_stride] = limb[0];
+    for (std::uint64_t t = 1; t < kPoints - 1; ++t) {
+      to[t * point_stride + i * row_stride] = ((limb[3] * t + limb[2]) * t + limb[1]) * t + limb[0];
+    }
+    to[(kPoints - 1) * point_stride + i * row_stride] = limb[3];
+  }
+}
+
+PIRX_INLINE_IFMA __m512i shift_left(__m512i a, unsigned bits) {
+  return _mm512_maskz_slli_epi64(0xff, a, bits);
+}
+PIRX_INLINE_IFMA __m512i shift_right(__m512i a, unsigned bits) {
+  return _mm512_maskz_srli_epi64(0xff, a, bits);
+}
+
+/// Limbs of 40 bits of up to eight words: limb k of word j is bytes 5k to 5k + 4 of its twenty.
+PIRX_INLINE_IFMA void load_limbs(const std::byte* from, std::size_t words, __m512i (&limb)[4]) {
+  // As words of x + 2^64 y + 2^128 z: dwords 0-15, 12-27 and 24-39 hold two, two and one of each.
+  const std::uint64_t mask = (std::uint64_t{1} << (5 * words)) - 1;
+  const __m512i a = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from);
+  const __m512i b = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> 12), from + 48);
+  const __m512i c = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> 24), from + 96);
+  const __m512i x_ab = _mm512_setr_epi32(0, 1, 5, 6, 10, 11, 19, 20, 24, 25, 29, 30, 0, 0, 0, 0);
+  const __m512i x_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 11, 12);
+  const __m512i y_ab = _mm512_setr_epi32(2, 3, 7, 8, 12, 13, 21, 22, 26, 27, 0, 0, 0, 0, 0, 0);
+  const __m512i y_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 8, 9, 13, 14);
+  const __m512i z_ab = _mm512_setr_epi32(4, 0, 9, 0, 14, 0, 23, 0, 28, 0, 0, 0, 0, 0, 0, 0);
+  const __m512i z_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 10, 0, 15, 0);
+  const __m512i x = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, x_ab, b), 0xf000, x_c, c);
+  const __m512i y = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, y_ab, b), 0xfc00, y_c, c);
+  const __m512i z =
+      _mm512_mask_permutexvar_epi32(_mm512_maskz_permutex2var_epi32(0x5555, a, z_ab, b), 0x5400, z_c, c);
+  const __m512i low = _mm512_set1_epi64(static_cast<long long>(kMask40));
+  limb[0] = _mm512_and_si512(x, low);
+  limb[1] = _mm512_and_si512(_mm512_or_si512(shift_right(x, 40), shift_left(y, 24)), low);
+  limb[2] = _mm512_and_si512(shift_right(y, 16), low);
+  limb[3] = _mm512_or_si512(shift_right(y, 56), shift_left(z, 8));
+}
+
+PIRX_TARGET_IFMA void evaluate_words(const std::byte* from, std::size_t stride, std::size_t rows,
+                                     std::size_t count, std::byte* to, std::size_t point_stride) noexcept {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t v = 0; v < kVecs; ++v) {
+      const std::size_t first = v * kLanes;
+      __m512i limb[4] = {};
+      if (count > first) {
+        load_limbs(from + i * stride + first * W160::kWordBytes, std::min(count - first, kLanes), limb);
+      }
+      std::byte* out = to + (i * kVecs + v) * sizeof(__m512i);
+      _mm512_storeu_si512(out, limb[0]);
+      for (std::size_t t = 1; t < kPoints - 1; ++t) {
+        const __m512i at = _mm512_set1_epi64(static_cast<long long>(t));
+        __m512i value = limb[3];
+        for (std::size_t k = 3; k-- > 0;) value = _mm512_madd52lo_epu64(limb[k], value, at);
+        _mm512_storeu_si512(out + t * point_stride, value);
+      }
+      _mm512_storeu_si512(out + (kPoints - 1) * point_stride, limb[3]);
+    }
+  }
+}
+
+template <std::size_t kQ>
+PIRX_TARGET_IFMA void multiply_tile(std::size_t rows, const std::uint64_t* A, const std::byte* D,
+                                    std::byte* sums) {
+  __m512i low[kQ][kVecs], high[kQ][kVecs];
+  for (std::size_t q = 0; q < kQ; ++q) {
+    for (std::size_t v = 0; v < kVecs; ++v) {
+      low[q][v] = _mm512_loadu_si512(sums + (2 * q * kVecs + v) * sizeof(__m512i));
+      high[q][v] = _mm512_loadu_si512(sums + ((2 * q + 1) * kVecs + v) * sizeof(__m512i));
+    }
+  }
+  for (std::size_t row = 0; row < rows; ++row, A += kQ, D += kVecs * sizeof(__m512i)) {
+    _mm_prefetch(reinterpret_cast<const char*>(A + 64), _MM_HINT_T0);
+    __m512i d[kVecs];
+    for (std::size_t v = 0; v < kVecs; ++v) d[v] = _mm512_loadu_si512(D + v * sizeof(__m512i));
+    for (std::size_t q = 0; q < kQ; ++q) {
+      const __m512i a = _mm512_set1_epi64(static_cast<long long>(A[q]));
+      for (std::size_t v = 0; v < kVecs; ++v) {
+        low[q][v] = _mm512_madd52lo_epu64(low[q][v], d[v], a);
+        high[q][v] = _mm512_madd52hi_epu64(high[q][v], d[v], a);
+      }
+    }
+  }
+  const __m512i mask = _mm512_set1_epi64(static_cast<long long>(kMask52));
+  for (std::size_t q = 0; q < kQ; ++q) {
+    for (std::size_t v = 0; v < kVecs; ++v) {
+      const __m512i carried = _mm512_add_epi64(high[q][v], shift_right(low[q][v], 52));
+      _mm512_storeu_si512(sums + (2 * q * kVecs + v) * sizeof(__m512i), _mm512_and_si512(low[q][v], mask));
+      _mm512_storeu_si512(sums + ((2 * q + 1) * kVecs + v) * sizeof(__m512i), carried);
+    }
+  }
+}
+
+void multiply(std::size_t queries, std::size_t rows, const std::uint64_t* A, const std::byte* D,
+              std::byte* sums) noexcept {
+  constexpr std::size_t kSumBytes = 2 * kColumns * 8;
+  for (; queries >= kTile; queries -= kTile) {
+    multiply_tile<kTile>(rows, A, D, sums);
+    A += kTile * rows;
+    sums += kTile * kSumBytes;
+  }
+  if (queries == 3) multiply_tile<3>(rows, A, D, sums);
+  if (queries == 2) multiply_tile<2>(rows, A, D, sums);
+  if (queries == 1) multiply_tile<1>(rows, A, D, sums);
+}
+
+/// weight[p]: what the value at point p counts in the product, the product's polynomial at 2^40 modulo p.
+std::array<Elem, kPoints> weights() {
+  const W160 f;
+  const Elem base = f.from_label(std::uint64_t{1} << 40);
+  const Elem minus_one = f.sub(f.zero(), f.one());
+  std::array<Elem, kPoints> out;
+  // Lagrange on 0 .. 5 for the product less its top coefficient times x^6, which vanishes with prod(x - j)
+  // instead: c(x) = sum of v_p L_p(x) + v_inf prod(x - j).
+  Elem vanishing = f.one();
+  for (std::uint64_t p = 0; p + 1 < kPoints; ++p) vanishing = f.mul(vanishing, f.sub(base, f.from_label(p)));
+  for (std::uint64_t p = 0; p + 1 < kPoints; ++p) {
+    Elem value = f.one();
+    for (std::uint64_t j = 0; j + 1 < kPoints; ++j) {
+      if (j == p) continue;
+      const Elem difference = p > j ? f.from_label(p - j) : f.mul(minus_one, f.from_label(j - p));
+      value = f.mul(value, f.mul(f.sub(base, f.from_label(j)), f.inv(difference)));
+    }
+    out[p] = value;
+  }
+  out[kPoints - 1] = vanishing;
+  return out;
+}
+
+void finish(const W160& f, const std::byte* from, std::size_t point_stride, std::size_t count,
+            Elem* to) noexcept {
+  static const std::array<Elem, kPoints> kWeights = weights();
+  for (std::size_t j = 0; j < count; ++j) {
+    Elem sum;
+    std::memcpy(&sum, reinterpret_cast<const std::byte*>(to) + j * sizeof(Elem), sizeof sum);
+    for (std::size_t p = 0; p < kPoints; ++p) {
+      std::uint64_t low = 0, high = 0;
+      std::memcpy(&low, from + p * point_stride + j * 8, 8);
+      std::memcpy(&high, from + p * point_stride + (kColumns + j) * 8, 8);
+      const uint128 value = (uint128{high} << 52) + low;
+      sum = f.add(sum, f.mul(kWeights[p], Elem{{low64(value), high64(value), 0}}));
+    }
+    std::memcpy(reinterpret_cast<std::byte*>(to) + j * sizeof(Elem), &sum, sizeof sum);
+  }
+}
+
+}  // namespace
+
+constinit const ToomKernels<W160> kToom = {.columns = kColumns,
+                                           .points = kPoints,
+                                           .tile = kTile,
+                                           .most_rows = kMostRows,
+                                           .most_summed = kMostSummed,
+                                           .evaluate_scalars = evaluate_scalars,
+                                           .evaluate_words = evaluate_words,
+                                           .multiply = multiply,
+                                           .finish = finish};
+
+}  // namespace pirx::fp::w160
+
+#endif
