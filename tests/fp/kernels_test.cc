@@ -10,6 +10,7 @@
 
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
 #include "support/seed.h"
 
 namespace pirx::fp {
@@ -193,23 +194,32 @@ std::vector<Kernels<F>> runnable(const F& f) {
 
 TEST(Kernels, TablesEndWithThePortableOne) {
   const W160 w160;
+  const W48 w48;
   const PrimeField prime = *PrimeField::create(160);
   EXPECT_EQ(kernel_table(w160).back().needs, 0u);
   EXPECT_STREQ(kernel_table(w160).back().name, "portable");
+  EXPECT_EQ(kernel_table(w48).back().needs, 0u);
+  EXPECT_STREQ(kernel_table(w48).back().name, "portable");
   EXPECT_EQ(kernel_table(prime).back().needs, 0u);
+  for (const auto& kernels : kernel_table(w48)) {
+    EXPECT_GT(kernels.tile_rows, 0u);
+    EXPECT_EQ(kernels.tile_bytes % w48.word_bytes(), 0u);
+  }
   for (const auto& kernels : kernel_table(w160)) {
     EXPECT_GT(kernels.tile_rows, 0u);
     EXPECT_EQ(kernels.tile_bytes % w160.word_bytes(), 0u);
   }
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
   EXPECT_STREQ(kernel_table(w160).front().name, "ifma");
+  EXPECT_STREQ(kernel_table(w48).front().name, "ifma");
 #else
   EXPECT_EQ(kernel_table(w160).size(), 1u);
+  EXPECT_EQ(kernel_table(w48).size(), 1u);
 #endif
 }
 
-TEST(Kernels, EverySubsetOfCpuFeatures) {
-  const W160 f;
+template <class F>
+void check_every_subset_of_cpu_features(const F& f) {
   auto engine = seeded_engine(1);
   const CpuFeatures detected = detected_cpu_features();
   for (CpuFeatures subset = 0; subset < 32; ++subset) {
@@ -222,8 +232,11 @@ TEST(Kernels, EverySubsetOfCpuFeatures) {
   }
 }
 
-TEST(Kernels, W160AllShortShapes) {
-  const W160 f;
+TEST(Kernels, W160EverySubsetOfCpuFeatures) { check_every_subset_of_cpu_features(W160()); }
+TEST(Kernels, W48EverySubsetOfCpuFeatures) { check_every_subset_of_cpu_features(W48()); }
+
+template <class F>
+void check_all_short_shapes(const F& f) {
   auto engine = seeded_engine(2);
   for (const auto& kernels : runnable(f)) {
     for (std::size_t n = 0; n <= 70; ++n) {
@@ -236,15 +249,21 @@ TEST(Kernels, W160AllShortShapes) {
   }
 }
 
-TEST(Kernels, W160AroundRowBlocks) {
-  const W160 f;
+TEST(Kernels, W160AllShortShapes) { check_all_short_shapes(W160()); }
+TEST(Kernels, W48AllShortShapes) { check_all_short_shapes(W48()); }
+
+template <class F>
+void check_around_row_blocks(const F& f) {
   auto engine = seeded_engine(3);
   for (const auto& kernels : runnable(f)) {
-    for (const std::size_t r : {255u, 256u, 257u, 511u, 512u, 513u, 1024u, 1025u}) {
+    for (const std::size_t r : {127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 1024u, 1025u}) {
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 4, r, 9, engine));
     }
   }
 }
+
+TEST(Kernels, W160AroundRowBlocks) { check_around_row_blocks(W160()); }
+TEST(Kernels, W48AroundRowBlocks) { check_around_row_blocks(W48()); }
 
 // With x = 2^160 - 1 = -8 every limb is full: the sums of products are as large as they get. (p - 1 = -1 has
 // the largest top limb instead.) The expected values need no field: 64 r, 8 r and r.
@@ -288,6 +307,58 @@ TEST(Kernels, W160MoreRowsThanAnyAccumulatorHolds) {
     sum = f.one();
     kernels.muladd_sums(f, 1, r, 1, Q.data(), 0, &minus_eight, 0, &sum, 0);
     EXPECT_TRUE(f.equal(sum, f.from_label(64 * r + 1))) << kernels.name;
+  }
+}
+
+// The same for W48, whose words are at most 2^48 - 1 = -22. Its other extremes are the scalars whose products
+// with that word have the largest low half, 2^52 - 1, and the largest high half, that of p - 1.
+TEST(Kernels, W48LargestSums) {
+  const W48 f;
+  constexpr std::uint64_t half = (std::uint64_t{1} << 52) - 1, word = (std::uint64_t{1} << 48) - 1;
+  // x (2^48 - 1) = -1 modulo 2^52 for x = 2^48 + 1.
+  const std::uint64_t full_half = (std::uint64_t{1} << 48) + 1;
+  ASSERT_EQ(full_half * word & half, half);
+  const std::uint64_t scalars[] = {W48::kPrime - 1, word, full_half};
+  for (const auto& kernels : runnable(f)) {
+    for (const std::size_t r : {1u, 127u, 128u, 129u, 511u, 512u, 513u, 1024u, 5000u}) {
+      constexpr std::size_t q = 5, s = 29;
+      const Bytes words(r * s * 6, std::byte{0xFF});
+      for (const std::uint64_t scalar : scalars) {
+        SCOPED_TRACE(::testing::Message() << kernels.name << " r=" << r << " scalar=" << scalar);
+        const std::vector<W48::Elem> Q(q * r, W48::Elem{scalar});
+        const auto product = [&](W48::Elem d) {
+          return f.sub(f.mul(f.mul({scalar}, d), f.from_label(r)), f.one());
+        };
+        std::vector<W48::Elem> R(q * s, {W48::kPrime - 1});
+        kernels.muladd_words(f, q, r, s, Q.data(), r * sizeof(W48::Elem), words.data(), s * 6, R.data(),
+                             s * sizeof(W48::Elem));
+        for (const auto& value : R) ASSERT_TRUE(f.equal(value, product({word})));
+        for (const std::uint64_t d : scalars) {
+          const std::vector<W48::Elem> sums(r * s, W48::Elem{d});
+          R.assign(q * s, {W48::kPrime - 1});
+          kernels.muladd_sums(f, q, r, s, Q.data(), r * sizeof(W48::Elem), sums.data(), s * sizeof(W48::Elem),
+                              R.data(), s * sizeof(W48::Elem));
+          for (const auto& value : R) ASSERT_TRUE(f.equal(value, product({d})));
+        }
+      }
+    }
+  }
+}
+
+// No sum of products may outgrow what holds it; a stride of zero repeats one row.
+TEST(Kernels, W48MoreRowsThanAnyAccumulatorHolds) {
+  const W48 f;
+  const W48::Elem minus_one{W48::kPrime - 1}, minus_22{(std::uint64_t{1} << 48) - 1};
+  constexpr std::size_t r = 700001;
+  const std::vector<W48::Elem> Q(r, minus_one);
+  const Bytes word(6, std::byte{0xFF});
+  for (const auto& kernels : runnable(f)) {
+    W48::Elem sum;
+    kernels.muladd_words(f, 1, r, 1, Q.data(), 0, word.data(), 0, &sum, 0);
+    EXPECT_TRUE(f.equal(sum, f.from_label(22 * r))) << kernels.name;
+    sum = f.one();
+    kernels.muladd_sums(f, 1, r, 1, Q.data(), 0, &minus_22, 0, &sum, 0);
+    EXPECT_TRUE(f.equal(sum, f.from_label(22 * r + 1))) << kernels.name;
   }
 }
 

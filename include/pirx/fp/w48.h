@@ -1,0 +1,87 @@
+// W48: the integers modulo p = 2^48 + 21. A database word is exactly 6 bytes, an element has 49 bits: the
+// prime field for servers that want more throughput than W160 gives and labels for more than 2^16 servers.
+#pragma once
+
+#include <cstring>
+#include <span>
+
+#include "pirx/base/field.h"
+#include "pirx/fp/random.h"
+
+namespace pirx::fp {
+
+/// The field as a value without state. Every operation takes the same time for all values of its arguments;
+/// only the answers of store_word and decode_* (public by contract) may be branched on.
+class W48 {
+ public:
+  /// An integer below p.
+  struct Elem {
+    std::uint64_t value = 0;
+  };
+  using Sum = Elem;
+
+  static constexpr std::uint64_t kPrime = (std::uint64_t{1} << 48) + 21;
+  static constexpr std::size_t kWordBytes = 6;
+  static constexpr std::size_t kElemBytes = 7;
+
+  FieldTag tag() const noexcept { return kTagW48; }
+  Elem zero() const noexcept { return {}; }
+  Elem one() const noexcept { return from_label(1); }
+  Elem add(Elem a, Elem b) const noexcept { return {below_prime(a.value + b.value - kPrime)}; }
+  Elem sub(Elem a, Elem b) const noexcept { return {below_prime(a.value - b.value)}; }
+  Elem mul(Elem a, Elem b) const noexcept;
+  /// a^(p-2): the inverse, and 0 for 0.
+  Elem inv(Elem a) const noexcept;
+  bool equal(Elem a, Elem b) const noexcept { return a.value == b.value; }
+  /// The integer n, which is below p.
+  Elem from_label(std::uint64_t n) const noexcept { return {n}; }
+  std::uint64_t size_limit() const noexcept { return kPrime; }
+
+  std::size_t word_bytes() const noexcept { return kWordBytes; }
+  /// Reads 6 bytes, little-endian.
+  Sum load_word(const std::byte* from) const noexcept {
+    Sum out;
+    std::memcpy(&out.value, from, kWordBytes);
+    return out;
+  }
+  /// Writes 6 bytes; false, and nothing written, for the 21 values from 2^48 on.
+  bool store_word(Sum s, std::byte* to) const noexcept;
+  Sum sum_add(Sum a, Sum b) const noexcept { return add(a, b); }
+  Sum sum_sub(Sum a, Sum b) const noexcept { return sub(a, b); }
+  Sum sum_scale(Elem a, Sum s) const noexcept { return mul(a, s); }
+  bool sum_equal(Sum a, Sum b) const noexcept { return equal(a, b); }
+
+  std::size_t elem_bytes() const noexcept { return kElemBytes; }
+  std::size_t sum_bytes() const noexcept { return kElemBytes; }
+  /// Writes 7 bytes, little-endian.
+  void encode_elem(Elem a, std::byte* to) const noexcept { std::memcpy(to, &a.value, kElemBytes); }
+  /// Reads 7 bytes; false, and `a` untouched, when they hold p or more.
+  bool decode_elem(const std::byte* from, Elem& a) const noexcept;
+  void encode_sum(Sum s, std::byte* to) const noexcept { encode_elem(s, to); }
+  bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
+
+  /// One uniform element, see fp::random_fill.
+  template <RandomSource R>
+  Elem random(R& rng) const {
+    Elem a;
+    random_fill(rng, std::span<Elem>(&a, 1));
+    return a;
+  }
+  template <RandomSource R>
+  void random_fill(R& rng, std::span<Elem> out) const {
+    fp::random_fill(*this, rng, out);
+  }
+
+ private:
+  /// a, or a + p where a is negative as a signed number; -p <= a < p.
+  static std::uint64_t below_prime(std::uint64_t a) noexcept {
+    return a + (kPrime & (std::uint64_t{0} - (a >> 63)));
+  }
+};
+
+static_assert(Field<W48>);
+
+/// "ifma" (AVX-512 IFMA) and "portable".
+std::span<const Kernels<W48>> kernel_table(const W48& f) noexcept;
+
+}  // namespace pirx::fp

@@ -1,0 +1,205 @@
+// AVX-512 IFMA kernels of W48: 24 columns of D at a time are unpacked to 64-bit lanes once for all queries;
+// four queries by three vectors of sums stay in registers. The low and high 52-bit halves of the products add
+// up in 64-bit lanes of their own and are reduced once per kRows rows.
+#include "w48_kernels.h"
+
+#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#define PIRX_TARGET_IFMA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma")))
+#define PIRX_INLINE_IFMA \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
+
+namespace pirx::fp::w48 {
+namespace {
+
+using Elem = W48::Elem;
+
+// Low halves are below 2^52, high ones below 2^45; reduce wants their sums below 2^63 and 2^56.
+constexpr std::size_t kRows = 512;
+static_assert(kRows <= 2048);
+constexpr std::size_t kLanes = 8;
+constexpr std::size_t kVectors = 3;
+constexpr std::size_t kCols = kLanes * kVectors;
+constexpr std::size_t kQueries = 4;
+
+// Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
+// one.
+PIRX_INLINE_IFMA __m512i shift_right_48(__m512i a) { return _mm512_maskz_srli_epi64(0xff, a, 48); }
+PIRX_INLINE_IFMA __m512i low_48(__m512i a) {
+  return _mm512_and_si512(a, _mm512_set1_epi64((std::int64_t{1} << 48) - 1));
+}
+PIRX_INLINE_IFMA __m512i times(__m512i a, std::uint64_t b) {
+  return _mm512_mullo_epi64(a, _mm512_set1_epi64(static_cast<std::int64_t>(b)));
+}
+PIRX_INLINE_IFMA __m512i prime(std::uint64_t times) {
+  return _mm512_set1_epi64(static_cast<std::int64_t>(W48::kPrime * times));
+}
+// min(a, b) of numbers without sign: of a and a - p or a + p the one that did not wrap.
+PIRX_INLINE_IFMA __m512i smaller(__m512i a, __m512i b) { return _mm512_maskz_min_epu64(0xff, a, b); }
+
+// (low + 2^52 high + more) modulo p, more < p.
+PIRX_INLINE_IFMA __m512i reduce(__m512i low, __m512i high, __m512i more) {
+  // With high = H + 2^48 T and 2^48 = -21: low - 16 * 21 H + 16 * 441 T, kept positive by 512 p.
+  __m512i sum = _mm512_add_epi64(_mm512_add_epi64(low, more), prime(512));
+  sum = _mm512_sub_epi64(sum, times(low_48(high), 16 * 21));
+  sum = _mm512_add_epi64(sum, times(shift_right_48(high), 16 * 441));
+  // Below 2^64. Once more with its 16 bits above 2^48: what is left lies between -p and p.
+  sum = _mm512_sub_epi64(low_48(sum), times(shift_right_48(sum), 21));
+  return smaller(sum, _mm512_add_epi64(sum, prime(1)));
+}
+
+constexpr __mmask8 mask_of(std::size_t lanes) { return static_cast<__mmask8>((1u << lanes) - 1); }
+
+// Eight columns of D as 64-bit lanes, of which the first `lanes` are read and nothing behind.
+struct WordLoader {
+  static constexpr std::size_t kWidth = W48::kWordBytes;
+  __mmask32 units;  // of two bytes
+
+  PIRX_INLINE_IFMA explicit WordLoader(std::size_t lanes)
+      : units(static_cast<__mmask32>((1u << (3 * lanes)) - 1)) {}
+  PIRX_INLINE_IFMA __m512i load(const std::byte* from) const {
+    const __m512i spread = _mm512_set_epi16(0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12, 0, 11,
+                                            10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
+    return _mm512_maskz_permutexvar_epi16(0x77777777, spread, _mm512_maskz_loadu_epi16(units, from));
+  }
+};
+
+struct SumLoader {
+  static constexpr std::size_t kWidth = sizeof(Elem);
+  __mmask8 units;
+
+  PIRX_INLINE_IFMA explicit SumLoader(std::size_t lanes) : units(mask_of(lanes)) {}
+  PIRX_INLINE_IFMA __m512i load(const std::byte* from) const { return _mm512_maskz_loadu_epi64(units, from); }
+};
+
+struct Panel {
+  alignas(64) std::uint64_t lanes[kRows][kCols];
+};
+
+// Columns past `cols` become zeros.
+template <class Loader>
+PIRX_TARGET_IFMA void unpack(std::size_t rows, std::size_t cols, const std::byte* D, std::size_t d_stride,
+                             Panel& panel) {
+  constexpr std::size_t kBytes = kLanes * Loader::kWidth;
+  const auto lanes = [cols](std::size_t v) { return std::min(kLanes, cols - std::min(cols, v * kLanes)); };
+  const Loader loaders[kVectors] = {Loader(lanes(0)), Loader(lanes(1)), Loader(lanes(2))};
+  for (std::size_t row = 0; row < rows; ++row, D += d_stride) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      _mm512_store_si512(&panel.lanes[row][v * kLanes], loaders[v].load(D + v * kBytes));
+    }
+    // The next panel, wanted when all queries are done with this one; a prefetch never faults.
+    for (std::size_t at = 0; at < kVectors * kBytes; at += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(D) + kVectors * kBytes + at, _MM_HINT_T1);
+    }
+  }
+}
+
+// R += Q * panel for kQ queries.
+template <std::size_t kQ>
+PIRX_TARGET_IFMA void multiply(std::size_t rows, std::size_t cols, const std::byte* Q, std::size_t q_stride,
+                               const Panel& panel, std::byte* R, std::size_t r_stride) {
+  __m512i low[kQ][kVectors], high[kQ][kVectors];
+  for (std::size_t i = 0; i < kQ; ++i) {
+    for (std::size_t v = 0; v < kVectors; ++v) low[i][v] = high[i][v] = _mm512_setzero_si512();
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    __m512i d[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) d[v] = _mm512_load_si512(&panel.lanes[row][v * kLanes]);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < kQ; ++i) {
+      long long scalar;
+      std::memcpy(&scalar, Q + i * q_stride + row * sizeof(Elem), sizeof scalar);
+      const __m512i a = _mm512_set1_epi64(scalar);
+#pragma GCC unroll 3
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        low[i][v] = _mm512_madd52lo_epu64(low[i][v], d[v], a);
+        high[i][v] = _mm512_madd52hi_epu64(high[i][v], d[v], a);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < kQ; ++i) {
+#pragma GCC unroll 3
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const __mmask8 mask = mask_of(std::min(kLanes, cols - std::min(cols, v * kLanes)));
+      std::byte* to = R + i * r_stride + v * kLanes * sizeof(Elem);
+      const __m512i sum = reduce(low[i][v], high[i][v], _mm512_maskz_loadu_epi64(mask, to));
+      _mm512_mask_storeu_epi64(to, mask, sum);
+    }
+  }
+}
+
+template <class Loader>
+void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::size_t q_stride,
+            const std::byte* D, std::size_t d_stride, Elem* R, std::size_t r_stride) {
+  constexpr decltype(&multiply<1>) kByQueries[kQueries] = {multiply<1>, multiply<2>, multiply<3>,
+                                                           multiply<4>};
+  Panel panel;
+  for (std::size_t row = 0; row < r; row += kRows) {
+    const std::size_t rows = std::min(kRows, r - row);
+    for (std::size_t j = 0; j < s; j += kCols) {
+      const std::size_t cols = std::min(kCols, s - j);
+      unpack<Loader>(rows, cols, D + row * d_stride + j * Loader::kWidth, d_stride, panel);
+      for (std::size_t i = 0; i < q; i += kQueries) {
+        kByQueries[std::min(kQueries, q - i) - 1](
+            rows, cols, reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem), q_stride,
+            panel, reinterpret_cast<std::byte*>(R) + i * r_stride + j * sizeof(Elem), r_stride);
+      }
+    }
+  }
+}
+
+// out = combine(a, b) over n sums, eight at a time.
+template <class Combine>
+PIRX_INLINE_IFMA void for_each(std::size_t n, const Elem* a, const Elem* b, Elem* out, Combine combine) {
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    const __mmask8 mask = mask_of(std::min(kLanes, n - i));
+    const __m512i x = _mm512_maskz_loadu_epi64(mask, a + i), y = _mm512_maskz_loadu_epi64(mask, b + i);
+    _mm512_mask_storeu_epi64(out + i, mask, combine(x, y));
+  }
+}
+
+struct Add {
+  PIRX_INLINE_IFMA __m512i operator()(__m512i x, __m512i y) const {
+    const __m512i sum = _mm512_add_epi64(x, y);
+    return smaller(sum, _mm512_sub_epi64(sum, prime(1)));
+  }
+};
+struct Subtract {
+  PIRX_INLINE_IFMA __m512i operator()(__m512i x, __m512i y) const {
+    const __m512i difference = _mm512_sub_epi64(x, y);
+    return smaller(difference, _mm512_add_epi64(difference, prime(1)));
+  }
+};
+
+}  // namespace
+
+void muladd_words_ifma(const W48&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
+                       std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
+                       std::size_t r_stride) noexcept {
+  muladd<WordLoader>(q, r, s, Q, q_stride, D, d_stride, R, r_stride);
+}
+
+void muladd_sums_ifma(const W48&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
+                      std::size_t q_stride, const Elem* D, std::size_t d_stride, Elem* R,
+                      std::size_t r_stride) noexcept {
+  muladd<SumLoader>(q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, R, r_stride);
+}
+
+PIRX_TARGET_IFMA void add_ifma(const W48&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
+  for_each(n, a, b, out, Add());
+}
+
+PIRX_TARGET_IFMA void sub_ifma(const W48&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
+  for_each(n, a, b, out, Subtract());
+}
+
+}  // namespace pirx::fp::w48
+
+#endif
