@@ -55,7 +55,7 @@ ClientState::~ClientState() = default;
 struct ReplyCollector::Impl {
   std::shared_ptr<const Params> params;
   std::variant<GoldbergCollector<gf2e::Gf2_8>, GoldbergCollector<gf2e::Gf2_16>, GoldbergCollector<fp::W160>,
-               GoldbergCollector<fp::PrimeField>>
+               GoldbergCollector<fp::W48>, GoldbergCollector<fp::PrimeField>>
       collector;
 };
 

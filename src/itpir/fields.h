@@ -6,6 +6,7 @@
 #include "pirx/base/field.h"
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
 
@@ -18,17 +19,19 @@ auto with_field(const FieldTag& tag, Visitor&& visit) -> std::invoke_result_t<Vi
   if (tag == kTagGf2_8) return visit(gf2e::Gf2_8{});
   if (tag == kTagGf2_16) return visit(gf2e::Gf2_16{});
   if (tag == kTagW160) return visit(fp::W160{});
+  if (tag == kTagW48) return visit(fp::W48{});
   if (tag.kind == FieldKind::kPrime) {
     PIRX_ASSIGN(const fp::PrimeField f, fp::PrimeField::create(tag));
     return visit(f);
   }
   if (tag == kTagGf2) {
-    return fail(ErrorCode::kInvalidArgument,
-                "gf2 has a single non-zero element, so it cannot tell servers apart: use gf2_8, gf2_16, w160 "
-                "or a prime field");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "gf2 has a single non-zero element, so it cannot tell servers apart: use gf2_8, gf2_16, w160, "
+        "w48 or another prime field");
   }
   return fail(ErrorCode::kInvalidArgument,
-              "no field " + tag.name() + " here: use gf2_8, gf2_16, w160 or a prime field");
+              "no field " + tag.name() + " here: use gf2_8, gf2_16, w160, w48 or another prime field");
 }
 
 }  // namespace pirx::itpir

@@ -62,7 +62,7 @@ void fetch_over(const F& f, std::uint64_t stream) {
 TEST(Fetch, Gf2_8) { fetch_over(gf2e::Gf2_8{}, 100); }
 TEST(Fetch, Gf2_16) { fetch_over(gf2e::Gf2_16{}, 200); }
 TEST(Fetch, W160) { fetch_over(fp::W160{}, 300); }
-TEST(Fetch, W48) { fetch_over(fp::PrimeField::create(kTagW48).value(), 400); }
+TEST(Fetch, W48) { fetch_over(fp::W48{}, 400); }
 TEST(Fetch, Prime256) {
   fetch_everything(fp::PrimeField::create(256).value(), {7, 50, 2, true, true}, 4, 2, 500);
 }
@@ -74,7 +74,7 @@ TEST(Fetch, TinyFields) {
 
 template <class F>
 class Lists : public ::testing::Test {};
-using ListFields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160>;
+using ListFields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48>;
 TYPED_TEST_SUITE(Lists, ListFields);
 
 TYPED_TEST(Lists, KeepOrderAndRepeats) {
@@ -132,7 +132,7 @@ class PublicClient : public ::testing::Test {
 };
 
 TEST_F(PublicClient, FetchesOverEveryField) {
-  for (const auto& field : {kTagGf2_8, kTagGf2_16, kTagW160, kTagW48}) {
+  for (const auto& field : {kTagGf2_8, kTagGf2_16, kTagW160, kTagW48, fp::PrimeField::create(64)->tag()}) {
     const auto client = this->client(field, 4, 2);
     const std::vector<std::uint64_t> wanted{0, 39, 17};
     auto query = client.query(wanted, rng_).value();

@@ -268,7 +268,7 @@ TEST(Liars, Gf2_8) {
 }
 TEST(Liars, Gf2_16) { face_liars(gf2e::Gf2_16{}, 7, 2, true, 200); }
 TEST(Liars, W160) { face_liars(fp::W160{}, 6, 1, true, 300); }
-TEST(Liars, W48) { face_liars(fp::PrimeField::create(kTagW48).value(), 5, 1, true, 400); }
+TEST(Liars, W48) { face_liars(fp::W48{}, 5, 1, true, 400); }
 
 /// Issue's demo: five servers, t = 2, one stopped, one lying: four replies can show a lie but not correct it.
 TEST(Digests, SettleOneLiarAmongFourWithThresholdTwo) {

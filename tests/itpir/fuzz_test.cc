@@ -44,7 +44,7 @@ Bytes mutate(Bytes bytes, const Bytes& other, std::mt19937_64& engine) {
 
 template <class F>
 class Mutations : public ::testing::Test {};
-using Fields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160>;
+using Fields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48>;
 TYPED_TEST_SUITE(Mutations, Fields);
 
 TYPED_TEST(Mutations, RequestsAreRefusedOrAnswered) {

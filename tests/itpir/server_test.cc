@@ -24,7 +24,7 @@ class Server : public ::testing::Test {
         deployment_(field(), {30, 21, 2, true, true}, 3, 1, engine_) {}
   static F field() {
     if constexpr (std::is_same_v<F, fp::PrimeField>) {
-      return fp::PrimeField::create(kTagW48).value();
+      return fp::PrimeField::create(64).value();
     } else {
       return F{};
     }
@@ -41,7 +41,7 @@ class Server : public ::testing::Test {
   std::mt19937_64 engine_;
   Deployment<F> deployment_;
 };
-using Fields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::PrimeField>;
+using Fields = ::testing::Types<gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48, fp::PrimeField>;
 TYPED_TEST_SUITE(Server, Fields);
 
 TYPED_TEST(Server, BatchEqualsSingles) {

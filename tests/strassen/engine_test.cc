@@ -8,6 +8,7 @@
 
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
@@ -28,6 +29,11 @@ struct Shipped<fp::W160> {
   static constexpr std::size_t kWords = 60;
 };
 template <>
+struct Shipped<fp::W48> {
+  static fp::W48 field() { return {}; }
+  static constexpr std::size_t kWords = 100;
+};
+template <>
 struct Shipped<fp::PrimeField> {
   static fp::PrimeField field() { return fp::PrimeField::create(64).value(); }
   static constexpr std::size_t kWords = 20;
@@ -35,7 +41,7 @@ struct Shipped<fp::PrimeField> {
 
 template <class F>
 class ShippedEngine : public ::testing::Test {};
-using Fields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::PrimeField>;
+using Fields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48, fp::PrimeField>;
 TYPED_TEST_SUITE(ShippedEngine, Fields);
 
 TYPED_TEST(ShippedEngine, EqualsTheTripleLoopForEveryKernelDepthAndThreadCount) {

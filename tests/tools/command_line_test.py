@@ -356,7 +356,7 @@ class CommandLine(unittest.TestCase):
 
     def test_other_fields(self):
         database = self.build()
-        for field in ("gf2_16", "w160", "prime64"):
+        for field in ("gf2_16", "w160", "w48", "prime64"):
             with self.subTest(field=field):
                 servers = [self.serve(database, x, "--field", field) for x in (1, 2, 3)]
                 deployment = self.deploy(servers, 1)
@@ -390,8 +390,8 @@ class CommandLine(unittest.TestCase):
 
     def test_bench(self):
         done = run("bench", "--size", "4MiB", "--row-bytes", "4000", "--queries", 1, 3, "--runs", 1, "--json",
-                   "--field", "gf2_8", "gf2_16", "w160")
-        self.assertEqual(len(json.loads(done.stdout)["results"]), 6)
+                   "--field", "gf2_8", "gf2_16", "w160", "w48")
+        self.assertEqual(len(json.loads(done.stdout)["results"]), 8)
         run("bench", "--size", "1", code=2)
 
 

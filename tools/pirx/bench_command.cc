@@ -8,6 +8,7 @@
 #include "pirx/base/cpu.h"
 #include "pirx/base/rng.h"
 #include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
 #include "pirx/strassen/engine.h"
@@ -101,9 +102,11 @@ Result<void> bench(const Arguments& a) {
       PIRX_TRY(measure(gf2e::Gf2_16{}, a, D, rng, rows));
     } else if (tag == kTagW160) {
       PIRX_TRY(measure(fp::W160{}, a, D, rng, rows));
+    } else if (tag == kTagW48) {
+      PIRX_TRY(measure(fp::W48{}, a, D, rng, rows));
     } else {
       return fail(ErrorCode::kInvalidArgument,
-                  "--field " + name + " is not measured: choose gf2_8, gf2_16 or w160");
+                  "--field " + name + " is not measured: choose gf2_8, gf2_16, w160 or w48");
     }
   }
   if (a.json) {
@@ -146,7 +149,7 @@ void add_bench_command(CLI::App& app) {
   command.add_option("--queries", a->queries, "Batch sizes")
       ->capture_default_str()
       ->check(CLI::Range(1, 65536));
-  command.add_option("--field", a->fields, "gf2_8, gf2_16, w160; repeatable")->capture_default_str();
+  command.add_option("--field", a->fields, "gf2_8, gf2_16, w160, w48; repeatable")->capture_default_str();
   command.add_option("--threads", a->threads, "0: one a core")->capture_default_str();
   command.add_option("--runs", a->runs, "Timed runs of each")->capture_default_str();
   command.add_flag("--json", a->json, "As JSON");
