@@ -1,0 +1,70 @@
+// M4RIE. Its matrices are copies of Q and D; the answer stays sliced, as the engine's database does.
+#include <m4rie/m4rie.h>
+
+#include <memory>
+#include <random>
+
+#include "bench/engine/peers.h"
+#include "pirx/gf2e/gf2_8.h"
+
+namespace pirx::bench {
+namespace {
+
+struct State {
+  State(matrix::ConstView<std::uint8_t> q, matrix::ConstView<std::byte> d) : Q(q), D(d) {
+    field = gf2e_init(0x11B);
+    left = sliced(Q.rows, Q.cols, [&](std::size_t i, std::size_t j) { return Q.at(i, j); });
+    right = sliced(D.rows, D.cols,
+                   [&](std::size_t i, std::size_t j) { return static_cast<std::uint8_t>(D.at(i, j)); });
+    product = mzd_slice_init(field, static_cast<rci_t>(Q.rows), static_cast<rci_t>(D.cols));
+  }
+  ~State() {
+    mzd_slice_free(left);
+    mzd_slice_free(right);
+    mzd_slice_free(product);
+    gf2e_free(field);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  template <class Entry>
+  mzd_slice_t* sliced(std::size_t rows, std::size_t cols, const Entry& entry) {
+    mzed_t* packed = mzed_init(field, static_cast<rci_t>(rows), static_cast<rci_t>(cols));
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < cols; ++j) {
+        mzed_write_elem(packed, static_cast<rci_t>(i), static_cast<rci_t>(j), entry(i, j));
+      }
+    }
+    mzd_slice_t* out = mzed_slice(nullptr, packed);
+    mzed_free(packed);
+    return out;
+  }
+  bool right_answer() const {
+    const gf2e::Gf2_8 f;
+    std::mt19937_64 engine(4);
+    for (int round = 0; round < 16; ++round) {
+      const std::size_t i = engine() % Q.rows, j = engine() % D.cols;
+      std::uint8_t sum = 0;
+      for (std::size_t k = 0; k < D.rows; ++k) {
+        sum ^= f.mul(Q.at(i, k), static_cast<std::uint8_t>(D.at(k, j)));
+      }
+      if (mzd_slice_read_elem(product, static_cast<rci_t>(i), static_cast<rci_t>(j)) != sum) return false;
+    }
+    return true;
+  }
+
+  matrix::ConstView<std::uint8_t> Q;
+  matrix::ConstView<std::byte> D;
+  ::gf2e* field;
+  mzd_slice_t *left, *right, *product;
+};
+
+}  // namespace
+
+Peer make_m4rie(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D) {
+  const auto state = std::make_shared<State>(Q, D);
+  return {[state] { mzd_slice_mul_karatsuba(state->product, state->left, state->right); },
+          [state] { return state->right_answer(); }};
+}
+
+}  // namespace pirx::bench
