@@ -108,6 +108,8 @@ PIRX_TARGET_IFMA void multiply(std::size_t rows, std::size_t cols, const std::by
   for (std::size_t i = 0; i < kQ; ++i) {
     for (std::size_t v = 0; v < kVectors; ++v) low[i][v] = high[i][v] = _mm512_setzero_si512();
   }
+  // Unrolled: counting rows takes slots of the two ports that multiply.
+#pragma GCC unroll 4
   for (std::size_t row = 0; row < rows; ++row) {
     __m512i d[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) d[v] = _mm512_load_si512(&panel.lanes[row][v * kLanes]);
