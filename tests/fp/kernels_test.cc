@@ -244,6 +244,7 @@ void check_all_short_shapes(const F& f) {
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, engine() % 5, n, engine() % 20, engine));
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, n, engine() % 6, engine() % 20, engine));
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 1, 1, n, engine));
+      ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 16 + engine() % 9, engine() % 5, 2 * n, engine));
       ASSERT_NO_FATAL_FAILURE(check_add_sub(f, kernels, n, engine));
     }
   }
@@ -256,8 +257,10 @@ template <class F>
 void check_around_row_blocks(const F& f) {
   auto engine = seeded_engine(3);
   for (const auto& kernels : runnable(f)) {
-    for (const std::size_t r : {127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 1024u, 1025u}) {
+    for (const std::size_t r :
+         {63u, 64u, 65u, 127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 1024u, 1025u}) {
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 4, r, 9, engine));
+      ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 17, r, 3, engine));
     }
   }
 }
@@ -320,8 +323,8 @@ TEST(Kernels, W48LargestSums) {
   ASSERT_EQ(full_half * word & half, half);
   const std::uint64_t scalars[] = {W48::kPrime - 1, word, full_half};
   for (const auto& kernels : runnable(f)) {
-    for (const std::size_t r : {1u, 127u, 128u, 129u, 511u, 512u, 513u, 1024u, 5000u}) {
-      constexpr std::size_t q = 5, s = 29;
+    for (const std::size_t r : {1u, 128u, 129u, 255u, 256u, 257u, 1024u, 5000u}) {
+      constexpr std::size_t q = 17, s = 53;
       const Bytes words(r * s * 6, std::byte{0xFF});
       for (const std::uint64_t scalar : scalars) {
         SCOPED_TRACE(::testing::Message() << kernels.name << " r=" << r << " scalar=" << scalar);

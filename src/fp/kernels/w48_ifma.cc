@@ -1,6 +1,6 @@
-// AVX-512 IFMA kernels of W48: 24 columns of D at a time are unpacked to 64-bit lanes once for all queries;
+// AVX-512 IFMA kernels of W48: 48 columns of D at a time are unpacked to 64-bit lanes once for all queries;
 // four queries by three vectors of sums stay in registers. The low and high 52-bit halves of the products add
-// up in 64-bit lanes of their own and are reduced once per kRows rows.
+// up in 64-bit lanes of their own and are reduced once per block of rows.
 #include "w48_kernels.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
@@ -21,12 +21,18 @@ namespace {
 using Elem = W48::Elem;
 
 // Low halves are below 2^52, high ones below 2^45; reduce wants their sums below 2^63 and 2^56.
-constexpr std::size_t kRows = 512;
+constexpr std::size_t kRows = 256;
 static_assert(kRows <= 2048);
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kVectors = 3;
 constexpr std::size_t kCols = kLanes * kVectors;
 constexpr std::size_t kQueries = 4;
+// Read together, so that few lines of the cache are fetched twice.
+constexpr std::size_t kPanels = 2;
+// Fewer queries wait for memory. Then the rows are so few that the second-level cache holds the lines that
+// were fetched ahead although the rows lie a power of two apart.
+constexpr std::size_t kManyQueries = 16;
+constexpr std::size_t kFewRows = 64;
 
 // Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
 // one.
@@ -82,20 +88,20 @@ struct Panel {
   alignas(64) std::uint64_t lanes[kRows][kCols];
 };
 
-// Columns past `cols` become zeros.
+// The first `rows` rows and `cols` columns of D, and zeros behind the last column.
 template <class Loader>
 PIRX_TARGET_IFMA void unpack(std::size_t rows, std::size_t cols, const std::byte* D, std::size_t d_stride,
-                             Panel& panel) {
-  constexpr std::size_t kBytes = kLanes * Loader::kWidth;
-  const auto lanes = [cols](std::size_t v) { return std::min(kLanes, cols - std::min(cols, v * kLanes)); };
-  const Loader loaders[kVectors] = {Loader(lanes(0)), Loader(lanes(1)), Loader(lanes(2))};
+                             Panel (&panels)[kPanels]) {
+  constexpr std::size_t kBytes = kLanes * Loader::kWidth, kAll = kPanels * kVectors;
   for (std::size_t row = 0; row < rows; ++row, D += d_stride) {
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      _mm512_store_si512(&panel.lanes[row][v * kLanes], loaders[v].load(D + v * kBytes));
+    for (std::size_t v = 0; v < kAll; ++v) {
+      const Loader loader(std::min(kLanes, cols - std::min(cols, v * kLanes)));
+      _mm512_store_si512(&panels[v / kVectors].lanes[row][v % kVectors * kLanes],
+                         loader.load(D + v * kBytes));
     }
-    // The next panel, wanted when all queries are done with this one; a prefetch never faults.
-    for (std::size_t at = 0; at < kVectors * kBytes; at += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(D) + kVectors * kBytes + at, _MM_HINT_T1);
+    // The next columns, wanted when all queries are done with these; a prefetch never faults.
+    for (std::size_t at = 0; at < kAll * kBytes; at += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(D) + kAll * kBytes + at, _MM_HINT_T1);
     }
   }
 }
@@ -142,16 +148,21 @@ void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::siz
             const std::byte* D, std::size_t d_stride, Elem* R, std::size_t r_stride) {
   constexpr decltype(&multiply<1>) kByQueries[kQueries] = {multiply<1>, multiply<2>, multiply<3>,
                                                            multiply<4>};
-  Panel panel;
-  for (std::size_t row = 0; row < r; row += kRows) {
-    const std::size_t rows = std::min(kRows, r - row);
-    for (std::size_t j = 0; j < s; j += kCols) {
-      const std::size_t cols = std::min(kCols, s - j);
-      unpack<Loader>(rows, cols, D + row * d_stride + j * Loader::kWidth, d_stride, panel);
+  const std::size_t block = q < kManyQueries ? kFewRows : kRows;
+  Panel panels[kPanels];
+  for (std::size_t row = 0; row < r; row += block) {
+    const std::size_t rows = std::min(block, r - row);
+    for (std::size_t j = 0; j < s; j += kPanels * kCols) {
+      const std::size_t end = std::min(s, j + kPanels * kCols);
+      unpack<Loader>(rows, end - j, D + row * d_stride + j * Loader::kWidth, d_stride, panels);
       for (std::size_t i = 0; i < q; i += kQueries) {
-        kByQueries[std::min(kQueries, q - i) - 1](
-            rows, cols, reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem), q_stride,
-            panel, reinterpret_cast<std::byte*>(R) + i * r_stride + j * sizeof(Elem), r_stride);
+        const auto* scalars = reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem);
+        auto* sums = reinterpret_cast<std::byte*>(R) + i * r_stride;
+        for (std::size_t at = j; at < end; at += kCols) {
+          kByQueries[std::min(kQueries, q - i) - 1](rows, std::min(kCols, end - at), scalars, q_stride,
+                                                    panels[(at - j) / kCols], sums + at * sizeof(Elem),
+                                                    r_stride);
+        }
       }
     }
   }
