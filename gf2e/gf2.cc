@@ -10,10 +10,10 @@ static_assert(Field<Gf2> && Gf2::tag() == kTagGf2);
 std::span<const Kernels<Gf2>> kernel_table(const Gf2&) {
   static const Kernels<Gf2> table[] = {
 #if defined(PIRX_GF2E_X86)
-    with_sliced("gfni512", kGf2Avx512, kGf2Sliced512),
+    with_sliced("gfni512", kGf2Avx512, kCpuGfni, kGf2Sliced512),
     kGf2Avx512,
-    with_sliced("gfni256", kGf2Avx2, kGf2Sliced256),
-    kGf2Avx2,
+    with_sliced("gfni256", kGf2Avx2, kCpuGfni, kGf2Sliced256),
+    with_sliced("avx2", kGf2Avx2, 0, kGf2SlicedAvx2),
 #endif
     kGf2Portable,
   };

@@ -10,9 +10,9 @@ static_assert(Field<Gf2_8> && Gf2_8::tag() == kTagGf2_8);
 std::span<const Kernels<Gf2_8>> kernel_table(const Gf2_8&) {
   static const Kernels<Gf2_8> table[] = {
 #if defined(PIRX_GF2E_X86)
-    with_sliced("gfni512", kGf2_8Gfni512, kGf2_8Sliced512),
-    with_sliced("gfni256", kGf2_8Gfni256, kGf2_8Sliced256),
-    kGf2_8Avx2,
+    with_sliced("gfni512", kGf2_8Gfni512, kCpuGfni, kGf2_8Sliced512),
+    with_sliced("gfni256", kGf2_8Gfni256, kCpuGfni, kGf2_8Sliced256),
+    with_sliced("avx2", kGf2_8Avx2, 0, kGf2_8SlicedAvx2),
 #endif
     kGf2_8Portable,
   };

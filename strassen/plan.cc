@@ -129,7 +129,6 @@ constexpr std::size_t kBlockGroups = 64;
 constexpr std::size_t kBlockGroupsGf2 = 128;  // one product only
 constexpr std::size_t kBlockGroupsDirect = 32;
 constexpr std::size_t kBlockGroupsFused = 12;  // a tile of D stays in the first-level cache
-constexpr std::size_t kMostFused = 64;
 // Queries as matrices: so many bytes are made ready at a time.
 constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
 // Sums of the products of a pass over D, beside those matrices: so many bytes should stay in the cache.
@@ -159,12 +158,14 @@ std::size_t nominal_block(const Plan& plan, const SlicedKernels& sliced) {
 
 /// Bytes of the matrices of one grid of blocks.
 std::uint64_t grid_matrices(const Grid& grid, std::size_t block, const SlicedKernels& sliced) {
-  return saturated_mul(grid.leaves * sliced.products, plane_bytes(grid.query_groups, block));
+  return saturated_mul(grid.leaves * sliced.products,
+                       plane_bytes(grid.query_groups, block, sliced.matrix_bytes));
 }
 
 /// Bytes of all queries' matrices when they multiply without sums.
 std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
-  const std::uint64_t of_group = sliced.planes * std::max<std::size_t>(sliced.planes / 8, 1) * 8;
+  const std::uint64_t of_group =
+      sliced.planes * std::max<std::size_t>(sliced.planes / 8, 1) * sliced.matrix_bytes;
   return saturated_mul(saturated_mul(plan.tile_queries, row_groups(plan.shape.r)), of_group);
 }
 
@@ -200,8 +201,8 @@ SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
         staggered(saturated_mul(grid.query_groups, SlicedKernels::kPanelVectors * 64));
     sizes.matrices = std::max(sizes.matrices, saturated_mul(chunk, grid_matrices(grid, block, sliced)));
     sizes.sums = std::max(sizes.sums, saturated_mul(grid.leaves * sliced.products, panel));
-    const std::uint64_t planes =
-        saturated_mul(grid.m * grid.k * sliced.planes, plane_bytes(grid.query_groups, block));
+    const std::uint64_t planes = saturated_mul(grid.m * grid.k * sliced.planes,
+                                               plane_bytes(grid.query_groups, block, sliced.matrix_bytes));
     sizes.per_thread = std::max(sizes.per_thread, planes);
   }
   const std::uint64_t formed =
@@ -222,9 +223,10 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   plan.tile_queries = std::clamp<std::size_t>(shape.q, 1, kMostQueries);
   plan.direct = shape.q <= sliced.direct && depth <= 0 && direct_matrices(plan, sliced) <= kMatricesBytes;
   const Shape pass{plan.tile_queries, shape.r, shape.s};
-  plan.fused = !plan.direct && sliced.products > 1 && shape.q <= kMostFused && depth <= 0;
+  plan.fused = !plan.direct && shape.q <= sliced.fused && depth <= 0;
   if (!plan.direct && !plan.fused) {
-    plan.depth = std::min(depth >= 0 ? depth : auto_depth(pass, kernel), deepest_sliced(pass, sliced));
+    // A level of Strassen measured no faster on planes, up to 1024 queries on every kernel.
+    plan.depth = std::min(std::max(depth, 0), deepest_sliced(pass, sliced));
   }
 
   std::uint64_t wanted = static_cast<std::uint64_t>(std::max(threads, 1));

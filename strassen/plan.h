@@ -42,8 +42,9 @@ constexpr std::uint64_t staggered(std::uint64_t bytes) {
 }
 
 /// Bytes between the matrices of two planes (or sums of planes) of a block of queries.
-constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t groups) {
-  return staggered(round_up(saturated_mul(saturated_mul(query_groups, groups), 8), 64));
+constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t groups,
+                                    std::uint64_t matrix_bytes) {
+  return staggered(round_up(saturated_mul(saturated_mul(query_groups, groups), matrix_bytes), 64));
 }
 
 /// Blocks and workspace of a product in planes, as the plan implies them.

@@ -9,7 +9,6 @@
 namespace pirx::strassen {
 namespace {
 
-constexpr std::size_t kMatrixBytes = sizeof(std::uint64_t);  // of 8 x 8 bits
 constexpr std::size_t kLine = 64;
 
 /// Row groups and panels that one scheme multiplies.
@@ -111,7 +110,8 @@ class Product {
   }
 
   std::size_t matrices_bytes(const Leaves& leaves, std::size_t part_groups, std::size_t block) const {
-    return leaves.products.size() * kernels_.products * plane_bytes(part_groups, block);
+    return leaves.products.size() * kernels_.products *
+           plane_bytes(part_groups, block, kernels_.matrix_bytes);
   }
   /// Groups of a block in grid `b` of the region; the last may have fewer when the scheme is plain.
   static std::size_t groups_in(const Region& region, std::size_t b, std::size_t block) {
@@ -141,7 +141,7 @@ class Product {
                      std::size_t block, std::byte* out, std::byte* own) const noexcept {
     const Leaves& leaves = *region.leaves;
     const std::size_t groups = groups_in(region, b, block);
-    const std::size_t stride = plane_bytes(part_groups, groups), elem = elem_bytes();
+    const std::size_t stride = plane_bytes(part_groups, groups, kernels_.matrix_bytes), elem = elem_bytes();
     const std::size_t elems = Q.cols / elem;
     const auto planes_at = [&](std::size_t cell) { return own + cell * kernels_.planes * stride; };
     for (std::size_t i = 0; i < leaves.m; ++i) {
@@ -154,7 +154,8 @@ class Product {
           const std::size_t width = std::min(tile_, part_groups - tile * tile_);
           const std::byte* from = rows == 0 ? Q.data : Q.row(row) + std::min(column, elems) * elem;
           kernels_.slice_queries(from, Q.stride, rows, elems - std::min(column, elems), groups,
-                                 planes + tile * tile_ * groups + g % tile_, stride / kMatrixBytes, width);
+                                 planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8),
+                                 stride / kernels_.matrix_bytes, width);
         }
       }
     }
@@ -211,7 +212,7 @@ class Product {
     const std::size_t sums_stride = staggered(part_groups * row_bytes);
     const std::size_t formed = kernels_.products / kernels_.parts;
     const std::size_t groups = groups_in(region, tile.b, block);
-    const std::size_t stride = plane_bytes(part_groups, groups),
+    const std::size_t stride = plane_bytes(part_groups, groups, kernels_.matrix_bytes),
                       formed_stride = staggered(groups * row_bytes);
     const std::size_t row = region.group + tile.b * leaves.k * block;
     const std::size_t tiles = (part_groups + tile_ - 1) / tile_;
@@ -236,9 +237,9 @@ class Product {
         };
         const std::size_t first = p * kernels_.products + part * formed;
         if (plan_.fused) {
-          kernels_.multiply_fused(part_groups, groups, vectors, matrices_of(first), stride / kMatrixBytes,
-                                  sources.data(), count, group_bytes, row_bytes, sums + first * sums_stride,
-                                  sums_stride, ahead.next());
+          kernels_.multiply_fused(part_groups, groups, vectors, matrices_of(first),
+                                  stride / kernels_.matrix_bytes, sources.data(), count, group_bytes,
+                                  row_bytes, sums + first * sums_stride, sums_stride, ahead.next());
           continue;
         }
         const std::byte* D = sources[0];
@@ -313,15 +314,16 @@ class Product {
               [[maybe_unused]] std::size_t threads, std::size_t team) noexcept {
     const std::size_t elem = elem_bytes(), elems = Q.cols / elem, column = std::min(8 * first, elems);
     const std::size_t each = kernels_.planes * elem;  // matrices of a group
+    const std::size_t words = kernels_.matrix_bytes / 8;
     auto* A = reinterpret_cast<std::uint64_t*>(workspace_.data() + team * sizes_.total(1));
     const auto batch = [&](std::size_t i) { return std::min(kernels_.direct_tile, Q.rows - i); };
     const auto matrices_of = [&](std::size_t i, std::size_t g) {
-      return A + (i * groups + g * batch(i)) * each;
+      return A + (i * groups + g * batch(i)) * each * words;
     };
     for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
       for (std::size_t k = 0; k < batch(i); ++k) {
         kernels_.slice_direct(Q.row(i + k) + column * elem, elems - column, groups, batch(i),
-                              matrices_of(i, 0) + k * elem);
+                              matrices_of(i, 0) + k * elem * words);
       }
     }
     const std::size_t width = SlicedKernels::kPanelVectors * kernels_.vector_bytes();

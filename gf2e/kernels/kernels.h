@@ -23,6 +23,7 @@ extern const Kernels<Gf2_16> kGf2_16Avx2;
 
 extern const Kernels<Gf2_8> kGf2_8Gfni256;
 
+extern const SlicedKernels kGf2SlicedAvx2, kGf2_8SlicedAvx2, kGf2_16SlicedAvx2;
 extern const SlicedKernels kGf2Sliced256, kGf2_8Sliced256, kGf2_16Sliced256;
 extern const SlicedKernels kGf2Sliced512, kGf2_8Sliced512, kGf2_16Sliced512;
 
@@ -31,11 +32,12 @@ extern const Kernels<Gf2_8> kGf2_8Gfni512;
 extern const Kernels<Gf2_16> kGf2_16Gfni512;
 #endif
 
-/// `rows` with the bit-sliced kernels of a CPU that has GFNI too.
+/// `rows` with bit-sliced kernels beside them, which may need more of the CPU and then give the name.
 template <class F>
-constexpr Kernels<F> with_sliced(const char* name, Kernels<F> rows, const SlicedKernels& sliced) {
+constexpr Kernels<F> with_sliced(const char* name, Kernels<F> rows, CpuFeatures more,
+                                 const SlicedKernels& sliced) {
   rows.name = name;
-  rows.needs |= kCpuGfni;
+  rows.needs |= more;
   rows.sliced = &sliced;
   return rows;
 }

@@ -2,70 +2,37 @@
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)
-#include <immintrin.h>
-
 #define PIRX_GF2E_TARGET __attribute__((target("avx2,gfni")))
 #include "gf2e/kernels/sliced_impl.h"
+// After the macro.
+#include "gf2e/kernels/sliced_ops256.h"
 
 namespace pirx::gf2e {
 namespace {
 
-struct Ops {
-  using Vec = __m256i;
-  static constexpr std::size_t kBytes = 32;
-  static constexpr std::size_t kTile = 2, kFusedTile = 1, kFusedVecs = 2;
+struct Ops : Ops256 {
+  static constexpr std::size_t kTile = 2, kTileVecs = 4, kFusedTile = 1, kFusedVecs = 2;
 
-  PIRX_GF2E_INLINE Vec load(const std::byte* from) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  }
-  PIRX_GF2E_INLINE void store(std::byte* to, Vec v) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
-  }
-  PIRX_GF2E_INLINE Vec xor3(Vec a, Vec b, Vec c) { return a ^ b ^ c; }
   PIRX_GF2E_INLINE Vec affine(Vec x, Vec matrices) { return _mm256_gf2p8affine_epi64_epi8(x, matrices, 0); }
-  PIRX_GF2E_INLINE Vec set64(std::uint64_t value) {
-    return _mm256_set1_epi64x(static_cast<long long>(value));
-  }
   PIRX_GF2E_INLINE Vec broadcast(const std::uint64_t* from) { return set64(*from); }
-  template <int bits>
-  PIRX_GF2E_INLINE Vec unpack_low(Vec a, Vec b) {
-    if constexpr (bits == 8) return _mm256_unpacklo_epi8(a, b);
-    if constexpr (bits == 16) return _mm256_unpacklo_epi16(a, b);
-    if constexpr (bits == 32) return _mm256_unpacklo_epi32(a, b);
-    return _mm256_unpacklo_epi64(a, b);
-  }
-  template <int bits>
-  PIRX_GF2E_INLINE Vec unpack_high(Vec a, Vec b) {
-    if constexpr (bits == 8) return _mm256_unpackhi_epi8(a, b);
-    if constexpr (bits == 16) return _mm256_unpackhi_epi16(a, b);
-    if constexpr (bits == 32) return _mm256_unpackhi_epi32(a, b);
-    return _mm256_unpackhi_epi64(a, b);
-  }
-  PIRX_GF2E_INLINE Vec reverse_bytes(Vec v) {
-    return _mm256_shuffle_epi8(
-        v, _mm256_broadcastsi128_si256(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8)));
-  }
-  PIRX_GF2E_INLINE Vec low_bytes(Vec a, Vec b) {
-    const Vec mask = _mm256_set1_epi16(0xFF);
-    return _mm256_permute4x64_epi64(_mm256_packus_epi16(a & mask, b & mask), 0xD8);
-  }
-  PIRX_GF2E_INLINE Vec high_bytes(Vec a, Vec b) {
-    return _mm256_permute4x64_epi64(_mm256_packus_epi16(_mm256_srli_epi16(a, 8), _mm256_srli_epi16(b, 8)),
-                                    0xD8);
-  }
-  PIRX_GF2E_INLINE Vec words_first(Vec low, Vec high) {
-    return _mm256_unpacklo_epi8(_mm256_permute4x64_epi64(low, 0xD8), _mm256_permute4x64_epi64(high, 0xD8));
-  }
-  PIRX_GF2E_INLINE Vec words_last(Vec low, Vec high) {
-    return _mm256_unpackhi_epi8(_mm256_permute4x64_epi64(low, 0xD8), _mm256_permute4x64_epi64(high, 0xD8));
+  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return affine(set64(0x8040201008040201), v); }
+
+  using Data = Vec;
+  using Matrix = Vec;
+  static constexpr std::size_t kMatrixBytes = 8;
+  PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
+  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return broadcast(from); }
+  PIRX_GF2E_INLINE Data data(Vec v) { return v; }
+  PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
+    return xor3(sum, affine(x, a), affine(y, b));
   }
 };
 
 }  // namespace
 
-constinit const SlicedKernels kGf2Sliced256 = make_sliced<Ops, Gf2>(0);
-constinit const SlicedKernels kGf2_8Sliced256 = make_sliced<Ops, Gf2_8>(4);
-constinit const SlicedKernels kGf2_16Sliced256 = make_sliced<Ops, Gf2_16>(4);
+constinit const SlicedKernels kGf2Sliced256 = make_sliced<Ops, Gf2>(0, 0);
+constinit const SlicedKernels kGf2_8Sliced256 = make_sliced<Ops, Gf2_8>(4, 64);
+constinit const SlicedKernels kGf2_16Sliced256 = make_sliced<Ops, Gf2_16>(4, 32);
 
 }  // namespace pirx::gf2e
 #endif

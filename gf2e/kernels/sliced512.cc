@@ -13,7 +13,7 @@ namespace {
 struct Ops {
   using Vec = __m512i;
   static constexpr std::size_t kBytes = 64;
-  static constexpr std::size_t kTile = 4, kFusedTile = 2, kFusedVecs = 4;
+  static constexpr std::size_t kTile = 4, kTileVecs = 4, kFusedTile = 2, kFusedVecs = 4;
 
   PIRX_GF2E_INLINE Vec load(const std::byte* from) { return _mm512_loadu_si512(from); }
   PIRX_GF2E_INLINE void store(std::byte* to, Vec v) { _mm512_storeu_si512(to, v); }
@@ -21,6 +21,18 @@ struct Ops {
   PIRX_GF2E_INLINE Vec affine(Vec x, Vec matrices) { return _mm512_gf2p8affine_epi64_epi8(x, matrices, 0); }
   PIRX_GF2E_INLINE Vec set64(std::uint64_t value) { return _mm512_set1_epi64(static_cast<long long>(value)); }
   PIRX_GF2E_INLINE Vec broadcast(const std::uint64_t* from) { return set64(*from); }
+  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return affine(set64(0x8040201008040201), v); }
+
+  using Data = Vec;
+  using Matrix = Vec;
+  static constexpr std::size_t kMatrixBytes = 8;
+  PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
+  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return broadcast(from); }
+  PIRX_GF2E_INLINE Data data(Vec v) { return v; }
+  PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
+    return xor3(sum, affine(x, a), affine(y, b));
+  }
+
   template <int bits>
   PIRX_GF2E_INLINE Vec unpack_low(Vec a, Vec b) {
     if constexpr (bits == 8) return _mm512_unpacklo_epi8(a, b);
@@ -35,6 +47,8 @@ struct Ops {
     if constexpr (bits == 32) return _mm512_unpackhi_epi32(a, b);
     return _mm512_unpackhi_epi64(a, b);
   }
+  PIRX_GF2E_INLINE Vec twice(Vec v) { return _mm512_add_epi8(v, v); }
+  PIRX_GF2E_INLINE Vec negative(Vec v) { return _mm512_movm_epi8(_mm512_movepi8_mask(v)); }
   PIRX_GF2E_INLINE Vec reverse_bytes(Vec v) {
     return _mm512_shuffle_epi8(
         v, _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8)));
@@ -67,9 +81,9 @@ struct Ops {
 
 }  // namespace
 
-constinit const SlicedKernels kGf2Sliced512 = make_sliced<Ops, Gf2>(0);
-constinit const SlicedKernels kGf2_8Sliced512 = make_sliced<Ops, Gf2_8>(4);
-constinit const SlicedKernels kGf2_16Sliced512 = make_sliced<Ops, Gf2_16>(4);
+constinit const SlicedKernels kGf2Sliced512 = make_sliced<Ops, Gf2>(0, 0);
+constinit const SlicedKernels kGf2_8Sliced512 = make_sliced<Ops, Gf2_8>(4, 64);
+constinit const SlicedKernels kGf2_16Sliced512 = make_sliced<Ops, Gf2_16>(4, 32);
 
 }  // namespace pirx::gf2e
 #endif

@@ -1,11 +1,13 @@
-// Bit-sliced GF(2^n) (SlicedKernels) on vgf2p8affineqb, for any width of vector. The includer defines
-// PIRX_GF2E_TARGET and passes an Ops class: Vec, kBytes, load, store, xor3, affine(x, matrices),
-// broadcast(matrix), set64, unpack_low/unpack_high<bits>, reverse_bytes (in 8), low_bytes/high_bytes(a, b) of
-// 2 * kBytes words, and words_first/words_last(low, high), their inverse; kTile, the query groups of a
-// register tile.
+// Bit-sliced GF(2^n) (SlicedKernels) for any width of vector. The includer defines PIRX_GF2E_TARGET and
+// passes an Ops class: Vec, kBytes, load, store, xor3, set64, unpack_low/unpack_high<bits>, reverse_bytes (in
+// 8), transpose_bits (8 x 8 in each qword), low_bytes/high_bytes(a, b) of 2 * kBytes words, and
+// words_first/words_last(low, high), their inverse; of bytes, twice and negative (all ones where the top bit
+// is set). The product of bits: Matrix, kMatrixBytes, store_matrix, matrix (8 x 8 bits of queries), Data,
+// data (a vector made ready), add_products(sum, x, a, y, b) = sum + a x + b y. Register tiles: kTile query
+// groups x kTileVecs, kFusedTile, kFusedVecs.
 //
-// The bit order of the instruction: affine(x, A) has in bit i of each byte the parity of (byte 7 - i of A) &
-// x. Loops and addresses depend on shapes only.
+// A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x.
+// Loops and addresses depend on shapes only.
 #include <cstring>
 
 #include "gf2e/kernels/kernels.h"
@@ -29,7 +31,8 @@ struct Sliced {
   static constexpr std::size_t kParts = karatsuba_products(kPlanes / kFormed);
   static constexpr std::size_t kProducts = karatsuba_products(kPlanes);
   static constexpr std::size_t kElem = sizeof(typename F::Elem);
-  static constexpr std::size_t kHalf = Ops::kBytes / 8;  // groups of 8 scalars in a vector
+  static constexpr std::size_t kHalf = Ops::kBytes / 8;         // groups of 8 scalars in a vector
+  static constexpr std::size_t kWords = Ops::kMatrixBytes / 8;  // qwords of a matrix of queries
   static constexpr std::size_t kColumns = SlicedKernels::kColumns;
   static constexpr std::size_t kVecs = kColumns / Ops::kBytes;  // registers in a vector of columns
 
@@ -63,7 +66,7 @@ struct Sliced {
   }
 
   /// Byte j of each qword gets in bit i the bit j of byte 7 - i.
-  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Ops::affine(Ops::set64(0x8040201008040201), v); }
+  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Ops::transpose_bits(v); }
 
   /// Eight rows of bytes to eight planes, and back: byte c of plane b has in bit i the bit b of byte c of row
   /// i.
@@ -165,8 +168,9 @@ struct Sliced {
         for (std::size_t b = 0; b < std::min<std::size_t>(kPlanes, 8); ++b) {
           alignas(64) std::uint64_t matrices[kHalf];
           Ops::store(reinterpret_cast<std::byte*>(matrices), bytes[b]);
-          std::uint64_t* out = to + (8 * half + b) * plane_stride + g * group_stride;
-          for (std::size_t j = 0; j < here; ++j) out[j * group_stride] = matrices[j];
+          std::uint64_t* out = to + ((8 * half + b) * plane_stride + g * group_stride) * kWords;
+          for (std::size_t j = 0; j < here; ++j)
+            Ops::store_matrix(matrices[j], out + j * group_stride * kWords);
         }
       }
     }
@@ -292,19 +296,18 @@ struct Sliced {
         __builtin_prefetch(next);
         next += 64;
       }
-      Vec first[kV], second[kV];
+      typename Ops::Data first[kV], second[kV];
       for (std::size_t v = 0; v < kV; ++v) {
-        first[v] = Ops::load(D + v * Ops::kBytes);
-        second[v] = Ops::load(D + group_bytes + v * Ops::kBytes);
+        first[v] = Ops::data(Ops::load(D + v * Ops::kBytes));
+        second[v] = Ops::data(Ops::load(D + group_bytes + v * Ops::kBytes));
       }
       for (std::size_t q = 0; q < kQ; ++q) {
-        const Vec a = Ops::broadcast(A + q), b = Ops::broadcast(A + kQ + q);
-        for (std::size_t v = 0; v < kV; ++v) {
-          sum[q][v] = Ops::xor3(sum[q][v], Ops::affine(first[v], a), Ops::affine(second[v], b));
-        }
+        const auto a = Ops::matrix(A + q * kWords), b = Ops::matrix(A + (kQ + q) * kWords);
+        for (std::size_t v = 0; v < kV; ++v)
+          sum[q][v] = Ops::add_products(sum[q][v], first[v], a, second[v], b);
       }
       D += 2 * group_bytes;
-      A += 2 * kQ;
+      A += 2 * kQ * kWords;
     }
     for (std::size_t q = 0; q < kQ; ++q) {
       for (std::size_t v = 0; v < kV; ++v) Ops::store(out + q * group_bytes + v * Ops::kBytes, sum[q][v]);
@@ -317,8 +320,8 @@ struct Sliced {
                                                 SlicedKernels::Ahead& ahead) {
     const std::size_t group_bytes = vectors * kColumns;
     std::size_t at = 0;
-    for (; at + 4 * Ops::kBytes <= group_bytes; at += 4 * Ops::kBytes) {
-      multiply_tile<kQ, 4>(groups, group_bytes, A, D + at, out + at, ahead);
+    for (; at + Ops::kTileVecs * Ops::kBytes <= group_bytes; at += Ops::kTileVecs * Ops::kBytes) {
+      multiply_tile<kQ, Ops::kTileVecs>(groups, group_bytes, A, D + at, out + at, ahead);
     }
     for (; at < group_bytes; at += Ops::kBytes) {
       multiply_tile<kQ, 1>(groups, group_bytes, A, D + at, out + at, ahead);
@@ -330,7 +333,7 @@ struct Sliced {
                                         SlicedKernels::Ahead ahead) noexcept {
     for (; query_groups >= Ops::kTile; query_groups -= Ops::kTile) {
       multiply_queries<Ops::kTile>(groups, vectors, A, D, out, ahead);
-      A += Ops::kTile * groups;
+      A += Ops::kTile * groups * kWords;
       out += Ops::kTile * vectors * kColumns;
     }
     multiply_rest<Ops::kTile - 1>(query_groups, groups, vectors, A, D, out, ahead);
@@ -393,15 +396,16 @@ struct Sliced {
                   high1 = add_up<kCount>(f.sources, next + f.plane_stride);
         const Vec first[3] = {low0, high0, low0 ^ high0}, second[3] = {low1, high1, low1 ^ high1};
         for (std::size_t p = 0; p < 3; ++p) {
+          const auto x = Ops::data(first[p]), y = Ops::data(second[p]);
           for (std::size_t q = 0; q < kQ; ++q) {
-            const std::uint64_t* a = A + p * f.A_stride + q;
-            sum[p][q][v] = Ops::xor3(sum[p][q][v], Ops::affine(first[p], Ops::broadcast(a)),
-                                     Ops::affine(second[p], Ops::broadcast(a + kQ)));
+            const std::uint64_t* a = A + (p * f.A_stride + q) * kWords;
+            sum[p][q][v] =
+                Ops::add_products(sum[p][q][v], x, Ops::matrix(a), y, Ops::matrix(a + kQ * kWords));
           }
         }
       }
       offset += 2 * f.group_stride;
-      A += 2 * kQ;
+      A += 2 * kQ * kWords;
     }
     for (std::size_t p = 0; p < 3; ++p) {
       for (std::size_t q = 0; q < kQ; ++q) {
@@ -429,7 +433,7 @@ struct Sliced {
                                          std::byte* out, SlicedKernels::Ahead& ahead) {
     for (; query_groups >= Ops::kFusedTile; query_groups -= Ops::kFusedTile) {
       fused_queries<kCount, Ops::kFusedTile>(f, A, out, ahead);
-      A += Ops::kFusedTile * f.groups;
+      A += Ops::kFusedTile * f.groups * kWords;
       out += Ops::kFusedTile * f.vectors * kColumns;
     }
     if (query_groups == 1) fused_queries<kCount, 1>(f, A, out, ahead);
@@ -523,16 +527,17 @@ struct Sliced {
 
   // --- few queries
 
-  /// What multiplication by x does to the bytes of an element, from byte `in` to byte `out`, as affine()
-  /// takes it.
-  static constexpr std::uint64_t times_x(std::size_t in, std::size_t out) {
-    std::uint64_t matrix = 0;
-    for (std::size_t bit = 0; bit < 8; ++bit) {
-      const auto image = static_cast<std::uint64_t>(
-          F::mul(static_cast<typename F::Elem>(std::uint64_t{1} << (8 * in + bit)), typename F::Elem{2}));
-      for (std::size_t i = 0; i < 8; ++i) matrix |= (image >> (8 * out + i) & 1) << (8 * (7 - i) + bit);
+  static constexpr std::size_t kDirectTile = kPlanes == 1 ? 0 : Ops::kTile / kElem;
+
+  /// Bytes of elements times x: with what falls out of the top bit reduced.
+  PIRX_GF2E_INLINE void times_x(Vec (&bytes)[kElem]) {
+    constexpr std::uint64_t kEach = 0x0101010101010101;
+    const Vec carry = Ops::negative(bytes[kElem - 1]);
+    if constexpr (kElem == 2) {
+      bytes[1] = Ops::twice(bytes[1]) ^ (Ops::negative(bytes[0]) & Ops::set64(kEach)) ^
+                 (carry & Ops::set64((F::tag().low >> 8) * kEach));
     }
-    return matrix;
+    bytes[0] = Ops::twice(bytes[0]) ^ (carry & Ops::set64((F::tag().low & 0xFF) * kEach));
   }
 
   PIRX_GF2E_TARGET static void slice_direct(const std::byte* from, std::size_t elems, std::size_t groups,
@@ -551,17 +556,13 @@ struct Sliced {
           // scalar is c * x^b; row i of the matrix for output byte h is bit 8h + i of eight scalars.
           for (std::size_t h = 0; h < kElem; ++h) {
             alignas(64) std::uint64_t matrices[kHalf];
-            Ops::store(reinterpret_cast<std::byte*>(matrices),
-                       Ops::affine(Ops::set64(0x0102040810204080), Ops::reverse_bytes(scalar[h])));
-            for (std::size_t j = 0; j < here; ++j)
-              to[((g + j) * kPlanes + b) * queries * kElem + h] = matrices[j];
+            const Vec rows = Ops::transpose_bits(Ops::reverse_bytes(scalar[h]));
+            Ops::store(reinterpret_cast<std::byte*>(matrices), Ops::reverse_bytes(rows));
+            for (std::size_t j = 0; j < here; ++j) {
+              Ops::store_matrix(matrices[j], to + (((g + j) * kPlanes + b) * queries * kElem + h) * kWords);
+            }
           }
-          Vec next[kElem];
-          for (std::size_t h = 0; h < kElem; ++h) {
-            next[h] = Ops::affine(scalar[0], Ops::set64(times_x(0, h)));
-            if constexpr (kElem > 1) next[h] ^= Ops::affine(scalar[1], Ops::set64(times_x(1, h)));
-          }
-          for (std::size_t h = 0; h < kElem; ++h) scalar[h] = next[h];
+          times_x(scalar);
         }
       }
     }
@@ -580,23 +581,22 @@ struct Sliced {
       for (std::size_t v = 0; v < kV; ++v) sum[h][v] = Ops::set64(0);
     }
     for (std::size_t pair = 0; pair < groups * kPlanes / 2; ++pair) {
-      Vec first[kV], second[kV];
+      typename Ops::Data first[kV], second[kV];
       for (std::size_t v = 0; v < kV; ++v) {
-        first[v] = Ops::load(D + v * Ops::kBytes);
-        second[v] = Ops::load(D + plane_bytes + v * Ops::kBytes);
+        first[v] = Ops::data(Ops::load(D + v * Ops::kBytes));
+        second[v] = Ops::data(Ops::load(D + plane_bytes + v * Ops::kBytes));
       }
       for (std::size_t h = 0; h < kSums; ++h) {
-        const Vec a = Ops::broadcast(A + h), c = Ops::broadcast(A + kSums + h);
-        for (std::size_t v = 0; v < kV; ++v) {
-          sum[h][v] = Ops::xor3(sum[h][v], Ops::affine(first[v], a), Ops::affine(second[v], c));
-        }
+        const auto a = Ops::matrix(A + h * kWords), c = Ops::matrix(A + (kSums + h) * kWords);
+        for (std::size_t v = 0; v < kV; ++v)
+          sum[h][v] = Ops::add_products(sum[h][v], first[v], a, second[v], c);
       }
       for (std::size_t line = 0; line < kV * Ops::kBytes; line += 64) {
         __builtin_prefetch(D + kDirectAhead + line);
         __builtin_prefetch(D + kDirectAhead + plane_bytes + line);
       }
       D += 2 * plane_bytes;
-      A += 2 * kSums;
+      A += 2 * kSums * kWords;
     }
     for (std::size_t q = 0; q < kQ; ++q) {
       std::byte* row = out + q * out_stride;
@@ -611,8 +611,6 @@ struct Sliced {
     }
   }
 
-  static constexpr std::size_t kDirectTile = kPlanes == 1 ? 0 : Ops::kTile / kElem;
-
   template <std::size_t kQ>
   PIRX_GF2E_TARGET static void direct_queries(std::size_t groups, std::size_t vectors, const std::uint64_t* A,
                                               const std::byte* D, std::byte* to, std::size_t stride,
@@ -621,8 +619,8 @@ struct Sliced {
     alignas(64) std::byte out[kQ * kWidth];
     const std::size_t plane_bytes = vectors * kColumns;
     std::size_t at = 0;
-    for (; at + 4 * Ops::kBytes <= plane_bytes; at += 4 * Ops::kBytes) {
-      direct_columns<kQ, 4>(groups, plane_bytes, A, D + at, out + at * kElem, kWidth);
+    for (; at + Ops::kTileVecs * Ops::kBytes <= plane_bytes; at += Ops::kTileVecs * Ops::kBytes) {
+      direct_columns<kQ, Ops::kTileVecs>(groups, plane_bytes, A, D + at, out + at * kElem, kWidth);
     }
     for (; at < plane_bytes; at += Ops::kBytes) {
       direct_columns<kQ, 1>(groups, plane_bytes, A, D + at, out + at * kElem, kWidth);
@@ -647,13 +645,15 @@ struct Sliced {
 };
 
 template <class Ops, class F>
-constexpr SlicedKernels make_sliced(std::size_t direct) {
+constexpr SlicedKernels make_sliced(std::size_t direct, std::size_t fused) {
   using S = Sliced<Ops, F>;
   return {.planes = S::kPlanes,
           .products = S::kProducts,
           .parts = S::kParts,
           .tile = Ops::kTile,
           .fused_tile = Ops::kFusedTile,
+          .fused = fused,
+          .matrix_bytes = Ops::kMatrixBytes,
           .direct = direct,
           .direct_tile = S::kDirectTile,
           .slice = S::slice,

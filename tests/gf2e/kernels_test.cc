@@ -273,7 +273,9 @@ TYPED_TEST(KernelsTest, TheTableIsOrderedAndComplete) {
     EXPECT_GT(kernels.tile_rows, 0u);
     EXPECT_GE(kernels.tile_bytes, 64u);
     EXPECT_EQ(kernels.needs == 0, &kernels == &table.back()) << kernels.name;
-    EXPECT_EQ(kernels.sliced != nullptr, (kernels.needs & kCpuGfni) != 0) << kernels.name;
+    // "avx512" is for a CPU without GFNI; only GF(2) has it.
+    const bool rows_only = kernels.needs == 0 || std::string(kernels.name) == "avx512";
+    EXPECT_EQ(kernels.sliced == nullptr, rows_only) << kernels.name;
   }
 }
 

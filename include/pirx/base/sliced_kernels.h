@@ -17,13 +17,15 @@ struct SlicedKernels {
   static constexpr std::size_t kColumns = 64;      ///< of a vector
   static constexpr std::size_t kPanelVectors = 4;  ///< of a full panel
 
-  std::size_t planes;       ///< n
-  std::size_t products;     ///< 3^k: 1, 27 or 81
-  std::size_t parts;        ///< sums are formed `products / parts` at a time, from one part each: 1, 9, 27
-  std::size_t tile;         ///< query groups that multiply() takes at once
-  std::size_t fused_tile;   ///< query groups that multiply_fused() takes at once
-  std::size_t direct;       ///< up to so many queries multiply_direct() is faster; 0: never
-  std::size_t direct_tile;  ///< queries that multiply_direct() takes at once
+  std::size_t planes;        ///< n
+  std::size_t products;      ///< 3^k: 1, 27 or 81
+  std::size_t parts;         ///< sums are formed `products / parts` at a time, from one part each: 1, 9, 27
+  std::size_t tile;          ///< query groups that multiply() takes at once
+  std::size_t fused_tile;    ///< query groups that multiply_fused() takes at once
+  std::size_t fused;         ///< up to so many queries multiply_fused() is faster
+  std::size_t matrix_bytes;  ///< of 8 x 8 bits of queries as multiply() takes them: a multiple of 8
+  std::size_t direct;        ///< up to so many queries multiply_direct() is faster; 0: never
+  std::size_t direct_tile;   ///< queries that multiply_direct() takes at once
 
   /// Bytes of a row that make a vector of columns.
   std::size_t vector_bytes() const noexcept { return planes * 8; }

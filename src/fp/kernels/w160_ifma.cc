@@ -108,36 +108,64 @@ struct Scalars {
   std::uint64_t limb[kQ][4];
 };
 
-// sums[i] += scalars of query i times eight columns of D, over at most kRows rows.
-template <class Loader, std::size_t kQ>
-PIRX_INLINE_IFMA void multiply(const Loader& loader, std::size_t rows, const Scalars<kQ>* scalars,
-                               const std::byte* D, std::size_t d_stride, std::uint64_t (*out)[8][kLanes]) {
-  __m512i sums[kQ][8];
-  for (std::size_t i = 0; i < kQ; ++i) {
-    for (std::size_t k = 0; k < 8; ++k) sums[i][k] = _mm512_setzero_si512();
+// The next rows, asked for in the order in which they lie, some lines per row that is multiplied: reading in
+// runs is what makes memory fast. A prefetch never faults.
+class Ahead {
+ public:
+  Ahead(const std::byte* from, std::size_t stride, std::size_t bytes)
+      : row_(from), at_(0), stride_(stride), bytes_(bytes) {}
+  template <std::size_t kBytes>
+  PIRX_INLINE_IFMA void fetch() {
+    for (std::size_t line = 0; line < kBytes; line += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(row_ + at_ + line), _MM_HINT_T1);
+    }
+    at_ += kBytes;
+    if (at_ >= bytes_) {
+      at_ = 0;
+      row_ += stride_;
+    }
+  }
+
+ private:
+  const std::byte* row_;
+  std::size_t at_, stride_, bytes_;
+};
+
+// sums[v][i] += scalars of query i times the v-th eight columns of D.
+template <class Loader, std::size_t kQ, std::size_t kV>
+PIRX_INLINE_IFMA void multiply(const Loader (&loaders)[kV], std::size_t rows, const Scalars<kQ>* scalars,
+                               const std::byte* D, std::size_t d_stride, std::uint64_t (*to)[kQ][8][kLanes],
+                               Ahead& ahead) {
+  __m512i sums[kV][kQ][8];
+  for (std::size_t v = 0; v < kV; ++v) {
+    for (std::size_t i = 0; i < kQ; ++i) {
+      for (std::size_t k = 0; k < 8; ++k) sums[v][i][k] = _mm512_loadu_si512(to[v][i][k]);
+    }
   }
   for (std::size_t row = 0; row < rows; ++row, D += d_stride) {
-    const Limbs52 d = loader.load(D);
-    // The next eight columns, wanted when this pass is over; a prefetch never faults.
-    for (std::size_t line = 0; line < 3; ++line) {
-      _mm_prefetch(reinterpret_cast<const char*>(D) + kLanes * Loader::kWidth + 64 * line, _MM_HINT_T1);
-    }
+    ahead.fetch<kV * kLanes * Loader::kWidth>();
 #pragma GCC unroll 3
-    for (std::size_t i = 0; i < kQ; ++i) {
+    for (std::size_t v = 0; v < kV; ++v) {
+      const Limbs52 d = loaders[v].load(D + v * kLanes * Loader::kWidth);
+#pragma GCC unroll 3
+      for (std::size_t i = 0; i < kQ; ++i) {
 #pragma GCC unroll 4
-      for (std::size_t m = 0; m < 4; ++m) {
-        const __m512i a = _mm512_set1_epi64(static_cast<long long>(scalars[row].limb[i][m]));
+        for (std::size_t m = 0; m < 4; ++m) {
+          const __m512i a = _mm512_set1_epi64(static_cast<long long>(scalars[row].limb[i][m]));
 #pragma GCC unroll 4
-        for (std::size_t n = 0; n < 4; ++n) {
-          sums[i][m + n] = _mm512_madd52lo_epu64(sums[i][m + n], d.limb[n], a);
-          // The high half of two top limbs is zero.
-          if (m + n < 6) sums[i][m + n + 1] = _mm512_madd52hi_epu64(sums[i][m + n + 1], d.limb[n], a);
+          for (std::size_t n = 0; n < 4; ++n) {
+            sums[v][i][m + n] = _mm512_madd52lo_epu64(sums[v][i][m + n], d.limb[n], a);
+            // The high half of two top limbs is zero.
+            if (m + n < 6) sums[v][i][m + n + 1] = _mm512_madd52hi_epu64(sums[v][i][m + n + 1], d.limb[n], a);
+          }
         }
       }
     }
   }
-  for (std::size_t i = 0; i < kQ; ++i) {
-    for (std::size_t k = 0; k < 8; ++k) _mm512_storeu_si512(out[i][k], sums[i][k]);
+  for (std::size_t v = 0; v < kV; ++v) {
+    for (std::size_t i = 0; i < kQ; ++i) {
+      for (std::size_t k = 0; k < 8; ++k) _mm512_storeu_si512(to[v][i][k], sums[v][i][k]);
+    }
   }
 }
 
@@ -145,6 +173,11 @@ template <class Loader, std::size_t kQ>
 PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const Elem* Q, std::size_t q_stride,
                                        const std::byte* D, std::size_t d_stride, Elem* R,
                                        std::size_t r_stride) {
+  // One query leaves registers for more columns.
+  constexpr std::size_t kV = kQ == 1 ? 3 : 1;
+  constexpr std::size_t kStep = kV * kLanes;
+  constexpr std::size_t kBlock = 768;    // columns whose sums stay in the cache
+  constexpr std::size_t kTileRows = 32;  // rows of a block of columns that stay there too
   Scalars<kQ> scalars[kRows];
   for (std::size_t i = 0; i < kQ; ++i) {
     const auto* from = reinterpret_cast<const std::byte*>(Q) + i * q_stride;
@@ -156,18 +189,37 @@ PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const El
       std::memcpy(scalars[row].limb[i], limbs, sizeof limbs);
     }
   }
-  for (std::size_t j = 0; j < s; j += kLanes) {
-    const std::size_t lanes = std::min(kLanes, s - j);
-    std::uint64_t sums[kQ][8][kLanes];
-    multiply(Loader(lanes), rows, scalars, D + j * Loader::kWidth, d_stride, sums);
+  alignas(64) std::uint64_t sums[kBlock / kLanes][kQ][8][kLanes];
+  for (std::size_t first = 0; first < s; first += kBlock) {
+    const std::size_t columns = std::min(kBlock, s - first);
+    std::memset(sums, 0, (columns + kStep - 1) / kStep * kV * sizeof sums[0]);
+    for (std::size_t row = 0; row < rows; row += kTileRows) {
+      const std::size_t height = std::min(kTileRows, rows - row);
+      const std::byte* tile = D + row * d_stride + first * Loader::kWidth;
+      Ahead ahead(tile + height * d_stride, d_stride, columns * Loader::kWidth);
+      for (std::size_t j = 0; j < columns; j += kStep) {
+        const auto lanes_of = [&](std::size_t v) {
+          return std::min(kLanes, columns - std::min(columns, j + v * kLanes));
+        };
+        const std::byte* from = tile + j * Loader::kWidth;
+        if constexpr (kV == 1) {
+          const Loader loaders[1] = {Loader(lanes_of(0))};
+          multiply(loaders, height, scalars + row, from, d_stride, sums + j / kLanes, ahead);
+        } else {
+          static_assert(kV == 3);
+          const Loader loaders[3] = {Loader(lanes_of(0)), Loader(lanes_of(1)), Loader(lanes_of(2))};
+          multiply(loaders, height, scalars + row, from, d_stride, sums + j / kLanes, ahead);
+        }
+      }
+    }
     for (std::size_t i = 0; i < kQ; ++i) {
-      auto* to = reinterpret_cast<std::byte*>(R) + i * r_stride + j * sizeof(Elem);
-      for (std::size_t lane = 0; lane < lanes; ++lane, to += sizeof(Elem)) {
-        std::uint64_t columns[8];
-        for (std::size_t k = 0; k < 8; ++k) columns[k] = sums[i][k][lane];
+      auto* to = reinterpret_cast<std::byte*>(R) + i * r_stride + first * sizeof(Elem);
+      for (std::size_t j = 0; j < columns; ++j, to += sizeof(Elem)) {
+        std::uint64_t parts[8];
+        for (std::size_t k = 0; k < 8; ++k) parts[k] = sums[j / kLanes][i][k][j % kLanes];
         Elem sum;
         std::memcpy(&sum, to, sizeof sum);
-        sum = add(sum, reduce_columns<52>(columns));
+        sum = add(sum, reduce_columns<52>(parts));
         std::memcpy(to, &sum, sizeof sum);
       }
     }
