@@ -20,9 +20,10 @@ namespace {
 
 using Elem = W48::Elem;
 
-// Low halves are below 2^52, high ones below 2^45; reduce wants their sums below 2^63 and 2^56.
+// Of a product the low half is below 2^52 and the high one at most 2^44; reduce takes the sums of 512 of
+// them.
 constexpr std::size_t kRows = 256;
-static_assert(kRows <= 2048);
+static_assert(kRows <= 512);
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kVectors = 3;
 constexpr std::size_t kCols = kLanes * kVectors;
@@ -40,23 +41,20 @@ PIRX_INLINE_IFMA __m512i shift_right_48(__m512i a) { return _mm512_maskz_srli_ep
 PIRX_INLINE_IFMA __m512i low_48(__m512i a) {
   return _mm512_and_si512(a, _mm512_set1_epi64((std::int64_t{1} << 48) - 1));
 }
-PIRX_INLINE_IFMA __m512i times(__m512i a, std::uint64_t b) {
-  return _mm512_mullo_epi64(a, _mm512_set1_epi64(static_cast<std::int64_t>(b)));
-}
 PIRX_INLINE_IFMA __m512i prime(std::uint64_t times) {
   return _mm512_set1_epi64(static_cast<std::int64_t>(W48::kPrime * times));
 }
 // min(a, b) of numbers without sign: of a and a - p or a + p the one that did not wrap.
 PIRX_INLINE_IFMA __m512i smaller(__m512i a, __m512i b) { return _mm512_maskz_min_epu64(0xff, a, b); }
 
-// (low + 2^52 high + more) modulo p, more < p.
+// (low + 2^52 high + more) modulo p for low < 2^61, high <= 2^53 and more < p.
 PIRX_INLINE_IFMA __m512i reduce(__m512i low, __m512i high, __m512i more) {
-  // With high = H + 2^48 T and 2^48 = -21: low - 16 * 21 H + 16 * 441 T, kept positive by 512 p.
-  __m512i sum = _mm512_add_epi64(_mm512_add_epi64(low, more), prime(512));
-  sum = _mm512_sub_epi64(sum, times(low_48(high), 16 * 21));
-  sum = _mm512_add_epi64(sum, times(shift_right_48(high), 16 * 441));
-  // Below 2^64. Once more with its 16 bits above 2^48: what is left lies between -p and p.
-  sum = _mm512_sub_epi64(low_48(sum), times(shift_right_48(sum), 21));
+  // With 2^48 = -21: low - 16 * 21 high, kept positive by a multiple of p above 16 * 21 * 2^53. Below 2^63.
+  __m512i sum = _mm512_add_epi64(low, _mm512_add_epi64(more, prime(std::uint64_t{16 * 21} << 5)));
+  sum = _mm512_sub_epi64(sum, _mm512_mullo_epi64(high, _mm512_set1_epi64(16 * 21)));
+  // Once more with its bits above 2^48: what is left lies between -p and p.
+  const __m512i fold = _mm512_maskz_mul_epu32(0xff, shift_right_48(sum), _mm512_set1_epi64(21));
+  sum = _mm512_sub_epi64(low_48(sum), fold);
   return smaller(sum, _mm512_add_epi64(sum, prime(1)));
 }
 
