@@ -26,7 +26,7 @@ std::string format_deployment(const Deployment& deployment);
 /// Writes beside the target, syncs and renames.
 Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment);
 
-/// "gf2_8", "gf2_16", "w160", "prime64"... InvalidArgument lists them.
+/// "gf2_8", "gf2_16", "w160", "w48", "prime64"... InvalidArgument lists them.
 Result<FieldTag> parse_field(const std::string& name);
 
 }  // namespace pirx::cli
