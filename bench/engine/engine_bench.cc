@@ -421,7 +421,9 @@ void measure_prepare(Session& session, const strassen::Engine<F>& engine, const 
       .add("copy_gb_per_s", copied / copy.median() / 1e9)
       .add("fresh_copy_gb_per_s", copied / fresh.median() / 1e9)
       .add("share_of_copy", copy.median() * bytes / copied / prepare.median())
-      .add("share_of_fresh_copy", fresh.median() * bytes / copied / prepare.median());
+      .add("share_of_fresh_copy", fresh.median() * bytes / copied / prepare.median())
+      .add("best_share_of_copy", copy.best() * bytes / copied / prepare.best())
+      .add("best_share_of_fresh_copy", fresh.best() * bytes / copied / prepare.best());
   session.output.print(record);
 }
 
