@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -296,13 +297,11 @@ struct Session {
   bool late() const { return std::chrono::duration<double>(Clock::now() - start).count() > options.seconds; }
 };
 
-constexpr std::size_t kPart = 8;
-
 /// A product to be timed with its neighbours.
 struct Contender {
   Case what;
   std::function<void()> run;
-  std::function<void()> part;  ///< of 1 / kPart of the queries; may be empty
+  std::function<void(std::size_t)> part;  ///< of the first so many queries; may be empty
   std::function<bool()> check;
   std::function<void(Record&)> describe;
   Samples samples;
@@ -330,12 +329,12 @@ void measure(Session& session, const Database& database, ConstView<std::byte> D,
   for (Contender& contender : contenders) {
     double& seconds = per_query[contender.what.contender];
     const auto q = static_cast<double>(contender.what.q);
-    // Few queries cost more each, so a part of these tells how long all would take, if that is not too long
-    // itself.
-    if (seconds * q > options.case_limit && contender.part && seconds * q / kPart <= options.case_limit) {
+    // Few queries cost more each. As many as surely take no longer than the limit tell how long all take.
+    const double rows = std::floor(std::min(q / 8, options.case_limit / seconds));
+    if (seconds * q > options.case_limit && contender.part && rows >= 1) {
       Samples part;
-      part.take(contender.part);
-      seconds = part.best() * kPart / q;
+      part.take([&] { contender.part(static_cast<std::size_t>(rows)); });
+      seconds = part.best() / rows;
     }
     if (seconds * q > options.case_limit) {
       skip(contender, "it would take longer than --case_limit");
@@ -474,8 +473,7 @@ void measure_kernel(Session& session, const F& f, const Kernels<F>& kernels, con
     if (c.contender == field) {
       const strassen::ExecOptions exec{c.threads, c.depth};
       contender.run = [=, &engine, &prepared] { or_die(engine.multiply(queries, prepared, results, exec)); };
-      contender.part = [=, &engine, &prepared] {
-        const std::size_t rows = std::max<std::size_t>(c.q / kPart, 1);
+      contender.part = [=, &engine, &prepared](std::size_t rows) {
         or_die(engine.multiply(queries.window(0, 0, rows, queries.cols), prepared,
                                results.window(0, 0, rows, results.cols), exec));
       };
