@@ -169,6 +169,21 @@ std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
   return saturated_mul(saturated_mul(plan.tile_queries, row_groups(plan.shape.r)), of_group);
 }
 
+// The same as kMeasured on planes, where a second level never paid: over GF(2^8) a level at 1024 queries
+// gains nothing, over GF(2^16) it loses (bench/engine/report).
+constexpr Measured kMeasuredSliced[] = {
+    {kTagGf2, "gfni512", 512},
+};
+
+int auto_sliced_depth(const Shape& shape, const KernelTraits& kernel) {
+  for (const Measured& measured : kMeasuredSliced) {
+    if (measured.field == kernel.field && measured.kernel == kernel.name) {
+      return shape.q / kScheme.kM >= measured.block_queries ? 1 : 0;
+    }
+  }
+  return 0;
+}
+
 int deepest_sliced(const Shape& shape, const SlicedKernels& sliced) {
   const std::size_t columns = shape.s / (SlicedKernels::kPanelVectors * 64 / (sliced.planes == 1 ? 8 : 1));
   int depth = 0;
@@ -225,8 +240,7 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   const Shape pass{plan.tile_queries, shape.r, shape.s};
   plan.fused = !plan.direct && shape.q <= sliced.fused && depth <= 0;
   if (!plan.direct && !plan.fused) {
-    // A level of Strassen measured no faster on planes, up to 1024 queries on every kernel.
-    plan.depth = std::min(std::max(depth, 0), deepest_sliced(pass, sliced));
+    plan.depth = std::min(depth >= 0 ? depth : auto_sliced_depth(pass, kernel), deepest_sliced(pass, sliced));
   }
 
   std::uint64_t wanted = static_cast<std::uint64_t>(std::max(threads, 1));
