@@ -365,14 +365,15 @@ Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstVie
   PIRX_ASSIGN(out.data_, AlignedBuffer::create(saturated_mul(
                              out.groups_, saturated_mul(out.vectors_, kernels.group_bytes(1)))));
   // A few panels at a time, so that rows of D are read in runs and panels are written in runs.
-  constexpr std::size_t kRun = 16;
-  const std::size_t runs = (out.panels() + kRun - 1) / kRun;
-  const std::size_t width = kMost * kernels.vector_bytes();
+  constexpr std::size_t kRunBytes = 4096;
+  const std::size_t width = kMost * kernels.vector_bytes(), run_panels = kRunBytes / width;
+  const std::size_t runs = (out.panels() + run_panels - 1) / run_panels;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
   for (std::size_t run = 0; run < runs; ++run) {
     for (std::size_t g = 0; g < out.groups_; ++g) {
       const std::size_t row = 8 * g, rows = row < D.rows ? std::min<std::size_t>(8, D.rows - row) : 0;
-      for (std::size_t panel = run * kRun; panel < std::min(out.panels(), (run + 1) * kRun); ++panel) {
+      for (std::size_t panel = run * run_panels; panel < std::min(out.panels(), (run + 1) * run_panels);
+           ++panel) {
         const std::size_t vectors = out.vectors(panel);
         kernels.slice(
             (rows == 0 ? D.data : D.row(row)) + panel * width, D.stride, rows,

@@ -103,6 +103,7 @@ struct Sliced {
 
   PIRX_GF2E_TARGET static void slice(const std::byte* from, std::size_t stride, std::size_t rows,
                                      std::size_t bytes, std::size_t vectors, std::byte* group) noexcept {
+    if constexpr (kPlanes == 1) return slice_bits(from, stride, rows, bytes, vectors, group);
     constexpr std::size_t kVectorBytes = kPlanes * 8;
     alignas(64) std::byte padded[8][kVectorBytes];
     const std::size_t plane_stride = vectors * kColumns;
@@ -118,9 +119,7 @@ struct Sliced {
         rows_from = padded[0];
         row_stride = kVectorBytes;
       }
-      if constexpr (kPlanes == 1) {
-        slice_bits(rows_from, row_stride, group + v * kColumns);
-      } else {
+      if constexpr (kPlanes > 1) {
         for (std::size_t part = 0; part < kVecs; ++part) {
           slice_rows(rows_from + part * Ops::kBytes * kElem, row_stride,
                      group + v * kColumns + part * Ops::kBytes, plane_stride);
@@ -129,14 +128,23 @@ struct Sliced {
     }
   }
 
-  /// GF(2): eight rows of 64 bits; byte c of `out` has in bit i bit c of row i.
-  PIRX_GF2E_INLINE void slice_bits(const std::byte* from, std::size_t stride, std::byte* out) {
-    alignas(64) std::byte columns[64];  // 8 bytes of byte position p: those of rows 7 down to 0
+  /// GF(2): a panel of eight rows; byte c of `out` has in bit i bit c of row i.
+  PIRX_GF2E_INLINE void slice_bits(const std::byte* from, std::size_t stride, std::size_t rows,
+                                   std::size_t bytes, std::size_t vectors, std::byte* out) {
+    constexpr std::size_t kPanelBytes = SlicedKernels::kPanelVectors * 8;
+    static_assert(kPanelBytes <= Ops::kBytes);
+    alignas(64) std::byte row[Ops::kBytes] = {}, turned[8][Ops::kBytes];
+    Vec v[8];
     for (std::size_t i = 0; i < 8; ++i) {
-      for (std::size_t p = 0; p < 8; ++p) columns[8 * p + 7 - i] = from[i * stride + p];
+      std::memset(row, 0, kPanelBytes);
+      if (i < rows) std::memcpy(row, from + i * stride, std::min(bytes, kPanelBytes));
+      v[7 - i] = Ops::load(row);
     }
-    for (std::size_t part = 0; part < kVecs; ++part) {
-      Ops::store(out + part * Ops::kBytes, transpose_bits(Ops::load(columns + part * Ops::kBytes)));
+    transpose_bytes(v);
+    for (std::size_t m = 0; m < 8; ++m) Ops::store(turned[m], transpose_bits(v[m]));
+    // Qword j of turned[m] has the 8 columns of byte 8j + m.
+    for (std::size_t j = 0; j < vectors; ++j) {
+      for (std::size_t m = 0; m < 8; ++m) std::memcpy(out + 8 * (8 * j + m), turned[m] + 8 * j, 8);
     }
   }
 
