@@ -39,8 +39,8 @@ Plan plan_product(const F& f, const Kernels<F>& kernels, const Shape& shape, std
                     kernels.tile_rows, kernels.tile_bytes});
 }
 
-/// Whether a database of so many rows and bytes in a row is laid out in planes: not where padding would cost
-/// more than a quarter.
+/// Whether a database of so many rows and bytes in a row is laid out in planes: not where it is small, and
+/// padding to 16 rows and 64 columns would weigh.
 template <class F>
 bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes, Layout layout) {
   if (kernels.sliced == nullptr || layout == Layout::kRows) return false;
@@ -62,8 +62,8 @@ template <class F>
 std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape& shape,
                               const ExecOptions& options) {
   if (kernels.toom == nullptr) return std::nullopt;
-  const ToomTraits toom{kernels.toom->columns, kernels.toom->points, kernels.toom->most_rows,
-                        kernels.toom->most_summed};
+  const ToomTraits toom{kernels.toom->columns, kernels.toom->points, kernels.toom->tile,
+                        kernels.toom->most_rows, kernels.toom->most_summed};
   const int threads = options.threads > 0 ? options.threads : available_threads();
   if (!prefers_toom(shape, options.depth, threads, toom)) return std::nullopt;
   return make_toom_plan(shape, threads,
@@ -164,11 +164,15 @@ Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const Prepa
                                                  std::to_string(f_.word_bytes()) + " bytes");
   }
   PIRX_TRY(detail::check_layout("the database", D));
-  PreparedMatrix<F> prepared(D, D.cols / f_.word_bytes());
+  PreparedMatrix<F> prepared(D, f_.word_bytes());
   if (detail::slices(*kernels_, D.rows, D.cols, options.layout)) {
     const int threads = options.threads > 0 ? options.threads : available_threads();
     PIRX_ASSIGN(auto sliced, SlicedMatrix::create(*kernels_->sliced, D, threads));
-    prepared.sliced_ = std::make_shared<const SlicedMatrix>(std::move(sliced));
+    try {
+      prepared.sliced_ = std::make_shared<const SlicedMatrix>(std::move(sliced));
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted, "there is no memory for the prepared database");
+    }
     prepared.words_.data = nullptr;
   }
   return prepared;
@@ -186,6 +190,10 @@ Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
 template <class F>
 Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                                  const ExecOptions& options) const {
+  if (D.word_bytes_ != f_.word_bytes() || (D.sliced_ != nullptr && kernels_->sliced == nullptr)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the database was prepared for another field or kernel: prepare it again");
+  }
   if (D.sliced_ == nullptr) {
     if (const auto plan = detail::plan_toom(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, options)) {
       PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
@@ -196,7 +204,6 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
   }
   PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
   if (R.rows == 0 || R.cols == 0) return {};
-  PIRX_CHECK(kernels_->sliced != nullptr);  // an engine of another kernel prepared D
   return multiply_sliced(
       *kernels_->sliced,
       {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.sliced_,

@@ -133,6 +133,8 @@ constexpr std::size_t kBlockGroupsFused = 12;  // a tile of D stays in the first
 constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
 // Sums of the products of a pass over D, beside those matrices: so many bytes should stay in the cache.
 constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // of them for one block of rows
+constexpr std::uint64_t kMostSumsBytes = std::uint64_t{16} << 20;  // a depth that needs more is not taken
 constexpr std::size_t kMostRun = 4;
 constexpr std::size_t kMostQueries = 1024;
 constexpr int kMostSlicedDepth = 3;
@@ -162,26 +164,38 @@ std::uint64_t grid_matrices(const Grid& grid, std::size_t block, const SlicedKer
                        plane_bytes(grid.query_groups, block, sliced.matrix_bytes));
 }
 
-/// Bytes of all queries' matrices when they multiply without sums.
+/// Bytes of all queries' matrices when they multiply without sums; of one thread's rows where rows are
+/// shared.
 std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
   const std::uint64_t of_group =
       sliced.planes * std::max<std::size_t>(sliced.planes / 8, 1) * sliced.matrix_bytes;
-  return saturated_mul(saturated_mul(plan.tile_queries, row_groups(plan.shape.r)), of_group);
+  std::uint64_t groups = row_groups(plan.shape.r);
+  if (plan.split_rows) groups = div_up(groups, static_cast<std::uint64_t>(plan.threads)) + 2;
+  return saturated_mul(saturated_mul(plan.tile_queries, groups), of_group);
 }
 
-// The same as kMeasured on planes, where a second level never paid: over GF(2^8) a level at 1024 queries
-// gains nothing, over GF(2^16) it loses (bench/engine/report).
+// The same as kMeasured on planes, where a second level never paid and the first only on many rows. Over
+// GF(2^8) a level at 1024 queries gains nothing, over GF(2^16) it loses (bench/engine/report).
 constexpr Measured kMeasuredSliced[] = {
     {kTagGf2, "gfni512", 512},
 };
+constexpr std::size_t kMeasuredSlicedRows = 32768;
 
 int auto_sliced_depth(const Shape& shape, const KernelTraits& kernel) {
   for (const Measured& measured : kMeasuredSliced) {
     if (measured.field == kernel.field && measured.kernel == kernel.name) {
-      return shape.q / kScheme.kM >= measured.block_queries ? 1 : 0;
+      return shape.q / kScheme.kM >= measured.block_queries && shape.r >= kMeasuredSlicedRows ? 1 : 0;
     }
   }
   return 0;
+}
+
+/// Queries of one pass over D when at most `most` fit: all passes about alike, in whole register tiles of
+/// `unit`.
+std::size_t balanced_pass(std::size_t queries, std::size_t most, std::size_t unit) {
+  const std::uint64_t passes = std::max<std::uint64_t>(div_up(queries, most), 1);
+  return std::clamp<std::size_t>(round_up(div_up(queries, passes), unit), 1,
+                                 std::min(most, std::max<std::size_t>(queries, 1)));
 }
 
 int deepest_sliced(const Shape& shape, const SlicedKernels& sliced) {
@@ -235,7 +249,9 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   plan.shape = shape;
   plan.kernel = kernel.name;
   plan.layout = Layout::kSliced;
-  plan.tile_queries = std::clamp<std::size_t>(shape.q, 1, kMostQueries);
+  std::size_t most = kMostQueries;
+  while (grid_matrices(Grid(most, 0), kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
+  plan.tile_queries = balanced_pass(shape.q, most, 8 * sliced.tile);
   plan.direct = shape.q <= sliced.direct && depth <= 0 && direct_matrices(plan, sliced) <= kMatricesBytes;
   const Shape pass{plan.tile_queries, shape.r, shape.s};
   plan.fused = !plan.direct && shape.q <= sliced.fused && depth <= 0;
@@ -249,11 +265,22 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
         std::max<std::size_t>(shape.q, 8), saturated_mul(shape.r, saturated_mul(shape.s, kernel.entry_size)));
     wanted = std::min(wanted, 1 + work / kWorkPerThread);
   }
-  const Grid grid(plan.tile_queries, plan.depth);
   plan.tile_words = SlicedKernels::kPanelVectors * sliced.vector_bytes() / kernel.entry_size;
-  const std::uint64_t sets = std::max<std::uint64_t>(div_up(shape.s, plan.tile_words * grid.n), 1);
   const std::uint64_t pairs = std::max<std::uint64_t>(row_groups(shape.r) / 2, 1);
-  plan.split_rows = sets < wanted && pairs > sets;
+  const auto sets_at = [&](int levels) {
+    return std::max<std::uint64_t>(div_up(shape.s, plan.tile_words * Grid(plan.tile_queries, levels).n), 1);
+  };
+  // Where threads share rows each has matrices of its own, and Strassen's would be many more.
+  plan.split_rows = sets_at(0) < wanted && pairs > sets_at(0);
+  if (plan.split_rows) plan.depth = 0;
+  const auto too_many = [&] {
+    const SlicedSizes sizes = sliced_sizes(plan, sliced);
+    return sizes.sums > kMostSumsBytes ||
+           grid_matrices(Grid(plan.tile_queries, plan.depth), sizes.block, sliced) > kMatricesBytes;
+  };
+  while (plan.depth > 0 && too_many()) --plan.depth;
+  const Grid grid(plan.tile_queries, plan.depth);
+  const std::uint64_t sets = sets_at(plan.depth);
   wanted = std::min(wanted, plan.split_rows ? pairs : sets);
   plan.threads = static_cast<int>(wanted);
 
@@ -264,10 +291,11 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
       std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1, kMostRun);
   plan.tile_rows = sizes.block * 8;
   const std::uint64_t grid_rows = grid.k * sizes.block * 8;
+  const std::uint64_t sharing = plan.split_rows ? wanted : 1;
   const std::uint64_t chunks = std::max<std::uint64_t>(
-      kMatricesBytes / std::max<std::uint64_t>(grid_matrices(grid, sizes.block, sliced), 1), 1);
-  plan.chunk_rows =
-      std::min(saturated_mul(chunks, grid_rows), round_up(std::max<std::uint64_t>(shape.r, 1), grid_rows));
+      kMatricesBytes / sharing / std::max<std::uint64_t>(grid_matrices(grid, sizes.block, sliced), 1), 1);
+  plan.chunk_rows = std::min(saturated_mul(chunks, grid_rows),
+                             round_up(std::max<std::uint64_t>(div_up(shape.r, sharing), 1), grid_rows));
 
   sizes = sliced_sizes(plan, sliced);
   if (plan.split_rows) {
@@ -290,9 +318,9 @@ constexpr std::size_t kMostToomQueries = 256;
 }  // namespace
 
 bool prefers_toom(const Shape& shape, int depth, int threads, const ToomTraits& toom) {
-  // Threads share panels: where there are too few, the rows are shared the plain way.
+  // Threads share panels: where there are far too few, the rows are shared the plain way.
   return depth <= 0 && shape.q >= kToomQueries && shape.r >= kToomRows &&
-         div_up(shape.s, toom.columns) >= static_cast<std::uint64_t>(std::max(threads, 1));
+         div_up(shape.s, toom.columns) * 3 >= static_cast<std::uint64_t>(std::max(threads, 1));
 }
 
 ToomSizes toom_sizes(const Plan& plan, const ToomTraits& toom) {
@@ -309,7 +337,7 @@ Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel,
   plan.shape = shape;
   plan.kernel = kernel.name;
   plan.toom = true;
-  plan.tile_queries = std::clamp<std::size_t>(shape.q, 1, kMostToomQueries);
+  plan.tile_queries = balanced_pass(shape.q, kMostToomQueries, toom.tile);
   plan.tile_rows = std::min(kToomRows, toom.most_rows);
   plan.tile_words = toom.columns;
   const std::uint64_t panels = div_up(shape.s, toom.columns);

@@ -36,7 +36,8 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
                       const KernelTraits& kernel, const SlicedKernels& sliced);
 
 /// A stride between arrays of so many bytes (a multiple of 64): not a multiple of 4 KiB, where all arrays
-/// would share the same few lines of the first-level cache.
+/// would share the same few lines of the first-level cache. (Not monotone: sizes are computed with the very
+/// strides in use.)
 constexpr std::uint64_t staggered(std::uint64_t bytes) {
   return saturated_add(bytes, bytes % 4096 == 0 ? 256 : 0);
 }
@@ -59,7 +60,7 @@ struct SlicedSizes {
 };
 /// What the policy of Toom-Cook depends on: fields of ToomKernels.
 struct ToomTraits {
-  std::size_t columns, points, most_rows;
+  std::size_t columns, points, tile, most_rows;
   std::uint64_t most_summed;
 };
 

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-/// Row groups and panels that one scheme multiplies.
+/// Row groups [group, group + groups) and panels [panel, panel + panels) that one scheme multiplies.
 struct Region {
   const Leaves* leaves;
-  std::size_t group, groups;  ///< groups of a Strassen block at a time: `block`
+  std::size_t group, groups;
   std::size_t panel, panels;
 };
 
@@ -28,7 +28,13 @@ class Product {
         tile_(query_tile(plan, kernels)) {}
 
   Result<void> run(ConstView<std::byte> Q, View<std::byte> R) {
-    const Leaves plain = leaves_of(kScheme, 0), deep = leaves_of(kScheme, plan_.depth);
+    Leaves plain, deep;
+    try {
+      plain = leaves_of(kScheme, 0);
+      deep = leaves_of(kScheme, plan_.depth);
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted, "there is no memory for the product");
+    }
     const std::size_t threads = static_cast<std::size_t>(plan_.threads);
     PIRX_ASSIGN(workspace_, AlignedBuffer::create(plan_.workspace_bytes));
     for (std::size_t i = 0; i < R.rows; ++i) std::memset(R.row(i), 0, R.cols);
@@ -80,7 +86,6 @@ class Product {
                        std::size_t team) noexcept {
     if (region.groups == 0 || region.panels == 0) return;
     const Leaves& leaves = *region.leaves;
-    // Query groups of a block: the same for both schemes, so that the workspace fits both.
     const std::size_t query_groups = (Q.rows + 7) / 8;
     const std::size_t part_groups = (query_groups + leaves.m - 1) / leaves.m;
     const std::size_t block = leaves.k == 1 ? sizes_.plain_block : sizes_.block;
@@ -216,8 +221,12 @@ class Product {
                       formed_stride = staggered(groups * row_bytes);
     const std::size_t row = region.group + tile.b * leaves.k * block;
     const std::size_t tiles = (part_groups + tile_ - 1) / tile_;
+    // A register tile may be narrower than the panel.
+    const std::size_t width =
+        plan_.fused ? kernels_.fused_bytes / std::min(tile_, part_groups) : kernels_.tile_bytes;
+    const std::size_t passes = std::max<std::size_t>(row_bytes / width, 1);
     Ahead ahead(leaves.products.size() * (plan_.fused ? kernels_.parts : kernels_.products),
-                groups / 2 * tiles * (plan_.fused ? std::min(tile_, part_groups) : 1));
+                groups / 2 * tiles * passes);
     if (next.b < end) {
       const std::size_t next_panel = region.panel + next.set * leaves.n;
       ahead.begin(D_, next_panel, leaves.n, kernels_.group_bytes(D_.vectors(next_panel)),
@@ -357,8 +366,6 @@ class Product {
 Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstView<std::byte> D,
                                           [[maybe_unused]] int threads) {
   SlicedMatrix out;
-  out.rows_ = D.rows;
-  out.row_bytes_ = D.cols;
   out.groups_ = round_up(D.rows, 16) / 8;
   out.vectors_ = D.cols / kernels.vector_bytes() + (D.cols % kernels.vector_bytes() != 0);
   out.full_group_ = kernels.group_bytes(kMost);
@@ -368,9 +375,12 @@ Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstVie
   constexpr std::size_t kRunBytes = 4096;
   const std::size_t width = kMost * kernels.vector_bytes(), run_panels = kRunBytes / width;
   const std::size_t runs = (out.panels() + run_panels - 1) / run_panels;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
-  for (std::size_t run = 0; run < runs; ++run) {
-    for (std::size_t g = 0; g < out.groups_; ++g) {
+  constexpr std::size_t kRunGroups = 64;
+  const std::size_t heights = (out.groups_ + kRunGroups - 1) / kRunGroups;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && runs * heights > 1)
+  for (std::size_t task = 0; task < runs * heights; ++task) {
+    const std::size_t run = task / heights, first = task % heights * kRunGroups;
+    for (std::size_t g = first; g < std::min(out.groups_, first + kRunGroups); ++g) {
       const std::size_t row = 8 * g, rows = row < D.rows ? std::min<std::size_t>(8, D.rows - row) : 0;
       for (std::size_t panel = run * run_panels; panel < std::min(out.panels(), (run + 1) * run_panels);
            ++panel) {

@@ -15,8 +15,6 @@ class SlicedMatrix {
   /// D: rows of bytes. ResourceExhausted without memory.
   static Result<SlicedMatrix> create(const SlicedKernels& kernels, ConstView<std::byte> D, int threads);
 
-  std::size_t rows() const noexcept { return rows_; }
-  std::size_t row_bytes() const noexcept { return row_bytes_; }
   std::size_t groups() const noexcept { return groups_; }
   std::size_t panels() const noexcept { return (vectors_ + kMost - 1) / kMost; }
   /// Vectors of 64 columns in that panel.
@@ -24,11 +22,10 @@ class SlicedMatrix {
   const std::byte* panel(std::size_t panel) const noexcept {
     return data_.data() + panel * groups_ * full_group_;
   }
-  std::uint64_t bytes() const noexcept { return data_.size(); }
 
  private:
   static constexpr std::size_t kMost = SlicedKernels::kPanelVectors;
-  std::size_t rows_ = 0, row_bytes_ = 0, groups_ = 0, vectors_ = 0;
+  std::size_t groups_ = 0, vectors_ = 0;
   std::size_t full_group_ = 0;  // bytes of a group in a full panel
   AlignedBuffer data_;
 };

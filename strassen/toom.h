@@ -17,8 +17,8 @@ template <class F>
 Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<typename F::Elem> Q,
                            ConstView<std::byte> D, View<typename F::Sum> R, const Plan& plan) {
   using Sum = typename F::Sum;
-  const ToomSizes sizes =
-      toom_sizes(plan, {kernels.columns, kernels.points, kernels.most_rows, kernels.most_summed});
+  const ToomSizes sizes = toom_sizes(
+      plan, {kernels.columns, kernels.points, kernels.tile, kernels.most_rows, kernels.most_summed});
   PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));
   auto* values = reinterpret_cast<std::uint64_t*>(workspace.data());
   const std::size_t panels = (R.cols + kernels.columns - 1) / kernels.columns;

@@ -8,7 +8,9 @@
 //
 // A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x.
 // Loops and addresses depend on shapes only.
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "gf2e/kernels/kernels.h"
 #include "pirx/base/sliced_kernels.h"
@@ -659,7 +661,9 @@ constexpr SlicedKernels make_sliced(std::size_t direct, std::size_t fused) {
           .products = S::kProducts,
           .parts = S::kParts,
           .tile = Ops::kTile,
+          .tile_bytes = Ops::kTileVecs * Ops::kBytes,
           .fused_tile = Ops::kFusedTile,
+          .fused_bytes = Ops::kFusedVecs * Ops::kBytes,
           .fused = fused,
           .matrix_bytes = Ops::kMatrixBytes,
           .direct = direct,

@@ -124,6 +124,75 @@ TEST(Engine, LargestValuesOfW160) {
 
 using Bytes8 = gf2e::Gf2_8;
 
+// More queries than one pass takes, and more rows than the queries' matrices are made for at a time: against
+// the rows.
+template <class F>
+void expect_passes_and_chunks(const F& f, const strassen::Shape& shape) {
+  auto source = seeded_engine(4);
+  EngineSource random{source};
+  std::vector<std::byte> d(shape.r * shape.s * f.word_bytes());
+  random.fill(d);
+  std::vector<typename F::Elem> q(shape.q * shape.r);
+  f.random_fill(random, std::span(q));
+  const matrix::ConstView<std::byte> D{d.data(), shape.r, shape.s * f.word_bytes(), shape.s * f.word_bytes()};
+  const matrix::ConstView<typename F::Elem> Q{q.data(), shape.q, shape.r, shape.r * sizeof q[0]};
+  std::vector<typename F::Sum> want;
+  for (const Kernels<F>& kernels : kernel_table(f)) {
+    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+    if (kernels.sliced == nullptr && kernels.toom == nullptr) continue;
+    const strassen::Engine<F> engine(f, kernels);
+    const auto product = [&](strassen::Layout layout, const strassen::ExecOptions& options) {
+      std::vector<typename F::Sum> out(shape.q * shape.s);
+      const auto prepared = engine.prepare(D, {layout, 2});
+      EXPECT_TRUE(prepared);
+      EXPECT_TRUE(
+          engine.multiply(Q, *prepared, {out.data(), shape.q, shape.s, shape.s * sizeof out[0]}, options));
+      return out;
+    };
+    // One level of Strassen on rows is never Toom-Cook.
+    if (want.empty()) want = product(strassen::Layout::kRows, {2, 1});
+    const auto layout = kernels.sliced != nullptr ? strassen::Layout::kSliced : strassen::Layout::kRows;
+    for (const strassen::ExecOptions& options :
+         {strassen::ExecOptions{1, 0}, {5, -1}, {2, kernels.sliced ? 1 : 0}}) {
+      const auto out = product(layout, options);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < out.size(); ++i) wrong += !f.sum_equal(out[i], want[i]);
+      EXPECT_EQ(wrong, 0u) << kernels.name << " threads=" << options.threads << " depth=" << options.depth;
+    }
+  }
+}
+
+TEST(Engine, PassesAndChunksAddUp) {
+  expect_passes_and_chunks(Bytes8(), {1030, 10'000, 70});
+  expect_passes_and_chunks(gf2e::Gf2_16(), {1030, 4'000, 70});
+  expect_passes_and_chunks(fp::W160(), {300, 2'500, 30});
+}
+
+TEST(Engine, ADatabasePreparedForAnotherIsRefused) {
+  const std::vector<std::byte> d(1024);
+  std::vector<std::uint8_t> q(64 * 16), r(16 * 16);
+  const Bytes8 f;
+  const Kernels<Bytes8>& portable = kernel_table(f).back();
+  const auto planes =
+      strassen::Engine<Bytes8>(f).prepare({d.data(), 64, 16, 16}, {strassen::Layout::kSliced});
+  ASSERT_TRUE(planes);
+  if (planes->layout() == strassen::Layout::kSliced) {
+    const auto done = strassen::Engine<Bytes8>(f, portable)
+                          .multiply({q.data(), 16, 64, 64}, *planes, {r.data(), 16, 16, 16});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code(), ErrorCode::kInvalidArgument);
+  }
+  const auto narrow = fp::PrimeField::create(8).value(), wide = fp::PrimeField::create(256).value();
+  const auto words = strassen::Engine<fp::PrimeField>(narrow).prepare({d.data(), 2, 8, 8});
+  ASSERT_TRUE(words);
+  const std::vector<fp::PrimeField::Elem> scalars(2);
+  std::vector<fp::PrimeField::Sum> sums(8);
+  const auto done = strassen::Engine<fp::PrimeField>(wide).multiply(
+      {scalars.data(), 1, 2, 2 * sizeof scalars[0]}, *words, {sums.data(), 1, 8, 8 * sizeof sums[0]});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code(), ErrorCode::kInvalidArgument);
+}
+
 // Rows 1 MiB apart and more: the product must not care.
 TEST(Engine, HugeStrides) {
   const Bytes8 f;

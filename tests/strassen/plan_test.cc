@@ -39,7 +39,8 @@ TEST(Plan, WorkspaceIsExact) {
   EXPECT_EQ(rows.workspace_bytes, 3u * 64);
 }
 
-// What a product in planes takes beside the database and R: at most 64 MiB and twice the products of R.
+// What a product in planes takes beside the database and R: at most 64 MiB, 8 MiB for each thread beyond the
+// second, and twice the products of R.
 template <class F>
 void expect_bounded_workspace() {
   const F f;
@@ -48,13 +49,17 @@ void expect_bounded_workspace() {
     const std::size_t size = sizeof(typename F::Sum);
     const KernelTraits traits{f.tag(), kernels.name, size, size, f.word_bytes(), 64, 8192};
     for (const std::size_t bytes : {std::size_t{1} << 26, std::size_t{1} << 30, std::size_t{1} << 32}) {
-      for (std::size_t r = 1024; r <= bytes / 1024; r *= 8) {
+      for (std::size_t r = 1024; r <= bytes / 128; r *= 8) {
         for (const std::size_t q : {1, 4, 9, 64, 256, 1000, 4096}) {
-          for (const int threads : {1, 2}) {
-            const Plan plan =
-                make_sliced_plan({q, r, bytes / r / size}, -1, threads, true, traits, *kernels.sliced);
-            EXPECT_LE(plan.workspace_bytes, (std::uint64_t{64} << 20) + 2 * q * (bytes / r) * 27 / 8)
-                << plan.to_string();
+          for (const int threads : {1, 2, 8, 16}) {
+            for (int depth = -1; depth <= 3; ++depth) {
+              const Plan plan =
+                  make_sliced_plan({q, r, bytes / r / size}, depth, threads, true, traits, *kernels.sliced);
+              const std::uint64_t own = std::uint64_t{plan.depth == 0 ? 8u : 24u} << 20;
+              EXPECT_LE(plan.workspace_bytes, (std::uint64_t{64} << 20) + std::max(threads - 2, 0) * own +
+                                                  2 * q * (bytes / r) * 27 / 8)
+                  << plan.to_string();
+            }
           }
         }
       }

@@ -21,7 +21,9 @@ struct SlicedKernels {
   std::size_t products;      ///< 3^k: 1, 27 or 81
   std::size_t parts;         ///< sums are formed `products / parts` at a time, from one part each: 1, 9, 27
   std::size_t tile;          ///< query groups that multiply() takes at once
+  std::size_t tile_bytes;    ///< columns of D that it takes at once
   std::size_t fused_tile;    ///< query groups that multiply_fused() takes at once
+  std::size_t fused_bytes;   ///< columns of D times query groups that it takes at once
   std::size_t fused;         ///< up to so many queries multiply_fused() is faster
   std::size_t matrix_bytes;  ///< of 8 x 8 bits of queries as multiply() takes them: a multiple of 8
   std::size_t direct;        ///< up to so many queries multiply_direct() is faster; 0: never
@@ -37,8 +39,8 @@ struct SlicedKernels {
                 std::size_t vectors, std::byte* group) noexcept;
 
   /// Queries to bit matrices. `from`: `rows` <= 8 rows of `elems` scalars; missing ones are zero. Writes for
-  /// plane b and row group g < groups the 8 x 8 matrix to[b * plane_stride + g * group_stride] (strides in
-  /// matrices).
+  /// plane b and row group g < groups the 8 x 8 matrix at b * plane_stride + g * group_stride (counted in
+  /// matrices) from `to`.
   void (*slice_queries)(const std::byte* from, std::size_t stride, std::size_t rows, std::size_t elems,
                         std::size_t groups, std::uint64_t* to, std::size_t plane_stride,
                         std::size_t group_stride) noexcept;
@@ -54,7 +56,8 @@ struct SlicedKernels {
                std::size_t plane_stride, std::size_t item_bytes, std::byte* out,
                std::size_t product_stride) noexcept;
 
-  /// Lines of memory to fetch into the cache meanwhile: `lines` from `at` on for every two groups.
+  /// Lines of memory to fetch into the cache meanwhile: `lines` from `at` on for every two groups of every
+  /// register tile.
   struct Ahead {
     const std::byte* at;
     std::size_t lines;

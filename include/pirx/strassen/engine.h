@@ -20,8 +20,8 @@ struct Shape {
 
 struct ExecOptions {
   int threads = 0;  ///< 0: as many as OpenMP gives the caller
-  int depth =
-      -1;  ///< levels of Strassen; -1: the plan decides; deeper than the shape allows: as deep as it goes
+  int depth = -1;   ///< levels of Strassen; -1: the plan decides; deeper than shape and workspace allow: as
+                    ///< deep as it goes
 };
 
 /// How a prepared database lies in memory.
@@ -72,9 +72,10 @@ class PreparedMatrix {
  private:
   template <class>
   friend class Engine;
-  PreparedMatrix(ConstView<std::byte> words, std::size_t cols) : words_(words), cols_(cols) {}
+  PreparedMatrix(ConstView<std::byte> words, std::size_t word_bytes)
+      : words_(words), word_bytes_(word_bytes), cols_(words.cols / word_bytes) {}
   ConstView<std::byte> words_;  // cols = bytes
-  std::size_t cols_;
+  std::size_t word_bytes_, cols_;
   std::shared_ptr<const SlicedMatrix> sliced_;
 };
 
@@ -97,10 +98,12 @@ class Engine {
   /// ResourceExhausted without memory for the copy in planes.
   Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {}) const;
 
+  /// How multiply() will go on a database of that shape in the layout that kAuto gives it.
   Plan plan(const Shape& shape, const ExecOptions& options = {}) const;
 
-  /// R = Q * D. Q: q x r, R: q x s. InvalidArgument on a shape mismatch, ResourceExhausted without workspace.
-  /// R must not overlap Q. Timing may depend on values: Q holds uniform shares, never an index.
+  /// R = Q * D. Q: q x r, R: q x s. InvalidArgument on a shape mismatch or when D was prepared for a word of
+  /// another size or a kernel without its layout, ResourceExhausted without workspace. R must not overlap Q.
+  /// Timing may depend on values: Q holds uniform shares, never an index.
   Result<void> multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                         const ExecOptions& options = {}) const;
 

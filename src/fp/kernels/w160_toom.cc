@@ -1,5 +1,5 @@
 // W160 by Toom-Cook on AVX-512 IFMA: four limbs of 40 bits, values at the points 0, 1, 2, 3, 4, 5 and
-// infinity (point p is p, the last one infinity). A value has at most 49 bits, a product 97, kept as two sums
+// infinity (point p is p, the last one infinity). A value has at most 48 bits, a product 96, kept as two sums
 // of 52-bit halves.
 #include "w160_kernels.h"
 
