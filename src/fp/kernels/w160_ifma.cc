@@ -4,17 +4,12 @@
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "w160_arith.h"
-
-#define PIRX_TARGET_IFMA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma")))
-#define PIRX_INLINE_IFMA \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
+#include "w160_load.h"
 
 namespace pirx::fp::w160 {
 namespace {
@@ -29,15 +24,6 @@ struct Limbs52 {
   __m512i limb[4];
 };
 
-// Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
-// one.
-PIRX_INLINE_IFMA __m512i shift_left(__m512i a, unsigned bits) {
-  return _mm512_maskz_slli_epi64(0xff, a, bits);
-}
-PIRX_INLINE_IFMA __m512i shift_right(__m512i a, unsigned bits) {
-  return _mm512_maskz_srli_epi64(0xff, a, bits);
-}
-
 // x + 2^64 y + 2^128 z, lane by lane.
 PIRX_INLINE_IFMA Limbs52 split52(__m512i x, __m512i y, __m512i z) {
   return {{x, _mm512_or_si512(shift_right(x, 52), shift_left(y, 12)),
@@ -48,30 +34,12 @@ PIRX_INLINE_IFMA Limbs52 split52(__m512i x, __m512i y, __m512i z) {
 // and none behind: masks cut off what lies past the last column.
 struct WordLoader {
   static constexpr std::size_t kWidth = W160::kWordBytes;
-  __mmask16 first, second, third;
+  WordMasks masks;
 
-  PIRX_INLINE_IFMA explicit WordLoader(std::size_t lanes) {
-    const std::uint64_t mask = (std::uint64_t{1} << (5 * lanes)) - 1;
-    first = static_cast<__mmask16>(mask);
-    second = static_cast<__mmask16>(mask >> 12);
-    third = static_cast<__mmask16>(mask >> 24);
-  }
-  // Dwords 0-15, 12-27 and 24-39 are spread to lanes of two, two and one dwords.
+  PIRX_INLINE_IFMA explicit WordLoader(std::size_t lanes) : masks(lanes) {}
   PIRX_INLINE_IFMA Limbs52 load(const std::byte* from) const {
-    const __m512i a = _mm512_maskz_loadu_epi32(first, from);
-    const __m512i b = _mm512_maskz_loadu_epi32(second, from + 48);
-    const __m512i c = _mm512_maskz_loadu_epi32(third, from + 96);
-    const __m512i x_ab = _mm512_setr_epi32(0, 1, 5, 6, 10, 11, 19, 20, 24, 25, 29, 30, 0, 0, 0, 0);
-    const __m512i x_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 11, 12);
-    const __m512i y_ab = _mm512_setr_epi32(2, 3, 7, 8, 12, 13, 21, 22, 26, 27, 0, 0, 0, 0, 0, 0);
-    const __m512i y_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 8, 9, 13, 14);
-    const __m512i z_ab = _mm512_setr_epi32(4, 0, 9, 0, 14, 0, 23, 0, 28, 0, 0, 0, 0, 0, 0, 0);
-    const __m512i z_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 10, 0, 15, 0);
-    const __m512i x = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, x_ab, b), 0xf000, x_c, c);
-    const __m512i y = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, y_ab, b), 0xfc00, y_c, c);
-    const __m512i z =
-        _mm512_mask_permutexvar_epi32(_mm512_maskz_permutex2var_epi32(0x5555, a, z_ab, b), 0x5400, z_c, c);
-    return split52(x, y, z);
+    const Lanes words = load_words(from, masks);
+    return split52(words.x, words.y, words.z);
   }
 };
 

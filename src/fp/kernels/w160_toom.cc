@@ -5,16 +5,11 @@
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 
 #include "w160_arith.h"
-
-#define PIRX_TARGET_IFMA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma")))
-#define PIRX_INLINE_IFMA \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
+#include "w160_load.h"
 
 namespace pirx::fp::w160 {
 namespace {
@@ -46,30 +41,9 @@ void evaluate_scalars(const Elem* from, std::size_t rows, std::uint64_t* to, std
   }
 }
 
-PIRX_INLINE_IFMA __m512i shift_left(__m512i a, unsigned bits) {
-  return _mm512_maskz_slli_epi64(0xff, a, bits);
-}
-PIRX_INLINE_IFMA __m512i shift_right(__m512i a, unsigned bits) {
-  return _mm512_maskz_srli_epi64(0xff, a, bits);
-}
-
 /// Limbs of 40 bits of up to eight words: limb k of word j is bytes 5k to 5k + 4 of its twenty.
 PIRX_INLINE_IFMA void load_limbs(const std::byte* from, std::size_t words, __m512i (&limb)[4]) {
-  // As words of x + 2^64 y + 2^128 z: dwords 0-15, 12-27 and 24-39 hold two, two and one of each.
-  const std::uint64_t mask = (std::uint64_t{1} << (5 * words)) - 1;
-  const __m512i a = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from);
-  const __m512i b = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> 12), from + 48);
-  const __m512i c = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> 24), from + 96);
-  const __m512i x_ab = _mm512_setr_epi32(0, 1, 5, 6, 10, 11, 19, 20, 24, 25, 29, 30, 0, 0, 0, 0);
-  const __m512i x_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 11, 12);
-  const __m512i y_ab = _mm512_setr_epi32(2, 3, 7, 8, 12, 13, 21, 22, 26, 27, 0, 0, 0, 0, 0, 0);
-  const __m512i y_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 8, 9, 13, 14);
-  const __m512i z_ab = _mm512_setr_epi32(4, 0, 9, 0, 14, 0, 23, 0, 28, 0, 0, 0, 0, 0, 0, 0);
-  const __m512i z_c = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 10, 0, 15, 0);
-  const __m512i x = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, x_ab, b), 0xf000, x_c, c);
-  const __m512i y = _mm512_mask_permutexvar_epi32(_mm512_permutex2var_epi32(a, y_ab, b), 0xfc00, y_c, c);
-  const __m512i z =
-      _mm512_mask_permutexvar_epi32(_mm512_maskz_permutex2var_epi32(0x5555, a, z_ab, b), 0x5400, z_c, c);
+  const auto [x, y, z] = load_words(from, WordMasks(words));
   const __m512i low = _mm512_set1_epi64(static_cast<long long>(kMask40));
   limb[0] = _mm512_and_si512(x, low);
   limb[1] = _mm512_and_si512(_mm512_or_si512(shift_right(x, 40), shift_left(y, 24)), low);
