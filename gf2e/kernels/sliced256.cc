@@ -5,28 +5,19 @@
 #define PIRX_GF2E_TARGET __attribute__((target("avx2,gfni")))
 #include "gf2e/kernels/sliced_impl.h"
 // After the macro.
+#include "gf2e/kernels/sliced_gfni.h"
 #include "gf2e/kernels/sliced_ops256.h"
 
 namespace pirx::gf2e {
 namespace {
 
-struct Ops : Ops256 {
+struct Vectors : Ops256 {
   static constexpr std::size_t kTile = 2, kTileVecs = 4, kFusedTile = 1, kFusedVecs = 2;
 
   PIRX_GF2E_INLINE Vec affine(Vec x, Vec matrices) { return _mm256_gf2p8affine_epi64_epi8(x, matrices, 0); }
-  PIRX_GF2E_INLINE Vec broadcast(const std::uint64_t* from) { return set64(*from); }
-  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return affine(set64(0x8040201008040201), v); }
-
-  using Data = Vec;
-  using Matrix = Vec;
-  static constexpr std::size_t kMatrixBytes = 8;
-  PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
-  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return broadcast(from); }
-  PIRX_GF2E_INLINE Data data(Vec v) { return v; }
-  PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
-    return xor3(sum, affine(x, a), affine(y, b));
-  }
 };
+
+using Ops = Gfni<Vectors>;
 
 }  // namespace
 

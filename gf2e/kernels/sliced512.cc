@@ -6,11 +6,13 @@
 
 #define PIRX_GF2E_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,gfni")))
 #include "gf2e/kernels/sliced_impl.h"
+// After the macro.
+#include "gf2e/kernels/sliced_gfni.h"
 
 namespace pirx::gf2e {
 namespace {
 
-struct Ops {
+struct Vectors {
   using Vec = __m512i;
   static constexpr std::size_t kBytes = 64;
   static constexpr std::size_t kTile = 4, kTileVecs = 4, kFusedTile = 2, kFusedVecs = 4;
@@ -20,19 +22,6 @@ struct Ops {
   PIRX_GF2E_INLINE Vec xor3(Vec a, Vec b, Vec c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
   PIRX_GF2E_INLINE Vec affine(Vec x, Vec matrices) { return _mm512_gf2p8affine_epi64_epi8(x, matrices, 0); }
   PIRX_GF2E_INLINE Vec set64(std::uint64_t value) { return _mm512_set1_epi64(static_cast<long long>(value)); }
-  PIRX_GF2E_INLINE Vec broadcast(const std::uint64_t* from) { return set64(*from); }
-  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return affine(set64(0x8040201008040201), v); }
-
-  using Data = Vec;
-  using Matrix = Vec;
-  static constexpr std::size_t kMatrixBytes = 8;
-  PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
-  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return broadcast(from); }
-  PIRX_GF2E_INLINE Data data(Vec v) { return v; }
-  PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
-    return xor3(sum, affine(x, a), affine(y, b));
-  }
-
   template <int bits>
   PIRX_GF2E_INLINE Vec unpack_low(Vec a, Vec b) {
     if constexpr (bits == 8) return _mm512_unpacklo_epi8(a, b);
@@ -78,6 +67,8 @@ struct Ops {
     return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), v);
   }
 };
+
+using Ops = Gfni<Vectors>;
 
 }  // namespace
 

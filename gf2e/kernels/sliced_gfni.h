@@ -1,0 +1,25 @@
+// The product of bits on vgf2p8affineqb, for any width of vector: a matrix is its qword. Include after
+// sliced_impl.h.
+
+namespace pirx::gf2e {
+namespace {
+
+/// Base: the vectors, with affine(x, matrices).
+template <class Base>
+struct Gfni : Base {
+  using Vec = typename Base::Vec;
+  using Data = Vec;
+  using Matrix = Vec;
+  static constexpr std::size_t kMatrixBytes = 8;
+
+  PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Base::affine(Base::set64(0x8040201008040201), v); }
+  PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
+  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return Base::set64(*from); }
+  PIRX_GF2E_INLINE Data data(Vec v) { return v; }
+  PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
+    return Base::xor3(sum, Base::affine(x, a), Base::affine(y, b));
+  }
+};
+
+}  // namespace
+}  // namespace pirx::gf2e
