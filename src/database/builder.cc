@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <limits>
 
-#include "file.h"
 #include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
 #include "layout.h"
+#include "spool.h"
 
 namespace pirx::database {
 namespace {
@@ -109,17 +109,6 @@ Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) 
   if (!S_ISREG(status.st_mode)) return refuse(ErrorCode::kInvalidArgument, "it is not a regular file");
   if (::access(target.c_str(), W_OK) != 0) return tl::unexpected(system_error("replace", target, errno));
   return std::optional<mode_t>(status.st_mode & 0777);
-}
-
-/// Takes the disk space at once, so that a disk too small is reported early and with the size.
-Result<void> reserve(const TemporaryFile& file, std::uint64_t bytes) {
-  int result = 0;
-  do {
-    result = ::fallocate(file.fd(), 0, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  if (result == 0 || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)) return {};
-  const Error error = system_error("reserve space for", file.path(), errno);
-  return fail(error.code(), error.message() + " (the database needs " + std::to_string(bytes) + " bytes)");
 }
 
 }  // namespace
@@ -268,7 +257,7 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
   PIRX_ASSIGN(const Geometry geometry, choose_geometry());
   PIRX_ASSIGN(const Layout layout,
               Layout::plan(geometry, keys.count() == 0 ? 0 : key_index_size(keys.count(), keys.key_bytes())));
-  PIRX_TRY(reserve(file, layout.file_bytes()));
+  PIRX_TRY(file.reserve(layout.file_bytes()));
 
   ContentWriter writer(file, layout, options.progress);
   PIRX_TRY(write_rows(geometry, writer));

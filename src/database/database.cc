@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "file.h"
 #include "guarded.h"
 #include "key_index.h"
 #include "layout.h"
+#include "src/base/file.h"
 
 namespace pirx::database {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "file.h"
+#include "spool.h"
 
 namespace pirx::database {
 

@@ -1,9 +1,9 @@
 // TextInput: a file read line by line with bounded memory, and errors that say where in it they happened.
 #pragma once
 
-#include "file.h"
 #include "guarded.h"
 #include "pirx/database/importers.h"
+#include "src/base/file.h"
 
 namespace pirx::database {
 

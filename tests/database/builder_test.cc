@@ -307,7 +307,7 @@ TEST(Builder, AFullDiskLeavesTheOldFile) {
   std::vector<Bytes> records(1000, Bytes(1));
   records[500].resize(100'000);
   EXPECT_TRUE(with_file_limit(
-      3 << 20, [&] { return exhausted(build(folder / "db", records), "the database needs 1"); }));
+      3 << 20, [&] { return exhausted(build(folder / "db", records), "it needs 1"); }));
   // While keys are sorted.
   EXPECT_TRUE(with_file_limit(3 << 20, [&] {
     const std::vector<std::string> keys(100, std::string(60000, 'k'));

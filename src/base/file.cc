@@ -1,5 +1,5 @@
-// POSIX files for the builder and the importers.
-#include "file.h"
+// Files by POSIX calls.
+#include "src/base/file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,32 +11,12 @@
 #include <cerrno>
 #include <system_error>
 
-namespace pirx::database {
+namespace pirx {
 namespace {
-
-constexpr std::size_t kSpoolBufferBytes = std::size_t{1} << 20;
-constexpr std::string_view kTemporaryMark = ".tmp-", kSpoolMark = ".spool-";
 
 std::filesystem::path folder_of(const std::filesystem::path& target) {
   const auto folder = target.parent_path();
   return folder.empty() ? std::filesystem::path(".") : folder;
-}
-
-struct NamedFd {
-  Fd fd;
-  std::filesystem::path path;
-};
-
-/// A file that did not exist before, under the next free `TARGET<mark>PID-N`.
-Result<NamedFd> create_named(const std::filesystem::path& target, std::string_view mark, mode_t mode) {
-  static std::atomic<unsigned> counter{0};
-  for (;;) {
-    std::filesystem::path path = target;
-    path += std::string(mark) + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (fd) return NamedFd{std::move(fd), std::move(path)};
-    if (errno != EEXIST && errno != EINTR) return tl::unexpected(system_error("create", path, errno));
-  }
 }
 
 bool is_leftover_name(std::string_view name, std::string_view target_name) {
@@ -136,14 +116,25 @@ Result<void> write_at(int fd, std::uint64_t offset, ByteSpan bytes, const std::f
   return {};
 }
 
+Result<NamedFd> create_named(const std::filesystem::path& target, std::string_view mark, mode_t mode) {
+  static std::atomic<unsigned> counter{0};
+  for (;;) {
+    std::filesystem::path path = target;
+    path += std::string(mark) + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (fd) return NamedFd{std::move(fd), std::move(path)};
+    if (errno != EEXIST && errno != EINTR) return tl::unexpected(system_error("create", path, errno));
+  }
+}
+
 Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target) {
   for (;;) {
     PIRX_ASSIGN(NamedFd named, create_named(target, kTemporaryMark, 0666));
-    // A file system without locks leaves the file unlocked: the next build then cannot lock it either and
+    // A file system without locks leaves the file unlocked: the next writer then cannot lock it either and
     // leaves it alone.
     const bool contended = ::flock(named.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     struct stat status {};
-    // Another build's cleaning may have come between creation and lock: then the name is gone, or about to
+    // Another writer's cleaning may have come between creation and lock: then the name is gone, or about to
     // be.
     if (!contended && ::fstat(named.fd.get(), &status) == 0 && status.st_nlink == 1) {
       return TemporaryFile(std::move(named.fd), std::move(named.path));
@@ -156,6 +147,16 @@ TemporaryFile::~TemporaryFile() {
   if (fd_) ::unlink(path_.c_str());
 }
 
+Result<void> TemporaryFile::reserve(std::uint64_t bytes) const {
+  int result = 0;
+  do {
+    result = ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0 || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)) return {};
+  const Error error = system_error("reserve space for", path_, errno);
+  return fail(error.code(), error.message() + " (it needs " + std::to_string(bytes) + " bytes)");
+}
+
 Result<void> TemporaryFile::commit(const std::filesystem::path& target) {
   if (::fsync(fd_.get()) != 0) return tl::unexpected(system_error("sync", path_, errno));
   if (::rename(path_.c_str(), target.c_str()) != 0)
@@ -165,53 +166,8 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target) {
   const Fd folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_fd || (::fsync(folder_fd.get()) != 0 && errno != EINVAL)) {
     const Error error = system_error("sync", folder, errno);
-    return fail(error.code(),
-                "the database is in place, but a power failure may undo it: " + error.message());
+    return fail(error.code(), "the file is in place, but a power failure may undo it: " + error.message());
   }
-  return {};
-}
-
-Result<Spool> Spool::create(const std::filesystem::path& target) {
-  PIRX_ASSIGN(NamedFd named, create_named(target, kSpoolMark, 0600));
-  ::unlink(named.path.c_str());
-  return Spool(std::move(named.fd), std::move(named.path));
-}
-
-Result<void> Spool::append(ByteSpan bytes) {
-  if (buffer_.size() + bytes.size() > kSpoolBufferBytes) PIRX_TRY(flush());
-  if (bytes.size() > kSpoolBufferBytes) {
-    PIRX_TRY(write_at(fd_.get(), written_, bytes, path_));
-    written_ += bytes.size();
-    return {};
-  }
-  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-  return {};
-}
-
-Result<void> Spool::flush() {
-  PIRX_TRY(write_at(fd_.get(), written_, buffer_, path_));
-  written_ += buffer_.size();
-  buffer_.clear();
-  return {};
-}
-
-Result<void> SpoolReader::read(MutableByteSpan out) {
-  const std::size_t ready = std::min(out.size(), buffer_.size() - used_);
-  std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(used_), ready, out.begin());
-  used_ += ready;
-  out = out.subspan(ready);
-  if (out.empty()) return {};
-  PIRX_CHECK(out.size() <= end_ - at_);
-  if (out.size() >= buffer_bytes_) {
-    PIRX_TRY(read_at(spool_->fd(), at_, out, spool_->path()));
-    at_ += out.size();
-    return {};
-  }
-  buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(buffer_bytes_, end_ - at_)));
-  PIRX_TRY(read_at(spool_->fd(), at_, buffer_, spool_->path()));
-  at_ += buffer_.size();
-  std::copy_n(buffer_.begin(), out.size(), out.begin());
-  used_ = out.size();
   return {};
 }
 
@@ -228,4 +184,4 @@ void remove_leftovers(const std::filesystem::path& target) {
   }
 }
 
-}  // namespace pirx::database
+}  // namespace pirx

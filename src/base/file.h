@@ -1,5 +1,5 @@
-// Files of the builder and the importers: descriptors that close themselves, errors that name file and cause,
-// exact reads and writes, temporaries that never outlive their build for long.
+// Files: descriptors that close themselves, errors that name file and cause, exact reads and writes, files
+// that are replaced as a whole, temporaries that never outlive their process for long.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 
 #include "pirx/base/buffer.h"
 
-namespace pirx::database {
+namespace pirx {
 
 /// Owns a descriptor.
 class Fd {
@@ -47,8 +47,17 @@ Result<void> read_at(int fd, std::uint64_t offset, MutableByteSpan buffer, const
 /// All bytes at `offset`.
 Result<void> write_at(int fd, std::uint64_t offset, ByteSpan bytes, const std::filesystem::path& path);
 
+inline constexpr std::string_view kTemporaryMark = ".tmp-", kSpoolMark = ".spool-";
+
+struct NamedFd {
+  Fd fd;
+  std::filesystem::path path;
+};
+/// A file that did not exist before, under the next free `TARGET<mark>PID-N`.
+Result<NamedFd> create_named(const std::filesystem::path& target, std::string_view mark, mode_t mode);
+
 /// A new file `TARGET.tmp-PID-N`, locked (flock) and removed on destruction unless kept. The lock tells the
-/// next build of the same target, in whatever process or container, that this one is alive.
+/// next writer of the same target, in whatever process or container, that this one is alive.
 class TemporaryFile {
  public:
   static Result<TemporaryFile> create(const std::filesystem::path& target);
@@ -57,6 +66,8 @@ class TemporaryFile {
   ~TemporaryFile();
   int fd() const noexcept { return fd_.get(); }
   const std::filesystem::path& path() const noexcept { return path_; }
+  /// Takes the disk space at once, so that a disk too small is reported early and with the size.
+  Result<void> reserve(std::uint64_t bytes) const;
   /// Syncs the file, renames it over the target and syncs the folder.
   Result<void> commit(const std::filesystem::path& target);
 
@@ -66,48 +77,7 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-/// A nameless scratch file beside the target (`TARGET.spool-PID-N` for the instant between its creation and
-/// its removal), appended to through a buffer and then read back.
-class Spool {
- public:
-  static Result<Spool> create(const std::filesystem::path& target);
-  Result<void> append(ByteSpan bytes);
-  /// Writes what is buffered; before reading.
-  Result<void> flush();
-  std::uint64_t size() const noexcept { return written_ + buffer_.size(); }
-  int fd() const noexcept { return fd_.get(); }
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  Spool(Fd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  Fd fd_;
-  std::filesystem::path path_;
-  Bytes buffer_;
-  std::uint64_t written_ = 0;
-};
-
-/// Reads [begin, end) of a flushed spool in order.
-class SpoolReader {
- public:
-  SpoolReader(const Spool& spool, std::uint64_t begin, std::uint64_t end, std::size_t buffer_bytes)
-      : spool_(&spool), at_(begin), end_(end), buffer_bytes_(buffer_bytes) {}
-  bool done() const noexcept { return at_ == end_ && used_ == buffer_.size(); }
-  Result<void> read(MutableByteSpan out);
-  template <class T>
-  Result<T> get() {
-    T value;
-    PIRX_TRY(read(std::as_writable_bytes(std::span(&value, 1))));
-    return value;
-  }
-
- private:
-  const Spool* spool_;
-  std::uint64_t at_, end_;
-  std::size_t buffer_bytes_, used_ = 0;
-  Bytes buffer_;
-};
-
-/// Removes what killed builds of `target` left behind: spools, and temporaries whose lock nobody holds.
+/// Removes what killed writers of `target` left behind: spools, and temporaries whose lock nobody holds.
 void remove_leftovers(const std::filesystem::path& target);
 
-}  // namespace pirx::database
+}  // namespace pirx

@@ -1,0 +1,71 @@
+// The file layer's own promises: errors, printable text, files that are replaced as a whole.
+#include "src/base/file.h"
+
+#include <cerrno>
+
+#include "support/files.h"
+
+namespace pirx {
+namespace {
+
+using testing::expect_error;
+using testing::good;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::to_bytes;
+using testing::write_file;
+
+TEST(File, ErrorsNameActionFileCauseAndRemedy) {
+  const Error full = system_error("write", "/x/y", ENOSPC);
+  EXPECT_EQ(full.code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(full.message().find("cannot write /x/y: No space left on device; free space"), 0u)
+      << full.message();
+  EXPECT_EQ(system_error("write", "/x", EFBIG).code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(system_error("open", "/x", EACCES).code(), ErrorCode::kUnavailable);
+}
+
+TEST(File, ForeignTextIsMadeHarmless) {
+  EXPECT_EQ(printable("a\x1b[2J\n\x7f\xc3\xa9"), "a?[2J??\xc3\xa9");
+  EXPECT_EQ(printable(std::string(1000, 'x')), std::string(300, 'x') + "...");
+}
+
+TEST(File, ReadAtNamesAFileThatGotShorter) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", to_bytes("12345"));
+  const auto fd = open_for_reading(folder / "f", true);
+  ASSERT_TRUE(good(fd));
+  Bytes bytes(6);
+  expect_error(read_at(fd->get(), 0, bytes, folder / "f"), ErrorCode::kDataLoss, "shorter");
+  EXPECT_EQ(*read_full(fd->get(), bytes, folder / "f"), 5u);
+}
+
+TEST(File, AFileIsReplacedAsAWholeOrNotAtAll) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", to_bytes("old"));
+  {
+    const auto abandoned = TemporaryFile::create(folder / "f");
+    ASSERT_TRUE(good(abandoned));
+    ASSERT_TRUE(good(write_at(abandoned->fd(), 0, to_bytes("half"), abandoned->path())));
+    remove_leftovers(folder / "f");  // it is alive
+    EXPECT_EQ(folder.files().size(), 2u);
+  }
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"f"});
+  EXPECT_EQ(read_file(folder / "f"), to_bytes("old"));
+
+  auto file = TemporaryFile::create(folder / "f");
+  ASSERT_TRUE(good(file));
+  ASSERT_TRUE(good(file->reserve(3)));
+  ASSERT_TRUE(good(write_at(file->fd(), 0, to_bytes("new"), file->path())));
+  EXPECT_EQ(read_file(folder / "f"), to_bytes("old"));
+  ASSERT_TRUE(good(file->commit(folder / "f")));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"f"});
+  EXPECT_EQ(read_file(folder / "f"), to_bytes("new"));
+
+  write_file(folder / "f.tmp-1-2", to_bytes("of a dead process"));
+  write_file(folder / "f.tmp-mine", to_bytes("of somebody else"));
+  remove_leftovers(folder / "f");
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"f", "f.tmp-mine"}));
+}
+
+}  // namespace
+}  // namespace pirx
