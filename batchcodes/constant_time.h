@@ -1,0 +1,54 @@
+// Comparisons and division on secret integers without a branch or an instruction whose time depends on them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace pirx::batchcodes {
+
+/// All ones when a == b, else 0.
+inline std::uint64_t mask_equal(std::uint64_t a, std::uint64_t b) noexcept {
+  const std::uint64_t difference = a ^ b;
+  return ((difference | (0 - difference)) >> 63) - 1;
+}
+
+/// All ones when a < b, else 0.
+inline std::uint64_t mask_less(std::uint64_t a, std::uint64_t b) noexcept {
+  return 0 - ((((~a & b) | (~(a ^ b) & (a - b)))) >> 63);
+}
+
+/// a under an all-ones mask, b under 0.
+template <class T>
+T select(std::uint64_t mask, const T& a, const T& b) noexcept {
+  std::byte x[sizeof(T)], y[sizeof(T)];
+  std::memcpy(x, &a, sizeof(T));
+  std::memcpy(y, &b, sizeof(T));
+  const auto m = static_cast<std::byte>(mask);
+  for (std::size_t i = 0; i < sizeof(T); ++i) x[i] = (x[i] & m) | (y[i] & ~m);
+  T result;
+  std::memcpy(&result, x, sizeof(T));
+  return result;
+}
+
+struct Division {
+  std::uint64_t quotient, remainder;
+};
+
+/// n / d and n mod d for a public d > 0: by a reciprocal, since the divide instruction of some processors
+/// takes longer for some values of n.
+inline Division divide(std::uint64_t n, std::uint64_t d) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  const std::uint64_t reciprocal = ~std::uint64_t{0} / d;
+  // At most 2 below the quotient.
+  auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(n) * reciprocal) >> 64);
+  std::uint64_t remainder = n - quotient * d;
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t more = ~mask_less(remainder, d);
+    quotient -= more;
+    remainder -= d & more;
+  }
+  return {quotient, remainder};
+}
+
+}  // namespace pirx::batchcodes

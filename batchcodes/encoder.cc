@@ -1,0 +1,17 @@
+// Encoder for the shipped fields.
+#include "batchcodes/encoder_impl.h"
+#include "pirx/fp/prime_field.h"
+#include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
+
+namespace pirx::batchcodes {
+
+template class Encoder<gf2e::Gf2_8>;
+template class Encoder<gf2e::Gf2_16>;
+template class Encoder<fp::W160>;
+template class Encoder<fp::W48>;
+template class Encoder<fp::PrimeField>;
+
+}  // namespace pirx::batchcodes

@@ -1,0 +1,85 @@
+// Wanted blocks into slots: sort by coordinate, deal round-robin; blocks at one coordinate then lie in
+// different query vectors unless there are more of them than vectors. All of it by comparing every pair,
+// without a branch or an address that depends on an index.
+#include "batchcodes/constant_time.h"
+#include "pirx/batchcodes/encoding.h"
+
+namespace pirx::batchcodes {
+namespace {
+
+/// More slots than any message holds; the work is quadratic in them.
+constexpr std::size_t kMaxSlots = std::size_t{1} << 14;
+
+}  // namespace
+
+Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
+                             std::span<const std::uint64_t> wanted, std::size_t queries) {
+  const std::size_t n = wanted.size(), q = encoding.spec().ramp;
+  if (n == 0 || queries == 0) {
+    return fail(ErrorCode::kInvalidArgument, "a query needs at least one block to ask for and one vector");
+  }
+  if (queries > kMaxSlots / q || n > queries * q) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(queries) + " query vectors of q = " + std::to_string(q) +
+                    " blocks do not take " + std::to_string(n) + " blocks (and at most " +
+                    std::to_string(kMaxSlots) +
+                    " in all): choose the number of vectors for the most you will "
+                    "ever want at a time");
+  }
+  std::uint64_t missing = 0;
+  for (const auto block : wanted) missing |= ~mask_less(block, blocks);
+  if (missing != 0) {
+    return fail(ErrorCode::kOutOfRange, "no such block: the database has " + std::to_string(blocks));
+  }
+
+  BatchPlan plan(q, queries, n);
+  if (!encoding.has_data_coordinates()) {  // no two blocks collide: in the order that they are wanted
+    for (std::size_t i = 0; i < n; ++i) {
+      plan.places_.expose()[i] = i;
+      plan.slots_.expose()[i] = {wanted[i], ~std::uint64_t{0}};
+    }
+    return plan;
+  }
+
+  SecretVector<std::uint64_t> keys(n), repeats(n), ranks(n);
+  for (std::size_t i = 0; i < n; ++i) keys.expose()[i] = encoding.position(wanted[i], 0).coordinate;
+  const auto key = keys.expose();        // the coordinate
+  const auto repeat = repeats.expose();  // all ones: the same block is wanted earlier
+  const auto rank = ranks.expose();      // how many different blocks are dealt earlier
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) repeat[i] |= mask_equal(wanted[i], wanted[j]);
+  }
+  std::uint64_t crowded = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t alike = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::uint64_t same = mask_equal(key[j], key[i]);
+      const std::uint64_t earlier = mask_less(key[j], key[i]) | (same & mask_less(wanted[j], wanted[i]));
+      rank[i] += earlier & ~repeat[j] & 1;
+      alike += same & ~repeat[j] & 1;
+    }
+    crowded |= ~mask_less(alike, queries + 1);
+  }
+  if (crowded != 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "more of the wanted blocks share a coordinate (the same index modulo M = " +
+                    std::to_string(encoding.spec().modulus) + ") than there are query vectors (" +
+                    std::to_string(queries) +
+                    "): send more vectors, always the same number, or encode with M >= u * ceil(blocks / u)");
+  }
+
+  for (std::size_t i = 0; i < n; ++i) {
+    const Division dealt = divide(rank[i], queries);
+    const std::uint64_t place = dealt.remainder * q + dealt.quotient;
+    plan.places_.expose()[i] = place;
+    for (std::size_t at = 0; at < queries * q; ++at) {
+      const std::uint64_t here = mask_equal(at, place);
+      Slot& slot = plan.slots_.expose()[at];
+      slot.block |= wanted[i] & here;
+      slot.filled |= here;
+    }
+  }
+  return plan;
+}
+
+}  // namespace pirx::batchcodes

@@ -1,0 +1,68 @@
+// PolynomialCode<F>: from slots to points of the sharing. Instantiated in polynomial_code.cc for the shipped
+// fields, by tests for tiny ones.
+#pragma once
+
+#include "batchcodes/sharing_impl.h"
+#include "pirx/batchcodes/polynomial_code.h"
+
+namespace pirx::batchcodes {
+
+template <SharingField F>
+PolynomialCode<F>::PolynomialCode(strassen::Engine<F> engine, Encoding encoding)
+    : engine_(std::move(engine)), encoding_(std::move(encoding)) {
+  PIRX_CHECK(encoding_.spec().field == field().tag());
+  for (const auto label : encoding_.spec().coordinates) x_.push_back(field().from_label(label));
+}
+
+template <SharingField F>
+SecretVector<SharePoint<typename F::Elem>> PolynomialCode<F>::points(std::span<const Slot> slots) const {
+  SecretVector<SharePoint<Elem>> result(slots.size());
+  for (std::size_t m = 0; m < slots.size(); ++m) {
+    const auto position = encoding_.position(slots[m].block, m);
+    result.expose()[m] = {position.row, slots[m].filled, field().from_label(position.coordinate)};
+  }
+  return result;
+}
+
+template <SharingField F>
+Result<void> PolynomialCode<F>::check(std::span<const Slot> slots, std::size_t coin_rows) const {
+  const auto& spec = encoding_.spec();
+  if (slots.size() == spec.ramp && coin_rows == spec.threshold) return {};
+  return fail(ErrorCode::kInvalidArgument, "a query vector takes q = " + std::to_string(spec.ramp) +
+                                               " slots and t = " + std::to_string(spec.threshold) +
+                                               " rows of coins, not " + std::to_string(slots.size()) +
+                                               " and " + std::to_string(coin_rows));
+}
+
+template <SharingField F>
+Result<void> PolynomialCode<F>::share(std::span<const Slot> slots, matrix::ConstView<Elem> coins,
+                                      matrix::View<Elem> shares, std::span<const Elem> blinding) const {
+  PIRX_TRY(check(slots, coins.rows));
+  const auto wanted = points(slots);
+  return make_shares<F>(engine_, x_, wanted.expose(), coins, shares, blinding);
+}
+
+template <SharingField F>
+Result<void> PolynomialCode<F>::complete(std::span<const Slot> slots, matrix::ConstView<Elem> given,
+                                         matrix::View<Elem> rest, std::span<const Elem> blinding) const {
+  PIRX_TRY(check(slots, given.rows));
+  const auto wanted = points(slots);
+  return complete_shares<F>(engine_, x_, wanted.expose(), given, rest, blinding);
+}
+
+template <SharingField F>
+SecretVector<typename F::Elem> PolynomialCode<F>::secret_coordinates(std::span<const Slot> slots) const {
+  SecretVector<Elem> result(slots.size());
+  const auto wanted = points(slots);
+  for (std::size_t m = 0; m < slots.size(); ++m) result.expose()[m] = wanted.expose()[m].coordinate;
+  return result;
+}
+
+template <SharingField F>
+Result<matrix::Matrix<typename F::Elem>> PolynomialCode<F>::interpolation_rows(
+    std::span<const Slot> slots, std::span<const Elem> x) const {
+  const auto secrets = secret_coordinates(slots);
+  return lagrange_matrix(field(), x, secrets.expose());
+}
+
+}  // namespace pirx::batchcodes

@@ -1,0 +1,171 @@
+// Share generation: one product of the engine for the coins, then the few unit vectors under masks.
+// Instantiated in polynomial_code.cc for the shipped fields, by tests for tiny ones.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "batchcodes/constant_time.h"
+#include "pirx/batchcodes/sharing.h"
+
+namespace pirx::batchcodes {
+namespace detail {
+
+/// What the rows on the left are multiplied by: rows x cols, row-major, wiped.
+template <class Elem>
+class SecretWeights {
+ public:
+  SecretWeights(std::size_t rows, std::size_t cols) : rows_(rows), cols_(cols), values_(rows * cols) {}
+  Elem& at(std::size_t i, std::size_t j) noexcept { return values_.expose()[i * cols_ + j]; }
+  matrix::ConstView<Elem> view() const noexcept {
+    return {values_.expose().data(), rows_, cols_, cols_ * sizeof(Elem)};
+  }
+
+ private:
+  std::size_t rows_, cols_;
+  SecretVector<Elem> values_;
+};
+
+/// a - s, or 1 for a blank point.
+template <SharingField F>
+typename F::Elem factor(const F& f, const typename F::Elem& a, const SharePoint<typename F::Elem>& point) {
+  return select(point.filled, f.sub(a, point.coordinate), f.one());
+}
+
+/// prod_{n != skip} (a - s_n) over the filled points.
+template <SharingField F>
+typename F::Elem product_without(const F& f, const typename F::Elem& a,
+                                 std::span<const SharePoint<typename F::Elem>> points, std::size_t skip) {
+  auto product = f.one();
+  for (std::size_t n = 0; n < points.size(); ++n) {
+    if (n != skip) product = f.mul(product, factor(f, a, points[n]));
+  }
+  return product;
+}
+
+/// shares[j] += weights[j][m] e_row_m for every filled point m, touching every row.
+template <SharingField F>
+Result<void> add_unit_vectors(const strassen::Engine<F>& engine,
+                              std::span<const SharePoint<typename F::Elem>> points,
+                              matrix::ConstView<typename F::Elem> weights,
+                              matrix::View<typename F::Elem> shares) {
+  using Elem = typename F::Elem;
+  constexpr std::size_t kChunk = 1024;
+  SecretVector<std::uint8_t> masks(kChunk);
+  SecretVector<Elem> terms(kChunk);
+  const auto mask = masks.expose();
+  for (std::size_t first = 0; first < shares.cols; first += kChunk) {
+    const std::size_t n = std::min(kChunk, shares.cols - first);
+    for (std::size_t m = 0; m < points.size(); ++m) {
+      for (std::size_t k = 0; k < n; ++k) {
+        mask[k] = static_cast<std::uint8_t>(mask_equal(first + k, points[m].row) & points[m].filled);
+      }
+      for (std::size_t j = 0; j < shares.rows; ++j) {
+        std::array<unsigned char, sizeof(Elem)> pattern;
+        std::memcpy(pattern.data(), &weights.at(j, m), sizeof(Elem));
+        auto* bytes = reinterpret_cast<unsigned char*>(terms.expose().data());
+        for (std::size_t k = 0; k < n; ++k) {
+          for (std::size_t b = 0; b < sizeof(Elem); ++b) bytes[k * sizeof(Elem) + b] = pattern[b] & mask[k];
+        }
+        Elem* row = shares.row(j) + first;
+        engine.kernels().add(engine.field(), n, row, terms.expose().data(), row);
+      }
+    }
+  }
+  return {};
+}
+
+/// shares = V * uniform + W * (unit vectors).
+template <SharingField F>
+Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoint<typename F::Elem>> points,
+                     const SecretWeights<typename F::Elem>& V, const SecretWeights<typename F::Elem>& W,
+                     matrix::ConstView<typename F::Elem> uniform, matrix::View<typename F::Elem> shares) {
+  std::uint64_t outside = 0;
+  for (const auto& point : points) outside |= point.filled & ~mask_less(point.row, shares.cols);
+  if (outside != 0) {
+    return fail(ErrorCode::kOutOfRange,
+                "a wanted block lies beyond the " + std::to_string(shares.cols) + " rows of a query vector");
+  }
+  PIRX_TRY(engine.multiply_sums(V.view(), uniform, shares));
+  return add_unit_vectors(engine, points, W.view(), shares);
+}
+
+template <class Elem>
+Result<void> check_shapes(std::size_t servers, std::span<const Elem> blinding, std::size_t t,
+                          std::size_t rows) {
+  if (t <= servers && rows <= servers && (blinding.empty() || blinding.size() == servers)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "shares for " + std::to_string(servers) + " servers from " + std::to_string(t) +
+                  " rows of coins, " + std::to_string(blinding.size()) + " blinding factors and room for " +
+                  std::to_string(rows) + " shares do not fit together");
+}
+
+}  // namespace detail
+
+template <SharingField F>
+Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
+                         std::span<const SharePoint<typename F::Elem>> points,
+                         matrix::ConstView<typename F::Elem> coins, matrix::View<typename F::Elem> shares,
+                         std::span<const typename F::Elem> blinding) {
+  using Elem = typename F::Elem;
+  const F& f = engine.field();
+  const std::size_t l = x.size(), t = coins.rows, q = points.size();
+  PIRX_TRY(detail::check_shapes(l, blinding, t, shares.rows));
+  if (shares.rows != l) return fail(ErrorCode::kInvalidArgument, "one share a server, please");
+  detail::SecretWeights<Elem> V(l, t), W(l, q);
+  SecretVector<Elem> inverses(q);
+  for (std::size_t m = 0; m < q; ++m) {
+    inverses.expose()[m] = f.inv(detail::product_without(f, points[m].coordinate, points, m));
+  }
+  for (std::size_t j = 0; j < l; ++j) {
+    const Elem rho = blinding.empty() ? f.one() : blinding[j];
+    Elem power = f.mul(rho, detail::product_without(f, x[j], points, q));
+    for (std::size_t a = 0; a < t; ++a) {
+      V.at(j, a) = power;
+      power = f.mul(power, x[j]);
+    }
+    for (std::size_t m = 0; m < q; ++m) {
+      const Elem basis = f.mul(detail::product_without(f, x[j], points, m), inverses.expose()[m]);
+      W.at(j, m) = f.mul(rho, basis);
+    }
+  }
+  return detail::combine(engine, points, V, W, coins, shares);
+}
+
+template <SharingField F>
+Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
+                             std::span<const SharePoint<typename F::Elem>> points,
+                             matrix::ConstView<typename F::Elem> given, matrix::View<typename F::Elem> rest,
+                             std::span<const typename F::Elem> blinding) {
+  using Elem = typename F::Elem;
+  const F& f = engine.field();
+  const std::size_t l = x.size(), t = given.rows, q = points.size();
+  PIRX_TRY(detail::check_shapes(l, blinding, t, rest.rows));
+  if (rest.rows != l - t)
+    return fail(ErrorCode::kInvalidArgument, "one share for each server but the first t");
+  // All nodes: the given servers, then the secrets.
+  std::vector<SharePoint<Elem>> nodes(t + q);
+  for (std::size_t a = 0; a < t; ++a) nodes[a] = {0, ~std::uint64_t{0}, x[a]};
+  std::copy(points.begin(), points.end(), nodes.begin() + static_cast<std::ptrdiff_t>(t));
+  SecretVector<SharePoint<Elem>> secret_nodes{std::span<const SharePoint<Elem>>(nodes)};
+  secure_wipe(nodes.data(), nodes.size() * sizeof(nodes[0]));
+  const std::span<const SharePoint<Elem>> all = std::as_const(secret_nodes).expose();
+  SecretVector<Elem> inverses(t + q);
+  for (std::size_t i = 0; i < t + q; ++i) {
+    Elem inverse = f.inv(detail::product_without(f, all[i].coordinate, all, i));
+    if (i < t && !blinding.empty()) inverse = f.mul(inverse, f.inv(blinding[i]));
+    inverses.expose()[i] = inverse;
+  }
+  detail::SecretWeights<Elem> V(l - t, t), W(l - t, q);
+  for (std::size_t j = t; j < l; ++j) {
+    for (std::size_t i = 0; i < t + q; ++i) {
+      Elem basis = f.mul(detail::product_without(f, x[j], all, i), inverses.expose()[i]);
+      if (!blinding.empty()) basis = f.mul(basis, blinding[j]);
+      (i < t ? V.at(j - t, i) : W.at(j - t, i - t)) = basis;
+    }
+  }
+  return detail::combine(engine, points, V, W, given, rest);
+}
+
+}  // namespace pirx::batchcodes

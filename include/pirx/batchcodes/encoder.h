@@ -1,0 +1,73 @@
+// Encoder<F>: a plain database into one bucket per server, and the changes of buckets when blocks change
+// (paper 002, Henry 2016, sections 3.1 and 4.1).
+#pragma once
+
+#include "pirx/batchcodes/encoding.h"
+#include "pirx/batchcodes/sharing.h"
+
+namespace pirx::batchcodes {
+
+/// Row g of server j's bucket is the value at x_j of the polynomial through blocks ug .. ug+u-1 at their
+/// coordinates and through tau uniform rows; blocks beyond the last one are zero. A bucket holds sums of F:
+/// over GF(2^n) these are database words byte for byte, over a prime field they take f.sum_bytes() each.
+/// Const and thread-safe.
+template <SharingField F>
+class Encoder {
+ public:
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+
+  /// For the buckets of `servers` (positions in the encoding's list), in that order; empty: of all. A server
+  /// that holds the plain database needs no other one to make its own bucket while tau = 0. InvalidArgument:
+  /// no such server, or an encoding over another field. ResourceExhausted. Computes the Lagrange rows of up
+  /// to 2^20 elements once (they depend on g mod M/u); beyond that, anew for each row.
+  static Result<Encoder> create(const strassen::Engine<F>& engine, const Encoding& encoding,
+                                std::vector<std::size_t> servers = {});
+
+  const Encoding& encoding() const noexcept { return encoding_; }
+  std::size_t buckets() const noexcept { return x_.size(); }
+
+  /// Rows first_row .. first_row + n - 1 of every bucket: bucket j's are rows j n .. j n + n - 1 of `out`,
+  /// which has buckets() * n rows of s sums. blocks: the database words of blocks first_row u, ...: up to u n
+  /// rows of s words (what is missing is zero). noise: tau n rows of s uniform elements, tau for each row,
+  /// secret from every server and never used again; the same for all buckets of one database.
+  /// InvalidArgument: shapes that do not fit. Cost (u + tau) s multiply-adds a row. The same result for every
+  /// number of threads.
+  Result<void> encode(std::uint64_t first_row, matrix::ConstView<std::byte> blocks,
+                      matrix::ConstView<Elem> noise, matrix::View<Sum> out,
+                      const strassen::ExecOptions& exec = {}) const;
+
+  /// Adds to out (buckets() x s) what row encoding().position(block, 0).row of every bucket changes by when
+  /// `delta` (1 x s, the new block minus the old one) is added to `block`. With tau = 0, noise is empty: give
+  /// the server the delta, and it passes its bucket's row as `out`. With tau > 0 a plain delta would reveal
+  /// the change: the owner of the data draws noise (tau x s, uniform, fresh), passes zeros as `out` and sends
+  /// each server its row, to be added. Cost (1 + tau) s multiply-adds a bucket. InvalidArgument: shapes that
+  /// do not fit.
+  ///
+  /// A block beyond the last one counts as zero: appending is an update, preceded by a row of zeros in every
+  /// bucket when the block opens one. Truncating is an update to zero of encoding().zeroed_by_truncation()
+  /// before the rows beyond encoding().rows() go.
+  Result<void> update(std::uint64_t block, matrix::ConstView<Sum> delta, matrix::ConstView<Elem> noise,
+                      matrix::View<Sum> out) const;
+
+ private:
+  Encoder(const strassen::Engine<F>& engine, const Encoding& encoding)
+      : engine_(engine), encoding_(encoding) {}
+  Result<matrix::Matrix<Elem>> lagrange_rows(std::uint64_t row) const;
+
+  strassen::Engine<F> engine_;
+  Encoding encoding_;
+  std::vector<Elem> x_, noise_nodes_;
+  std::vector<matrix::Matrix<Elem>> cache_;  // by row mod M/u; empty: too many
+};
+
+/// out = to - from over database words: the delta of an update. All three have the same number of words.
+template <Field F>
+void word_difference(const F& f, ByteSpan from, ByteSpan to, std::span<typename F::Sum> out) {
+  PIRX_CHECK(from.size() == to.size() && to.size() == out.size() * f.word_bytes());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = f.sum_sub(f.load_word(&to[i * f.word_bytes()]), f.load_word(&from[i * f.word_bytes()]));
+  }
+}
+
+}  // namespace pirx::batchcodes

@@ -1,0 +1,46 @@
+// Lagrange interpolation as a matrix: values at some points times W are the values at others (Shamir 1979).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "pirx/base/field.h"
+#include "pirx/matrix/matrix.h"
+
+namespace pirx::batchcodes {
+
+/// W with W[z][i] = prod_{m != i} (targets[z] - x[m]) / (x[i] - x[m]): a polynomial of degree below x.size()
+/// with values y at x has the values W * y at `targets`. The x are distinct; a target may be one of them.
+/// Quadratic in x.size(), with one inversion a point. Operations of f only: no branch and no address depends
+/// on a value.
+template <Field F>
+Result<matrix::Matrix<typename F::Elem>> lagrange_matrix(const F& f, std::span<const typename F::Elem> x,
+                                                         std::span<const typename F::Elem> targets) {
+  using Elem = typename F::Elem;
+  const std::size_t n = x.size();
+  PIRX_ASSIGN(auto W, matrix::Matrix<Elem>::create(targets.size(), n));
+  std::vector<Elem> weights(n, f.one());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t m = 0; m < n; ++m) {
+      if (m != i) weights[i] = f.mul(weights[i], f.sub(x[i], x[m]));
+    }
+    weights[i] = f.inv(weights[i]);
+  }
+  // prod_{m < i} from the left, prod_{m > i} from the right: no division, so a target may be one of the x.
+  for (std::size_t z = 0; z < targets.size(); ++z) {
+    Elem* row = W.row(z);
+    Elem product = f.one();
+    for (std::size_t i = 0; i < n; ++i) {
+      row[i] = f.mul(weights[i], product);
+      product = f.mul(product, f.sub(targets[z], x[i]));
+    }
+    product = f.one();
+    for (std::size_t i = n; i-- > 0;) {
+      row[i] = f.mul(row[i], product);
+      product = f.mul(product, f.sub(targets[z], x[i]));
+    }
+  }
+  return W;
+}
+
+}  // namespace pirx::batchcodes
