@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pirx/base/cpu.h"
-#include "strassen/sliced.h"
+#include "strassen/prepared_planes.h"
 #include "strassen/strassen_impl.h"
 #include "strassen/threads.h"
 #include "strassen/toom.h"
@@ -49,9 +49,11 @@ bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes
 }
 
 template <class F>
-Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, const ExecOptions& options) {
+Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, int stored,
+                 const ExecOptions& options) {
   const bool forced = options.threads > 0;
-  return make_sliced_plan(shape, options.depth, forced ? options.threads : available_threads(), forced,
+  return make_stored_plan(shape, options.depth, stored, forced ? options.threads : available_threads(),
+                          forced,
                           {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
                            f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
                           *kernels.sliced);
@@ -167,9 +169,11 @@ Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const Prepa
   PreparedMatrix<F> prepared(D, f_.word_bytes());
   if (detail::slices(*kernels_, D.rows, D.cols, options.layout)) {
     const int threads = options.threads > 0 ? options.threads : available_threads();
-    PIRX_ASSIGN(auto sliced, SlicedMatrix::create(*kernels_->sliced, D, threads));
+    prepared.depth_ = stored_depth(*kernels_->sliced, D.rows, D.cols, options.depth);
+    prepared.bytes_ = PreparedPlanes::bytes(*kernels_->sliced, D.rows, D.cols, prepared.depth_);
+    PIRX_ASSIGN(auto planes, PreparedPlanes::create(*kernels_->sliced, D, prepared.depth_, threads));
     try {
-      prepared.sliced_ = std::make_shared<const SlicedMatrix>(std::move(sliced));
+      prepared.planes_ = std::make_shared<const PreparedPlanes>(std::move(planes));
     } catch (const std::bad_alloc&) {
       return fail(ErrorCode::kResourceExhausted, "there is no memory for the prepared database");
     }
@@ -179,9 +183,20 @@ Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const Prepa
 }
 
 template <class F>
-Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
-  if (detail::slices(*kernels_, shape.r, saturated_mul(shape.s, f_.word_bytes()), Layout::kAuto)) {
-    return detail::plan_sliced(f_, *kernels_, shape, options);
+std::uint64_t Engine<F>::prepared_bytes(std::size_t rows, std::size_t words,
+                                        const PrepareOptions& options) const {
+  const std::uint64_t row_bytes = saturated_mul(words, f_.word_bytes());
+  if (!detail::slices(*kernels_, rows, row_bytes, options.layout)) return 0;
+  return PreparedPlanes::bytes(*kernels_->sliced, rows, row_bytes,
+                               stored_depth(*kernels_->sliced, rows, row_bytes, options.depth));
+}
+
+template <class F>
+Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options, const PrepareOptions& prepared) const {
+  const std::uint64_t row_bytes = saturated_mul(shape.s, f_.word_bytes());
+  if (detail::slices(*kernels_, shape.r, row_bytes, prepared.layout)) {
+    const int stored = stored_depth(*kernels_->sliced, shape.r, row_bytes, prepared.depth);
+    return detail::plan_sliced(f_, *kernels_, shape, stored, options);
   }
   if (auto plan = detail::plan_toom(f_, *kernels_, shape, options)) return *std::move(plan);
   return detail::plan_product(f_, *kernels_, shape, f_.word_bytes(), options);
@@ -190,11 +205,11 @@ Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options) const {
 template <class F>
 Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                                  const ExecOptions& options) const {
-  if (D.word_bytes_ != f_.word_bytes() || (D.sliced_ != nullptr && kernels_->sliced == nullptr)) {
+  if (D.word_bytes_ != f_.word_bytes() || (D.planes_ != nullptr && kernels_->sliced == nullptr)) {
     return fail(ErrorCode::kInvalidArgument,
                 "the database was prepared for another field or kernel: prepare it again");
   }
-  if (D.sliced_ == nullptr) {
+  if (D.planes_ == nullptr) {
     if (const auto plan = detail::plan_toom(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, options)) {
       PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
       return multiply_toom(f_, *kernels_->toom, Q, D.words_, R, *plan);
@@ -204,11 +219,11 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
   }
   PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
   if (R.rows == 0 || R.cols == 0) return {};
-  return multiply_sliced(
+  return multiply_planes(
       *kernels_->sliced,
-      {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.sliced_,
+      {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.planes_,
       {reinterpret_cast<std::byte*>(R.data), R.rows, R.cols * sizeof(Sum), R.stride},
-      detail::plan_sliced(f_, *kernels_, {Q.rows, Q.cols, R.cols}, options));
+      detail::plan_sliced(f_, *kernels_, {Q.rows, Q.cols, R.cols}, D.depth_, options));
 }
 
 template <class F>
@@ -221,3 +236,5 @@ Result<void> Engine<F>::multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<
 }
 
 }  // namespace pirx::strassen
+
+#include "strassen/prepared_impl.h"  // Engine::save and load: here, for they use slices()

@@ -1,6 +1,7 @@
 // A bilinear scheme applied `depth` times, as a flat list of block products.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "strassen/scheme.h"
@@ -11,6 +12,7 @@ namespace pirx::strassen {
 /// of C. Blocks are numbered row-major in a grid of Leaves. Over characteristic 2 only: signs are gone.
 struct Leaf {
   std::vector<std::size_t> left, right, to;
+  std::size_t part = 0;  ///< the number of `right` among those that a prepared database stores
 };
 
 struct Leaves {
@@ -18,34 +20,44 @@ struct Leaves {
   std::vector<Leaf> products;
 };
 
-/// depth 0 is the plain product: one block each.
+/// Every product of `all` by the scheme in its turn. parts[p] is the number of product p's sum of blocks of B
+/// among the `stored` of this level.
 template <class Scheme>
-Leaves leaves_of(const Scheme& scheme, int depth) {
-  Leaves all;
-  all.products.push_back({{0}, {0}, {0}});
-  for (; depth > 0; --depth) {
-    Leaves next{all.m * Scheme::kM, all.k * Scheme::kK, all.n * Scheme::kN, {}};
-    // Every block of `all` becomes a grid of the scheme's.
-    const auto refine = [](const std::vector<std::size_t>& blocks, std::size_t columns,
-                           const std::int8_t* coefficients, std::size_t rows_each, std::size_t columns_each) {
-      std::vector<std::size_t> out;
-      for (const std::size_t block : blocks) {
-        for (std::size_t c = 0; c < rows_each * columns_each; ++c) {
-          if (coefficients[c] == 0) continue;
-          const std::size_t row = block / columns * rows_each + c / columns_each;
-          out.push_back(row * columns * columns_each + block % columns * columns_each + c % columns_each);
-        }
-      }
-      return out;
-    };
-    for (const Leaf& leaf : all.products) {
-      for (std::size_t p = 0; p < Scheme::kRank; ++p) {
-        next.products.push_back({refine(leaf.left, all.k, scheme.u[p], Scheme::kM, Scheme::kK),
-                                 refine(leaf.right, all.n, scheme.v[p], Scheme::kK, Scheme::kN),
-                                 refine(leaf.to, all.n, scheme.w[p], Scheme::kM, Scheme::kN)});
+Leaves refined(const Leaves& all, const Scheme& scheme, const std::array<std::size_t, Scheme::kRank>& parts,
+               std::size_t stored) {
+  Leaves next{all.m * Scheme::kM, all.k * Scheme::kK, all.n * Scheme::kN, {}};
+  // Every block of `all` becomes a grid of the scheme's.
+  const auto refine = [](const std::vector<std::size_t>& blocks, std::size_t columns,
+                         const std::int8_t* coefficients, std::size_t rows_each, std::size_t columns_each) {
+    std::vector<std::size_t> out;
+    for (const std::size_t block : blocks) {
+      for (std::size_t c = 0; c < rows_each * columns_each; ++c) {
+        if (coefficients[c] == 0) continue;
+        const std::size_t row = block / columns * rows_each + c / columns_each;
+        out.push_back(row * columns * columns_each + block % columns * columns_each + c % columns_each);
       }
     }
-    all = std::move(next);
+    return out;
+  };
+  for (const Leaf& leaf : all.products) {
+    for (std::size_t p = 0; p < Scheme::kRank; ++p) {
+      next.products.push_back({refine(leaf.left, all.k, scheme.u[p], Scheme::kM, Scheme::kK),
+                               refine(leaf.right, all.n, scheme.v[p], Scheme::kK, Scheme::kN),
+                               refine(leaf.to, all.n, scheme.w[p], Scheme::kM, Scheme::kN),
+                               leaf.part * stored + parts[p]});
+    }
+  }
+  return next;
+}
+
+/// `stored` levels, of which the first `depth` are the engine's scheme and the others the plain product on
+/// the same sums of blocks of B. Without any it is the plain product: one block each.
+inline Leaves leaves_of(int depth, int stored) {
+  Leaves all;
+  all.products.push_back({{0}, {0}, {0}, 0});
+  for (int level = 0; level < stored; ++level) {
+    all = level < depth ? refined(all, kScheme, same_right(kScheme, kScheme), kScheme.kRank)
+                        : refined(all, kThinScheme, same_right(kThinScheme, kScheme), kScheme.kRank);
   }
   return all;
 }

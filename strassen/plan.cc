@@ -138,6 +138,7 @@ constexpr std::uint64_t kMostSumsBytes = std::uint64_t{16} << 20;  // a depth th
 constexpr std::size_t kMostRun = 4;
 constexpr std::size_t kMostQueries = 1024;
 constexpr int kMostSlicedDepth = 3;
+constexpr int kMostStoredDepth = 3;
 
 /// Query groups of a block, and leaves, of a scheme of that depth.
 struct Grid {
@@ -190,6 +191,24 @@ int auto_sliced_depth(const Shape& shape, const KernelTraits& kernel) {
   return 0;
 }
 
+/// The same where the levels are stored.
+constexpr Measured kMeasuredStored[] = {
+    {kTagGf2, "gfni512", 64},
+    {kTagGf2_8, "gfni512", 64},
+    {kTagGf2_16, "gfni512", 64},
+};
+
+int auto_stored_depth(const Shape& shape, const KernelTraits& kernel) {
+  for (const Measured& measured : kMeasuredStored) {
+    if (measured.field != kernel.field || measured.kernel != kernel.name) continue;
+    int depth = 0;
+    while (shape.q / power(kScheme.kM, depth + 1) >= measured.block_queries && depth < kMostStoredDepth)
+      ++depth;
+    return depth;
+  }
+  return 0;
+}
+
 /// Queries of one pass over D when at most `most` fit: all passes about alike, in whole register tiles of
 /// `unit`.
 std::size_t balanced_pass(std::size_t queries, std::size_t most, std::size_t unit) {
@@ -220,8 +239,10 @@ SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
   const std::uint64_t grids = std::max<std::uint64_t>(div_up(groups, deep.k * sizes.plain_block), 1);
   sizes.block =
       plan.depth == 0 ? sizes.plain_block : std::max<std::size_t>(groups / (grids * deep.k) / 2 * 2, 2);
+  sizes.gathered = round_up(8 * 8 * std::max(sizes.plain_block, sizes.block) * scalar_bytes(sliced), 64);
   if (plan.direct) {
     sizes.matrices = direct_matrices(plan, sliced);
+    sizes.per_thread = sizes.gathered;
     return sizes;
   }
   for (const auto& [grid, block] : {std::pair(plain, sizes.plain_block), std::pair(deep, sizes.block)}) {
@@ -232,7 +253,7 @@ SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
     sizes.sums = std::max(sizes.sums, saturated_mul(grid.leaves * sliced.products, panel));
     const std::uint64_t planes = saturated_mul(grid.m * grid.k * sliced.planes,
                                                plane_bytes(grid.query_groups, block, sliced.matrix_bytes));
-    sizes.per_thread = std::max(sizes.per_thread, planes);
+    sizes.per_thread = std::max(sizes.per_thread, saturated_add(planes, sizes.gathered));
   }
   const std::uint64_t formed =
       sliced.products / sliced.parts *
@@ -357,6 +378,51 @@ Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel,
   return plan;
 }
 
+StoredBlocks::StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_rows,
+                           std::uint64_t matrix_row_bytes, int depth)
+    : rows(div_up(div_up(matrix_rows, power(kScheme.kK, depth)), 16) * 16),
+      row_bytes(div_up(div_up(matrix_row_bytes, power(kScheme.kN, depth)), sliced.vector_bytes()) *
+                sliced.vector_bytes()),
+      parts(power(kScheme.kRank, depth)) {
+  if (depth > 0) return;
+  rows = matrix_rows;
+  row_bytes = matrix_row_bytes;
+}
+
+int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t row_bytes, int asked) {
+  int depth = 0;
+  while (depth < std::min(asked, kMostStoredDepth) && rows / power(kScheme.kK, depth + 1) >= 16 &&
+         row_bytes / power(kScheme.kN, depth + 1) >= sliced.vector_bytes()) {
+    ++depth;
+  }
+  return depth;
+}
+
+Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
+                      const KernelTraits& kernel, const SlicedKernels& sliced) {
+  if (stored == 0) return make_sliced_plan(shape, depth, threads, threads_forced, kernel, sliced);
+  int levels = std::min(depth >= 0 ? depth : auto_stored_depth(shape, kernel), stored);
+  while (levels > 0 && shape.q < 8 * power(kScheme.kM, levels)) --levels;
+  const std::uint64_t size = scalar_bytes(sliced);
+  const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);
+  const Shape part{div_up(shape.q, power(kScheme.kM, levels)), blocks.rows, blocks.row_bytes / size};
+  Plan plan = make_sliced_plan(part, 0, threads, threads_forced, kernel, sliced);
+  plan.shape = shape;
+  plan.depth = levels;
+  plan.stored = stored;
+  return plan;
+}
+
+Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced) {
+  Plan part = plan;
+  if (plan.stored == 0) return part;
+  const std::uint64_t size = scalar_bytes(sliced);
+  const StoredBlocks blocks(sliced, plan.shape.r, saturated_mul(plan.shape.s, size), plan.stored);
+  part.shape = {div_up(plan.shape.q, power(kScheme.kM, plan.depth)), blocks.rows, blocks.row_bytes / size};
+  part.depth = 0;
+  return part;
+}
+
 std::string Plan::to_string() const {
   return "q=" + std::to_string(shape.q) + " r=" + std::to_string(shape.r) + " s=" + std::to_string(shape.s) +
          " kernel=" + kernel + " layout=" +
@@ -365,9 +431,10 @@ std::string Plan::to_string() const {
                                                : "sliced")
           : toom                    ? "rows-toom"
                                     : "rows") +
-         " depth=" + std::to_string(depth) + " threads=" + std::to_string(threads) +
-         " split=" + (split_rows ? "rows" : "columns") + " tile=" + std::to_string(tile_rows) + "x" +
-         std::to_string(tile_words) + " workspace=" + std::to_string(workspace_bytes);
+         " depth=" + std::to_string(depth) + (stored > 0 ? " stored=" + std::to_string(stored) : "") +
+         " threads=" + std::to_string(threads) + " split=" + (split_rows ? "rows" : "columns") +
+         " tile=" + std::to_string(tile_rows) + "x" + std::to_string(tile_words) +
+         " workspace=" + std::to_string(workspace_bytes);
 }
 
 }  // namespace pirx::strassen

@@ -35,6 +35,32 @@ Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, 
 Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced);
 
+/// Bytes of a scalar of a field in planes.
+inline std::size_t scalar_bytes(const SlicedKernels& sliced) {
+  return std::max<std::size_t>(sliced.planes / 8, 1);
+}
+
+/// The matrices that a database in planes with so many levels of Strassen stored consists of: all of one
+/// size, padded by what their grid and the layout need.
+struct StoredBlocks {
+  StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_rows, std::uint64_t matrix_row_bytes,
+               int depth);
+  std::uint64_t rows, row_bytes;
+  std::uint64_t parts;
+};
+
+/// As many of the levels asked for as leave blocks of a few row groups and vectors.
+int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t row_bytes, int asked);
+
+/// The plan of a product with a database that has `stored` levels of Strassen stored, of which it uses up to
+/// `depth` (-1: as many as pay): in tiles, threads and workspace it is the plan of one of the parts'
+/// products.
+Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
+                      const KernelTraits& kernel, const SlicedKernels& sliced);
+
+/// The plan of one part of make_stored_plan's; the plan itself where nothing is stored.
+Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced);
+
 /// A stride between arrays of so many bytes (a multiple of 64): not a multiple of 4 KiB, where all arrays
 /// would share the same few lines of the first-level cache. (Not monotone: sizes are computed with the very
 /// strides in use.)
@@ -55,6 +81,7 @@ struct SlicedSizes {
   std::uint64_t matrices = 0;    ///< bytes: queries as matrices, for a chunk of rows
   std::uint64_t sums = 0;        ///< bytes, per thread: products of a set of panels
   std::uint64_t per_thread = 0;  ///< bytes: sums, and one tile of D as sums of planes; or planes of queries
+  std::uint64_t gathered = 0;    ///< of those, at the end: rows of queries that are sums
 
   std::uint64_t total(std::uint64_t threads) const { return matrices + threads * per_thread; }
 };

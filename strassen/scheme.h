@@ -2,6 +2,8 @@
 // data.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -49,5 +51,32 @@ static_assert(multiplies_matrices(kStrassen));
 
 /// The scheme that the engine recurses with.
 inline constexpr const auto& kScheme = kStrassen;
+
+/// The plain product on four of Strassen's seven sums of blocks of B: each of B's blocks is the sum of one or
+/// two of them. So a database of which only those sums are stored is multiplied without splitting A's rows,
+/// and without reading more than B has.
+inline constexpr BilinearScheme<1, 2, 2, 4> kStrassenThin = {
+    {{1, 1}, {0, 1}, {1, 0}, {1, 1}},
+    {{1, 0, 0, 0}, {-1, 0, 1, 0}, {0, 1, 0, -1}, {0, 0, 0, 1}},
+    {{1, 0}, {1, 0}, {0, 1}, {0, 1}},
+};
+static_assert(multiplies_matrices(kStrassenThin));
+inline constexpr const auto& kThinScheme = kStrassenThin;
+
+/// For each product of `some` the product of `all` that has the same sum of blocks of B; kRank of `all` when
+/// there is none.
+template <class Some, class All>
+constexpr std::array<std::size_t, Some::kRank> same_right(const Some& some, const All& all) {
+  static_assert(Some::kK == All::kK && Some::kN == All::kN);
+  std::array<std::size_t, Some::kRank> found{};
+  for (std::size_t p = 0; p < Some::kRank; ++p) {
+    found[p] = 0;
+    while (found[p] < All::kRank && !std::equal(some.v[p], some.v[p] + All::kK * All::kN, all.v[found[p]])) {
+      ++found[p];
+    }
+  }
+  return found;
+}
+static_assert(std::ranges::max(same_right(kThinScheme, kScheme)) < kScheme.kRank);
 
 }  // namespace pirx::strassen

@@ -11,6 +11,23 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
+/// Bytes of a row, from `column` on, that the row has.
+std::size_t bytes_behind(std::size_t cols, std::size_t column) { return cols - std::min(cols, column); }
+
+/// The rows [row, row + rows) and columns [column, column + bytes) of a sum, into zeroed rows of `bytes`
+/// bytes.
+void gather(const SlicedKernels& kernels, Terms terms, std::size_t row, std::size_t rows, std::size_t column,
+            std::size_t bytes, std::byte* out) noexcept {
+  std::memset(out, 0, rows * bytes);
+  for (const auto& term : terms) {
+    const std::size_t here = std::min(bytes, bytes_behind(term.cols, column));
+    if (here == 0) continue;
+    for (std::size_t i = row; i < std::min(row + rows, term.rows); ++i) {
+      kernels.add(term.row(i) + column, here, out + (i - row) * bytes);
+    }
+  }
+}
+
 /// Row groups [group, group + groups) and panels [panel, panel + panels) that one scheme multiplies.
 struct Region {
   const Leaves* leaves;
@@ -18,71 +35,96 @@ struct Region {
   std::size_t panel, panels;
 };
 
+/// The queries of one pass over D, or their answers: rows [first, first + rows) of what the plan multiplies.
+template <class Views>
+struct Pass {
+  Views views;
+  std::size_t first, rows;
+};
+using Queries = Pass<Terms>;
+using Answers = Pass<Targets>;
+
 class Product {
  public:
-  Product(const SlicedKernels& kernels, const SlicedMatrix& D, const Plan& plan)
+  Product(const SlicedKernels& kernels, const Plan& plan)
       : kernels_(kernels),
-        D_(D),
         plan_(plan),
         sizes_(sliced_sizes(plan, kernels)),
-        tile_(query_tile(plan, kernels)) {}
+        tile_(query_tile(plan, kernels)),
+        row_bytes_(plan.shape.s * elem_bytes()) {}
 
-  Result<void> run(ConstView<std::byte> Q, View<std::byte> R) {
-    Leaves plain, deep;
+  Result<void> run(std::span<const SlicedStep> steps) {
     try {
-      plain = leaves_of(kScheme, 0);
-      deep = leaves_of(kScheme, plan_.depth);
+      plain_ = leaves_of(0, 0);
+      deep_ = leaves_of(plan_.depth, plan_.depth);
     } catch (const std::bad_alloc&) {
       return fail(ErrorCode::kResourceExhausted, "there is no memory for the product");
     }
-    const std::size_t threads = static_cast<std::size_t>(plan_.threads);
     PIRX_ASSIGN(workspace_, AlignedBuffer::create(plan_.workspace_bytes));
-    for (std::size_t i = 0; i < R.rows; ++i) std::memset(R.row(i), 0, R.cols);
-    for (std::size_t at = 0; at < Q.rows; at += plan_.tile_queries) {
-      const std::size_t rows = std::min(plan_.tile_queries, Q.rows - at);
-      const auto queries = Q.window(at, 0, rows, Q.cols);
-      const auto results = R.window(at, 0, rows, R.cols);
-      if (!plan_.split_rows) {
-        multiply(queries, results, plain, deep, 0, D_.groups(), threads, 0);
-        continue;
-      }
-      // Each thread multiplies its own rows of D, into sums of its own.
-      std::byte* partials = workspace_.data() + threads * sizes_.total(1);
-      const std::uint64_t each = block_bytes(plan_.tile_queries, R.cols, 1);
-      const std::size_t pairs = D_.groups() / 2;
-#pragma omp parallel for num_threads(plan_.threads) schedule(static)
-      for (std::size_t part = 0; part < threads; ++part) {
-        const std::size_t first = pairs * part / threads * 2, last = pairs * (part + 1) / threads * 2;
-        View<std::byte> out{partials + part * each, rows, R.cols, R.cols};
-        std::memset(out.data, 0, rows * R.cols);
-        multiply(queries, out, plain, deep, first, last - first, 1, part);
-      }
-      for (std::size_t part = 0; part < threads; ++part) {
-        for (std::size_t i = 0; i < rows; ++i) {
-          kernels_.add(partials + part * each + i * R.cols, R.cols, results.row(i));
-        }
-      }
-    }
+    for (const SlicedStep& step : steps) muladd(step);
     return {};
   }
 
  private:
-  /// R += Q * D over the row groups [first, first + groups): by the deep scheme where its grid fits, plainly
-  /// beyond.
-  void multiply(ConstView<std::byte> Q, View<std::byte> R, const Leaves& plain, const Leaves& deep,
-                std::size_t first, std::size_t groups, std::size_t threads, std::size_t team) noexcept {
-    if (plan_.direct) return direct(Q, R, first, groups, threads, team);
-    const std::size_t full_panels =
-        D_.vectors(D_.panels() - 1) == SlicedKernels::kPanelVectors ? D_.panels() : D_.panels() - 1;
-    const std::size_t grid_rows = deep.k * sizes_.block, main_groups = groups / grid_rows * grid_rows;
-    const std::size_t main_panels = deep.n == 1 ? D_.panels() : full_panels / deep.n * deep.n;
-    multiply_region(Q, R, {&deep, first, deep.k == 1 ? groups : main_groups, 0, main_panels}, threads, team);
-    if (plan_.depth == 0) return;
-    multiply_region(Q, R, {&plain, first, groups, main_panels, D_.panels() - main_panels}, threads, team);
-    multiply_region(Q, R, {&plain, first + main_groups, groups - main_groups, 0, main_panels}, threads, team);
+  /// One step. Where threads share rows, each multiplies its own rows of D, into sums of its own.
+  void muladd(const SlicedStep& step) noexcept {
+    D_ = step.D;
+    const std::size_t threads = static_cast<std::size_t>(plan_.threads);
+    for (std::size_t at = 0; at < plan_.shape.q; at += plan_.tile_queries) {
+      const std::size_t rows = std::min(plan_.tile_queries, plan_.shape.q - at);
+      const Queries queries{step.Q, at, rows};
+      const Answers answers{step.R, at, rows};
+      if (!plan_.split_rows) {
+        multiply(queries, answers, 0, D_->groups(), threads, 0);
+        continue;
+      }
+      std::byte* partials = workspace_.data() + threads * sizes_.total(1);
+      const std::uint64_t each = block_bytes(plan_.tile_queries, row_bytes_, 1);
+      const std::size_t pairs = D_->groups() / 2;
+#pragma omp parallel for num_threads(plan_.threads) schedule(static)
+      for (std::size_t part = 0; part < threads; ++part) {
+        const std::size_t first = pairs * part / threads * 2, last = pairs * (part + 1) / threads * 2;
+        const View<std::byte> out{partials + part * each, rows, row_bytes_, row_bytes_};
+        std::memset(out.data, 0, rows * row_bytes_);
+        multiply(queries, {Targets(&out, 1), 0, rows}, first, last - first, 1, part);
+      }
+      for (std::size_t part = 0; part < threads; ++part) {
+        for (std::size_t i = 0; i < rows; ++i) {
+          add_row(partials + part * each + i * row_bytes_, row_bytes_, answers, i, 0);
+        }
+      }
+    }
   }
 
-  void multiply_region(ConstView<std::byte> Q, View<std::byte> R, const Region& region, std::size_t threads,
+  /// Adds `bytes` bytes to row i of the answers, from `column` on, in every place that has them.
+  void add_row(const std::byte* from, std::size_t bytes, const Answers& R, std::size_t i,
+               std::size_t column) const noexcept {
+    for (const auto& target : R.views) {
+      if (R.first + i >= target.rows) continue;
+      const std::size_t here = std::min(bytes, bytes_behind(target.cols, column));
+      if (here > 0) kernels_.add(from, here, target.row(R.first + i) + column);
+    }
+  }
+
+  /// R += Q * D over the row groups [first, first + groups): by the deep scheme where its grid fits, plainly
+  /// beyond.
+  void multiply(const Queries& Q, const Answers& R, std::size_t first, std::size_t groups,
+                std::size_t threads, std::size_t team) noexcept {
+    if (plan_.direct) return direct(Q, R, first, groups, threads, team);
+    const SlicedMatrix& D = *D_;
+    const std::size_t full_panels =
+        D.vectors(D.panels() - 1) == SlicedKernels::kPanelVectors ? D.panels() : D.panels() - 1;
+    const std::size_t grid_rows = deep_.k * sizes_.block, main_groups = groups / grid_rows * grid_rows;
+    const std::size_t main_panels = deep_.n == 1 ? D.panels() : full_panels / deep_.n * deep_.n;
+    multiply_region(Q, R, {&deep_, first, deep_.k == 1 ? groups : main_groups, 0, main_panels}, threads,
+                    team);
+    if (plan_.depth == 0) return;
+    multiply_region(Q, R, {&plain_, first, groups, main_panels, D.panels() - main_panels}, threads, team);
+    multiply_region(Q, R, {&plain_, first + main_groups, groups - main_groups, 0, main_panels}, threads,
+                    team);
+  }
+
+  void multiply_region(const Queries& Q, const Answers& R, const Region& region, std::size_t threads,
                        std::size_t team) noexcept {
     if (region.groups == 0 || region.panels == 0) return;
     const Leaves& leaves = *region.leaves;
@@ -142,23 +184,23 @@ class Product {
     return count;
   }
 
-  void slice_queries(ConstView<std::byte> Q, const Region& region, std::size_t part_groups, std::size_t b,
+  void slice_queries(const Queries& Q, const Region& region, std::size_t part_groups, std::size_t b,
                      std::size_t block, std::byte* out, std::byte* own) const noexcept {
     const Leaves& leaves = *region.leaves;
     const std::size_t groups = groups_in(region, b, block);
     const std::size_t stride = plane_bytes(part_groups, groups, kernels_.matrix_bytes), elem = elem_bytes();
-    const std::size_t elems = Q.cols / elem;
+    std::byte* gathered = own + sizes_.per_thread - sizes_.gathered;
     const auto planes_at = [&](std::size_t cell) { return own + cell * kernels_.planes * stride; };
     for (std::size_t i = 0; i < leaves.m; ++i) {
       for (std::size_t l = 0; l < leaves.k; ++l) {
-        const std::size_t column = 8 * (region.group + (b * leaves.k + l) * block);
+        const std::size_t column = 8 * (region.group + (b * leaves.k + l) * block) * elem;
         auto* planes = reinterpret_cast<std::uint64_t*>(planes_at(i * leaves.k + l));
         for (std::size_t g = 0; g < part_groups; ++g) {
           const std::size_t row = 8 * (i * part_groups + g), tile = g / tile_;
           const std::size_t rows = row < Q.rows ? std::min<std::size_t>(8, Q.rows - row) : 0;
           const std::size_t width = std::min(tile_, part_groups - tile * tile_);
-          const std::byte* from = rows == 0 ? Q.data : Q.row(row) + std::min(column, elems) * elem;
-          kernels_.slice_queries(from, Q.stride, rows, elems - std::min(column, elems), groups,
+          const Rows from = rows_of(Q, row, rows, column, 8 * groups * elem, gathered);
+          kernels_.slice_queries(from.data, from.stride, from.rows, from.bytes / elem, groups,
                                  planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8),
                                  stride / kernels_.matrix_bytes, width);
         }
@@ -180,7 +222,7 @@ class Product {
 
   /// The blocks [begin, end) of rows times the sets [first, last) of panels, added to R. Block after block,
   /// so that the queries' matrices for a block stay in the cache while the sets pass by.
-  void multiply_run(View<std::byte> R, const Region& region, std::size_t part_groups, std::size_t block,
+  void multiply_run(const Answers& R, const Region& region, std::size_t part_groups, std::size_t block,
                     std::size_t first, std::size_t last, std::size_t begin, std::size_t end,
                     const std::byte* matrices, std::byte* own) const noexcept {
     std::byte* formed = own + plan_.run * sizes_.sums;
@@ -211,7 +253,7 @@ class Product {
                      const Tile& next, std::size_t end, const std::byte* A, std::byte* sums,
                      std::byte* formed_space) const noexcept {
     const Leaves& leaves = *region.leaves;
-    const std::size_t panel = region.panel + tile.set * leaves.n, vectors = D_.vectors(panel);
+    const std::size_t panel = region.panel + tile.set * leaves.n, vectors = D_->vectors(panel);
     const std::size_t row_bytes = vectors * SlicedKernels::kColumns;  // of a group in one plane
     const std::size_t group_bytes = kernels_.group_bytes(vectors);
     const std::size_t sums_stride = staggered(part_groups * row_bytes);
@@ -229,7 +271,7 @@ class Product {
                 groups / 2 * tiles * passes);
     if (next.b < end) {
       const std::size_t next_panel = region.panel + next.set * leaves.n;
-      ahead.begin(D_, next_panel, leaves.n, kernels_.group_bytes(D_.vectors(next_panel)),
+      ahead.begin(*D_, next_panel, leaves.n, kernels_.group_bytes(D_->vectors(next_panel)),
                   region.group + next.b * leaves.k * block, leaves.k * groups_in(region, next.b, block));
     }
     std::array<const std::byte*, kMostSources> sources;
@@ -238,7 +280,7 @@ class Product {
         std::size_t count = 0;
         for (const std::size_t cell : leaves.products[p].right) {
           const std::byte* from =
-              D_.panel(panel + cell % leaves.n) + (row + cell / leaves.n * groups) * group_bytes;
+              D_->panel(panel + cell % leaves.n) + (row + cell / leaves.n * groups) * group_bytes;
           count += sources_of(from, part, row_bytes, &sources[count]);
         }
         const auto matrices_of = [&](std::size_t product) {
@@ -292,10 +334,10 @@ class Product {
     std::size_t offset_ = 0, bytes_ = 0, end_ = 0, lines_ = 0, at_ = 0;
   };
 
-  void finish(View<std::byte> R, const Region& region, std::size_t part_groups, std::size_t set,
+  void finish(const Answers& R, const Region& region, std::size_t part_groups, std::size_t set,
               const std::byte* sums, std::byte* rows_space) const noexcept {
     const Leaves& leaves = *region.leaves;
-    const std::size_t panel = region.panel + set * leaves.n, vectors = D_.vectors(panel);
+    const std::size_t panel = region.panel + set * leaves.n, vectors = D_->vectors(panel);
     const std::size_t row_bytes = vectors * SlicedKernels::kColumns,
                       sums_stride = staggered(part_groups * row_bytes);
     const std::size_t width = vectors * kernels_.vector_bytes();
@@ -311,7 +353,7 @@ class Product {
           const std::size_t column =
               (panel + cell % leaves.n) * SlicedKernels::kPanelVectors * kernels_.vector_bytes();
           for (std::size_t i = row; i < std::min(row + 8, R.rows); ++i) {
-            kernels_.add(rows_space + (i - row) * width, std::min(width, R.cols - column), R.row(i) + column);
+            add_row(rows_space + (i - row) * width, width, R, i, column);
           }
         }
       }
@@ -319,58 +361,105 @@ class Product {
   }
 
   /// Few queries: a matrix per plane and query, no sums; one pass over D.
-  void direct(ConstView<std::byte> Q, View<std::byte> R, std::size_t first, std::size_t groups,
+  void direct(const Queries& Q, const Answers& R, std::size_t first, std::size_t groups,
               [[maybe_unused]] std::size_t threads, std::size_t team) noexcept {
-    const std::size_t elem = elem_bytes(), elems = Q.cols / elem, column = std::min(8 * first, elems);
+    const std::size_t elem = elem_bytes();
     const std::size_t each = kernels_.planes * elem;  // matrices of a group
     const std::size_t words = kernels_.matrix_bytes / 8;
-    auto* A = reinterpret_cast<std::uint64_t*>(workspace_.data() + team * sizes_.total(1));
+    std::byte* space = workspace_.data() + team * sizes_.total(1);
+    auto* A = reinterpret_cast<std::uint64_t*>(space);
+    std::byte* gathered = space + sizes_.matrices + sizes_.per_thread - sizes_.gathered;
     const auto batch = [&](std::size_t i) { return std::min(kernels_.direct_tile, Q.rows - i); };
     const auto matrices_of = [&](std::size_t i, std::size_t g) {
       return A + (i * groups + g * batch(i)) * each * words;
     };
     for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
       for (std::size_t k = 0; k < batch(i); ++k) {
-        kernels_.slice_direct(Q.row(i + k) + column * elem, elems - column, groups, batch(i),
-                              matrices_of(i, 0) + k * elem * words);
+        for (std::size_t g = 0; g < groups; g += sizes_.plain_block) {
+          const std::size_t here = std::min(sizes_.plain_block, groups - g);
+          const Rows from = rows_of(Q, i + k, 1, 8 * (first + g) * elem, 8 * here * elem, gathered);
+          kernels_.slice_direct(from.data, from.bytes / elem, here, batch(i),
+                                matrices_of(i, g) + k * elem * words);
+        }
       }
     }
     const std::size_t width = SlicedKernels::kPanelVectors * kernels_.vector_bytes();
 #pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(dynamic) if (threads > 1)
-    for (std::size_t panel = 0; panel < D_.panels(); ++panel) {
-      const std::size_t group_bytes = kernels_.group_bytes(D_.vectors(panel));
+    for (std::size_t panel = 0; panel < D_->panels(); ++panel) {
+      const std::size_t group_bytes = kernels_.group_bytes(D_->vectors(panel));
       for (std::size_t g = 0; g < groups; g += sizes_.plain_block) {
         const std::size_t here = std::min(sizes_.plain_block, groups - g);
         for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
-          kernels_.multiply_direct(batch(i), here, D_.vectors(panel), matrices_of(i, g),
-                                   D_.panel(panel) + (first + g) * group_bytes, R.row(i) + panel * width,
-                                   R.stride, std::min(width, R.cols - panel * width));
+          for (const auto& target : R.views) {
+            const std::size_t bytes = std::min(width, bytes_behind(target.cols, panel * width));
+            if (bytes == 0) continue;
+            kernels_.multiply_direct(batch(i), here, D_->vectors(panel), matrices_of(i, g),
+                                     D_->panel(panel) + (first + g) * group_bytes,
+                                     target.row(R.first + i) + panel * width, target.stride, bytes);
+          }
         }
       }
     }
   }
 
-  std::size_t elem_bytes() const { return std::max<std::size_t>(kernels_.planes / 8, 1); }
+  struct Rows {
+    const std::byte* data;
+    std::size_t rows, bytes, stride;
+  };
+  /// The rows [row, row + rows) of the queries, columns [column, column + bytes): where they lie, or added up
+  /// in `space`.
+  Rows rows_of(const Queries& Q, std::size_t row, std::size_t rows, std::size_t column, std::size_t bytes,
+               std::byte* space) const noexcept {
+    if (Q.views.size() != 1) {
+      gather(kernels_, Q.views, Q.first + row, rows, column, bytes, space);
+      return {space, rows, bytes, bytes};
+    }
+    const ConstView<std::byte>& only = Q.views[0];
+    const std::size_t first = std::min(Q.first + row, only.rows);
+    const std::size_t behind = bytes_behind(only.cols, column);
+    rows = std::min(rows, only.rows - first);
+    // Nothing there: any address serves.
+    if (rows == 0 || behind == 0) return {only.data, 0, 0, only.stride};
+    return {only.row(first) + column, rows, behind, only.stride};
+  }
+
+  std::size_t elem_bytes() const { return scalar_bytes(kernels_); }
 
   static constexpr std::size_t kMostSources = 128;
   const SlicedKernels& kernels_;
-  const SlicedMatrix& D_;
   const Plan& plan_;
   const SlicedSizes sizes_;
   const std::size_t tile_;
+  const std::size_t row_bytes_;
+  const SlicedMatrix* D_ = nullptr;
+  Leaves plain_, deep_;
   AlignedBuffer workspace_;
 };
 
 }  // namespace
 
-Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstView<std::byte> D,
-                                          [[maybe_unused]] int threads) {
+std::uint64_t SlicedMatrix::bytes(const SlicedKernels& kernels, std::size_t rows,
+                                  std::uint64_t row_bytes) noexcept {
+  const std::size_t vector = kernels.vector_bytes();
+  const std::uint64_t vectors = row_bytes / vector + (row_bytes % vector != 0);
+  return saturated_mul(rows / 16 + (rows % 16 != 0), saturated_mul(vectors, 2 * kernels.group_bytes(1)));
+}
+
+Result<SlicedMatrix> SlicedMatrix::create_zero(const SlicedKernels& kernels, std::size_t rows,
+                                               std::size_t row_bytes) {
   SlicedMatrix out;
-  out.groups_ = round_up(D.rows, 16) / 8;
-  out.vectors_ = D.cols / kernels.vector_bytes() + (D.cols % kernels.vector_bytes() != 0);
+  PIRX_ASSIGN(out.data_, AlignedBuffer::create(SlicedMatrix::bytes(kernels, rows, row_bytes)));
+  out.groups_ = round_up(rows, 16) / 8;
+  out.vectors_ = row_bytes / kernels.vector_bytes() + (row_bytes % kernels.vector_bytes() != 0);
   out.full_group_ = kernels.group_bytes(kMost);
-  PIRX_ASSIGN(out.data_, AlignedBuffer::create(saturated_mul(
-                             out.groups_, saturated_mul(out.vectors_, kernels.group_bytes(1)))));
+  return out;
+}
+
+Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, Terms D, std::size_t rows,
+                                          std::size_t bytes, [[maybe_unused]] int threads) {
+  PIRX_ASSIGN(SlicedMatrix out, create_zero(kernels, rows, bytes));
+  constexpr std::size_t kMostVectorBytes = 128;  // 16 planes
+  PIRX_CHECK(kernels.vector_bytes() <= kMostVectorBytes);
   // A few panels at a time, so that rows of D are read in runs and panels are written in runs.
   constexpr std::size_t kRunBytes = 4096;
   const std::size_t width = kMost * kernels.vector_bytes(), run_panels = kRunBytes / width;
@@ -380,24 +469,31 @@ Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, ConstVie
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && runs * heights > 1)
   for (std::size_t task = 0; task < runs * heights; ++task) {
     const std::size_t run = task / heights, first = task % heights * kRunGroups;
+    alignas(kLine) std::array<std::byte, 8 * kMost * kMostVectorBytes> sum;
     for (std::size_t g = first; g < std::min(out.groups_, first + kRunGroups); ++g) {
-      const std::size_t row = 8 * g, rows = row < D.rows ? std::min<std::size_t>(8, D.rows - row) : 0;
       for (std::size_t panel = run * run_panels; panel < std::min(out.panels(), (run + 1) * run_panels);
            ++panel) {
         const std::size_t vectors = out.vectors(panel);
-        kernels.slice(
-            (rows == 0 ? D.data : D.row(row)) + panel * width, D.stride, rows,
-            std::min(width, D.cols - panel * width), vectors,
-            out.data_.data() + panel * out.groups_ * out.full_group_ + g * kernels.group_bytes(vectors));
+        std::byte* group =
+            out.data_.data() + panel * out.groups_ * out.full_group_ + g * kernels.group_bytes(vectors);
+        if (D.size() != 1) {
+          gather(kernels, D, 8 * g, 8, panel * width, width, sum.data());
+          kernels.slice(sum.data(), width, 8, width, vectors, group);
+          continue;
+        }
+        const std::size_t row = std::min(8 * g, D[0].rows), behind = bytes_behind(D[0].cols, panel * width);
+        const std::size_t height = behind == 0 ? 0 : std::min<std::size_t>(8, D[0].rows - row);
+        kernels.slice(height == 0 ? D[0].data : D[0].row(row) + panel * width, D[0].stride, height,
+                      std::min(width, behind), vectors, group);
       }
     }
   }
   return out;
 }
 
-Result<void> multiply_sliced(const SlicedKernels& kernels, ConstView<std::byte> Q, const SlicedMatrix& D,
-                             View<std::byte> R, const Plan& plan) {
-  return Product(kernels, D, plan).run(Q, R);
+Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan,
+                           std::span<const SlicedStep> steps) {
+  return Product(kernels, plan).run(steps);
 }
 
 }  // namespace pirx::strassen

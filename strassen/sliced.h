@@ -2,18 +2,39 @@
 // around it.
 #pragma once
 
+#include <span>
+
 #include "pirx/base/buffer.h"
 #include "pirx/base/sliced_kernels.h"
 #include "strassen/plan.h"
 
 namespace pirx::strassen {
 
+/// A matrix of bytes as the sum (XOR) of others. Each may lack rows below and columns to the right, which are
+/// then zero.
+using Terms = std::span<const ConstView<std::byte>>;
+/// Places that all get the same matrix added. Each may lack rows and columns, too: what belongs there is
+/// dropped.
+using Targets = std::span<const View<std::byte>>;
+
 /// A database in planes: panel after panel of up to 256 columns, in a panel group after group of 8 rows. The
 /// number of groups is even; rows and columns that are missing are zero.
 class SlicedMatrix {
  public:
-  /// D: rows of bytes. ResourceExhausted without memory.
-  static Result<SlicedMatrix> create(const SlicedKernels& kernels, ConstView<std::byte> D, int threads);
+  /// D: `rows` rows of `bytes` bytes. ResourceExhausted without memory.
+  static Result<SlicedMatrix> create(const SlicedKernels& kernels, Terms D, std::size_t rows,
+                                     std::size_t bytes, int threads);
+  /// One of that shape, all zero, to be filled through bytes(). ResourceExhausted without memory.
+  static Result<SlicedMatrix> create_zero(const SlicedKernels& kernels, std::size_t rows, std::size_t bytes);
+  /// What create() allocates.
+  static std::uint64_t bytes(const SlicedKernels& kernels, std::size_t rows,
+                             std::uint64_t row_bytes) noexcept;
+
+  /// Whether it has the shape that create() gives such a matrix.
+  bool fits(const SlicedKernels& kernels, std::size_t rows, std::size_t row_bytes) const noexcept {
+    return groups_ == round_up(rows, 16) / 8 && full_group_ == kernels.group_bytes(kMost) &&
+           data_.size() == bytes(kernels, rows, row_bytes);
+  }
 
   std::size_t groups() const noexcept { return groups_; }
   std::size_t panels() const noexcept { return (vectors_ + kMost - 1) / kMost; }
@@ -22,6 +43,9 @@ class SlicedMatrix {
   const std::byte* panel(std::size_t panel) const noexcept {
     return data_.data() + panel * groups_ * full_group_;
   }
+  /// All panels, one after another.
+  ByteSpan bytes() const noexcept { return {data_.data(), groups_ * vectors_ * (full_group_ / kMost)}; }
+  MutableByteSpan bytes() noexcept { return {data_.data(), groups_ * vectors_ * (full_group_ / kMost)}; }
 
  private:
   static constexpr std::size_t kMost = SlicedKernels::kPanelVectors;
@@ -30,9 +54,16 @@ class SlicedMatrix {
   AlignedBuffer data_;
 };
 
-/// R = Q * D by the plan. Q: rows of scalars as bytes; R: rows of sums as bytes. Shapes fit (the caller
-/// checked). ResourceExhausted without workspace.
-Result<void> multiply_sliced(const SlicedKernels& kernels, ConstView<std::byte> Q, const SlicedMatrix& D,
-                             View<std::byte> R, const Plan& plan);
+/// One product of many: R += Q * D, in every place of R. Q: rows of scalars as bytes; R: rows of sums as
+/// bytes.
+struct SlicedStep {
+  Terms Q;
+  const SlicedMatrix* D;
+  Targets R;
+};
+
+/// All steps by one plan, in one workspace. Shapes are the plan's (the caller checked); R overlaps no Q.
+/// ResourceExhausted without workspace.
+Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan, std::span<const SlicedStep> steps);
 
 }  // namespace pirx::strassen

@@ -100,6 +100,56 @@ TYPED_TEST(ShippedEngine, PanelsMeetOnLargerProducts) {
   }
 }
 
+// Databases with levels of Strassen stored, at shapes whose blocks end in mid-group and mid-vector, with as
+// many levels used as there are and fewer.
+TYPED_TEST(ShippedEngine, StoredLevelsEqualTheTripleLoop) {
+  const auto f = Shipped<TypeParam>::field();
+  if (f.tag().bits > 16) GTEST_SKIP() << "a prime field has no planes";
+  auto engine = seeded_engine(3000u + f.tag().bits);
+  const std::size_t vector = 64 * f.tag().bits / (8 * sizeof(typename TypeParam::Sum));
+  const std::vector<strassen::Shape> shapes = {{1, 64, 4 * vector},
+                                               {3, 33 + engine() % 90, 2 * vector + engine() % (9 * vector)},
+                                               {17, 129 + engine() % 200, 5 * vector + 1},
+                                               {70 + engine() % 90, 150 + engine() % 90, 8 * vector + 3}};
+  for (const auto& shape : shapes) {
+    ProductCase<TypeParam> product(f, shape, engine() % 3, engine);
+    for (const Kernels<TypeParam>& kernels : kernel_table(f)) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.sliced == nullptr) continue;
+      const strassen::Engine<TypeParam> with_kernel(f, kernels);
+      for (int stored = 1; stored <= 4; ++stored) {
+        for (int depth = -1; depth <= stored; ++depth) {
+          const int threads = 1 + static_cast<int>(engine() % 4);
+          product.expect_words(with_kernel, {threads, depth}, strassen::Layout::kSliced, stored);
+        }
+      }
+    }
+  }
+}
+
+// A database that is stored for Strassen is no larger than said, and one query on it reads no more than the
+// plain one.
+TEST(Engine, StoredLevelsSayWhatTheyTake) {
+  const gf2e::Gf2_8 f;
+  for (const Kernels<gf2e::Gf2_8>& kernels : kernel_table(f)) {
+    const strassen::Engine<gf2e::Gf2_8> engine(f, kernels);
+    const strassen::PrepareOptions options{strassen::Layout::kAuto, 1, 2};
+    const std::uint64_t bytes = engine.prepared_bytes(1024, 2048, options);
+    EXPECT_EQ(bytes, kernels.sliced == nullptr ? 0u : 1024u * 2048 / 16 * 49);
+    EXPECT_EQ(engine.prepared_bytes(1024, 2048), kernels.sliced == nullptr ? 0u : 1024u * 2048);
+    const strassen::Plan one = engine.plan({1, 1024, 2048}, {1, -1}, options);
+    EXPECT_EQ(one.depth, 0) << "no sums of rows where there is one row";
+    EXPECT_EQ(one.stored, kernels.sliced == nullptr ? 0 : 2);
+    EXPECT_EQ(one.to_string().find("stored=2") != std::string::npos, kernels.sliced != nullptr);
+  }
+  // Too small to be cut, and too large to be had.
+  const strassen::Engine<gf2e::Gf2_8> engine(f);
+  const strassen::PrepareOptions deep{strassen::Layout::kAuto, 1, 3};
+  EXPECT_EQ(engine.plan({1, 16, 64}, {1, -1}, {strassen::Layout::kSliced, 1, 3}).stored, 0);
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+  const std::uint64_t all = engine.prepared_bytes(kMost, kMost, deep);
+  EXPECT_TRUE(all == 0 || all == std::numeric_limits<std::uint64_t>::max());
+}
+
 // The largest scalars times the largest words, where every carry that Toom-Cook may need is needed.
 TEST(Engine, LargestValuesOfW160) {
   const fp::W160 f;

@@ -59,11 +59,13 @@ class ProductCase {
     }
   }
   void expect_words(const strassen::Engine<F>& engine, const strassen::ExecOptions& options,
-                    strassen::Layout layout) {
-    const auto prepared = engine.prepare({d_.data(), shape_.r, shape_.s * f_.word_bytes(), d_width_},
-                                         {layout, static_cast<int>(shape_.r % 3)});
+                    strassen::Layout layout, int stored = 0) {
+    const strassen::PrepareOptions how{layout, static_cast<int>(shape_.r % 3), stored};
+    const auto prepared = engine.prepare({d_.data(), shape_.r, shape_.s * f_.word_bytes(), d_width_}, how);
     ASSERT_TRUE(prepared) << prepared.error().to_string();
     ASSERT_EQ(prepared->layout(), layout);
+    EXPECT_EQ(prepared->bytes(), engine.prepared_bytes(shape_.r, shape_.s, how));
+    SCOPED_TRACE(engine.plan(shape_, options, how).to_string());
     SCOPED_TRACE(layout == strassen::Layout::kRows ? "in rows" : "in planes");
     if (words_answer_.empty()) words_answer_ = triple_loop(words_);
     expect(engine, options, words_answer_,

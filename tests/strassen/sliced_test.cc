@@ -36,7 +36,8 @@ TYPED_TEST(Sliced, EveryBitHasItsPlace) {
       random.fill(d);
       TestFixture::for_each_kernel([&](const Kernels<TypeParam>& kernels) {
         const SlicedKernels& sliced = *kernels.sliced;
-        const auto made = SlicedMatrix::create(sliced, {d.data(), rows, bytes, stride}, 2);
+        const ConstView<std::byte> D{d.data(), rows, bytes, stride};
+        const auto made = SlicedMatrix::create(sliced, Terms(&D, 1), rows, bytes, 2);
         ASSERT_TRUE(made);
         const std::size_t n = sliced.planes, width = SlicedKernels::kPanelVectors * SlicedKernels::kColumns;
         const std::size_t columns = bytes * 8 / n;

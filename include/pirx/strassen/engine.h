@@ -34,6 +34,10 @@ enum class Layout : std::uint8_t {
 struct PrepareOptions {
   Layout layout = Layout::kAuto;  ///< kAuto: in planes where that is faster and little is padded
   int threads = 0;                ///< 0: as many as OpenMP gives the caller
+  /// kSliced: levels of Strassen to store with the database. Each multiplies its memory by 7/4 and takes an
+  /// eighth off the time of many queries; few queries take the time that they take without. Fewer levels are
+  /// stored where the blocks would be too small, and none in rows.
+  int depth = 0;
 };
 
 /// How a product will be computed. Pure data: the same shape, options and kernel give the same plan.
@@ -41,6 +45,8 @@ struct Plan {
   Shape shape;
   Layout layout = Layout::kRows;
   int depth = 0;        ///< levels of Strassen
+  int stored = 0;       ///< kSliced: levels that the database has stored. If any, what follows tells of the
+                        ///< product of one part, of which there are 7^depth * 4^(stored - depth)
   bool direct = false;  ///< kSliced: few queries, multiplied without sums
   bool fused = false;   ///< kSliced: not many queries, sums formed in registers; depth is 0
   bool toom = false;    ///< kRows: many queries, Toom-Cook; depth is 0
@@ -57,7 +63,7 @@ struct Plan {
   std::string to_string() const;
 };
 
-class SlicedMatrix;
+class PreparedPlanes;
 
 /// A database laid out for one field and kernel. Cheap to copy. In the layout kRows it borrows the bytes that
 /// it was prepared from: they must outlive it.
@@ -67,7 +73,11 @@ class PreparedMatrix {
   std::size_t rows() const noexcept { return words_.rows; }
   /// Words in a row.
   std::size_t cols() const noexcept { return cols_; }
-  Layout layout() const noexcept { return sliced_ ? Layout::kSliced : Layout::kRows; }
+  Layout layout() const noexcept { return planes_ ? Layout::kSliced : Layout::kRows; }
+  /// Levels of Strassen that are stored.
+  int depth() const noexcept { return depth_; }
+  /// Memory of its own, beside the bytes that it was prepared from.
+  std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   template <class>
@@ -76,7 +86,9 @@ class PreparedMatrix {
       : words_(words), word_bytes_(word_bytes), cols_(words.cols / word_bytes) {}
   ConstView<std::byte> words_;  // cols = bytes
   std::size_t word_bytes_, cols_;
-  std::shared_ptr<const SlicedMatrix> sliced_;
+  int depth_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::shared_ptr<const PreparedPlanes> planes_;
 };
 
 /// Const, thread-safe and cheap to copy. Results do not depend on plan, thread count or kernel.
@@ -98,8 +110,11 @@ class Engine {
   /// ResourceExhausted without memory for the copy in planes.
   Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {}) const;
 
-  /// How multiply() will go on a database of that shape in the layout that kAuto gives it.
-  Plan plan(const Shape& shape, const ExecOptions& options = {}) const;
+  /// The memory that prepare() will take for a database of so many rows of so many words.
+  std::uint64_t prepared_bytes(std::size_t rows, std::size_t words, const PrepareOptions& options = {}) const;
+
+  /// How multiply() will go on a database of that shape prepared with these options.
+  Plan plan(const Shape& shape, const ExecOptions& options = {}, const PrepareOptions& prepared = {}) const;
 
   /// R = Q * D. Q: q x r, R: q x s. InvalidArgument on a shape mismatch or when D was prepared for a word of
   /// another size or a kernel without its layout, ResourceExhausted without workspace. R must not overlap Q.

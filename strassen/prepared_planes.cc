@@ -1,0 +1,110 @@
+#include "strassen/prepared_planes.h"
+
+#include <cstring>
+
+#include "strassen/leaves.h"
+
+namespace pirx::strassen {
+namespace {
+
+Error no_memory(const char* what) {
+  return Error(ErrorCode::kResourceExhausted, std::string("there is no memory for ") + what);
+}
+
+/// The blocks of that number in a grid of `columns` blocks of rows x width, as far as the matrix goes; it may
+/// end before a block does, or before it begins.
+template <class AnyView>
+std::vector<AnyView> blocks_of(const AnyView& matrix, const std::vector<std::size_t>& numbers,
+                               std::size_t columns, std::size_t rows, std::size_t width) {
+  std::vector<AnyView> blocks;
+  for (const std::size_t number : numbers) {
+    const std::size_t row = std::min(number / columns * rows, matrix.rows);
+    const std::size_t column = std::min(number % columns * width, matrix.cols);
+    const std::size_t height = std::min(rows, matrix.rows - row),
+                      wide = std::min(width, matrix.cols - column);
+    if (height > 0 && wide > 0) blocks.push_back(matrix.window(row, column, height, wide));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::uint64_t PreparedPlanes::bytes(const SlicedKernels& kernels, std::size_t rows, std::uint64_t row_bytes,
+                                    int depth) noexcept {
+  const StoredBlocks blocks(kernels, rows, row_bytes, depth);
+  return saturated_mul(blocks.parts, SlicedMatrix::bytes(kernels, blocks.rows, blocks.row_bytes));
+}
+
+Result<PreparedPlanes> PreparedPlanes::create(const SlicedKernels& kernels, ConstView<std::byte> D, int depth,
+                                              int threads) try {
+  const StoredBlocks blocks(kernels, D.rows, D.cols, depth);
+  const Leaves leaves = leaves_of(depth, depth);
+  PreparedPlanes planes;
+  planes.depth_ = depth;
+  planes.parts_.reserve(blocks.parts);
+  for (const Leaf& leaf : leaves.products) {
+    const auto terms = blocks_of(D, leaf.right, leaves.n, blocks.rows, blocks.row_bytes);
+    PIRX_ASSIGN(auto part, SlicedMatrix::create(kernels, terms, blocks.rows, blocks.row_bytes, threads));
+    planes.parts_.push_back(std::move(part));
+  }
+  return planes;
+} catch (const std::bad_alloc&) {
+  return tl::unexpected(no_memory("the prepared database"));
+}
+
+Result<PreparedPlanes> PreparedPlanes::from_parts(const SlicedKernels& kernels, std::size_t rows,
+                                                  std::size_t row_bytes, int depth,
+                                                  std::vector<SlicedMatrix> parts) {
+  const StoredBlocks blocks(kernels, rows, row_bytes, depth);
+  const std::uint64_t each = SlicedMatrix::bytes(kernels, blocks.rows, blocks.row_bytes);
+  const auto fits = [each](const SlicedMatrix& part) { return part.bytes().size() == each; };
+  if (parts.size() != blocks.parts || !std::all_of(parts.begin(), parts.end(), fits)) {
+    return fail(ErrorCode::kInvalidArgument, "these are not the parts of a database of that shape and depth");
+  }
+  PreparedPlanes planes;
+  planes.depth_ = depth;
+  planes.parts_ = std::move(parts);
+  return planes;
+}
+
+Result<PreparedPlanes> PreparedPlanes::from_parts(const SlicedKernels& kernels, std::size_t rows,
+                                                  std::size_t row_bytes, int depth,
+                                                  std::vector<SlicedMatrix> parts) {
+  const StoredBlocks blocks(kernels, rows, row_bytes, depth);
+  bool fit = parts.size() == blocks.parts;
+  for (const SlicedMatrix& part : parts) {
+    fit = fit && part.fits(kernels, blocks.rows, blocks.row_bytes);
+  }
+  if (!fit) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the planes of the database are not of the shape that " + std::to_string(rows) + " rows of " +
+                    std::to_string(row_bytes) + " bytes need at depth " + std::to_string(depth));
+  }
+  PreparedPlanes planes;
+  planes.depth_ = depth;
+  planes.parts_ = std::move(parts);
+  return planes;
+}
+
+Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, const PreparedPlanes& D,
+                             View<std::byte> R, const Plan& plan) try {
+  const Leaves leaves = leaves_of(D.depth() == 0 ? 0 : plan.depth, D.depth());
+  const StoredBlocks blocks(kernels, Q.cols / scalar_bytes(kernels), R.cols, D.depth());
+  const Plan part = plan_of_part(plan, kernels);
+  std::vector<std::vector<ConstView<std::byte>>> left;
+  std::vector<std::vector<View<std::byte>>> to;
+  std::vector<SlicedStep> steps;
+  for (const Leaf& leaf : leaves.products) {
+    left.push_back(blocks_of(Q, leaf.left, leaves.k, part.shape.q, blocks.rows * scalar_bytes(kernels)));
+    to.push_back(blocks_of(R, leaf.to, leaves.n, part.shape.q, blocks.row_bytes));
+  }
+  for (std::size_t p = 0; p < leaves.products.size(); ++p) {
+    steps.push_back({left[p], &D.parts()[leaves.products[p].part], to[p]});
+  }
+  for (std::size_t i = 0; i < R.rows; ++i) std::memset(R.row(i), 0, R.cols);
+  return muladd_sliced(kernels, part, steps);
+} catch (const std::bad_alloc&) {
+  return tl::unexpected(no_memory("the product"));
+}
+
+}  // namespace pirx::strassen
