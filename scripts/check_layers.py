@@ -31,7 +31,7 @@ MODULES = {
     "matrix": (2, ["src/matrix"], {"base", "gf2e", "fp"}),
     "strassen": (3, ["strassen"], BELOW_3),
     "database": (4, ["src/database"], BELOW_3),
-    "batchcodes": (4, ["batchcodes"], BELOW_3),
+    "batchcodes": (4, ["batchcodes"], BELOW_3 | {"strassen"}),
     "protocol": (4, ["src/protocol"], {"base"}),
     "itpir": (5, ["src/itpir"], BELOW_5),
     "cpir": (5, ["cpir"], BELOW_5),
