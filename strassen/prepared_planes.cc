@@ -1,5 +1,6 @@
 #include "strassen/prepared_planes.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "strassen/leaves.h"
@@ -60,25 +61,6 @@ Result<PreparedPlanes> PreparedPlanes::from_parts(const SlicedKernels& kernels, 
   const auto fits = [each](const SlicedMatrix& part) { return part.bytes().size() == each; };
   if (parts.size() != blocks.parts || !std::all_of(parts.begin(), parts.end(), fits)) {
     return fail(ErrorCode::kInvalidArgument, "these are not the parts of a database of that shape and depth");
-  }
-  PreparedPlanes planes;
-  planes.depth_ = depth;
-  planes.parts_ = std::move(parts);
-  return planes;
-}
-
-Result<PreparedPlanes> PreparedPlanes::from_parts(const SlicedKernels& kernels, std::size_t rows,
-                                                  std::size_t row_bytes, int depth,
-                                                  std::vector<SlicedMatrix> parts) {
-  const StoredBlocks blocks(kernels, rows, row_bytes, depth);
-  bool fit = parts.size() == blocks.parts;
-  for (const SlicedMatrix& part : parts) {
-    fit = fit && part.fits(kernels, blocks.rows, blocks.row_bytes);
-  }
-  if (!fit) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the planes of the database are not of the shape that " + std::to_string(rows) + " rows of " +
-                    std::to_string(row_bytes) + " bytes need at depth " + std::to_string(depth));
   }
   PreparedPlanes planes;
   planes.depth_ = depth;

@@ -30,12 +30,6 @@ class SlicedMatrix {
   static std::uint64_t bytes(const SlicedKernels& kernels, std::size_t rows,
                              std::uint64_t row_bytes) noexcept;
 
-  /// Whether it has the shape that create() gives such a matrix.
-  bool fits(const SlicedKernels& kernels, std::size_t rows, std::size_t row_bytes) const noexcept {
-    return groups_ == round_up(rows, 16) / 8 && full_group_ == kernels.group_bytes(kMost) &&
-           data_.size() == bytes(kernels, rows, row_bytes);
-  }
-
   std::size_t groups() const noexcept { return groups_; }
   std::size_t panels() const noexcept { return (vectors_ + kMost - 1) / kMost; }
   /// Vectors of 64 columns in that panel.
