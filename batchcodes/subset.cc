@@ -1,0 +1,247 @@
+// The subset code: its buckets, and the search for disjoint recovery sets.
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "pirx/batchcodes/vertical.h"
+
+namespace pirx::batchcodes {
+namespace {
+
+/// Buckets whose answers add up to a block: one bit a bucket; the sign of bucket T' is that of |T'| - |base|.
+struct RecoverySet {
+  std::vector<std::uint64_t> buckets;
+  std::size_t size = 0;
+  std::uint32_t base = 0;
+
+  bool disjoint(const std::vector<std::uint64_t>& used) const {
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if ((buckets[i] & used[i]) != 0) return false;
+    }
+    return true;
+  }
+};
+
+std::size_t binomial(std::size_t n, std::size_t k) {
+  std::size_t result = 1;
+  for (std::size_t i = 0; i < k; ++i) result = result * (n - i) / (i + 1);
+  return result;
+}
+
+/// Buckets for which `holds`.
+template <class Predicate>
+RecoverySet recovery_set(std::span<const std::uint32_t> sets, std::uint32_t base, Predicate&& holds) {
+  RecoverySet result{std::vector<std::uint64_t>((sets.size() + 63) / 64), 0, base};
+  for (std::size_t b = 0; b < sets.size(); ++b) {
+    if (!holds(sets[b])) continue;
+    result.buckets[b / 64] |= std::uint64_t{1} << (b % 64);
+    ++result.size;
+  }
+  return result;
+}
+
+/// For each T within S, all T' with T' cap S = T; smallest first, S itself leading.
+std::vector<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S) {
+  std::vector<RecoverySet> result;
+  for (std::uint32_t T = S;; T = (T - 1) & S) {
+    result.push_back(recovery_set(sets, T, [&](std::uint32_t other) { return (other & S) == T; }));
+    if (T == 0) break;
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.size < b.size; });
+  return result;
+}
+
+/// In characteristic two: the buckets on affine flats of codimension w - 1 through S, but S. The functionals
+/// are sums of one or two coordinates; at most kMaxFlats flats are looked at.
+std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S,
+                                         unsigned elements, unsigned weight) {
+  constexpr std::size_t kMaxFlats = 4096;
+  std::vector<std::uint32_t> functionals;
+  for (unsigned a = 0; a < elements; ++a) functionals.push_back(1u << a);
+  for (unsigned a = 0; a < elements; ++a) {
+    for (unsigned b = a + 1; b < elements; ++b) functionals.push_back(1u << a | 1u << b);
+  }
+  const std::size_t codimension = weight - 1;
+  std::map<std::vector<std::uint64_t>, RecoverySet> distinct;
+  std::vector<std::size_t> chosen(codimension);
+  for (std::size_t i = 0; i < codimension; ++i) chosen[i] = i;
+  for (std::size_t looked = 0; looked < kMaxFlats; ++looked) {
+    auto found = recovery_set(sets, S, [&](std::uint32_t other) {
+      if (other == S) return false;
+      for (const auto i : chosen) {
+        if (std::popcount(functionals[i] & (other ^ S)) % 2 != 0) return false;
+      }
+      return true;
+    });
+    auto key = found.buckets;
+    distinct.emplace(std::move(key), std::move(found));
+    // The next combination of functionals.
+    std::size_t at = codimension;
+    while (at > 0 && chosen[at - 1] == functionals.size() - codimension + at - 1) --at;
+    if (at == 0) break;
+    ++chosen[at - 1];
+    for (std::size_t i = at; i < codimension; ++i) chosen[i] = chosen[i - 1] + 1;
+  }
+  std::vector<RecoverySet> result;
+  for (auto& [key, found] : distinct) result.push_back(std::move(found));
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.size < b.size; });
+  return result;
+}
+
+/// Gives every request a recovery set so that no two share a bucket: the request with the fewest ways left
+/// first, its smallest way first, and back where that leads nowhere.
+class Search {
+ public:
+  Search(std::vector<const std::vector<RecoverySet>*> ways, std::size_t words)
+      : ways_(std::move(ways)), chosen_(ways_.size(), nullptr), used_(words) {}
+
+  bool run() { return place(ways_.size()); }
+  const RecoverySet& chosen(std::size_t request) const { return *chosen_[request]; }
+
+ private:
+  static constexpr std::size_t kMaxNodes = 20'000;
+
+  bool place(std::size_t left) {
+    if (left == 0) return true;
+    if (++nodes_ > kMaxNodes) return false;
+    std::size_t request = ways_.size(), fewest = SIZE_MAX;
+    for (std::size_t i = 0; i < ways_.size(); ++i) {
+      if (chosen_[i] != nullptr) continue;
+      std::size_t count = 0;
+      for (const auto& way : *ways_[i]) {
+        count += way.disjoint(used_);
+        if (count >= fewest) break;
+      }
+      if (count < fewest) request = i, fewest = count;
+    }
+    if (fewest == 0) return false;
+    for (const auto& way : *ways_[request]) {
+      if (!way.disjoint(used_)) continue;
+      toggle(way);
+      chosen_[request] = &way;
+      if (place(left - 1)) return true;
+      chosen_[request] = nullptr;
+      toggle(way);
+    }
+    return false;
+  }
+  void toggle(const RecoverySet& way) {
+    for (std::size_t i = 0; i < used_.size(); ++i) used_[i] ^= way.buckets[i];
+  }
+
+  std::vector<const std::vector<RecoverySet>*> ways_;
+  std::vector<const RecoverySet*> chosen_;
+  std::vector<std::uint64_t> used_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+Result<Subset> Subset::create(unsigned elements, unsigned weight, Characteristic characteristic) {
+  constexpr unsigned kMaxElements = 24;
+  if (weight < 1 || weight >= elements || elements > kMaxElements) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a subset code has sets of 1 <= w < L elements out of L <= " + std::to_string(kMaxElements));
+  }
+  std::size_t buckets = 0;
+  for (unsigned size = 0; size <= weight; ++size) buckets += binomial(elements, size);
+  if (buckets > kMaxBuckets) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(buckets) +
+                    " buckets are too many, as each is answered with a row in every round: "
+                    "at most " +
+                    std::to_string(kMaxBuckets) + "; use a smaller L or w");
+  }
+  std::vector<std::uint32_t> sets;
+  for (unsigned size = 0; size <= weight; ++size) {
+    std::vector<unsigned> members(size);
+    for (unsigned i = 0; i < size; ++i) members[i] = i;
+    for (;;) {
+      std::uint32_t set = 0;
+      for (const auto member : members) set |= 1u << member;
+      sets.push_back(set);
+      unsigned at = size;
+      while (at > 0 && members[at - 1] == elements - size + at - 1) --at;
+      if (at == 0) break;
+      ++members[at - 1];
+      for (unsigned i = at; i < size; ++i) members[i] = members[i - 1] + 1;
+    }
+  }
+  return Subset(elements, weight, characteristic, std::move(sets));
+}
+
+Subset::Subset(unsigned elements, unsigned weight, Characteristic characteristic,
+               std::vector<std::uint32_t> sets)
+    : elements_(elements),
+      weight_(weight),
+      characteristic_(characteristic),
+      sets_(std::move(sets)),
+      first_plain_(sets_.size() - binomial(elements, weight)) {}
+
+std::uint64_t Subset::bucket_rows(std::uint64_t blocks) const noexcept {
+  const std::uint64_t plain = sets_.size() - first_plain_;
+  return std::max<std::uint64_t>(1, blocks / plain + (blocks % plain != 0));
+}
+
+std::optional<VerticalCode::Slice> Subset::slice(std::size_t bucket, std::uint64_t blocks) const noexcept {
+  if (bucket < first_plain_) return std::nullopt;
+  const std::uint64_t plain = sets_.size() - first_plain_, first = bucket - first_plain_;
+  return Slice{std::min(first, blocks), plain, first < blocks ? (blocks - first - 1) / plain + 1 : 0};
+}
+
+std::vector<std::size_t> Subset::addends(std::size_t bucket) const {
+  std::vector<std::size_t> result;
+  if (bucket >= first_plain_) return result;
+  for (std::size_t b = first_plain_; b < sets_.size(); ++b) {
+    if ((sets_[b] & sets_[bucket]) == sets_[bucket]) result.push_back(b);
+  }
+  return result;
+}
+
+Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+                            VerticalPlan& plan) const {
+  static_cast<void>(blocks);
+  const std::uint64_t plain = sets_.size() - first_plain_;
+  std::map<std::uint32_t, std::vector<RecoverySet>> ways;
+  std::vector<std::uint32_t> targets;
+  for (const auto block : wanted) {
+    targets.push_back(sets_[first_plain_ + static_cast<std::size_t>(block % plain)]);
+    if (ways.count(targets.back()) == 0) {
+      ways.emplace(targets.back(), subset_recoveries(sets_, targets.back()));
+    }
+  }
+  const auto search = [&] {
+    std::vector<const std::vector<RecoverySet>*> lists;
+    for (const auto S : targets) lists.push_back(&ways.at(S));
+    return Search(std::move(lists), (sets_.size() + 63) / 64);
+  };
+  auto found = search();
+  bool done = found.run();
+  if (!done && characteristic_ == Characteristic::kTwo) {
+    for (auto& [S, list] : ways) {
+      for (auto& flat : flat_recoveries(sets_, S, elements_, weight_)) list.push_back(std::move(flat));
+    }
+    found = search();
+    done = found.run();
+  }
+  if (!done) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "no way was found to serve these blocks in one round: too many of them fall on the same sets. "
+        "Ask for fewer of them, use a larger w, or a subcube code, which serves any blocks");
+  }
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const RecoverySet& way = found.chosen(k);
+    for (std::size_t b = 0; b < sets_.size(); ++b) {
+      if ((way.buckets[b / 64] >> (b % 64) & 1) == 0) continue;
+      const bool negative =
+          characteristic_ == Characteristic::kOther && std::popcount(sets_[b] ^ way.base) % 2 != 0;
+      plan.uses()[b] = {wanted[k] / plain, static_cast<std::uint32_t>(k), negative};
+    }
+  }
+  return {};
+}
+
+}  // namespace pirx::batchcodes

@@ -1,0 +1,118 @@
+// Sums of buckets and of answers, by the field's kernels. Instantiated in vertical_database.cc for the
+// shipped fields, by tests for tiny ones.
+#pragma once
+
+#include <algorithm>
+
+#include "pirx/batchcodes/vertical_database.h"
+
+namespace pirx::batchcodes {
+namespace detail {
+
+/// out += D's words, or out = them.
+template <Field F>
+void add_words(const strassen::Engine<F>& engine, const std::byte* from, std::size_t words, bool first,
+               typename F::Sum* out) {
+  constexpr std::size_t kChunk = 512;
+  const F& f = engine.field();
+  typename F::Sum chunk[kChunk];
+  for (std::size_t at = 0; at < words; at += kChunk) {
+    const std::size_t n = std::min(kChunk, words - at);
+    auto* to = first ? out + at : chunk;
+    for (std::size_t c = 0; c < n; ++c) to[c] = f.load_word(from + (at + c) * f.word_bytes());
+    if (!first) engine.kernels().add(f, n, out + at, chunk, out + at);
+  }
+}
+
+}  // namespace detail
+
+template <Field F>
+Result<VerticalDatabase<F>> VerticalDatabase<F>::create(const strassen::Engine<F>& engine,
+                                                        const VerticalCode& code,
+                                                        matrix::ConstView<std::byte> D) {
+  const F& f = engine.field();
+  const std::size_t m = code.buckets(), s = D.cols / f.word_bytes();
+  if (D.cols % f.word_bytes() != 0) {
+    return fail(ErrorCode::kInvalidArgument, "blocks of " + std::to_string(D.cols) +
+                                                 " bytes are no whole words of " +
+                                                 std::to_string(f.word_bytes()) + " bytes");
+  }
+  VerticalDatabase result;
+  result.binary_ = f.tag().kind == FieldKind::kBinary;
+  result.rows_ = static_cast<std::size_t>(code.bucket_rows(D.rows));
+  result.plain_.resize(m);
+  result.sum_index_.assign(m, kPlain);
+  std::size_t of_sums = 0;
+  for (std::size_t b = 0; b < m; ++b) {
+    const auto slice = code.slice(b, D.rows);
+    if (!slice) {
+      result.sum_index_[b] = of_sums++;
+      continue;
+    }
+    const auto first = static_cast<std::size_t>(slice->first), step = static_cast<std::size_t>(slice->step);
+    result.plain_[b] = {D.row(first), static_cast<std::size_t>(slice->count), D.cols, D.stride * step};
+  }
+  const auto height = checked_mul(of_sums, result.rows_);
+  if (!height)
+    return fail(ErrorCode::kResourceExhausted, "the sums of this code are larger than memory can be");
+  PIRX_ASSIGN(result.sums_, matrix::Matrix<Sum>::create(*height, s));
+
+  for (std::size_t b = 0; b < m; ++b) {
+    if (result.is_plain(b)) continue;
+    const auto addends = code.addends(b);
+    const auto out = result.sums_.view().window(result.sum_index_[b] * result.rows_, 0, result.rows_, s);
+#pragma omp parallel for schedule(static) if (result.rows_ * s > 4096)
+    for (std::size_t i = 0; i < result.rows_; ++i) {
+      bool first = true;
+      for (const auto addend : addends) {
+        if (!result.is_plain(addend)) {
+          const Sum* from = result.sums(addend).row(i);
+          if (first) {
+            std::copy_n(from, s, out.row(i));
+          } else {
+            engine.kernels().add(f, s, out.row(i), from, out.row(i));
+          }
+        } else if (i < result.plain_[addend].rows) {
+          detail::add_words(engine, result.plain_[addend].row(i), s, first, out.row(i));
+        } else {
+          continue;  // beyond the last block: zero
+        }
+        first = false;
+      }
+    }
+  }
+  return result;
+}
+
+template <Field F>
+matrix::ConstView<std::byte> VerticalDatabase<F>::words(std::size_t bucket) const noexcept {
+  if (is_plain(bucket)) return plain_[bucket];
+  PIRX_CHECK(binary_);
+  const auto of_sums = sums(bucket);
+  return {reinterpret_cast<const std::byte*>(of_sums.data), of_sums.rows, of_sums.cols * sizeof(Sum),
+          of_sums.stride};
+}
+
+template <Field F>
+Result<void> collect(const strassen::Engine<F>& engine, const VerticalPlan& plan,
+                     matrix::ConstView<typename F::Sum> answers, matrix::View<typename F::Sum> blocks) {
+  const std::size_t s = blocks.cols;
+  if (answers.rows != plan.buckets() || answers.cols != s || blocks.rows != plan.wanted()) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(answers.rows) + " answers of " + std::to_string(answers.cols) +
+                    " words do not give " + std::to_string(blocks.rows) + " blocks of " + std::to_string(s) +
+                    " by a plan of " + std::to_string(plan.buckets()) + " buckets for " +
+                    std::to_string(plan.wanted()));
+  }
+  for (std::size_t k = 0; k < blocks.rows; ++k) std::fill_n(blocks.row(k), s, typename F::Sum{});
+  const auto& kernels = engine.kernels();
+  for (std::size_t b = 0; b < plan.buckets(); ++b) {
+    const auto& use = plan.uses()[b];
+    if (use.wanted == VerticalPlan::kBlank) continue;
+    auto* out = blocks.row(use.wanted);
+    (use.negative ? kernels.sub : kernels.add)(engine.field(), s, out, answers.row(b), out);
+  }
+  return {};
+}
+
+}  // namespace pirx::batchcodes
