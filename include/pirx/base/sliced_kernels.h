@@ -14,6 +14,8 @@ namespace pirx {
 /// One implementation. All of them lay planes out alike. Columns are counted in vectors of 64, at most
 /// kPanelVectors in a panel. Functions add to (XOR) their target where they say so.
 struct SlicedKernels {
+  /// Names this order of bytes in files: another order, another number.
+  static constexpr std::uint32_t kOrder = 1;
   static constexpr std::size_t kColumns = 64;      ///< of a vector
   static constexpr std::size_t kPanelVectors = 4;  ///< of a full panel
 

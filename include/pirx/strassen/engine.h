@@ -2,6 +2,8 @@
 // 3).
 #pragma once
 
+#include <array>
+#include <filesystem>
 #include <memory>
 
 #include "pirx/base/field.h"
@@ -38,6 +40,13 @@ struct PrepareOptions {
   /// eighth off the time of many queries; few queries take the time that they take without. Fewer levels are
   /// stored where the blocks would be too small, and none in rows.
   int depth = 0;
+};
+
+/// Which content of which database rows are: what a side file of them is bound to.
+struct PreparedOrigin {
+  std::array<std::byte, 32> identity{};
+  std::uint64_t epoch = 0;
+  friend bool operator==(const PreparedOrigin&, const PreparedOrigin&) = default;
 };
 
 /// How a product will be computed. Pure data: the same shape, options and kernel give the same plan.
@@ -109,6 +118,20 @@ class Engine {
   /// D as database bytes: D.cols must be a multiple of f.word_bytes(), else InvalidArgument.
   /// ResourceExhausted without memory for the copy in planes.
   Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {}) const;
+
+  /// Keeps a database in planes in `file` (docs/prepared_format.md), which is replaced as a whole or left as
+  /// it was. InvalidArgument: D is in rows, or something that is no such file has that name.
+  /// ResourceExhausted: the disk is full. Unavailable.
+  Result<void> save(const PreparedMatrix<F>& D, const std::filesystem::path& file,
+                    const PreparedOrigin& origin, int threads = 0) const;
+
+  /// What prepare() gives for rows x row_bytes bytes of that origin, read from a file that save() wrote, on
+  /// whatever instruction set. InvalidArgument: the file was made from another database, for another field,
+  /// shape, depth or order of planes, or the options want no planes. DataLoss: it is damaged, foreign or of
+  /// another version. Unavailable: it cannot be read. ResourceExhausted without memory.
+  Result<PreparedMatrix<F>> load(const std::filesystem::path& file, const PreparedOrigin& origin,
+                                 std::size_t rows, std::size_t row_bytes,
+                                 const PrepareOptions& options = {}) const;
 
   /// The memory that prepare() will take for a database of so many rows of so many words.
   std::uint64_t prepared_bytes(std::size_t rows, std::size_t words, const PrepareOptions& options = {}) const;

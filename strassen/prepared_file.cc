@@ -1,0 +1,255 @@
+// Writes and reads side files: a header page that follows from the label, the parts, a checksum for every
+// MiB.
+#include "strassen/prepared_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <new>
+#include <optional>
+
+#include "pirx/base/sha256.h"
+#include "pirx/base/sliced_kernels.h"
+#include "src/base/checksum.h"
+#include "strassen/plan.h"
+
+namespace pirx::strassen {
+namespace {
+
+constexpr std::string_view kMagic = "PIRXPD\r\n";
+constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kHeaderBytes = 4096;
+constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;  // under one checksum, and read at once
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+
+std::uint64_t chunks_of_part(const PreparedLabel& label) {
+  return label.part_bytes / kChunkBytes + (label.part_bytes % kChunkBytes != 0);
+}
+std::uint64_t parts_bytes(const PreparedLabel& label) { return saturated_mul(label.parts, label.part_bytes); }
+std::uint64_t checksum_bytes(const PreparedLabel& label) {
+  return saturated_mul(saturated_mul(label.parts, chunks_of_part(label)), sizeof(Checksum));
+}
+
+/// Everything but the header's own digest.
+Bytes encode_header(const PreparedLabel& label, const Digest& checksums) {
+  Writer writer(kHeaderBytes);
+  writer.put_bytes(as_bytes(kMagic));
+  writer.put(kFormatVersion);
+  writer.put(kHeaderBytes);
+  label.field.encode(writer);
+  writer.put(SlicedKernels::kOrder);
+  writer.put(static_cast<std::uint32_t>(label.planes));
+  writer.put(static_cast<std::uint32_t>(SlicedKernels::kColumns));
+  writer.put(static_cast<std::uint32_t>(SlicedKernels::kPanelVectors));
+  writer.put(label.rows);
+  writer.put(label.row_bytes);
+  writer.put_bytes(label.origin.identity);
+  writer.put(label.origin.epoch);
+  writer.put(label.depth);
+  writer.put(label.parts);
+  writer.put(label.part_bytes);
+  writer.put(label.file_bytes());
+  writer.put_bytes(checksums);
+  Bytes page = std::move(writer).take();
+  page.resize(kHeaderBytes - sizeof(Digest));
+  const Digest digest = sha256(page);
+  page.insert(page.end(), digest.begin(), digest.end());
+  return page;
+}
+
+/// The digest of the checksums that a header holds, once the header is what the label asks for.
+Result<Digest> check_header(ByteSpan page, const PreparedLabel& expected) {
+  const auto damaged = [](const std::string& what) { return fail(ErrorCode::kDataLoss, what); };
+  const auto other = [](const std::string& what) { return fail(ErrorCode::kInvalidArgument, what); };
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  Reader reader(page.first(kHeaderBytes - sizeof(Digest)), "header of the prepared database");
+  PIRX_TRY(reader.get_bytes(kMagic.size()));
+  PIRX_ASSIGN(const auto format, reader.get<std::uint32_t>());
+  if (format != kFormatVersion) {
+    return damaged("format version " + number(format) + " is not known to this pirx, which reads version " +
+                   number(kFormatVersion));
+  }
+  const Digest digest = sha256(page.first(kHeaderBytes - sizeof(Digest)));
+  if (!std::equal(digest.begin(), digest.end(), page.end() - sizeof(Digest))) {
+    return damaged("the header is damaged: its checksum does not match");
+  }
+  PIRX_TRY(reader.get<std::uint32_t>());  // its own length: compared with everything else below
+  PIRX_ASSIGN(const FieldTag field, FieldTag::decode(reader));
+  if (field != expected.field)
+    return other("it is for the field " + field.name() + ", not " + expected.field.name());
+  for (const std::uint64_t here :
+       {std::uint64_t{SlicedKernels::kOrder}, expected.planes, std::uint64_t{SlicedKernels::kColumns},
+        std::uint64_t{SlicedKernels::kPanelVectors}}) {
+    PIRX_ASSIGN(const auto value, reader.get<std::uint32_t>());
+    if (value != here) return other("its planes lie in another order than this pirx computes with");
+  }
+  PIRX_ASSIGN(const auto rows, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto row_bytes, reader.get<std::uint64_t>());
+  PreparedOrigin origin;
+  PIRX_ASSIGN(const ByteSpan identity, reader.get_bytes(origin.identity.size()));
+  std::copy(identity.begin(), identity.end(), origin.identity.begin());
+  PIRX_ASSIGN(origin.epoch, reader.get<std::uint64_t>());
+  if (origin != expected.origin) {
+    return other("it was made from another database (epoch " + number(origin.epoch) + ", identity " +
+                 to_hex(identity.first(8)) + ")");
+  }
+  if (rows != expected.rows || row_bytes != expected.row_bytes) {
+    return other("it holds " + number(rows) + " rows of " + number(row_bytes) + " bytes instead of " +
+                 number(expected.rows) + " of " + number(expected.row_bytes));
+  }
+  PIRX_ASSIGN(const auto depth, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto parts, reader.get<std::uint32_t>());
+  if (depth != expected.depth || parts != expected.parts) {
+    return other("it holds " + number(depth) + " levels of Strassen in " + number(parts) +
+                 " parts, wanted are " + number(expected.depth) + " in " + number(expected.parts));
+  }
+  PIRX_TRY(reader.get_bytes(2 * sizeof(std::uint64_t)));
+  Digest checksums;
+  PIRX_ASSIGN(const ByteSpan bytes, reader.get_bytes(checksums.size()));
+  std::copy(bytes.begin(), bytes.end(), checksums.begin());
+  // Sizes and zeros, which have no message of their own.
+  const Bytes whole = encode_header(expected, checksums);
+  if (!std::equal(whole.begin(), whole.end(), page.begin())) return damaged("the header is impossible");
+  return checksums;
+}
+
+/// Calls `work(part, offset, length, number of the chunk)` for every chunk, on so many threads, until one
+/// fails.
+template <class Work>
+Result<void> for_each_chunk(const PreparedLabel& label, [[maybe_unused]] int threads, const Work& work) {
+  const std::uint64_t each = chunks_of_part(label), chunks = label.parts * each;
+  std::atomic<bool> failed = false;
+  std::optional<Error> error;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && chunks > 1)
+  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (failed) continue;
+    const std::uint64_t offset = chunk % each * kChunkBytes;
+    try {
+      const Result<void> done =
+          work(chunk / each, offset, std::min(kChunkBytes, label.part_bytes - offset), chunk);
+      if (done) continue;
+#pragma omp critical(pirx_prepared_file)
+      if (!error) error = done.error();
+    } catch (const std::bad_alloc&) {  // nobody said why: there was no memory for the words either
+    }
+    failed = true;
+  }
+  if (error) return tl::unexpected(*std::move(error));
+  if (failed) return fail(ErrorCode::kResourceExhausted, "out of memory");
+  return {};
+}
+
+tl::unexpected<Error> with_file(const std::filesystem::path& file, const Error& error) {
+  return fail(error.code(), printable(file.native()) + ": " + error.message() +
+                                ": delete it and prepare the database again");
+}
+
+/// InvalidArgument when the name belongs to something that is no side file: it would be lost.
+Result<void> check_target(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0 && errno == ENOENT) return {};
+  PIRX_ASSIGN(const Fd fd, open_for_reading(file, true));
+  Bytes start(kMagic.size());
+  PIRX_ASSIGN(const std::size_t count, read_full(fd.get(), start, file));
+  if (as_text(start).substr(0, count) != kMagic.substr(0, count)) {
+    return fail(ErrorCode::kInvalidArgument, printable(file.native()) +
+                                                 " exists and is no prepared database: delete it or "
+                                                 "choose another name");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t PreparedLabel::file_bytes() const noexcept {
+  return saturated_add(kHeaderBytes, saturated_add(parts_bytes(*this), checksum_bytes(*this)));
+}
+
+Result<void> write_prepared_file(const std::filesystem::path& file, const PreparedLabel& label,
+                                 std::span<const ByteSpan> parts, int threads) try {
+  PIRX_CHECK(parts.size() == label.parts);
+  PIRX_TRY(check_target(file));
+  remove_leftovers(file);
+  PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(file));
+  // The database may be readable to few; the file that holds the same bytes is no way around that.
+  if (::fchmod(out.fd(), 0600) != 0) {
+    return tl::unexpected(system_error("set the permissions of", out.path(), errno));
+  }
+  PIRX_TRY(out.reserve(label.file_bytes()));
+  Bytes checksums(static_cast<std::size_t>(checksum_bytes(label)));
+  PIRX_TRY(for_each_chunk(label, threads,
+                          [&](std::uint64_t part, std::uint64_t offset, std::uint64_t length,
+                              std::uint64_t chunk) -> Result<void> {
+                            const ByteSpan bytes = parts[part].subspan(offset, length);
+                            PIRX_ASSIGN(const Checksum sum, checksum(bytes));
+                            std::copy(sum.begin(), sum.end(), checksums.data() + chunk * sizeof sum);
+                            return write_at(out.fd(), kHeaderBytes + part * label.part_bytes + offset, bytes,
+                                            out.path());
+                          }));
+  PIRX_TRY(write_at(out.fd(), kHeaderBytes + parts_bytes(label), checksums, out.path()));
+  PIRX_TRY(write_at(out.fd(), 0, encode_header(label, sha256(checksums)), out.path()));
+  return out.commit(file);
+} catch (const std::bad_alloc&) {
+  return fail(ErrorCode::kResourceExhausted, "there is no memory to write the prepared database");
+}
+
+Result<PreparedFile> PreparedFile::open(const std::filesystem::path& file,
+                                        const PreparedLabel& expected) try {
+  const auto damaged = [&file](std::string what) {
+    return with_file(file, Error(ErrorCode::kDataLoss, std::move(what)));
+  };
+  if (expected.file_bytes() > kMostBytes) {
+    return fail(ErrorCode::kInvalidArgument, "a prepared database of that shape fits no file");
+  }
+  PIRX_ASSIGN(Fd fd, open_for_reading(file, true));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", file, errno));
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  Bytes page(static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, kHeaderBytes)));
+  PIRX_TRY(read_at(fd.get(), 0, page, file));
+  if (page.empty() || !as_text(page).starts_with(kMagic.substr(0, page.size()))) {
+    return damaged("it is no prepared database");
+  }
+  if (page.size() < kHeaderBytes) return damaged("truncated: it ends inside its header");
+  const auto digest = check_header(page, expected);
+  if (!digest) return with_file(file, digest.error());
+  if (file_bytes != expected.file_bytes()) {
+    return damaged((file_bytes < expected.file_bytes() ? "truncated: it has " : "it is too long: it has ") +
+                   std::to_string(file_bytes) + " bytes, its header says " +
+                   std::to_string(expected.file_bytes()));
+  }
+  Bytes checksums(static_cast<std::size_t>(checksum_bytes(expected)));
+  PIRX_TRY(read_at(fd.get(), kHeaderBytes + parts_bytes(expected), checksums, file));
+  if (sha256(checksums) != *digest)
+    return damaged("it is damaged: its checksums are not those of its header");
+  return PreparedFile(std::move(fd), file, expected, std::move(checksums));
+} catch (const std::bad_alloc&) {
+  return fail(ErrorCode::kResourceExhausted, "there is no memory to read the prepared database");
+}
+
+Result<void> PreparedFile::read(std::span<const MutableByteSpan> parts, int threads) const try {
+  PIRX_CHECK(parts.size() == label_.parts);
+  return for_each_chunk(
+      label_, threads,
+      [&](std::uint64_t part, std::uint64_t offset, std::uint64_t length,
+          std::uint64_t chunk) -> Result<void> {
+        const MutableByteSpan bytes = parts[part].subspan(offset, length);
+        const std::uint64_t at = kHeaderBytes + part * label_.part_bytes + offset;
+        PIRX_TRY(read_at(fd_.get(), at, bytes, file_));
+        PIRX_ASSIGN(const Checksum sum, checksum(bytes));
+        if (!std::equal(sum.begin(), sum.end(), checksums_.data() + chunk * sizeof sum)) {
+          return with_file(file_, Error(ErrorCode::kDataLoss,
+                                        "it is damaged between bytes " + std::to_string(at) + " and " +
+                                            std::to_string(at + length) + ": a checksum does not match"));
+        }
+        return {};
+      });
+} catch (const std::bad_alloc&) {
+  return fail(ErrorCode::kResourceExhausted, "there is no memory to read the prepared database");
+}
+
+}  // namespace pirx::strassen

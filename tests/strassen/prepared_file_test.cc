@@ -1,0 +1,418 @@
+// Side files of prepared databases: what was saved is loaded, by every kernel, and everything else is
+// refused.
+#include "strassen/prepared_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "pirx/base/sha256.h"
+#include "pirx/fp/w160.h"
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
+#include "strassen/sliced.h"
+#include "support/files.h"
+#include "support/seed.h"
+
+namespace pirx::strassen {
+namespace {
+
+using testing::expect_error;
+using testing::good;
+using testing::random_bytes;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::to_bytes;
+using testing::write_file;
+
+constexpr std::size_t kHeaderBytes = 4096;
+
+/// A label and the parts that it tells of.
+struct Sample {
+  PreparedLabel label;
+  std::vector<Bytes> parts;
+
+  Sample(std::uint32_t count, std::uint64_t part_bytes, std::mt19937_64& engine) {
+    label = {kTagGf2_8, 8, 100, 777, {}, count > 1 ? 1u : 0u, count, part_bytes};
+    label.origin.identity[3] = std::byte{7};
+    label.origin.epoch = 9;
+    for (std::uint32_t i = 0; i < count; ++i) parts.push_back(random_bytes(engine, part_bytes));
+  }
+  Result<void> write(const std::filesystem::path& file, int threads = 2) const {
+    return write_prepared_file(file, label, std::vector<ByteSpan>(parts.begin(), parts.end()), threads);
+  }
+};
+
+/// Flips bits of one byte of a file, in place.
+void flip(const std::filesystem::path& file, std::size_t at, std::byte mask) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(at));
+  const auto byte = static_cast<std::byte>(stream.get()) ^ mask;
+  stream.seekp(static_cast<std::streamoff>(at));
+  stream.put(static_cast<char>(byte));
+  ASSERT_TRUE(stream.good());
+}
+
+/// Opens and reads all; what was read.
+Result<std::vector<Bytes>> read_all(const std::filesystem::path& file, const PreparedLabel& label,
+                                    int threads = 2) {
+  PIRX_ASSIGN(const PreparedFile opened, PreparedFile::open(file, label));
+  std::vector<Bytes> parts(label.parts, Bytes(label.part_bytes));
+  PIRX_TRY(opened.read(std::vector<MutableByteSpan>(parts.begin(), parts.end()), threads));
+  return parts;
+}
+
+TEST(PreparedFile, GivesBackWhatItTook) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(1);
+  const std::uint64_t mib = 1 << 20;
+  for (const std::uint32_t count : {1u, 7u}) {
+    for (const std::uint64_t bytes :
+         {std::uint64_t{0}, std::uint64_t{128}, mib - 128, mib, mib + 128, 3 * mib + 256}) {
+      for (const int threads : {1, 3}) {
+        const Sample sample(count, bytes, engine);
+        ASSERT_TRUE(good(sample.write(folder / "f", threads)));
+        EXPECT_EQ(folder.files(), std::vector<std::string>{"f"});
+        EXPECT_EQ(std::filesystem::file_size(folder / "f"), sample.label.file_bytes());
+        const auto back = read_all(folder / "f", sample.label, threads);
+        ASSERT_TRUE(good(back));
+        EXPECT_TRUE(*back == sample.parts);
+      }
+    }
+  }
+}
+
+TEST(PreparedFile, OnlyItsOwnerMayReadIt) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(2);
+  ASSERT_TRUE(good(Sample(1, 256, engine).write(folder / "f")));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "f").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST(PreparedFile, ATruncatedFileIsRefusedAtEveryLength) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(3);
+  const Sample sample(1, 1024, engine);
+  ASSERT_TRUE(good(sample.write(folder / "f")));
+  for (std::size_t length = sample.label.file_bytes(); length-- > 0;) {
+    std::filesystem::resize_file(folder / "f", length);
+    const auto read = read_all(folder / "f", sample.label);
+    ASSERT_FALSE(read.has_value()) << length;
+    ASSERT_EQ(read.error().code(), ErrorCode::kDataLoss) << length << ": " << read.error().message();
+    ASSERT_NE(read.error().message().find(length == 0 ? "no prepared database" : "truncated"),
+              std::string::npos)
+        << length << ": " << read.error().message();
+  }
+}
+
+TEST(PreparedFile, AFileThatIsTooLongIsRefused) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(4);
+  const Sample sample(1, 1024, engine);
+  ASSERT_TRUE(good(sample.write(folder / "f")));
+  Bytes grown = read_file(folder / "f");
+  grown.push_back(std::byte{0});
+  write_file(folder / "f", grown);
+  expect_error(read_all(folder / "f", sample.label), ErrorCode::kDataLoss, "too long");
+}
+
+TEST(PreparedFile, EveryFlippedBitIsFound) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(5);
+  const Sample sample(2, 256, engine);
+  ASSERT_TRUE(good(sample.write(folder / "f")));
+  for (std::size_t bit = 0; bit < 8 * sample.label.file_bytes(); ++bit) {
+    // Of the zeros of the header one bit in each byte is enough.
+    if (bit / 8 > 256 && bit / 8 < kHeaderBytes - 32 && bit % 8 != bit / 8 % 8) continue;
+    const auto mask = std::byte{1} << (bit % 8);
+    flip(folder / "f", bit / 8, mask);
+    const auto read = read_all(folder / "f", sample.label);
+    ASSERT_FALSE(read.has_value()) << "bit " << bit;
+    ASSERT_EQ(read.error().code(), ErrorCode::kDataLoss) << "bit " << bit << ": " << read.error().message();
+    flip(folder / "f", bit / 8, mask);
+  }
+  EXPECT_TRUE(good(read_all(folder / "f", sample.label)));
+}
+
+TEST(PreparedFile, DamageFarInsideIsFoundByEveryThread) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(6);
+  const Sample sample(2, (5 << 20) + 640, engine);
+  ASSERT_TRUE(good(sample.write(folder / "f")));
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t at = kHeaderBytes + engine() % (2 * sample.label.part_bytes);
+    flip(folder / "f", at, std::byte{16});
+    expect_error(read_all(folder / "f", sample.label, 1 + i % 3), ErrorCode::kDataLoss,
+                 "a checksum does not match");
+    flip(folder / "f", at, std::byte{16});
+  }
+}
+
+/// The header's fields, made consistent again after a change: what a future or a hostile writer may have
+/// left.
+TEST(PreparedFile, WhatAnotherWriterWroteIsRefusedByName) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(7);
+  const Sample sample(1, 1024, engine);
+  ASSERT_TRUE(good(sample.write(folder / "f")));
+  const Bytes whole = read_file(folder / "f");
+  struct Case {
+    std::size_t offset;
+    ErrorCode code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {0, ErrorCode::kDataLoss, "no prepared database"},
+      {8, ErrorCode::kDataLoss, "format version 0 is not known"},
+      {12, ErrorCode::kDataLoss, "impossible"},                   // length of the header
+      {20, ErrorCode::kInvalidArgument, "field"},                 // polynomial
+      {24, ErrorCode::kInvalidArgument, "another order"},         // order of bytes
+      {28, ErrorCode::kInvalidArgument, "another order"},         // planes
+      {32, ErrorCode::kInvalidArgument, "another order"},         // columns
+      {36, ErrorCode::kInvalidArgument, "another order"},         // vectors of a panel
+      {40, ErrorCode::kInvalidArgument, "rows of 777 bytes"},     // rows
+      {48, ErrorCode::kInvalidArgument, "100 rows of"},           // bytes of a row
+      {56, ErrorCode::kInvalidArgument, "another database"},      // identity
+      {88, ErrorCode::kInvalidArgument, "epoch 8"},               // epoch
+      {96, ErrorCode::kInvalidArgument, "1 levels of Strassen"},  // depth
+      {100, ErrorCode::kInvalidArgument, "in 0 parts"},           // parts
+      {104, ErrorCode::kDataLoss, "impossible"},                  // bytes of a part
+      {112, ErrorCode::kDataLoss, "impossible"},                  // length of the file
+      {120, ErrorCode::kDataLoss, "checksums are not"},           // digest of the checksums
+      {152, ErrorCode::kDataLoss, "impossible"},                  // behind the fields
+      {4063, ErrorCode::kDataLoss, "impossible"},
+  };
+  for (const Case& c : cases) {
+    Bytes bytes = whole;
+    bytes[c.offset] ^= std::byte{1};
+    const Digest digest = sha256(ByteSpan(bytes).first(kHeaderBytes - 32));
+    std::copy(digest.begin(), digest.end(), bytes.begin() + kHeaderBytes - 32);
+    write_file(folder / "g", bytes);
+    SCOPED_TRACE(c.offset);
+    expect_error(read_all(folder / "g", sample.label), c.code, c.message);
+    expect_error(read_all(folder / "g", sample.label), c.code, "delete it and prepare the database again");
+  }
+  // Lengths of any size are refused before anything is allocated.
+  Bytes bytes = whole;
+  std::fill_n(bytes.begin() + 40, 16, std::byte{0xff});
+  std::fill_n(bytes.begin() + 100, 20, std::byte{0xff});
+  const Digest digest = sha256(ByteSpan(bytes).first(kHeaderBytes - 32));
+  std::copy(digest.begin(), digest.end(), bytes.begin() + kHeaderBytes - 32);
+  write_file(folder / "g", bytes);
+  expect_error(read_all(folder / "g", sample.label), ErrorCode::kInvalidArgument,
+               "18446744073709551615 rows");
+  PreparedLabel huge = sample.label;
+  huge.part_bytes = ~std::uint64_t{0};
+  expect_error(PreparedFile::open(folder / "f", huge), ErrorCode::kInvalidArgument, "fits no file");
+}
+
+TEST(PreparedFile, NamesOfOtherThingsAreNeitherReadNorReplaced) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(8);
+  const Sample sample(1, 1024, engine);
+  expect_error(read_all(folder / "absent", sample.label), ErrorCode::kUnavailable, "No such file");
+
+  std::filesystem::create_directory(folder / "folder");
+  expect_error(read_all(folder / "folder", sample.label), ErrorCode::kUnavailable, "Is a directory");
+  expect_error(sample.write(folder / "folder"), ErrorCode::kUnavailable, "Is a directory");
+
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  expect_error(read_all(folder / "fifo", sample.label), ErrorCode::kUnavailable, "not a regular file");
+  expect_error(sample.write(folder / "fifo"), ErrorCode::kUnavailable, "not a regular file");
+
+  // Somebody's database, for instance.
+  write_file(folder / "other", to_bytes("PIRXDB\r\n of ten years"));
+  expect_error(read_all(folder / "other", sample.label), ErrorCode::kDataLoss, "no prepared database");
+  expect_error(sample.write(folder / "other"), ErrorCode::kInvalidArgument, "is no prepared database");
+  EXPECT_EQ(read_file(folder / "other"), to_bytes("PIRXDB\r\n of ten years"));
+
+  expect_error(sample.write(folder / "no such folder/f"), ErrorCode::kUnavailable, "cannot create");
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"fifo", "folder", "other"}));
+  // Nothing, and what is left of one, may be replaced.
+  write_file(folder / "empty", {});
+  EXPECT_TRUE(good(sample.write(folder / "empty")));
+  write_file(folder / "empty", to_bytes("PIRXP"));
+  EXPECT_TRUE(good(sample.write(folder / "empty")));
+}
+
+/// In a child, whose limits and user end with it; what it prints shows why it failed.
+template <class Check>
+int exit_code_of_child(const Check& check) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(check() ? 0 : 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+template <class T>
+bool is_error(const Result<T>& result, ErrorCode code, std::string_view part) {
+  const std::string said = result ? "no error" : result.error().to_string();
+  if (!result && result.error().code() == code && said.find(part) != std::string::npos) return true;
+  std::fprintf(stderr, "got: %s\n", said.c_str());
+  return false;
+}
+
+TEST(PreparedFile, RefusesWithoutPermission) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(10);
+  const Sample sample(1, 1024, engine);
+  ASSERT_TRUE(good(sample.write(folder / "f")));
+  ASSERT_EQ(::chmod((folder / "f").c_str(), 0), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  const auto denied = [](const auto& result) {
+    return is_error(result, ErrorCode::kUnavailable, "Permission denied");
+  };
+  EXPECT_EQ(exit_code_of_child([&] {
+              if (::geteuid() == 0 && ::setuid(65534) != 0) return false;  // nothing is forbidden to root
+              return denied(read_all(folder / "f", sample.label, 1)) &&
+                     denied(sample.write(folder / "f", 1)) && denied(sample.write(folder / "g", 1));
+            }),
+            0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+}
+
+// A file size limit stands for a full disk: both end in the same call with an error that says what to do.
+TEST(PreparedFile, ADiskTooSmallLeavesTheOldFile) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(11);
+  const Sample old(1, 1024, engine), large(1, 3 << 20, engine);
+  ASSERT_TRUE(good(old.write(folder / "f")));
+  const Bytes before = read_file(folder / "f");
+  EXPECT_EQ(exit_code_of_child([&] {
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit limit{1 << 20, 1 << 20};
+              return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+                     is_error(large.write(folder / "f", 1), ErrorCode::kResourceExhausted, "ulimit -f");
+            }),
+            0);
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"f"});
+  EXPECT_TRUE(read_file(folder / "f") == before);
+}
+
+TEST(PreparedFile, AWriterThatIsKilledLeavesTheOldFileAndNothingForLong) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = testing::seeded_engine(12);
+  const Sample old(1, 1024, engine), large(1, 32 << 20, engine);
+  ASSERT_TRUE(good(old.write(folder / "f")));
+  for (int i = 0; i < 10; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (;;) static_cast<void>(large.write(folder / "g", 1));
+    }
+    ::usleep(static_cast<useconds_t>(2000 + engine() % 30000));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const auto read = read_all(folder / "g", large.label);
+    EXPECT_TRUE(read ? *read == large.parts : read.error().code() == ErrorCode::kUnavailable)
+        << (read ? "" : read.error().message());
+  }
+  ASSERT_TRUE(good(old.write(folder / "g")));
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"f", "g"}));
+}
+
+template <class F>
+class KeptDatabase : public ::testing::Test {};
+using Fields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16>;
+TYPED_TEST_SUITE(KeptDatabase, Fields);
+
+// All kernels lay planes out alike: what one saves, every other loads.
+TYPED_TEST(KeptDatabase, IsLoadedByEveryKernelAsItWasPrepared) {
+  using F = TypeParam;
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+  const F f;
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto random = testing::seeded_engine(20u + f.tag().bits);
+  std::vector<Kernels<F>> sliced;
+  for (const Kernels<F>& kernels : kernel_table(f)) {
+    if ((kernels.needs & ~detected_cpu_features()) == 0 && kernels.sliced != nullptr)
+      sliced.push_back(kernels);
+  }
+  if (sliced.empty()) GTEST_SKIP() << "no kernel of this CPU computes in planes";
+  PreparedOrigin origin;
+  origin.epoch = 1;
+  int deepest = 0;
+  for (const auto& [rows, words] :
+       {std::pair<std::size_t, std::size_t>{64, 2048}, {150, 1900}, {1, 64}, {333, 65}, {600, 3000}}) {
+    for (const int depth : {0, 1}) {
+      const std::size_t row_bytes = words * f.word_bytes();
+      const Bytes bytes = random_bytes(random, rows * row_bytes);
+      const ConstView<std::byte> D{bytes.data(), rows, row_bytes, row_bytes};
+      std::vector<Elem> q(3 * rows);
+      for (auto& e : q) e = f.from_label(random() % f.size_limit());
+      const ConstView<Elem> Q{q.data(), 3, rows, rows * sizeof(Elem)};
+      std::vector<Sum> expected(3 * words), got(3 * words);
+      const auto view = [&](std::vector<Sum>& sums) {
+        return View<Sum>{sums.data(), 3, words, words * sizeof(Sum)};
+      };
+      const PrepareOptions options{.layout = Layout::kSliced, .threads = 2, .depth = depth};
+      for (const auto& saving : sliced) {
+        const Engine<F> saver(f, saving);
+        const auto prepared = saver.prepare(D, options);
+        ASSERT_TRUE(good(prepared));
+        deepest = std::max(deepest, prepared->depth());
+        ASSERT_TRUE(good(saver.multiply(Q, *prepared, view(expected))));
+        ASSERT_TRUE(good(saver.save(*prepared, folder / "f", origin)));
+        for (const auto& loading : sliced) {
+          const Engine<F> loader(f, loading);
+          const auto loaded = loader.load(folder / "f", origin, rows, row_bytes, options);
+          ASSERT_TRUE(good(loaded)) << saving.name << " " << loading.name;
+          EXPECT_EQ(loaded->rows(), rows);
+          EXPECT_EQ(loaded->cols(), words);
+          EXPECT_EQ(loaded->layout(), Layout::kSliced);
+          EXPECT_EQ(loaded->depth(), prepared->depth());
+          EXPECT_EQ(loaded->bytes(), prepared->bytes());
+          std::fill(got.begin(), got.end(), Sum{1});
+          ASSERT_TRUE(good(loader.multiply(Q, *loaded, view(got))));
+          EXPECT_TRUE(got == expected) << saving.name << " " << loading.name << " " << rows << " x " << words;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(deepest, 1);
+}
+
+TEST(KeptDatabase, IsRefusedForAnythingElse) {
+  const gf2e::Gf2_8 f;
+  const Engine<gf2e::Gf2_8> engine(f);
+  if (engine.kernels().sliced == nullptr) GTEST_SKIP() << "no kernel that is allowed computes in planes";
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto random = testing::seeded_engine(30);
+  const std::size_t rows = 128, row_bytes = 4096;
+  const Bytes bytes = random_bytes(random, rows * row_bytes);
+  const ConstView<std::byte> D{bytes.data(), rows, row_bytes, row_bytes};
+  const auto prepared = engine.prepare(D);
+  ASSERT_TRUE(good(prepared));
+  const PreparedOrigin origin{{}, 5};
+  ASSERT_TRUE(good(engine.save(*prepared, folder / "f", origin)));
+  EXPECT_TRUE(good(engine.load(folder / "f", origin, rows, row_bytes)));
+
+  const auto refused = ErrorCode::kInvalidArgument;
+  expect_error(engine.load(folder / "f", {{}, 6}, rows, row_bytes), refused, "another database");
+  expect_error(engine.load(folder / "f", {{std::byte{1}}, 5}, rows, row_bytes), refused, "another database");
+  expect_error(engine.load(folder / "f", origin, rows + 1, row_bytes), refused, "instead of 129");
+  expect_error(engine.load(folder / "f", origin, rows, row_bytes + 1), refused, "of 4097");
+  expect_error(engine.load(folder / "f", origin, rows, row_bytes, {.depth = 1}), refused,
+               "levels of Strassen");
+  expect_error(engine.load(folder / "f", origin, 3, 5), refused, "not prepared in planes");
+  expect_error(engine.load(folder / "f", origin, ~std::size_t{0}, ~std::size_t{0}), refused, "fits no file");
+  expect_error(Engine<gf2e::Gf2_16>(gf2e::Gf2_16()).load(folder / "f", origin, rows, row_bytes), refused,
+               "for the field gf2_8, not gf2_16");
+  expect_error(Engine<fp::W160>(fp::W160()).load(folder / "f", origin, rows, 4000), refused,
+               "not prepared in planes");
+
+  const auto in_rows = engine.prepare(D, {.layout = Layout::kRows});
+  ASSERT_TRUE(good(in_rows));
+  expect_error(engine.save(*in_rows, folder / "f", origin), refused, "nothing to keep");
+}
+
+}  // namespace
+}  // namespace pirx::strassen
