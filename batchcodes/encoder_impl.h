@@ -4,12 +4,9 @@
 
 #include <algorithm>
 
+#include "batchcodes/threads.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/lagrange.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace pirx::batchcodes {
 
@@ -64,7 +61,7 @@ Result<matrix::Matrix<typename F::Elem>> Encoder<F>::lagrange_rows(std::uint64_t
 template <SharingField F>
 Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::byte> blocks,
                                 matrix::ConstView<Elem> noise, matrix::View<Sum> out,
-                                const strassen::ExecOptions& exec) const {
+                                [[maybe_unused]] const strassen::ExecOptions& exec) const {
   const F& f = engine_.field();
   const auto& kernels = engine_.kernels();
   const std::size_t u = encoding_.spec().arity, tau = encoding_.spec().independence;
@@ -88,12 +85,7 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
   const std::size_t panel = std::max<std::size_t>(1, kernels.tile_bytes / width);
   const std::size_t panels = (s + panel - 1) / panel;
   const std::size_t tasks = n * panels;
-#ifdef _OPENMP
-  const int threads = exec.threads > 0 ? exec.threads : omp_get_max_threads();
-#else
-  static_cast<void>(exec);
-#endif
-#pragma omp parallel for num_threads(threads) schedule(static) if (tasks > 1)
+#pragma omp parallel for num_threads(detail::threads(exec)) schedule(static) if (tasks > 1)
   for (std::size_t task = 0; task < tasks; ++task) {
     const std::size_t g = task / panels, first = task % panels * panel;
     const std::size_t words = std::min(panel, s - first);

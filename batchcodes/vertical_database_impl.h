@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "batchcodes/threads.h"
 #include "pirx/batchcodes/vertical_database.h"
 
 namespace pirx::batchcodes {
@@ -29,7 +30,8 @@ void add_words(const strassen::Engine<F>& engine, const std::byte* from, std::si
 template <Field F>
 Result<VerticalDatabase<F>> VerticalDatabase<F>::create(const strassen::Engine<F>& engine,
                                                         const VerticalCode& code,
-                                                        matrix::ConstView<std::byte> D) {
+                                                        matrix::ConstView<std::byte> D,
+                                                        [[maybe_unused]] const strassen::ExecOptions& exec) {
   const F& f = engine.field();
   const std::size_t m = code.buckets(), s = D.cols / f.word_bytes();
   if (D.cols % f.word_bytes() != 0) {
@@ -61,7 +63,7 @@ Result<VerticalDatabase<F>> VerticalDatabase<F>::create(const strassen::Engine<F
     if (result.is_plain(b)) continue;
     const auto addends = code.addends(b);
     const auto out = result.sums_.view().window(result.sum_index_[b] * result.rows_, 0, result.rows_, s);
-#pragma omp parallel for schedule(static) if (result.rows_ * s > 4096)
+#pragma omp parallel for num_threads(detail::threads(exec)) schedule(static) if (result.rows_ * s > 4096)
     for (std::size_t i = 0; i < result.rows_; ++i) {
       bool first = true;
       for (const auto addend : addends) {

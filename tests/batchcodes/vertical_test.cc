@@ -359,5 +359,20 @@ TEST(Vertical, BinarySumsAreWords) {
   }
 }
 
+TEST(Vertical, TheSameForEveryNumberOfThreads) {
+  const fp::W48 f;
+  auto engine = seeded_engine(67);
+  const auto code = Subcube::create(3, 2).value();
+  const auto D = testing::random_database(f, 100, 700, engine);
+  const strassen::Engine<fp::W48> product(f);
+  const auto one = VerticalDatabase<fp::W48>::create(product, code, D.view(), {1, -1}).value();
+  const auto two = VerticalDatabase<fp::W48>::create(product, code, D.view(), {2, -1}).value();
+  for (std::size_t b = 0; b < code.buckets(); ++b) {
+    if (!one.is_plain(b)) {
+      EXPECT_TRUE(testing::same<fp::W48>(f, one.sums(b), two.sums(b)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pirx::batchcodes

@@ -15,10 +15,12 @@ class VerticalDatabase {
  public:
   using Sum = typename F::Sum;
 
-  /// D: a row a block, whole words of F. Every row of a bucket of sums costs one addition of rows for each addend
-  /// but the first: L - 1 in a subcube code. InvalidArgument: bytes that are no whole words. ResourceExhausted.
+  /// D: a row a block, whole words of F. Every row of a bucket of sums costs one addition of rows for each
+  /// addend but the first: L - 1 in a subcube code. InvalidArgument: bytes that are no whole words.
+  /// ResourceExhausted. The same for every number of threads.
   static Result<VerticalDatabase> create(const strassen::Engine<F>& engine, const VerticalCode& code,
-                                         matrix::ConstView<std::byte> D);
+                                         matrix::ConstView<std::byte> D,
+                                         const strassen::ExecOptions& exec = {});
 
   std::size_t buckets() const noexcept { return plain_.size(); }
   /// Rows that a query to any bucket has.
