@@ -4,6 +4,7 @@
 
 #include "pirx/base/cpu.h"
 #include "strassen/prepared_planes.h"
+#include "strassen/residues.h"
 #include "strassen/strassen_impl.h"
 #include "strassen/threads.h"
 #include "strassen/toom.h"
@@ -72,6 +73,39 @@ std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape
                         {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
                          f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
                         toom);
+}
+
+/// Fields that the multi-modular way is made for: words are integers of kWordBytes bytes.
+template <class F>
+concept IntegerWords = requires {
+  F::kWordBytes;
+  F::kElemBytes;
+  F::kPrimeField;
+};
+
+/// Whether a database is prepared as residues.
+template <class F>
+bool keeps_residues(const Kernels<F>& kernels, Layout layout) {
+  return IntegerWords<F> && kernels.residues != nullptr && layout == Layout::kResidues;
+}
+
+/// The plan of a multi-modular product, where that is the way.
+template <class F>
+std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const Shape& shape, bool kept,
+                                  const ExecOptions& options) {
+  if constexpr (IntegerWords<F>) {
+    if (kernels.residues == nullptr || options.depth > 0 ||
+        shape.s < std::max<std::size_t>(kernels.residue_words, 1) ||
+        shape.q < (kept ? kernels.kept_residue_queries : kernels.residue_queries) ||
+        shape.r < ResidueKernels::kRows) {
+      return std::nullopt;
+    }
+    return make_residue_plan(shape, options.threads > 0 ? options.threads : available_threads(),
+                             {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
+                              f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
+                             ResidueSystem<F>::of(f).basis().count, kept);
+  }
+  return std::nullopt;
 }
 
 /// InvalidArgument unless Q times a matrix of `rows` x `words` gives R, and both are matrices in memory.
@@ -179,6 +213,19 @@ Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const Prepa
     }
     prepared.words_.data = nullptr;
   }
+  if constexpr (detail::IntegerWords<F>) {
+    if (detail::keeps_residues(*kernels_, options.layout)) {
+      const int threads = options.threads > 0 ? options.threads : available_threads();
+      PIRX_ASSIGN(auto residues, ResidueMatrix::create(*kernels_->residues, ResidueSystem<F>::of(f_).basis(),
+                                                       D, f_.word_bytes(), threads));
+      prepared.bytes_ = prepared_bytes(D.rows, prepared.cols(), options);
+      try {
+        prepared.residues_ = std::make_shared<const ResidueMatrix>(std::move(residues));
+      } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::kResourceExhausted, "there is no memory for the prepared database");
+      }
+    }
+  }
   return prepared;
 }
 
@@ -186,6 +233,11 @@ template <class F>
 std::uint64_t Engine<F>::prepared_bytes(std::size_t rows, std::size_t words,
                                         const PrepareOptions& options) const {
   const std::uint64_t row_bytes = saturated_mul(words, f_.word_bytes());
+  if constexpr (detail::IntegerWords<F>) {
+    if (detail::keeps_residues(*kernels_, options.layout)) {
+      return ResidueMatrix::bytes_for({1, rows, words}, ResidueSystem<F>::of(f_).basis().count);
+    }
+  }
   if (!detail::slices(*kernels_, rows, row_bytes, options.layout)) return 0;
   return PreparedPlanes::bytes(*kernels_->sliced, rows, row_bytes,
                                stored_depth(*kernels_->sliced, rows, row_bytes, options.depth));
@@ -198,6 +250,8 @@ Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options, const Prepa
     const int stored = stored_depth(*kernels_->sliced, shape.r, row_bytes, prepared.depth);
     return detail::plan_sliced(f_, *kernels_, shape, stored, options);
   }
+  const bool kept = detail::keeps_residues(*kernels_, prepared.layout);
+  if (auto plan = detail::plan_residues(f_, *kernels_, shape, kept, options)) return *std::move(plan);
   if (auto plan = detail::plan_toom(f_, *kernels_, shape, options)) return *std::move(plan);
   return detail::plan_product(f_, *kernels_, shape, f_.word_bytes(), options);
 }
@@ -210,6 +264,14 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
                 "the database was prepared for another field or kernel: prepare it again");
   }
   if (D.planes_ == nullptr) {
+    if constexpr (detail::IntegerWords<F>) {
+      const ResidueMatrix* kept = kernels_->residues != nullptr ? D.residues_.get() : nullptr;
+      if (const auto plan =
+              detail::plan_residues(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, kept != nullptr, options)) {
+        PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
+        return multiply_residues(f_, *kernels_->residues, Q, D.words_, kept, R, *plan);
+      }
+    }
     if (const auto plan = detail::plan_toom(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, options)) {
       PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
       return multiply_toom(f_, *kernels_->toom, Q, D.words_, R, *plan);

@@ -5,8 +5,38 @@
 #include <cstdlib>
 #include <string>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace pirx {
 namespace {
+
+#if !defined(PIRX_PORTABLE_ONLY) && defined(__x86_64__)
+
+/// cpuid leaf 7: AMX-TILE and AMX-INT8.
+bool has_amx_int8() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTile) != 0 && (d & kInt8) != 0;
+}
+
+/// Linux gives a process the state of the tiles (8 KiB a thread) only when it asks; threads that started
+/// before may use them too. Refused by kernels before 5.16 and where a signal stack is too small for it.
+bool may_use_tiles() noexcept {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+#endif
 
 CpuFeatures detect() noexcept {
 #if defined(PIRX_PORTABLE_ONLY) || !defined(__x86_64__)
@@ -22,6 +52,8 @@ CpuFeatures detect() noexcept {
   if (avx512) features |= kCpuAvx512;
   if (avx512 && __builtin_cpu_supports("avx512ifma")) features |= kCpuAvx512Ifma;
   if (avx512 && __builtin_cpu_supports("avx512vbmi")) features |= kCpuAvx512Vbmi;
+  if (avx512 && __builtin_cpu_supports("avx512vnni")) features |= kCpuAvx512Vnni;
+  if (avx512 && has_amx_int8() && may_use_tiles()) features |= kCpuAmxInt8;
   return features;
 #endif
 }
@@ -89,6 +121,8 @@ std::string cpu_features_name(CpuFeatures features) {
   append(kCpuGfni, "gfni");
   append(kCpuAvx512Ifma, "ifma");
   append(kCpuAvx512Vbmi, "vbmi");
+  append(kCpuAvx512Vnni, "vnni");
+  append(kCpuAmxInt8, "amx");
   return name.empty() ? "portable" : name;
 }
 

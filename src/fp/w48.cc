@@ -1,6 +1,7 @@
 // W48's scalars and its kernel table.
 #include "pirx/fp/w48.h"
 
+#include "kernels/residues.h"
 #include "w48_arith.h"
 #include "w48_kernels.h"
 
@@ -35,8 +36,13 @@ bool W48::decode_elem(const std::byte* from, Elem& a) const noexcept {
 std::span<const Kernels<W48>> kernel_table(const W48&) noexcept {
   static constexpr Kernels<W48> kTable[] = {
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+    {"amx", kCpuAvx512 | kCpuAvx512Ifma | kCpuAvx512Vnni | kCpuAmxInt8, w48::muladd_words_ifma,
+     w48::muladd_sums_ifma, w48::add_ifma, w48::sub_ifma, 512, 2304, nullptr, nullptr, &kResiduesAmx, 96, 32,
+     256},
     {"ifma", kCpuAvx512 | kCpuAvx512Ifma, w48::muladd_words_ifma, w48::muladd_sums_ifma, w48::add_ifma,
      w48::sub_ifma, 512, 2304},
+    {"avx2", kCpuAvx2, w48::muladd_words_portable, w48::muladd_sums_portable, w48::add_portable,
+     w48::sub_portable, 128, 4608, nullptr, nullptr, &kResiduesAvx2, 16, 4, 64},
 #endif
     {"portable", 0, w48::muladd_words_portable, w48::muladd_sums_portable, w48::add_portable,
      w48::sub_portable, 128, 4608},

@@ -29,6 +29,9 @@ TEST(Cpu, DetectionAgreesWithTheOperatingSystem) {
                                                              kernel_says("avx512vl") &&
                                                              kernel_says("avx512dq"));
   EXPECT_EQ((detected_cpu_features() & kCpuAvx512Ifma) != 0, kernel_says("avx512ifma"));
+  EXPECT_EQ((detected_cpu_features() & kCpuAvx512Vnni) != 0, kernel_says("avx512_vnni"));
+  // The operating system may refuse the tiles that the CPU has.
+  EXPECT_TRUE((detected_cpu_features() & kCpuAmxInt8) == 0 || kernel_says("amx_int8"));
 #endif
 }
 

@@ -210,8 +210,8 @@ TEST(Kernels, TablesEndWithThePortableOne) {
     EXPECT_EQ(kernels.tile_bytes % w160.word_bytes(), 0u);
   }
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
-  EXPECT_STREQ(kernel_table(w160).front().name, "ifma");
-  EXPECT_STREQ(kernel_table(w48).front().name, "ifma");
+  EXPECT_STREQ(kernel_table(w160).front().name, "amx");
+  EXPECT_STREQ(kernel_table(w48).front().name, "amx");
 #else
   EXPECT_EQ(kernel_table(w160).size(), 1u);
   EXPECT_EQ(kernel_table(w48).size(), 1u);
@@ -222,11 +222,17 @@ template <class F>
 void check_every_subset_of_cpu_features(const F& f) {
   auto engine = seeded_engine(1);
   const CpuFeatures detected = detected_cpu_features();
-  for (CpuFeatures subset = 0; subset < 32; ++subset) {
+  for (CpuFeatures subset = 0; subset < 128; ++subset) {
     const auto& kernels = choose_kernels(f, subset);
-    const bool ifma =
-        kernel_table(f).size() > 1 && (subset & kCpuAvx512) != 0 && (subset & kCpuAvx512Ifma) != 0;
-    EXPECT_STREQ(kernels.name, ifma ? "ifma" : "portable") << subset;
+    const auto has = [subset](CpuFeatures features) { return (features & ~subset) == 0; };
+    const CpuFeatures vnni = kCpuAvx512 | kCpuAvx512Ifma | kCpuAvx512Vnni;
+    const char* want = kernel_table(f).size() == 1        ? "portable"
+                       : has(vnni | kCpuAmxInt8)          ? "amx"
+                       : has(vnni) && f.tag() == kTagW160 ? "vnni"
+                       : has(kCpuAvx512 | kCpuAvx512Ifma) ? "ifma"
+                       : has(kCpuAvx2)                    ? "avx2"
+                                                          : "portable";
+    EXPECT_STREQ(kernels.name, want) << subset;
     if ((subset & ~detected) != 0) continue;
     ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 4, 9, 13, engine));
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
@@ -96,6 +97,59 @@ TYPED_TEST(ShippedEngine, PanelsMeetOnLargerProducts) {
           product.expect_words(strassen::Engine<TypeParam>(f, kernels), {threads, depth}, layout);
         }
       }
+    }
+  }
+}
+
+// The multi-modular way, from one query on, with residues kept and made on the way: around blocks of 64 rows
+// and 16 columns, over more rows than are summed at a time, more than one pass of queries and block of
+// columns.
+TYPED_TEST(ShippedEngine, ResiduesEqualTheTripleLoop) {
+  const auto f = Shipped<TypeParam>::field();
+  auto engine = seeded_engine(4000u + f.tag().bits);
+  const std::vector<strassen::Shape> shapes = {{1, 64, 16},
+                                               {16, 65 + engine() % 60, 33},
+                                               {17, 200 + engine() % 100, 1 + engine() % 40},
+                                               {3, 4096 + engine() % 200, 17},
+                                               {2, 33000 + engine() % 200, 3},
+                                               {260, 70, 18},
+                                               {36, 64 + engine() % 300, 150 + engine() % 40}};
+  for (const auto& shape : shapes) {
+    std::optional<ProductCase<TypeParam>> product;
+    for (Kernels<TypeParam> kernels : kernel_table(f)) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.residues == nullptr) continue;
+      if (!product) product.emplace(f, shape, engine() % 3, engine);
+      kernels.residue_queries = kernels.kept_residue_queries = kernels.residue_words = 1;
+      const strassen::Engine<TypeParam> with_kernel(f, kernels);
+      for (const auto layout : {strassen::Layout::kRows, strassen::Layout::kResidues}) {
+        const int threads = 1 + static_cast<int>(engine() % 4);
+        EXPECT_TRUE(with_kernel.plan(shape, {threads}, {layout}).residues);
+        product->expect_words(with_kernel, {threads, -1}, layout);
+      }
+    }
+  }
+}
+
+// Scalars and words at their largest.
+TYPED_TEST(ShippedEngine, ResiduesOfTheLargestProducts) {
+  using F = TypeParam;
+  if constexpr (std::is_same_v<F, fp::W160> || std::is_same_v<F, fp::W48>) {
+    const F f;
+    const std::size_t rows = 40000;
+    const auto largest = f.sub(f.zero(), f.one());
+    const std::vector<typename F::Elem> q(rows, largest);
+    const std::vector<std::byte> d(rows * f.word_bytes(), std::byte{0xff});
+    // -1 times a word, so many times.
+    const auto want = f.mul(f.mul(largest, f.load_word(d.data())), f.from_label(rows));
+    for (Kernels<F> kernels : kernel_table(f)) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.residues == nullptr) continue;
+      kernels.residue_queries = kernels.kept_residue_queries = kernels.residue_words = 1;
+      const strassen::Engine<F> engine(f, kernels);
+      const auto prepared = engine.prepare({d.data(), rows, f.word_bytes(), f.word_bytes()});
+      ASSERT_TRUE(prepared);
+      typename F::Sum r;
+      ASSERT_TRUE(engine.multiply({q.data(), 1, rows, rows * sizeof q[0]}, *prepared, {&r, 1, 1, sizeof r}));
+      EXPECT_TRUE(f.sum_equal(r, want)) << kernels.name;
     }
   }
 }

@@ -66,7 +66,9 @@ class ProductCase {
     ASSERT_EQ(prepared->layout(), layout);
     EXPECT_EQ(prepared->bytes(), engine.prepared_bytes(shape_.r, shape_.s, how));
     SCOPED_TRACE(engine.plan(shape_, options, how).to_string());
-    SCOPED_TRACE(layout == strassen::Layout::kRows ? "in rows" : "in planes");
+    SCOPED_TRACE(layout == strassen::Layout::kRows     ? "in rows"
+                 : layout == strassen::Layout::kSliced ? "in planes"
+                                                       : "as residues");
     if (words_answer_.empty()) words_answer_ = triple_loop(words_);
     expect(engine, options, words_answer_,
            [&](auto Q, auto R) { return engine.multiply(Q, *prepared, R, options); });

@@ -15,6 +15,8 @@ enum CpuFeature : std::uint32_t {
   kCpuAvx512 = 1u << 2,  ///< F, BW, VL, DQ together
   kCpuAvx512Ifma = 1u << 3,
   kCpuAvx512Vbmi = 1u << 4,
+  kCpuAvx512Vnni = 1u << 5,
+  kCpuAmxInt8 = 1u << 6,  ///< and the kernel lets this process use it
 };
 using CpuFeatures = std::uint32_t;
 

@@ -80,6 +80,7 @@ concept Field = std::copyable<F> &&
 // reference. Elem and Sum are trivially copyable and all-zero bytes mean zero.
 
 struct SlicedKernels;
+struct ResidueKernels;
 template <class F>
 struct ToomKernels;
 
@@ -110,6 +111,11 @@ struct Kernels {
   const SlicedKernels* sliced = nullptr;
   /// The Toom-Cook way for many queries (pirx/base/toom_kernels.h); null: there is none.
   const ToomKernels<F>* toom = nullptr;
+  /// The multi-modular way for many queries (pirx/base/residue_kernels.h), null: there is none; and from how
+  /// many on it is the fastest, with the database's residues made on the way and with them prepared.
+  const ResidueKernels* residues = nullptr;
+  std::size_t residue_queries = 0, kept_residue_queries = 0;
+  std::size_t residue_words = 0;  ///< and not for rows of fewer words
 };
 
 // Every field offers, found by argument-dependent lookup:

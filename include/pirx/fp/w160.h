@@ -18,6 +18,7 @@ class W160 {
   };
   using Sum = Elem;
 
+  static constexpr bool kPrimeField = true;  ///< words and elements are little-endian integers
   static constexpr std::size_t kWordBytes = 20;
   static constexpr std::size_t kElemBytes = 21;
 
@@ -68,7 +69,7 @@ class W160 {
 
 static_assert(Field<W160>);
 
-/// "ifma" (AVX-512 IFMA) and "portable".
+/// "amx", "vnni", "ifma" (AVX-512), "avx2" and "portable".
 std::span<const Kernels<W160>> kernel_table(const W160& f) noexcept;
 
 }  // namespace pirx::fp

@@ -21,6 +21,7 @@ class W48 {
   using Sum = Elem;
 
   static constexpr std::uint64_t kPrime = (std::uint64_t{1} << 48) + 21;
+  static constexpr bool kPrimeField = true;  ///< words and elements are little-endian integers
   static constexpr std::size_t kWordBytes = 6;
   static constexpr std::size_t kElemBytes = 7;
 
@@ -81,7 +82,7 @@ class W48 {
 
 static_assert(Field<W48>);
 
-/// "ifma" (AVX-512 IFMA) and "portable".
+/// "amx", "ifma" (AVX-512), "avx2" and "portable".
 std::span<const Kernels<W48>> kernel_table(const W48& f) noexcept;
 
 }  // namespace pirx::fp

@@ -29,8 +29,11 @@ struct ExecOptions {
 /// How a prepared database lies in memory.
 enum class Layout : std::uint8_t {
   kAuto,
-  kRows,    ///< as it was given: the bytes are borrowed
-  kSliced,  ///< in planes of bits, an own copy of about the same size; where the kernel can
+  kRows,      ///< as it was given: the bytes are borrowed
+  kSliced,    ///< in planes of bits, an own copy of about the same size; where the kernel can
+  kResidues,  ///< modulo many small moduli, an own copy of about 2.5 times the size beside the bytes as
+              ///< given, which are borrowed: prime fields answer many queries several times faster; where the
+              ///< kernel can
 };
 
 struct PrepareOptions {
@@ -53,18 +56,20 @@ struct PreparedOrigin {
 struct Plan {
   Shape shape;
   Layout layout = Layout::kRows;
-  int depth = 0;        ///< levels of Strassen
-  int stored = 0;       ///< kSliced: levels that the database has stored. If any, what follows tells of the
-                        ///< product of one part, of which there are 7^depth * 4^(stored - depth)
-  bool direct = false;  ///< kSliced: few queries, multiplied without sums
-  bool fused = false;   ///< kSliced: not many queries, sums formed in registers; depth is 0
-  bool toom = false;    ///< kRows: many queries, Toom-Cook; depth is 0
+  int depth = 0;          ///< levels of Strassen
+  int stored = 0;         ///< kSliced: levels that the database has stored. If any, what follows tells of the
+                          ///< product of one part, of which there are 7^depth * 4^(stored - depth)
+  bool direct = false;    ///< kSliced: few queries, multiplied without sums
+  bool fused = false;     ///< kSliced: not many queries, sums formed in registers; depth is 0
+  bool toom = false;      ///< kRows: many queries, Toom-Cook; depth is 0
+  bool residues = false;  ///< many queries, modulo many small moduli; depth is 0
+  bool kept = false;      ///< those of the database were prepared (kResidues)
   int threads = 1;
   bool split_rows = false;       ///< threads share rows (then sum) instead of columns: s is short
   std::size_t tile_rows = 0;     ///< rows of D per block
   std::size_t tile_words = 0;    ///< words of a row of D per block
   std::size_t tile_queries = 0;  ///< queries per pass over D
-  std::size_t chunk_rows = 0;    ///< kSliced, toom: rows whose queries are made ready at a time
+  std::size_t chunk_rows = 0;    ///< kSliced, toom, residues: rows whose queries are made ready at a time
   std::size_t run = 1;  ///< kSliced, toom: tiles side by side that share a block of queries in the cache
   std::uint64_t workspace_bytes = 0;  ///< of all threads together
   std::string kernel;
@@ -73,16 +78,19 @@ struct Plan {
 };
 
 class PreparedPlanes;
+class ResidueMatrix;
 
-/// A database laid out for one field and kernel. Cheap to copy. In the layout kRows it borrows the bytes that
-/// it was prepared from: they must outlive it.
+/// A database laid out for one field and kernel. Cheap to copy. In the layouts kRows and
+/// kResidues it borrows the bytes that it was prepared from: they must outlive it.
 template <class F>
 class PreparedMatrix {
  public:
   std::size_t rows() const noexcept { return words_.rows; }
   /// Words in a row.
   std::size_t cols() const noexcept { return cols_; }
-  Layout layout() const noexcept { return planes_ ? Layout::kSliced : Layout::kRows; }
+  Layout layout() const noexcept {
+    return planes_ ? Layout::kSliced : residues_ ? Layout::kResidues : Layout::kRows;
+  }
   /// Levels of Strassen that are stored.
   int depth() const noexcept { return depth_; }
   /// Memory of its own, beside the bytes that it was prepared from.
@@ -98,6 +106,7 @@ class PreparedMatrix {
   int depth_ = 0;
   std::uint64_t bytes_ = 0;
   std::shared_ptr<const PreparedPlanes> planes_;
+  std::shared_ptr<const ResidueMatrix> residues_;
 };
 
 /// Const, thread-safe and cheap to copy. Results do not depend on plan, thread count or kernel.

@@ -1,0 +1,13 @@
+// What the AMX kernels share with those on AVX-512 VNNI.
+#pragma once
+
+#include "residues.h"
+
+namespace pirx::fp::vnni {
+
+void scalars(const ResidueBasis& basis, const std::byte* from, std::size_t stride, std::size_t bytes,
+             std::size_t count, std::byte* to, std::size_t modulus_stride) noexcept;
+void words(const ResidueBasis& basis, const std::byte* from, std::size_t stride, std::size_t bytes,
+           std::size_t rows, std::size_t columns, std::byte* to, std::size_t modulus_stride) noexcept;
+
+}  // namespace pirx::fp::vnni

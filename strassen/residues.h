@@ -1,0 +1,304 @@
+// R = Q * D over GF(p) modulo many small moduli (pirx/base/residue_kernels.h): for many queries. D's residues
+// are kept (ResidueMatrix) or made anew for every pass, block by block; those of Q always are.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "pirx/base/buffer.h"
+#include "pirx/base/residue_kernels.h"
+#include "strassen/residue_plan.h"
+#include "strassen/threads.h"
+
+namespace pirx::strassen {
+
+/// The moduli of a field, and how sums of products come back from their residues. The words of F are
+/// little-endian integers, its scalars and sums integers below p in as many bytes and one more.
+template <class F>
+class ResidueSystem {
+ public:
+  using Elem = typename F::Elem;
+
+  /// Computed once.
+  static const ResidueSystem& of(const F& f) {
+    static const ResidueSystem system(f);
+    return system;
+  }
+
+  const ResidueBasis& basis() const noexcept { return basis_; }
+
+  /// Adds to `to` the `count` <= kColumns sums whose residues (not reduced) lie at from + m * stride.
+  void finish(const F& f, const std::int32_t* from, std::size_t stride, std::size_t count, Elem* to) const {
+    constexpr std::size_t kLanes = ResidueKernels::kColumns;
+    // x = sum of y_m M / m - quotient * M, where y_m = x (M / m)^-1 modulo m and M is the product of all m.
+    std::uint64_t limbs[kLimbs][kLanes] = {}, quotients[kLanes] = {};
+    for (std::size_t m = 0; m < basis_.count; ++m, from += stride) {
+      const Back& back = back_[m];
+      const float modulus = static_cast<float>(basis_.moduli[m].modulus), inverse = basis_.moduli[m].inverse;
+      const auto reduced = [&](float a) { return a - nearest(a * inverse) * modulus; };
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        // Every number is an integer below 2^24.
+        const float high = static_cast<float>(from[j] >> 16), low = static_cast<float>(from[j] & 0xffff);
+        const float y = reduced(reduced(high * back.power + low) * back.inverse);
+        const auto digit = static_cast<std::uint32_t>(static_cast<std::int32_t>(y < 0 ? y + modulus : y));
+        quotients[j] += digit * back.fraction;
+        for (std::size_t k = 0; k < kLimbs; ++k) limbs[k][j] += std::uint64_t{digit} * back.weight[k];
+      }
+    }
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::uint64_t quotient = quotients[j] >> kFractionBits;
+      // The sum as an integer, its lowest bytes a word.
+      std::byte bytes[4 * kLimbs + 8] = {};
+      std::uint64_t carry = 0;
+      for (std::size_t k = 0; k < kLimbs; ++k) {
+        carry += limbs[k][j] + quotient * minus_product_[k];
+        std::memcpy(bytes + 4 * k, &carry, 4);
+        carry >>= 32;
+      }
+      std::memcpy(bytes + 4 * kLimbs, &carry, 8);
+      std::uint64_t top = 0;
+      std::memcpy(&top, bytes + F::kWordBytes, 8);
+      Elem sum;
+      std::memcpy(&sum, reinterpret_cast<const std::byte*>(to) + j * sizeof(Elem), sizeof sum);
+      sum = f.add(sum, f.add(f.load_word(bytes), f.mul(f.from_label(top), word_)));
+      std::memcpy(reinterpret_cast<std::byte*>(to) + j * sizeof(Elem), &sum, sizeof sum);
+    }
+  }
+
+ private:
+  // Elements in limbs of 32 bits: a word and one bit.
+  static constexpr std::size_t kLimbs = F::kWordBytes / 4 + 1;
+  static_assert(4 * kLimbs > F::kWordBytes && 4 * kLimbs <= F::kWordBytes + 8);
+  static_assert(sizeof(Elem) <= ResidueBasis::kMostBytes && F::kElemBytes == F::kWordBytes + 1);
+  // Sums of kMostModuli fractions, each below 256 and rounded up, are wrong by less than 2^-33.
+  static constexpr unsigned kFractionBits = 48;
+
+  struct Back {
+    float power = 0;                    ///< 2^16 modulo m, closest to zero
+    float inverse = 0;                  ///< of M / m, modulo m
+    std::uint64_t fraction = 0;         ///< 2^kFractionBits / m, rounded up
+    std::uint32_t weight[kLimbs] = {};  ///< M / m modulo p
+  };
+
+  static float nearest(float a) {
+    constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
+    return (a + kRound) - kRound;
+  }
+
+  static void to_limbs(const Elem& a, std::uint32_t (&out)[kLimbs]) {
+    std::byte bytes[4 * kLimbs] = {};
+    std::memcpy(bytes, &a, std::min(sizeof a, sizeof bytes));
+    std::memcpy(out, bytes, sizeof bytes);
+  }
+
+  explicit ResidueSystem(const F& f) {
+    // kMostSummed products of a scalar and a word.
+    constexpr double kBits = 16.0 * F::kWordBytes + 16;
+    static_assert(ResidueKernels::kMostSummed == std::size_t{1} << 15);
+    double bits = 0;
+    Elem product = f.one();
+    for (int m = 256; bits <= kBits && basis_.count < ResidueBasis::kMostModuli; --m) {
+      const auto end = basis_.moduli.begin() + static_cast<std::ptrdiff_t>(basis_.count);
+      if (std::any_of(basis_.moduli.begin(), end,
+                      [&](const auto& other) { return std::gcd(m, other.modulus) > 1; })) {
+        continue;
+      }
+      ResidueBasis::Modulus& modulus = basis_.moduli[basis_.count++];
+      modulus.modulus = m;
+      modulus.inverse = 1.0F / static_cast<float>(m);
+      int power = 1;
+      for (auto& weight : modulus.weight) {
+        weight = static_cast<std::int8_t>(2 * power >= m ? power - m : power);
+        power = power * 256 % m;
+      }
+      bits += std::log2(m);
+      product = f.mul(product, f.from_label(static_cast<std::uint64_t>(m)));
+    }
+    PIRX_CHECK(bits > kBits);
+    for (std::size_t i = 0; i < basis_.count; ++i) {
+      const int m = basis_.moduli[i].modulus;
+      Back& back = back_[i];
+      const int power = 65536 % m;
+      back.power = static_cast<float>(2 * power >= m ? power - m : power);
+      int others = 1 % m;
+      for (std::size_t j = 0; j < basis_.count; ++j) {
+        if (j != i) others = others * basis_.moduli[j].modulus % m;
+      }
+      int inverse = 1;
+      while (others * inverse % m != 1) ++inverse;
+      back.inverse = static_cast<float>(inverse);
+      back.fraction = (std::uint64_t{1} << kFractionBits) / static_cast<std::uint64_t>(m) + 1;
+      to_limbs(f.mul(product, f.inv(f.from_label(static_cast<std::uint64_t>(m)))), back.weight);
+    }
+    to_limbs(f.sub(f.zero(), product), minus_product_);
+    // 2^(8 * kWordBytes), a word of which is the largest integer below.
+    std::byte ones[F::kWordBytes];
+    std::memset(ones, 0xff, sizeof ones);
+    word_ = f.add(f.load_word(ones), f.one());
+  }
+
+  ResidueBasis basis_;
+  std::array<Back, ResidueBasis::kMostModuli> back_ = {};
+  std::uint32_t minus_product_[kLimbs] = {};
+  Elem word_;
+};
+
+/// D modulo every modulus: chunk after chunk of rows, in it panel after panel, in it modulus after modulus,
+/// in it block after block.
+class ResidueMatrix {
+ public:
+  /// InvalidArgument when it is larger than memory can be, ResourceExhausted without memory.
+  static Result<ResidueMatrix> create(const ResidueKernels& kernels, const ResidueBasis& basis,
+                                      ConstView<std::byte> D, std::size_t word_bytes, int threads) {
+    ResidueMatrix out;
+    out.panels_ = D.cols / word_bytes / ResidueKernels::kColumns +
+                  (D.cols / word_bytes % ResidueKernels::kColumns != 0);
+    out.moduli_ = basis.count;
+    const std::uint64_t bytes = bytes_for({1, D.rows, D.cols / word_bytes}, basis.count);
+    PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(bytes));
+    const std::size_t chunks = (D.rows + kResidueChunk - 1) / kResidueChunk;
+    constexpr std::size_t kRows = ResidueKernels::kRows;
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic)
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      for (std::size_t panel = 0; panel < out.panels_; ++panel) {
+        const std::size_t row = chunk * kResidueChunk, height = std::min(kResidueChunk, D.rows - row);
+        const std::size_t col = panel * ResidueKernels::kColumns;
+        const std::size_t cols = std::min(ResidueKernels::kColumns, D.cols / word_bytes - col);
+        std::byte* to = out.buffer_.data() + out.offset(row, height, panel);
+        for (std::size_t at = 0; at < height; at += kRows) {
+          kernels.words(basis, D.row(row + at) + col * word_bytes, D.stride, word_bytes,
+                        std::min(kRows, height - at), cols, to + at * ResidueKernels::kColumns,
+                        residue_run_bytes(height));
+        }
+      }
+    }
+    return out;
+  }
+
+  /// Saturated.
+  static std::uint64_t bytes_for(const Shape& shape, std::size_t moduli) {
+    const std::uint64_t panels =
+        shape.s / ResidueKernels::kColumns + (shape.s % ResidueKernels::kColumns != 0);
+    const std::uint64_t whole = shape.r / kResidueChunk, rest = shape.r % kResidueChunk;
+    const std::uint64_t column =
+        saturated_add(saturated_mul(whole, residue_run_bytes(kResidueChunk)), residue_run_bytes(rest));
+    return saturated_mul(saturated_mul(panels, moduli), column);
+  }
+
+  /// Of a panel: the residues modulo the first modulus, at row `row`, of the chunk that this row lies in. The
+  /// next modulus follows residue_run_bytes() of the chunk's `height` rows later, the next panel after all of
+  /// them.
+  const std::byte* at(std::size_t row, std::size_t height, std::size_t panel) const {
+    const std::size_t within = row % kResidueChunk;
+    return buffer_.data() + offset(row - within, height, panel) + within * ResidueKernels::kColumns;
+  }
+
+ private:
+  std::size_t offset(std::size_t chunk_row, std::size_t height, std::size_t panel) const {
+    const std::size_t before =
+        chunk_row / kResidueChunk * panels_ * moduli_ * residue_run_bytes(kResidueChunk);
+    return before + panel * moduli_ * residue_run_bytes(height);
+  }
+
+  AlignedBuffer buffer_;
+  std::size_t panels_ = 0, moduli_ = 0;
+};
+
+/// R = Q * D by the plan; `kept` null: D's residues are made on the way. Shapes fit (the caller checked).
+/// ResourceExhausted without workspace.
+template <class F>
+Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstView<typename F::Elem> Q,
+                               ConstView<std::byte> D, const ResidueMatrix* kept, View<typename F::Sum> R,
+                               const Plan& plan) {
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+  constexpr std::size_t kRows = ResidueKernels::kRows, kColumns = ResidueKernels::kColumns;
+  constexpr std::size_t kQueries = ResidueKernels::kQueries, kSums = kQueries * kColumns;
+  const auto& system = ResidueSystem<F>::of(f);
+  const ResidueBasis& basis = system.basis();
+  const ResidueSizes sizes = residue_sizes(plan, basis.count);
+  PIRX_ASSIGN(auto workspace, AlignedBuffer::create(sizes.total()));
+  std::byte* const scalars = workspace.data();
+  auto* const sums = reinterpret_cast<std::int32_t*>(scalars + sizes.scalars);
+  std::byte* const words = scalars + sizes.scalars + sizes.sums;
+  for (std::size_t i = 0; i < R.rows; ++i) std::fill_n(R.row(i), R.cols, Sum{});
+
+  for (std::size_t first = 0; first < Q.rows; first += plan.tile_queries) {
+    const std::size_t queries = std::min(plan.tile_queries, Q.rows - first);
+    const std::size_t tiles = (queries + kQueries - 1) / kQueries;
+    for (std::size_t left = 0; left < R.cols; left += plan.tile_words) {
+      const std::size_t width = std::min(plan.tile_words, R.cols - left);
+      const std::size_t panels = (width + kColumns - 1) / kColumns;
+      for (std::size_t top = 0; top < D.rows; top += ResidueKernels::kMostSummed) {
+        const std::size_t bottom = std::min(D.rows, top + ResidueKernels::kMostSummed);
+        std::memset(sums, 0, basis.count * panels * tiles * kSums * sizeof(std::int32_t));
+        for (std::size_t row = top; row < bottom; row += plan.chunk_rows) {
+          const std::size_t height = std::min(plan.chunk_rows, bottom - row);
+          const std::size_t blocks = (height + kRows - 1) / kRows;
+          const std::size_t tile_bytes = blocks * ResidueKernels::kBlockBytes;
+          const std::size_t scalars_stride = residue_run_bytes(tiles * blocks * kRows);
+          // A run of D: one panel modulo one modulus.
+          const std::size_t chunk = row / kResidueChunk * kResidueChunk;
+          const std::size_t kept_height = std::min(kResidueChunk, D.rows - chunk);
+          const std::size_t run_bytes = residue_run_bytes(kept != nullptr ? kept_height : height);
+#pragma omp parallel num_threads(plan.threads)
+          {
+#pragma omp for schedule(dynamic) nowait
+            for (std::size_t i = 0; i < queries; ++i) {
+              for (std::size_t b = 0; b < blocks; ++b) {
+                kernels.scalars(basis, reinterpret_cast<const std::byte*>(Q.row(first + i) + row + b * kRows),
+                                sizeof(Elem), F::kElemBytes, std::min(kRows, height - b * kRows),
+                                scalars + i / kQueries * tile_bytes + b * ResidueKernels::kBlockBytes +
+                                    i % kQueries * kRows,
+                                scalars_stride);
+              }
+            }
+            for (std::size_t begin = 0; begin < panels; begin += plan.run) {
+              const std::size_t end = std::min(panels, begin + plan.run);
+              if (kept == nullptr) {
+#pragma omp for schedule(dynamic) nowait
+                for (std::size_t panel = begin; panel < end; ++panel) {
+                  const std::size_t col = panel * kColumns;
+                  for (std::size_t b = 0; b < blocks; ++b) {
+                    kernels.words(
+                        basis, D.row(row + b * kRows) + (left + col) * F::kWordBytes, D.stride, F::kWordBytes,
+                        std::min(kRows, height - b * kRows), std::min(kColumns, width - col),
+                        words + (panel - begin) * basis.count * run_bytes + b * ResidueKernels::kBlockBytes,
+                        run_bytes);
+                  }
+                }
+              }
+#pragma omp barrier
+              const std::byte* const runs =
+                  kept != nullptr ? kept->at(row, kept_height, left / kColumns + begin) : words;
+              const std::size_t groups = (end - begin + kResiduePanels - 1) / kResiduePanels;
+              // Modulus after modulus: its queries' residues stay in the cache meanwhile.
+#pragma omp for schedule(static)
+              for (std::size_t unit = 0; unit < basis.count * groups; ++unit) {
+                const std::size_t m = unit / groups, panel = begin + unit % groups * kResiduePanels;
+                kernels.multiply(tiles, blocks, std::min(kResiduePanels, end - panel),
+                                 scalars + m * scalars_stride, tile_bytes,
+                                 runs + ((panel - begin) * basis.count + m) * run_bytes,
+                                 basis.count * run_bytes, sums + (m * panels + panel) * tiles * kSums);
+              }
+            }
+          }
+        }
+#pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
+        for (std::size_t i = 0; i < queries; ++i) {
+          for (std::size_t panel = 0; panel < panels; ++panel) {
+            const std::size_t col = panel * kColumns;
+            system.finish(f, sums + (panel * tiles + i / kQueries) * kSums + i % kQueries * kColumns,
+                          panels * tiles * kSums, std::min(kColumns, width - col),
+                          R.row(first + i) + left + col);
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace pirx::strassen
