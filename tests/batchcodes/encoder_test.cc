@@ -273,6 +273,38 @@ TEST(EncoderIndependence, CatchesNoiseThatIsReused) {
   }
 }
 
+TEST(Encoder, SumsAsWords) {
+  auto engine = seeded_engine(28);
+  const auto check = [&](const auto& f) {
+    using F = std::decay_t<decltype(f)>;
+    const auto D = testing::random_database(f, 2, 5, engine);
+    const auto encoder = Encoder<F>::create(strassen::Engine<F>(f), encoding_of(f, 2, 0, 0, 3)).value();
+    const auto buckets = testing::encode_all<F>(encoder, D, {}, 5);
+    Bytes words(5 * f.word_bytes());
+    ASSERT_TRUE(store_words<F>(f, {buckets.row(1), 5}, words));
+    for (std::size_t c = 0; c < 5; ++c) {
+      EXPECT_TRUE(f.sum_equal(f.load_word(&words[c * f.word_bytes()]), buckets.at(1, c)));
+    }
+  };
+  check(gf2e::Gf2_8{});
+  check(gf2e::Gf2_16{});
+  check(fp::W160{});
+  check(fp::W48{});
+  // A block chosen so that server 0 would hold 2^48, which is no word.
+  const fp::W48 f;
+  const auto none = f.add({(std::uint64_t{1} << 48) - 1}, f.one());
+  const auto encoding = encoding_of(f, 2, 0, 0, 3);
+  const auto encoder = Encoder<fp::W48>::create(strassen::Engine<fp::W48>(f), encoding).value();
+  // With block 1 zero, the bucket holds (x - 1) / (0 - 1) times block 0.
+  const auto x = f.from_label(encoding.spec().coordinates[0]);
+  auto D = Matrix<std::byte>::create(2, 6).value();
+  ASSERT_TRUE(f.store_word(f.mul(none, f.inv(f.sub(f.one(), x))), D.row(0)));
+  const auto buckets = testing::encode_all<fp::W48>(encoder, D, {}, 1);
+  EXPECT_TRUE(f.equal(buckets.at(0, 0), none));
+  Bytes words(6);
+  EXPECT_FALSE(store_words<fp::W48>(f, {buckets.row(0), 1}, words));
+}
+
 TEST(Encoder, WrongShapes) {
   const gf2e::Gf2_8 f;
   const strassen::Engine<gf2e::Gf2_8> engine(f);

@@ -70,4 +70,16 @@ void word_difference(const F& f, ByteSpan from, ByteSpan to, std::span<typename 
   }
 }
 
+/// Writes sums of a bucket as database words, so that the bucket is a database like any other. False when one
+/// of them is none: never over GF(2^n); over a prime field p > 2^w for p - 2^w of p values, 7 of 2^160 in
+/// W160 and 21 of 2^48 in W48. Random data meet one hardly ever, but whoever chooses records can make one:
+/// another x_j, or sums, then help.
+template <Field F>
+[[nodiscard]] bool store_words(const F& f, std::span<const typename F::Sum> sums, MutableByteSpan words) {
+  PIRX_CHECK(words.size() == sums.size() * f.word_bytes());
+  bool good = true;
+  for (std::size_t i = 0; i < sums.size(); ++i) good &= f.store_word(sums[i], &words[i * f.word_bytes()]);
+  return good;
+}
+
 }  // namespace pirx::batchcodes
