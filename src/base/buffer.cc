@@ -3,7 +3,10 @@
 
 #include <sys/mman.h>
 
+#include <charconv>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -14,7 +17,27 @@ constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 // Below this a buffer comes from the heap: mapping pages for a few bytes would be slower.
 constexpr std::uint64_t kMapFrom = std::uint64_t{4} << 20;
 
+// Heaps and stacks have some MiB in small pages whatever the system gives: less says nothing.
+constexpr std::uint64_t kTellingKib = std::uint64_t{64} << 10;
+
 bool mapped(std::uint64_t size) noexcept { return size >= kMapFrom; }
+
+/// The number behind `name` at the start of a line ("AnonHugePages:    2048 kB"), if there is one.
+std::optional<std::uint64_t> kib_of(std::string_view usage, std::string_view name) {
+  for (std::size_t at = usage.find(name); at != std::string_view::npos; at = usage.find(name, at + 1)) {
+    if (at > 0 && usage[at - 1] != '\n') continue;
+    std::string_view rest = usage.substr(at + name.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    std::uint64_t value = 0;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec == std::errc()) return value;
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 }  // namespace
 
@@ -58,6 +81,24 @@ AlignedBuffer::~AlignedBuffer() {
   } else {
     std::free(data_);
   }
+}
+
+std::string huge_page_note(std::string_view enabled, std::string_view usage) {
+  if (enabled.find("[never]") != std::string_view::npos) {
+    return "transparent huge pages are 'never': the engine is about a third slower; as root: echo madvise > "
+           "/sys/kernel/mm/transparent_hugepage/enabled";
+  }
+  const auto all = kib_of(usage, "Anonymous:"), huge = kib_of(usage, "AnonHugePages:");
+  if (!all || !huge || *all < kTellingKib || *huge >= *all / 2) return {};
+  return "only " + std::to_string(*huge >> 10) + " of " + std::to_string(*all >> 10) +
+         " MiB of memory lie in huge pages: the engine is up to a third slower; memory may be fragmented "
+         "(as root: echo 1 > /proc/sys/vm/compact_memory, then start again) or huge pages be off for this "
+         "process";
+}
+
+std::string huge_page_note() {
+  return huge_page_note(text_of("/sys/kernel/mm/transparent_hugepage/enabled"),
+                        text_of("/proc/self/smaps_rollup"));
 }
 
 }  // namespace pirx

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 namespace pirx {
 namespace {
 
@@ -27,6 +31,57 @@ TEST(AlignedBuffer, EmptyAndImpossibleSizes) {
   EXPECT_EQ(AlignedBuffer::create(0)->data(), nullptr);
   EXPECT_EQ(AlignedBuffer::create(std::uint64_t{1} << 60).error().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(AlignedBuffer::create(~std::uint64_t{0}).error().code(), ErrorCode::kResourceExhausted);
+}
+
+/// /proc/self/smaps_rollup, as far as it is looked at.
+std::string usage(std::uint64_t anonymous_mib, std::uint64_t huge_mib) {
+  return "55f537c94000-7ffcbfe40000 ---p 00000000 00:00 0                          [rollup]\n"
+         "Rss:             1234567 kB\nPss_Anon:              108 kB\nAnonymous:       " +
+         std::to_string(anonymous_mib << 10) +
+         " kB\nKSM:                   0 kB\nAnonHugePages:   " + std::to_string(huge_mib << 10) +
+         " kB\nSwap:                  0 kB\n";
+}
+
+TEST(HugePageNote, SaysWhenTheSystemGivesNone) {
+  const auto note = huge_page_note("always madvise [never]\n", usage(4096, 0));
+  EXPECT_NE(note.find("'never'"), std::string::npos) << note;
+  EXPECT_NE(note.find("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"), std::string::npos)
+      << note;
+  EXPECT_FALSE(huge_page_note("always madvise [never]\n", "").empty());
+}
+
+TEST(HugePageNote, SaysHowManyWereNotGiven) {
+  for (const char* enabled : {"always [madvise] never\n", "[always] madvise never\n", ""}) {
+    const auto note = huge_page_note(enabled, usage(4100, 10));
+    EXPECT_EQ(note.find("only 10 of 4100 MiB"), 0u) << note;
+    EXPECT_FALSE(huge_page_note(enabled, usage(100, 49)).empty());
+  }
+}
+
+TEST(HugePageNote, IsSilentWhenAllIsWellOrUnknown) {
+  const char* enabled = "always [madvise] never\n";
+  EXPECT_EQ(huge_page_note(enabled, usage(4100, 4000)), "");
+  EXPECT_EQ(huge_page_note(enabled, usage(100, 50)), "");
+  EXPECT_EQ(huge_page_note(enabled, usage(63, 0)), "");  // a process with nothing to speak of
+  for (const char* text :
+       {"", "Anonymous:", "Anonymous: x kB\nAnonHugePages: 0 kB\n", "AnonHugePages: 0 kB\n",
+        "Anonymous: 99999999 kB\n", "Anonymous:99999999999999999999999 kB\nAnonHugePages: 0 kB"}) {
+    EXPECT_EQ(huge_page_note(enabled, text), "") << text;
+    EXPECT_EQ(huge_page_note("", text), "") << text;
+  }
+}
+
+// Whatever this machine gives, the note goes with it.
+TEST(HugePageNote, KnowsThisSystem) {
+  auto buffer = AlignedBuffer::create(std::uint64_t{128} << 20).value();
+  for (std::uint64_t i = 0; i < buffer.size(); i += 4096) buffer.data()[i] = std::byte{1};
+  std::ifstream in("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (text.find("[never]") != std::string::npos) {
+    EXPECT_NE(huge_page_note().find("'never'"), std::string::npos);
+  } else {
+    EXPECT_EQ(huge_page_note().find("'never'"), std::string::npos);
+  }
 }
 
 TEST(CheckedArithmetic, Overflows) {

@@ -45,4 +45,10 @@ class AlignedBuffer {
   std::uint64_t size_ = 0;
 };
 
+/// One line for people when large buffers of this process do not lie in huge pages, which costs the engine
+/// about a third of its speed: why, and what to do. Empty when they do, or when the system does not tell.
+std::string huge_page_note();
+/// The same from the texts of /sys/kernel/mm/transparent_hugepage/enabled and /proc/self/smaps_rollup.
+std::string huge_page_note(std::string_view enabled, std::string_view usage);
+
 }  // namespace pirx
