@@ -144,8 +144,7 @@ Result<void> for_each_chunk(const PreparedLabel& label, [[maybe_unused]] int thr
 }
 
 tl::unexpected<Error> with_file(const std::filesystem::path& file, const Error& error) {
-  return fail(error.code(), printable(file.native()) + ": " + error.message() +
-                                ": delete it and prepare the database again");
+  return fail(error.code(), printable(file.native()) + ": " + error.message() + "; it has to be made anew");
 }
 
 /// InvalidArgument when the name belongs to something that is no side file: it would be lost.

@@ -44,6 +44,8 @@ struct ServerSpec {
   int threads = 0;  ///< 0: all
   std::map<std::string, std::string>
       options;  ///< protocol's own, e.g. field, coordinate; unknown names are refused
+  /// Told, in lines for people, what opening did beside opening; may be empty.
+  std::function<void(const std::string&)> note = nullptr;
 };
 
 /// Protocol names to the functions that open their server halves.

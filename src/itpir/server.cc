@@ -26,6 +26,7 @@ Result<std::uint64_t> parse_number(const std::string& name, const std::string& t
 Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
+  options.note = spec.note;
   for (const auto& [name, value] : spec.options) {
     if (name == "field") {
       PIRX_ASSIGN(options.field, field_by_name(value));
@@ -36,9 +37,11 @@ Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
       // What does not fit becomes a number that make_goldberg_server refuses.
       options.max_queries_per_request = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
+    } else if (name == "prepared") {
+      options.prepared_file = value;
     } else {
       return invalid("goldberg has no option '" + name +
-                     "': the options are field, coordinate and max_queries");
+                     "': the options are field, coordinate, max_queries and prepared");
     }
   }
   PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));

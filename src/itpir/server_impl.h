@@ -8,6 +8,7 @@
 #include "pirx/base/buffer.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
+#include "server_prepare.h"
 #include "vectors.h"
 
 namespace pirx::itpir {
@@ -34,7 +35,8 @@ class GoldbergServer final : public AnyServer {
         static_cast<std::size_t>(served.geometry.words_per_row(engine.field().word_bytes())) *
         engine.field().word_bytes();
     PIRX_CHECK(bytes <= served.rows.cols);
-    PIRX_ASSIGN(auto prepared, engine.prepare(served.rows.window(0, 0, served.rows.rows, bytes)));
+    PIRX_ASSIGN(auto prepared, prepare_rows(engine, served.rows.window(0, 0, served.rows.rows, bytes),
+                                            served.version, options));
     return std::unique_ptr<AnyServer>(
         new GoldbergServer(std::move(engine), std::move(served), std::move(prepared), options));
   }
@@ -47,12 +49,14 @@ class GoldbergServer final : public AnyServer {
     return static_cast<std::size_t>(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()));
   }
   std::size_t max_queries() const noexcept override { return max_queries_; }
-  /// The encoded reply, the sums (and as much again inside the engine), the decoded query vectors.
+  /// The encoded reply, the sums, the decoded query vectors, and a share of the engine's workspace: the
+  /// shares of any requests that are answered together cover what their product takes.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    const std::size_t per_query = prepared_.cols() * (field().sum_bytes() + 2 * sizeof(Sum)) +
+    const std::size_t per_query = prepared_.cols() * (field().sum_bytes() + sizeof(Sum)) +
                                   prepared_.rows() * sizeof(Elem);  // of dimensions that fit memory
     const auto all = checked_mul(queries, per_query);
-    const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
+    const auto share = std::min(checked_mul(queries, workspace_per_query_).value_or(workspace_), workspace_);
+    const auto sum = all ? checked_add(*all, MessageHeader::kBytes + share) : std::nullopt;
     return sum.value_or(std::numeric_limits<std::size_t>::max());
   }
 
@@ -128,6 +132,13 @@ class GoldbergServer final : public AnyServer {
            std::max(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()),
                     message_bytes(max_queries_, prepared_.cols(), field().sum_bytes())) > kMaxMessageBytes) {
       --max_queries_;
+    }
+    for (std::size_t q = 1; q <= kMaxQueriesPerRequest; ++q) {
+      const std::uint64_t workspace =
+          engine_.plan({q, prepared_.rows(), prepared_.cols()}, {.threads = options_.threads})
+              .workspace_bytes;
+      workspace_ = std::max(workspace_, workspace);
+      workspace_per_query_ = std::max(workspace_per_query_, workspace / q + (workspace % q != 0));
     }
   }
 
@@ -207,6 +218,7 @@ class GoldbergServer final : public AnyServer {
   strassen::PreparedMatrix<F> prepared_;
   ServerOptions options_;
   std::uint32_t max_queries_ = 0;
+  std::uint64_t workspace_ = 0, workspace_per_query_ = 0;  // of the engine: at most, and at most for a query
 };
 
 }  // namespace pirx::itpir

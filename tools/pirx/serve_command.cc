@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "deployment.h"
+#include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
 #include "pirx/itpir/server.h"
 #include "pirx/net/http_server.h"
@@ -80,7 +81,7 @@ class LogWriter {
 };
 
 struct Arguments {
-  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8";
+  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8", prepared;
   std::uint64_t coordinate = 0;
   std::uint32_t max_queries = 256;
   int threads = 0;
@@ -149,12 +150,17 @@ Result<void> serve(Arguments a) {
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   Registry registry;
   itpir::register_goldberg(registry);
-  const ServerSpec spec{.database_path = a.database,
-                        .threads = a.threads,
-                        .options = {{"field", a.field},
-                                    {"coordinate", std::to_string(a.coordinate)},
-                                    {"max_queries", std::to_string(a.max_queries)}}};
+  std::vector<std::string> notes;
+  ServerSpec spec{.database_path = a.database,
+                  .threads = a.threads,
+                  .options = {{"field", a.field},
+                              {"coordinate", std::to_string(a.coordinate)},
+                              {"max_queries", std::to_string(a.max_queries)}},
+                  .note = [&notes](const std::string& text) { notes.push_back(text); }};
+  if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
+  const auto start = std::chrono::steady_clock::now();
   PIRX_ASSIGN(std::shared_ptr<const AnyServer> protocol, registry.open(a.protocol, spec));
+  const auto opened = std::chrono::steady_clock::now();
 
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   LogWriter writer;
@@ -167,7 +173,13 @@ Result<void> serve(Arguments a) {
                 {"protocol", a.protocol},
                 {"field", a.field},
                 {"isa", cpu_features_name(features)}},
-       .numbers = {{"coordinate", static_cast<double>(a.coordinate)}}});
+       .numbers = {{"coordinate", static_cast<double>(a.coordinate)},
+                   {"seconds_to_open", std::chrono::duration<double>(opened - start).count()}}});
+  for (const std::string& note : notes)
+    log({.event = "prepared", .text = {{"file", a.prepared}, {"note", note}}, .numbers = {}});
+  if (const std::string note = huge_page_note(); !note.empty()) {
+    log({.event = "huge_pages", .text = {{"note", note}}, .numbers = {}});
+  }
   std::printf("listening on port %u\n", static_cast<unsigned>(server.port()));
   std::fflush(stdout);
 
@@ -198,6 +210,10 @@ void add_serve_command(CLI::App& app) {
       ->check(whole_number(0, ~std::uint64_t{0}));
   command.add_option("--field", a->field, "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers")
       ->capture_default_str();
+  command.add_option(
+      "--prepared", a->prepared,
+      "File that keeps the prepared database, about as large as the database: used if it fits, "
+      "else written");
   command.add_option("--listen", a->listen, "address:port; port 0 takes a free one and prints it")
       ->capture_default_str();
   command.add_option("--threads", a->threads, "Threads of the matrix product; 0: one a core")

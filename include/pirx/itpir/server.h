@@ -13,13 +13,18 @@ struct ServerOptions {
   std::uint64_t coordinate = 1;  ///< public, non-zero, this server's own
   int threads = 0;
   std::uint32_t max_queries_per_request = 256;
+  /// Where the prepared database is kept between runs (docs/prepared_format.md), so that a start reads it
+  /// instead of making it anew; empty: nowhere. A file that fits is used, any other side file replaced.
+  std::string prepared_file = {};
+  /// Told in a line for people what came of prepared_file.
+  std::function<void(const std::string&)> note = nullptr;
 };
 
 /// InvalidArgument: an unknown field, or a coordinate that is zero or no element of it.
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
 
-/// Adds "goldberg" with the options field, coordinate and max_queries.
+/// Adds "goldberg" with the options field, coordinate, max_queries and prepared.
 void register_goldberg(Registry& registry);
 
 }  // namespace pirx::itpir

@@ -1,0 +1,185 @@
+// A server half that keeps its prepared database in a file, and what it says that answering takes.
+#include <gtest/gtest.h>
+
+#include "database/database_fixture.h"
+#include "pirx/fp/w160.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
+#include "pirx/itpir/server.h"
+#include "pirx/strassen/engine.h"
+
+namespace pirx::itpir {
+namespace {
+
+using database::expect_error;
+using database::good;
+using database::read_file;
+using database::TemporaryFolder;
+using database::write_file;
+
+/// A folder with a database of so many records, and servers on it.
+class KeptRows {
+ public:
+  KeptRows(std::size_t records, std::size_t record_bytes, std::uint64_t stream)
+      : folder_(TemporaryFolder::kMemory), random_(testing::seeded_engine(stream)) {
+    build(records, record_bytes);
+  }
+  void build(std::size_t records, std::size_t record_bytes) {
+    std::vector<Bytes> all;
+    for (std::size_t i = 0; i < records; ++i) all.push_back(database::random_bytes(random_, record_bytes));
+    EXPECT_TRUE(good(database::build(folder_ / "db", all)));
+  }
+  std::filesystem::path kept() const { return folder_ / "kept"; }
+  const TemporaryFolder& folder() const { return folder_; }
+  std::shared_ptr<const database::Database> open() const {
+    return database::Database::open(folder_ / "db").value();
+  }
+  /// Starts a server that keeps its rows in `file`.
+  std::unique_ptr<AnyServer> start(const std::filesystem::path& file, FieldTag field = kTagGf2_8) {
+    note.clear();
+    ServerOptions options{.field = field, .prepared_file = file, .note = [this](const std::string& text) {
+                            EXPECT_TRUE(note.empty()) << note;
+                            note = text;
+                          }};
+    auto server = make_goldberg_server(open(), options);
+    EXPECT_TRUE(good(server));
+    return std::move(*server);
+  }
+  std::string note;
+
+ private:
+  TemporaryFolder folder_;
+  std::mt19937_64 random_;
+};
+
+/// The reply to a query over GF(2^8) that is the same for every server.
+Bytes answer_of(const AnyServer& server, const database::Database& database) {
+  const std::uint64_t rows = database.geometry().rows();
+  Writer writer;
+  MessageHeader{MessageHeader::Type::kQuery, kTagGf2_8, database.version(), 1, 2, rows}.encode(writer);
+  for (std::uint64_t i = 0; i < 2 * rows; ++i) writer.put(static_cast<std::uint8_t>(i * i + 3 * i + i / 7));
+  const Bytes request = std::move(writer).take();
+  const ByteSpan span = request;
+  auto replies = server.answer({&span, 1});
+  EXPECT_TRUE(good(replies[0]));
+  return replies[0] ? *replies[0] : Bytes();
+}
+
+bool in_planes() { return strassen::Engine<gf2e::Gf2_8>(gf2e::Gf2_8()).kernels().sliced != nullptr; }
+
+TEST(ServerPrepare, TheSecondStartReadsWhatTheFirstOneKept) {
+  if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
+  KeptRows rows(300, 1000, 1);
+  const auto plain = make_goldberg_server(rows.open(), {});
+  ASSERT_TRUE(good(plain));
+  const Bytes expected = answer_of(**plain, *rows.open());
+
+  EXPECT_EQ(answer_of(*rows.start(rows.kept()), *rows.open()), expected);
+  EXPECT_NE(rows.note.find("No such file"), std::string::npos) << rows.note;
+  EXPECT_NE(rows.note.find("kept for the next start"), std::string::npos) << rows.note;
+  EXPECT_EQ(answer_of(*rows.start(rows.kept()), *rows.open()), expected);
+  EXPECT_EQ(rows.note, "the prepared database was read");
+}
+
+TEST(ServerPrepare, ADamagedFileIsMadeAnew) {
+  if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
+  KeptRows rows(300, 1000, 2);
+  const Bytes expected = answer_of(*rows.start(rows.kept()), *rows.open());
+  const Bytes whole = read_file(rows.kept());
+  Bytes damaged = whole;
+  damaged[damaged.size() / 2] ^= std::byte{1};
+  for (const ByteSpan bytes : {ByteSpan(damaged), ByteSpan(whole).first(5000), ByteSpan()}) {
+    write_file(rows.kept(), bytes);
+    EXPECT_EQ(answer_of(*rows.start(rows.kept()), *rows.open()), expected);
+    EXPECT_NE(rows.note.find("it has to be made anew) and kept"), std::string::npos) << rows.note;
+    EXPECT_TRUE(read_file(rows.kept()) == whole);
+  }
+}
+
+TEST(ServerPrepare, AnotherDatabaseOrFieldMakesAnotherFile) {
+  if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
+  KeptRows rows(300, 1000, 3);
+  rows.start(rows.kept());
+  rows.build(300, 1000);
+  const auto plain = make_goldberg_server(rows.open(), {});
+  EXPECT_EQ(answer_of(*rows.start(rows.kept()), *rows.open()), answer_of(**plain, *rows.open()));
+  EXPECT_NE(rows.note.find("made from another database (epoch 1,"), std::string::npos) << rows.note;
+  rows.start(rows.kept(), kTagGf2_16);
+  EXPECT_NE(rows.note.find("for the field gf2_8, not gf2_16"), std::string::npos) << rows.note;
+  rows.start(rows.kept(), kTagGf2_16);
+  EXPECT_EQ(rows.note, "the prepared database was read");
+}
+
+TEST(ServerPrepare, WhatCannotBeKeptIsServedAllTheSame) {
+  if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
+  KeptRows rows(300, 1000, 4);
+  const auto plain = make_goldberg_server(rows.open(), {});
+  const Bytes expected = answer_of(**plain, *rows.open());
+  const Bytes database = read_file(rows.folder() / "db");
+  for (const auto& file : {rows.folder() / "db", rows.folder() / "no folder/kept", rows.folder().path()}) {
+    EXPECT_EQ(answer_of(*rows.start(file), *rows.open()), expected);
+    EXPECT_NE(rows.note.find(") and not kept: "), std::string::npos) << rows.note;
+  }
+  EXPECT_TRUE(read_file(rows.folder() / "db") == database);
+  EXPECT_EQ(rows.folder().files(), std::vector<std::string>{"db"});
+}
+
+TEST(ServerPrepare, RowsThatAreServedAsTheyLieAreNotKept) {
+  KeptRows small(3, 10, 5), large(300, 1000, 6);
+  small.start(small.kept());
+  EXPECT_NE(small.note.find("nothing to keep"), std::string::npos) << small.note;
+  large.start(large.kept(), kTagW160);
+  EXPECT_NE(large.note.find("nothing to keep"), std::string::npos) << large.note;
+  EXPECT_FALSE(std::filesystem::exists(small.kept()) || std::filesystem::exists(large.kept()));
+}
+
+TEST(ServerPrepare, TheOptionHasAName) {
+  KeptRows rows(300, 1000, 7);
+  Registry registry;
+  register_goldberg(registry);
+  std::vector<std::string> notes;
+  const ServerSpec spec{.database_path = (rows.folder() / "db").string(),
+                        .options = {{"coordinate", "1"}, {"prepared", rows.kept().string()}},
+                        .note = [&](const std::string& text) { notes.push_back(text); }};
+  ASSERT_TRUE(good(registry.open("goldberg", spec)));
+  EXPECT_EQ(notes.size(), 1u);
+  EXPECT_EQ(std::filesystem::exists(rows.kept()), in_planes());
+}
+
+// Requests that are answered together share one product: what each is charged has to cover its workspace.
+template <class F>
+void expect_workspace_is_counted(FieldTag field, KeptRows& rows) {
+  const auto server = make_goldberg_server(rows.open(), {.field = field, .max_queries_per_request = 4096});
+  ASSERT_TRUE(good(server));
+  const F f;
+  const strassen::Engine<F> engine(f);
+  const auto& geometry = rows.open()->geometry();
+  const std::uint64_t words = geometry.words_per_row(f.word_bytes());
+  std::uint64_t most = 0;
+  for (std::size_t q = 1; q <= 4096; ++q) {
+    most = std::max(most, engine.plan({q, geometry.rows(), words}).workspace_bytes);
+  }
+  EXPECT_GT(most, 0u);
+  for (const std::size_t total : {1u, 2u, 7u, 8u, 31u, 64u, 256u, 1000u, 4096u}) {
+    const std::uint64_t workspace = engine.plan({total, geometry.rows(), words}).workspace_bytes;
+    const std::uint64_t data = total * (words * (f.sum_bytes() + sizeof(typename F::Sum)) +
+                                        geometry.rows() * sizeof(typename F::Elem));
+    for (const std::size_t each : {1u, 3u, 64u, 4096u}) {
+      if (each > total) continue;
+      const std::uint64_t charged =
+          total / each * (*server)->working_bytes(each) + (*server)->working_bytes(total % each);
+      EXPECT_GE(charged, data + workspace) << total << " queries in requests of " << each;
+    }
+    EXPECT_LE((*server)->working_bytes(total), data + most + MessageHeader::kBytes) << total;
+  }
+}
+
+TEST(ServerPrepare, TheWorkspaceOfTheEngineIsCounted) {
+  KeptRows rows(2000, 1000, 8);
+  expect_workspace_is_counted<gf2e::Gf2_8>(kTagGf2_8, rows);
+  expect_workspace_is_counted<gf2e::Gf2_16>(kTagGf2_16, rows);
+  expect_workspace_is_counted<fp::W160>(kTagW160, rows);
+}
+
+}  // namespace
+}  // namespace pirx::itpir
