@@ -331,6 +331,60 @@ class CommandLine(unittest.TestCase):
         run("serve", database, "--coordinate", 1, "--listen", f"127.0.0.1:{self.serve(database, 1).port}", code=5)
         run(*serve, "--coordinate", 1, code=2, env={**os.environ, "PIRX_FORCE_ISA": "sse9"})
 
+    def test_prepared_database_is_kept(self):
+        source, database, kept = self.path / "lines.jsonl", self.path / "large.pirx", self.path / "large.planes"
+
+        def build(salt):
+            records = [f"{salt} {i} " + "y" * 600 for i in range(400)]
+            source.write_text("".join(json.dumps({"v": r}) + "\n" for r in records))
+            run("db", "build", database, source, "--from", "jsonl", "--value", "v")
+            return records
+
+        def start(*more):
+            """Two servers that share the file; what each says of it."""
+            servers, notes = [], []
+            for x in (1, 2):
+                servers.append(self.serve(database, x, "--prepared", kept, *more))
+                wait_until = time.monotonic() + 20
+                while not any('"prepared"' in line for line in servers[-1].log) and time.monotonic() < wait_until:
+                    time.sleep(0.01)
+                events = [json.loads(line) for line in servers[-1].log]
+                notes += [event["note"] for event in events if event["event"] == "prepared"]
+            self.assertEqual(len(notes), 2)
+            got = run("get", self.deploy(servers, 1), 7, 399, "-q").stdout
+            self.assertEqual(got, f"{records[7]}\n{records[399]}\n")
+            for server in servers:
+                self.assertEqual(server.stop(), 0)
+            return notes
+
+        records = build("old")
+        notes = start()
+        if "nothing to keep" in notes[0]:
+            self.skipTest("no kernel of this CPU computes in planes")
+        read = "the prepared database was read"
+        self.assertRegex(notes[0], "No such file.*kept for the next start")
+        self.assertEqual(notes[1], read)
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+        # Damage costs a new file and no answer.
+        damaged = bytearray(kept.read_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        kept.write_bytes(damaged)
+        notes = start()
+        self.assertRegex(notes[0], "a checksum does not match.*kept for the next start")
+        self.assertEqual(notes[1], read)
+        # A new content, another field: never the old planes.
+        records = build("new")
+        notes = start()
+        self.assertRegex(notes[0], "another database.*kept for the next start")
+        self.assertEqual(notes[1], read)
+        notes = start("--field", "gf2_16")
+        self.assertRegex(notes[0], "field gf2_8, not gf2_16.*kept for the next start")
+        # What is no such file is left alone.
+        kept = database
+        content = database.read_bytes()
+        self.assertRegex(start()[0], "not kept.*choose another name")
+        self.assertEqual(database.read_bytes(), content)
+
     def test_a_log_reader_who_leaves_or_stalls_stops_no_server(self):
         database = self.build()
         for leaves in (True, False):
