@@ -136,6 +136,7 @@ constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // of them for one block of rows
 constexpr std::uint64_t kMostSumsBytes = std::uint64_t{16} << 20;  // a depth that needs more is not taken
 constexpr std::size_t kMostRun = 4;
+constexpr std::size_t kMostRunGf2 = 16;  // whose panels are 32 bytes of a row
 constexpr std::size_t kMostQueries = 1024;
 constexpr int kMostSlicedDepth = 3;
 constexpr int kMostStoredDepth = 3;
@@ -258,7 +259,7 @@ SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
   const std::uint64_t formed =
       sliced.products / sliced.parts *
       staggered(std::max(sizes.plain_block, sizes.block) * SlicedKernels::kPanelVectors * 64);
-  const std::uint64_t rows = 8 * SlicedKernels::kPanelVectors * sliced.vector_bytes();
+  const std::uint64_t rows = 8 * plan.run * SlicedKernels::kPanelVectors * sliced.vector_bytes();
   sizes.per_thread =
       std::max(sizes.per_thread, saturated_add(saturated_mul(plan.run, sizes.sums), std::max(formed, rows)));
   return sizes;
@@ -308,8 +309,9 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   SlicedSizes sizes = sliced_sizes(plan, sliced);
   const std::uint64_t share =
       plan.split_rows ? sets : sets / wanted;  // of a thread, and not all of it in one go
-  plan.run = std::clamp<std::uint64_t>(
-      std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1, kMostRun);
+  plan.run =
+      std::clamp<std::uint64_t>(std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1,
+                                sliced.planes == 1 ? kMostRunGf2 : kMostRun);
   plan.tile_rows = sizes.block * 8;
   const std::uint64_t grid_rows = grid.k * sizes.block * 8;
   const std::uint64_t sharing = plan.split_rows ? wanted : 1;
@@ -429,6 +431,7 @@ std::string Plan::to_string() const {
          (layout == Layout::kSliced ? (direct  ? "sliced-direct"
                                        : fused ? "sliced-fused"
                                                : "sliced")
+          : residues                ? (kept ? "residues" : "rows-residues")
           : toom                    ? "rows-toom"
                                     : "rows") +
          " depth=" + std::to_string(depth) + (stored > 0 ? " stored=" + std::to_string(stored) : "") +

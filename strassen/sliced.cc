@@ -240,8 +240,11 @@ class Product {
         multiply_tile(region, part_groups, block, {set, b}, next, end, A, sums_of(set), formed);
       }
     }
-    for (std::size_t set = first; set < last; ++set)
-      finish(R, region, part_groups, set, sums_of(set), formed);
+    // Sets that follow each other in R are added to it together, in longer pieces of a row.
+    const std::size_t together = region.leaves->n == 1 ? last - first : 1;
+    for (std::size_t set = first; set < last; set += together) {
+      finish(R, region, part_groups, set, set + together, sums_of(set), formed);
+    }
   }
 
   /// A set of panels, and a grid of blocks of rows.
@@ -334,24 +337,27 @@ class Product {
     std::size_t offset_ = 0, bytes_ = 0, end_ = 0, lines_ = 0, at_ = 0;
   };
 
-  void finish(const Answers& R, const Region& region, std::size_t part_groups, std::size_t set,
-              const std::byte* sums, std::byte* rows_space) const noexcept {
+  /// The sums of the sets [first, last), as rows, to all blocks that want them.
+  void finish(const Answers& R, const Region& region, std::size_t part_groups, std::size_t first,
+              std::size_t last, const std::byte* sums, std::byte* rows_space) const noexcept {
     const Leaves& leaves = *region.leaves;
-    const std::size_t panel = region.panel + set * leaves.n, vectors = D_->vectors(panel);
-    const std::size_t row_bytes = vectors * SlicedKernels::kColumns,
-                      sums_stride = staggered(part_groups * row_bytes);
-    const std::size_t width = vectors * kernels_.vector_bytes();
+    const std::size_t panel_bytes = SlicedKernels::kPanelVectors * kernels_.vector_bytes();
+    const std::size_t width = (last - first) * panel_bytes;
     for (std::size_t p = 0; p < leaves.products.size(); ++p) {
-      const auto& to = leaves.products[p].to;
       for (std::size_t g = 0; g < part_groups; ++g) {
-        const std::byte* from = sums + p * kernels_.products * sums_stride + g * row_bytes;
-        // The product's rows are made once and added to every block that wants them.
         std::memset(rows_space, 0, 8 * width);
-        kernels_.finish(from, sums_stride, vectors, 8, width, rows_space, width);
-        for (const std::size_t cell : to) {
+        for (std::size_t set = first; set < last; ++set) {
+          const std::size_t vectors = D_->vectors(region.panel + set * leaves.n);
+          const std::size_t row_bytes = vectors * SlicedKernels::kColumns,
+                            sums_stride = staggered(part_groups * row_bytes);
+          kernels_.finish(
+              sums + (set - first) * sizes_.sums + p * kernels_.products * sums_stride + g * row_bytes,
+              sums_stride, vectors, 8, vectors * kernels_.vector_bytes(),
+              rows_space + (set - first) * panel_bytes, width);
+        }
+        for (const std::size_t cell : leaves.products[p].to) {
           const std::size_t row = 8 * (cell / leaves.n * part_groups + g);
-          const std::size_t column =
-              (panel + cell % leaves.n) * SlicedKernels::kPanelVectors * kernels_.vector_bytes();
+          const std::size_t column = (region.panel + first * leaves.n + cell % leaves.n) * panel_bytes;
           for (std::size_t i = row; i < std::min(row + 8, R.rows); ++i) {
             add_row(rows_space + (i - row) * width, width, R, i, column);
           }

@@ -50,10 +50,11 @@ constexpr const char kUsage[] = R"(usage: engine_bench [--name=value ...]
   --kernels=best         best, all, or names; PIRX_FORCE_ISA holds for all of them
   --q=1,2,3,4,5,7,8,...  queries
   --depths=auto          levels of Strassen: auto, 0, 1, ...
+  --prepared_depths=0    levels of Strassen stored with the database, each choice a copy of it in memory
   --threads=1            threads
   --peers=1,4            queries for the table look-up, m4rie and isal (where installed); 0: none
-  --cases=               instead of --fields, --q, --depths, --threads and --peers:
-                         contender/q[/depth[/threads]], such as gf2_8/256/auto/2 or table/4
+  --cases=               instead of --fields, --q, --depths, --prepared_depths, --threads and --peers:
+                         contender/q[/depth[/threads[/prepared_depth]]], such as gf2_8/256/auto/2 or table/4
   --case_seconds=0.25    time each case for so long in all,
   --samples=3            and so often at least
   --case_limit=10        leave out cases that should take longer than this for one product
@@ -77,6 +78,7 @@ struct Case {
   std::size_t q = 0;
   int depth = -1;  // -1: the plan's own
   int threads = 1;
+  int stored = 0;
 };
 
 struct Options {
@@ -108,6 +110,7 @@ long to_number(const std::string& text, long least, long most) {
 int to_depth(const std::string& text) {
   return text == "auto" ? -1 : static_cast<int>(to_number(text, 0, 20));
 }
+int to_stored(const std::string& text) { return static_cast<int>(to_number(text, 0, 3)); }
 int to_threads(const std::string& text) { return static_cast<int>(to_number(text, 1, 1024)); }
 std::size_t to_queries(const std::string& text) {
   return static_cast<std::size_t>(to_number(text, 0, 1 << 20));
@@ -145,6 +148,7 @@ Options parse(int argc, char** argv) {
        "1,2,3,4,5,7,8,15,16,17,31,32,33,63,64,65,100,127,128,129,255,256,257,511,512,513,1000,1024,1025,2047,"
        "2048,3001,4095,4096"},
       {"depths", "auto"},
+      {"prepared_depths", "0"},
       {"threads", "1"},
       {"peers", "1,4"},
       {"cases", ""},
@@ -181,23 +185,30 @@ Options parse(int argc, char** argv) {
   options.samples = static_cast<std::size_t>(to_number(value("samples"), 1, 1000));
   for (const auto& text : split(value("cases"), ',')) {
     const auto parts = split(text, '/');
-    if (parts.size() < 2 || parts.size() > 4) die("'" + text + "' is not contender/q[/depth[/threads]]", 2);
+    if (parts.size() < 2 || parts.size() > 5) {
+      die("'" + text + "' is not contender/q[/depth[/threads[/prepared_depth]]]", 2);
+    }
     options.cases.push_back({parts[0], to_queries(parts[1]), parts.size() > 2 ? to_depth(parts[2]) : -1,
-                             parts.size() > 3 ? to_threads(parts[3]) : 1});
+                             parts.size() > 3 ? to_threads(parts[3]) : 1,
+                             parts.size() > 4 ? to_stored(parts[4]) : 0});
   }
   if (value("cases").empty()) {
     const auto wanted = value("fields") == "all" ? fields : split(value("fields"), ',');
     for (const auto& field : wanted) {
       for (const auto& q : split(value("q"), ',')) {
         for (const auto& depth : split(value("depths"), ',')) {
-          for (const auto& threads : split(value("threads"), ',')) {
-            options.cases.push_back({field, to_queries(q), to_depth(depth), to_threads(threads)});
+          for (const auto& stored : split(value("prepared_depths"), ',')) {
+            for (const auto& threads : split(value("threads"), ',')) {
+              options.cases.push_back(
+                  {field, to_queries(q), to_depth(depth), to_threads(threads), to_stored(stored)});
+            }
           }
         }
       }
     }
     for (const auto& peer : peer_names()) {
-      for (const auto& q : split(value("peers"), ',')) options.cases.push_back({peer, to_queries(q), 0, 1});
+      for (const auto& q : split(value("peers"), ','))
+        options.cases.push_back({peer, to_queries(q), 0, 1, 0});
     }
   }
   std::erase_if(options.cases, [](const Case& c) { return c.q == 0; });
@@ -459,19 +470,27 @@ void measure_kernel(Session& session, const F& f, const Kernels<F>& kernels, con
   if (cases.empty()) return;
   measure_prepare(session, engine, database, D, cases.front().threads);
 
-  const auto prepared = or_die(engine.prepare(D));
+  const std::size_t words = D.cols / f.word_bytes();
+  std::map<int, strassen::PreparedMatrix<F>> databases;  // by the levels that are stored
+  const auto how = [](const Case& c) {
+    return strassen::PrepareOptions{strassen::Layout::kAuto, c.threads, c.stored};
+  };
+  for (const Case& c : cases) {
+    if (!databases.contains(c.stored)) databases.emplace(c.stored, or_die(engine.prepare(D, how(c))));
+  }
   auto Q = or_die(Matrix<typename F::Elem>::create(most, D.rows));
-  auto R = or_die(Matrix<typename F::Sum>::create(most, prepared.cols()));
+  auto R = or_die(Matrix<typename F::Sum>::create(most, words));
   Source source;
   for (std::size_t i = 0; i < most; ++i) f.random_fill(source, {Q.row(i), D.rows});
 
   std::vector<Contender> contenders;
   for (const Case& c : cases) {
     const auto queries = std::as_const(Q).view().window(0, 0, c.q, D.rows);
-    const auto results = R.view().window(0, 0, c.q, prepared.cols());
+    const auto results = R.view().window(0, 0, c.q, words);
     Contender contender{c, {}, {}, [=] { return right_answer<F>(f, queries, D, results); }, {}, {}};
     if (c.contender == field) {
       const strassen::ExecOptions exec{c.threads, c.depth};
+      const strassen::PreparedMatrix<F>& prepared = databases.at(c.stored);
       contender.run = [=, &engine, &prepared] { or_die(engine.multiply(queries, prepared, results, exec)); };
       contender.part = [=, &engine, &prepared](std::size_t rows) {
         or_die(engine.multiply(queries.window(0, 0, rows, queries.cols), prepared,
@@ -479,9 +498,11 @@ void measure_kernel(Session& session, const F& f, const Kernels<F>& kernels, con
       };
       contender.describe = [=, &engine](Record& record) {
         const strassen::Shape shape{c.q, D.rows, results.cols};
-        const auto plan = engine.plan(shape, exec);
+        const auto plan = engine.plan(shape, exec, how(c));
         record.add("depth", plan.depth)
-            .add("auto_depth", engine.plan(shape, {c.threads, -1}).depth)
+            .add("auto_depth", engine.plan(shape, {c.threads, -1}, how(c)).depth)
+            .add("prepared_depth", plan.stored)
+            .add("prepared_bytes", engine.prepared_bytes(shape.r, shape.s, how(c)))
             .add("plan", plan.to_string())
             .add("workspace", plan.workspace_bytes);
       };
