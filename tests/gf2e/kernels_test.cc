@@ -2,8 +2,6 @@
 // a byte read or written outside. Buffers end at an inaccessible page, and kernels are chosen for every
 // subset of CPU features.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -14,39 +12,13 @@
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "support/guarded.h"
 #include "support/seed.h"
 
 namespace pirx::gf2e {
 namespace {
 
-/// Memory whose last byte lies before an inaccessible page.
-class Guarded {
- public:
-  explicit Guarded(std::size_t capacity) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    usable_ = round_up(capacity + 1, page);
-    mapped_ = usable_ + page;
-    void* at = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    PIRX_CHECK(at != MAP_FAILED);
-    base_ = static_cast<std::byte*>(at);
-    PIRX_CHECK(mprotect(base_ + usable_, page, PROT_NONE) == 0);
-  }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { munmap(base_, mapped_); }
-  /// The last `size` bytes before the inaccessible page, `slack` bytes earlier.
-  std::byte* tail(std::size_t size, std::size_t slack) {
-    PIRX_CHECK(size + slack <= usable_);
-    return base_ + usable_ - slack - size;
-  }
-  MutableByteSpan all() { return {base_, usable_}; }
-
- private:
-  std::byte* base_;
-  std::size_t usable_;
-  std::size_t mapped_;
-};
-
+using testing::Guarded;
 using Engine = std::mt19937_64;
 
 std::size_t below(Engine& rng, std::size_t limit) { return static_cast<std::size_t>(rng() % limit); }
