@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <vector>
 
 #include "batchcodes/constant_time.h"
@@ -44,42 +45,65 @@ typename F::Elem product_without(const F& f, const typename F::Elem& a,
   return product;
 }
 
-/// shares[j] += weights[j][m] e_row_m for every filled point m, touching every row.
+/// shares[j] += weights[j][m] e_row_m for every filled point m, touching every row. The points' rows are
+/// distinct, so that at most one weight is kept at a place: they are put together bit by bit, and added once.
 template <SharingField F>
-Result<void> add_unit_vectors(const strassen::Engine<F>& engine,
-                              std::span<const SharePoint<typename F::Elem>> points,
-                              matrix::ConstView<typename F::Elem> weights,
-                              matrix::View<typename F::Elem> shares) {
+void add_unit_vectors(const strassen::Engine<F>& engine, std::span<const SharePoint<typename F::Elem>> points,
+                      matrix::ConstView<typename F::Elem> weights, matrix::View<typename F::Elem> shares) {
   using Elem = typename F::Elem;
-  constexpr std::size_t kChunk = 1024;
-  SecretVector<std::uint8_t> masks(kChunk);
+  using Unit = std::conditional_t<sizeof(Elem) % 8 == 0, std::uint64_t,
+                                  std::conditional_t<sizeof(Elem) % 2 == 0, std::uint16_t, std::uint8_t>>;
+  constexpr std::size_t kUnits = sizeof(Elem) / sizeof(Unit), kChunk = 512;
+  SecretVector<Unit> masks(points.size() * kChunk), kept(kChunk * kUnits);
   SecretVector<Elem> terms(kChunk);
-  const auto mask = masks.expose();
+  Unit* const out = kept.expose().data();
   for (std::size_t first = 0; first < shares.cols; first += kChunk) {
     const std::size_t n = std::min(kChunk, shares.cols - first);
     for (std::size_t m = 0; m < points.size(); ++m) {
+      Unit* const mask = masks.expose().data() + m * kChunk;
       for (std::size_t k = 0; k < n; ++k) {
-        mask[k] = static_cast<std::uint8_t>(mask_equal(first + k, points[m].row) & points[m].filled);
-      }
-      for (std::size_t j = 0; j < shares.rows; ++j) {
-        std::array<unsigned char, sizeof(Elem)> pattern;
-        std::memcpy(pattern.data(), &weights.at(j, m), sizeof(Elem));
-        auto* bytes = reinterpret_cast<unsigned char*>(terms.expose().data());
-        for (std::size_t k = 0; k < n; ++k) {
-          for (std::size_t b = 0; b < sizeof(Elem); ++b) bytes[k * sizeof(Elem) + b] = pattern[b] & mask[k];
-        }
-        Elem* row = shares.row(j) + first;
-        engine.kernels().add(engine.field(), n, row, terms.expose().data(), row);
+        mask[k] = static_cast<Unit>(mask_equal(first + k, points[m].row) & points[m].filled);
       }
     }
+    for (std::size_t j = 0; j < shares.rows; ++j) {
+      std::fill_n(out, n * kUnits, Unit{0});
+      for (std::size_t m = 0; m < points.size(); ++m) {
+        const Unit* const mask = masks.expose().data() + m * kChunk;
+        std::array<Unit, kUnits> weight;
+        std::memcpy(weight.data(), &weights.at(j, m), sizeof(Elem));
+        for (std::size_t k = 0; k < n; ++k) {
+          for (std::size_t i = 0; i < kUnits; ++i) {
+            out[k * kUnits + i] = static_cast<Unit>(out[k * kUnits + i] | (weight[i] & mask[k]));
+          }
+        }
+      }
+      std::memcpy(static_cast<void*>(terms.expose().data()), out, n * sizeof(Elem));
+      Elem* row = shares.row(j) + first;
+      engine.kernels().add(engine.field(), n, row, terms.expose().data(), row);
+    }
   }
-  return {};
+}
+
+/// Points of one row become one: its weights are summed at the first, the others are blank.
+template <SharingField F>
+void merge_rows(const F& f, std::span<SharePoint<typename F::Elem>> points,
+                SecretWeights<typename F::Elem>& weights) {
+  for (std::size_t m = 0; m < points.size(); ++m) {
+    for (std::size_t n = m + 1; n < points.size(); ++n) {
+      const std::uint64_t same =
+          mask_equal(points[m].row, points[n].row) & points[m].filled & points[n].filled;
+      for (std::size_t j = 0; j < weights.view().rows; ++j) {
+        weights.at(j, m) = f.add(weights.at(j, m), select(same, weights.at(j, n), f.zero()));
+      }
+      points[n].filled &= ~same;
+    }
+  }
 }
 
 /// shares = V * uniform + W * (unit vectors).
 template <SharingField F>
 Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoint<typename F::Elem>> points,
-                     const SecretWeights<typename F::Elem>& V, const SecretWeights<typename F::Elem>& W,
+                     const SecretWeights<typename F::Elem>& V, SecretWeights<typename F::Elem>& W,
                      matrix::ConstView<typename F::Elem> uniform, matrix::View<typename F::Elem> shares) {
   std::uint64_t outside = 0;
   for (const auto& point : points) outside |= point.filled & ~mask_less(point.row, shares.cols);
@@ -88,7 +112,10 @@ Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoi
                 "a wanted block lies beyond the " + std::to_string(shares.cols) + " rows of a query vector");
   }
   PIRX_TRY(engine.multiply_sums(V.view(), uniform, shares));
-  return add_unit_vectors(engine, points, W.view(), shares);
+  SecretVector<SharePoint<typename F::Elem>> merged(points);
+  merge_rows(engine.field(), merged.expose(), W);
+  add_unit_vectors<F>(engine, std::as_const(merged).expose(), W.view(), shares);
+  return {};
 }
 
 template <class Elem>

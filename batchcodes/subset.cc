@@ -22,6 +22,10 @@ struct RecoverySet {
   }
 };
 
+bool smaller(const RecoverySet& a, const RecoverySet& b) {
+  return a.size != b.size ? a.size < b.size : a.buckets < b.buckets;
+}
+
 std::size_t binomial(std::size_t n, std::size_t k) {
   std::size_t result = 1;
   for (std::size_t i = 0; i < k; ++i) result = result * (n - i) / (i + 1);
@@ -47,8 +51,7 @@ std::vector<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, 
     result.push_back(recovery_set(sets, T, [&](std::uint32_t other) { return (other & S) == T; }));
     if (T == 0) break;
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const auto& a, const auto& b) { return a.size < b.size; });
+  std::sort(result.begin(), result.end(), smaller);
   return result;
 }
 
@@ -85,8 +88,7 @@ std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, st
   }
   std::vector<RecoverySet> result;
   for (auto& [key, found] : distinct) result.push_back(std::move(found));
-  std::stable_sort(result.begin(), result.end(),
-                   [](const auto& a, const auto& b) { return a.size < b.size; });
+  std::sort(result.begin(), result.end(), smaller);
   return result;
 }
 

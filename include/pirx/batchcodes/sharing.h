@@ -26,9 +26,9 @@ struct SharePoint {
 /// e_row_m) over the points (s_m, row_m), where Z(x) = prod_m (x - s_m): the value at x_j of polynomials of
 /// degree below t + q that are the wanted unit vectors at the s_m. coins: t x R, uniform; shares: l x R; x: l
 /// coordinates; blinding: l non-zero rho_j, or empty for ones. The x and the filled points' s are distinct
-/// and, with t > 0, any t shares are uniform. Cost l t R multiply-adds and l q R masked additions.
-/// OutOfRange: a filled row that is not below R. InvalidArgument: shapes that do not fit. ResourceExhausted.
-/// No branch and no address depends on a point, provided f's operations do not.
+/// and, with t > 0, any t shares are uniform. Cost l t R multiply-adds, l R additions and l q R masked
+/// copies. OutOfRange: a filled row that is not below R. InvalidArgument: shapes that do not fit.
+/// ResourceExhausted. No branch and no address depends on a point, provided f's operations do not.
 template <SharingField F>
 Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                          std::span<const SharePoint<typename F::Elem>> points,
