@@ -16,6 +16,7 @@ PolynomialCode<F>::PolynomialCode(strassen::Engine<F> engine, Encoding encoding)
 
 template <SharingField F>
 SecretVector<SharePoint<typename F::Elem>> PolynomialCode<F>::points(std::span<const Slot> slots) const {
+  PIRX_CHECK(slots.size() <= encoding_.spec().ramp);
   SecretVector<SharePoint<Elem>> result(slots.size());
   for (std::size_t m = 0; m < slots.size(); ++m) {
     const auto position = encoding_.position(slots[m].block, m);

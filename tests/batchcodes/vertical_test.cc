@@ -346,6 +346,48 @@ TEST(Vertical, RoundsOverGoldberg) {
   check_round(fp::W48{}, Subset::create(5, 2, Characteristic::kOther).value(), 33, 65);
 }
 
+/// Buckets of a vertical code that are u-ary encoded and queried by the polynomial code.
+TEST(Vertical, BucketsOfEncodedRows) {
+  const gf2e::Gf2_8 f;
+  using Elem = std::uint8_t;
+  auto engine = seeded_engine(68);
+  const strassen::Engine<gf2e::Gf2_8> product(f);
+  const std::size_t blocks = 45, s = 4, l = 4;
+  const auto D = testing::random_database(f, blocks, s, engine);
+  const auto code = Subcube::create(2, 2).value();
+  const auto database = database_of(f, code, D);
+  const auto encoding =
+      Encoding::create({f.tag(), 1, 1, 3, 0, 3, Encoding::suggested_coordinates(f.tag(), l).value()}).value();
+  const auto encoder = Encoder<gf2e::Gf2_8>::create(product, encoding).value();
+  const PolynomialCode<gf2e::Gf2_8> polynomial(product, encoding);
+  const auto R = static_cast<std::size_t>(encoding.rows(database.rows()));
+  const std::vector<std::uint64_t> wanted{44, 44, 3, 44};
+  const auto plan = code.plan(blocks, wanted).value();
+  auto answers = Matrix<Elem>::create(code.buckets(), s).value();
+  for (std::size_t b = 0; b < code.buckets(); ++b) {
+    auto buckets = Matrix<Elem>::create(l * R, s).value();
+    ASSERT_TRUE(encoder.encode(0, database.words(b), {}, buckets.view()));
+    auto shares = Matrix<Elem>::create(l, R).value(), replies = Matrix<Elem>::create(l, s).value();
+    const std::vector<std::uint64_t> row{plan.row(b)};
+    const auto batch = plan_batch(encoding, database.rows(), row, 1).value();
+    const auto coins = testing::random_elements(f, 1, R, engine);
+    ASSERT_TRUE(polynomial.share(batch.query(0), coins.view(), shares.view()));
+    for (std::size_t j = 0; j < l; ++j) {
+      ASSERT_TRUE(product.multiply_sums(shares.view().window(j, 0, 1, R),
+                                        buckets.view().window(j * R, 0, R, s),
+                                        replies.view().window(j, 0, 1, s)));
+    }
+    const auto W = polynomial.interpolation_rows(batch.query(0), polynomial.coordinates()).value();
+    ASSERT_TRUE(
+        product.multiply_sums(W.view(), std::as_const(replies).view(), answers.view().window(b, 0, 1, s)));
+  }
+  auto result = Matrix<Elem>::create(wanted.size(), s).value();
+  ASSERT_TRUE(collect(product, plan, std::as_const(answers).view(), result.view()));
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    EXPECT_TRUE(testing::holds(f, D.view(), static_cast<std::size_t>(wanted[k]), result.row(k), s));
+  }
+}
+
 TEST(Vertical, BinarySumsAreWords) {
   const gf2e::Gf2_16 f;
   auto engine = seeded_engine(66);

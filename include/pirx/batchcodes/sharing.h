@@ -44,14 +44,4 @@ Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const 
                              matrix::ConstView<typename F::Elem> given, matrix::View<typename F::Elem> rest,
                              std::span<const typename F::Elem> blinding = {});
 
-/// Fills `out` with uniform non-zero elements, by rejection; for blinding.
-template <Field F, RandomSource R>
-void random_nonzero_fill(const F& f, R& rng, std::span<typename F::Elem> out) {
-  for (auto& a : out) {
-    do {
-      a = f.random(rng);
-    } while (f.equal(a, f.zero()));
-  }
-}
-
 }  // namespace pirx::batchcodes
