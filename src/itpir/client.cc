@@ -2,6 +2,7 @@
 // tag.
 #include "pirx/itpir/client.h"
 
+#include <cstring>
 #include <variant>
 
 #include "client_impl.h"
@@ -42,10 +43,40 @@ std::string_view server_status_name(ServerStatus status) noexcept {
   return "stale epoch";
 }
 
+std::string_view decode_status_name(DecodeStatus status) noexcept {
+  switch (status) {
+    case DecodeStatus::kOk:
+      return "ok";
+    case DecodeStatus::kAmbiguous:
+      return "ambiguous";
+    case DecodeStatus::kNeedMoreQueries:
+      return "needs more queries";
+    case DecodeStatus::kFailed:
+      break;
+  }
+  return "failed";
+}
+
 struct ClientState::Impl {
   std::shared_ptr<const Params> params;
   SecretVector<std::uint64_t> records;
+  SecretVector<std::byte> blinding;  ///< the field's elements as they lie in memory
 };
+
+namespace {
+
+template <class Elem>
+SecretVector<std::byte> to_memory(const SecretVector<Elem>& values) {
+  return SecretVector<std::byte>(std::as_bytes(values.expose()));
+}
+template <class Elem>
+SecretVector<Elem> from_memory(const SecretVector<std::byte>& bytes) {
+  SecretVector<Elem> values(bytes.size() / sizeof(Elem));
+  std::memcpy(values.expose().data(), bytes.expose().data(), bytes.size());
+  return values;
+}
+
+}  // namespace
 
 ClientState::ClientState(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ClientState::ClientState(ClientState&&) noexcept = default;
@@ -73,6 +104,21 @@ void ReplyCollector::set_missing(std::size_t server, ServerStatus why) {
 bool ReplyCollector::settled(unsigned liars) const {
   return std::visit([&](const auto& collector) { return collector.settled(liars); }, impl_->collector);
 }
+Result<DecodeReport> ReplyCollector::decode() {
+  return std::visit([](auto& collector) { return collector.decode(); }, impl_->collector);
+}
+Result<void> ReplyCollector::ask_again(ClientState&& state) {
+  PIRX_CHECK(state.impl_ != nullptr);
+  const auto from = std::move(state.impl_);
+  if (from->params != impl_->params) {
+    return fail(ErrorCode::kInvalidArgument, "a further query must be of the client that made the first");
+  }
+  return std::visit(
+      [&]<class F>(GoldbergCollector<F>& collector) {
+        return collector.ask_again(from->records.expose(), from_memory<typename F::Elem>(from->blinding));
+      },
+      impl_->collector);
+}
 Result<Answer> ReplyCollector::finish() && {
   return std::visit([](auto& collector) { return std::move(collector).finish(); }, impl_->collector);
 }
@@ -80,16 +126,16 @@ Result<Answer> ReplyCollector::finish() && {
 Client::Client(Params params) : params_(std::make_shared<const Params>(std::move(params))) {}
 
 Result<Query> Client::query(std::span<const std::uint64_t> records, Rng& rng) const {
-  auto requests = with_field(params_->field(), [&](const auto& f) -> Result<std::vector<Bytes>> {
+  return with_field(params_->field(), [&](const auto& f) -> Result<Query> {
     using F = std::remove_cvref_t<decltype(f)>;
-    return GoldbergClient<F>(strassen::Engine<F>(f), params_->spec()).query(records, rng);
+    PIRX_ASSIGN(auto query, GoldbergClient<F>(strassen::Engine<F>(f), params_->spec()).query(records, rng));
+    return Query{std::move(query.requests),
+                 ClientState(std::make_unique<ClientState::Impl>(ClientState::Impl{
+                     params_, SecretVector<std::uint64_t>(records), to_memory(query.blinding)}))};
   });
-  if (!requests) return tl::unexpected(std::move(requests).error());
-  return Query{std::move(*requests), ClientState(std::make_unique<ClientState::Impl>(
-                                         ClientState::Impl{params_, SecretVector<std::uint64_t>(records)}))};
 }
 
-ReplyCollector Client::collect(ClientState&& state) const {
+ReplyCollector Client::collect(ClientState&& state, DecodeOptions options) const {
   PIRX_CHECK(state.impl_ != nullptr);
   const auto from = std::move(state.impl_);
   // The deployment that the query was made for, should it be another client's.
@@ -98,18 +144,20 @@ ReplyCollector Client::collect(ClientState&& state) const {
         using F = std::remove_cvref_t<decltype(f)>;
         return std::make_unique<ReplyCollector::Impl>(ReplyCollector::Impl{
             from->params,
-            GoldbergCollector<F>(strassen::Engine<F>(f), from->params->spec(), std::move(from->records))});
+            GoldbergCollector<F>(strassen::Engine<F>(f), from->params->spec(), std::move(from->records),
+                                 from_memory<typename F::Elem>(from->blinding), std::move(options))});
       });
   PIRX_CHECK(impl.has_value());
   return ReplyCollector(std::move(*impl));
 }
 
-Result<Answer> Client::decode(ClientState&& state, std::span<const std::optional<Bytes>> replies) const {
+Result<Answer> Client::decode(ClientState&& state, std::span<const std::optional<Bytes>> replies,
+                              DecodeOptions options) const {
   if (replies.size() > params_->servers()) {
     return fail(ErrorCode::kInvalidArgument, std::to_string(replies.size()) + " replies for " +
                                                  std::to_string(params_->servers()) + " servers");
   }
-  auto collector = collect(std::move(state));
+  auto collector = collect(std::move(state), std::move(options));
   for (std::size_t server = 0; server < replies.size(); ++server) {
     // A bad reply is an erasure, which the answer's server status tells.
     if (replies[server]) static_cast<void>(collector.add(server, *replies[server]));

@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "blinding.h"
 #include "pirx/itpir/common.h"
 #include "pirx/strassen/engine.h"
 #include "vectors.h"
@@ -18,9 +19,14 @@ class GoldbergClient {
   using Elem = typename F::Elem;
 
   /// `spec` is what Params::create accepts, but for its field, which is the engine's; a test may also go
-  /// without t < l.
-  GoldbergClient(strassen::Engine<F> engine, const Params::Spec& spec)
-      : engine_(std::move(engine)), spec_(&spec) {}
+  /// without t < l, and without blinding.
+  GoldbergClient(strassen::Engine<F> engine, const Params::Spec& spec, Blinding blinding = Blinding::kOn)
+      : engine_(std::move(engine)), spec_(&spec), blinding_(blinding) {}
+
+  struct Query {
+    std::vector<Bytes> requests;  ///< one per server, in the order of spec.coordinates
+    SecretVector<Elem> blinding;  ///< of query i and server j at i * servers + j; ones without blinding
+  };
 
   std::uint64_t request_bytes(std::size_t queries) const noexcept {
     return message_bytes(queries, spec_->geometry.rows(), field().elem_bytes());
@@ -29,10 +35,10 @@ class GoldbergClient {
     return message_bytes(queries, spec_->geometry.words_per_row(field().word_bytes()), field().sum_bytes());
   }
 
-  /// One request per server, in the order of spec.coordinates. Fresh coins for every query vector: t x rows
-  /// elements. No address and no branch depends on a record. Errors as Client::query, and ResourceExhausted.
+  /// Fresh coins for every query vector: t x rows elements, then one non-zero element for each server. No
+  /// address and no branch depends on a record. Errors as Client::query, and ResourceExhausted.
   template <RandomSource R>
-  Result<std::vector<Bytes>> query(std::span<const std::uint64_t> records, R& rng) const {
+  Result<Query> query(std::span<const std::uint64_t> records, R& rng) const {
     const std::size_t l = spec_->coordinates.size(), t = spec_->threshold;
     PIRX_TRY(check_size(records.size()));
     const auto r = static_cast<std::size_t>(spec_->geometry.rows());
@@ -42,49 +48,48 @@ class GoldbergClient {
       rows.expose()[i] = location.row;
     }
     PIRX_ASSIGN(auto requests, empty_requests(records.size()));
-    PIRX_ASSIGN(auto coins, SecretMatrix<Elem>::create(t, r));
+    Query query{std::move(requests), SecretVector<Elem>(records.size() * l)};
+    PIRX_ASSIGN(auto terms, SecretMatrix<Elem>::create(t + 1, r));
     PIRX_ASSIGN(auto shares, SecretMatrix<Elem>::create(l, r));
     const std::size_t vector_bytes = r * field().elem_bytes();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (std::size_t a = 0; a < t; ++a) {
-        field().random_fill(rng, std::span<Elem>(coins.expose().row(a), r));
+      write_unit_vector(rows.expose()[i], {terms.expose().row(0), r});
+      for (std::size_t a = 1; a <= t; ++a) {
+        field().random_fill(rng, std::span<Elem>(terms.expose().row(a), r));
       }
-      PIRX_TRY(share(rows.expose()[i], coins.expose().view(), shares.expose().view()));
+      const auto blinding = query.blinding.expose().subspan(i * l, l);
+      std::fill(blinding.begin(), blinding.end(), field().one());
+      if (blinding_ == Blinding::kOn) random_nonzero_fill(field(), rng, blinding);
+      PIRX_TRY(share(blinding, std::as_const(terms).expose().view(), shares.expose().view()));
       for (std::size_t j = 0; j < l; ++j) {
         encode_elems(field(), {shares.expose().row(j), r},
-                     requests[j].data() + MessageHeader::kBytes + i * vector_bytes);
+                     query.requests[j].data() + MessageHeader::kBytes + i * vector_bytes);
       }
     }
-    return requests;
+    return query;
   }
 
-  /// shares[j] = e_row + sum_{a = 1..t} x_j^a * coins[a - 1], for every server j: points of a random
-  /// polynomial of degree t whose value at 0 is the unit vector. coins: t x rows, shares: l x rows. `row` is
-  /// secret: every row is treated alike.
-  Result<void> share(std::uint64_t row, matrix::ConstView<Elem> coins, matrix::View<Elem> shares) const {
-    const std::size_t l = shares.rows, t = coins.rows, r = shares.cols;
-    PIRX_ASSIGN(auto vandermonde, matrix::Matrix<Elem>::create(l, t));
-    for (std::size_t j = 0; j < l; ++j) {
+  /// shares[j] = blinding[j] * sum_{a = 0..t} x_j^a * terms[a], for every server j: points, times the
+  /// blinding, of a polynomial of degree t whose value at 0 is terms[0], the unit vector; terms[1..t] are
+  /// coins. One product, whose time does not depend on the terms.
+  Result<void> share(std::span<const Elem> blinding, matrix::ConstView<Elem> terms,
+                     matrix::View<Elem> shares) const {
+    PIRX_ASSIGN(auto vandermonde, SecretMatrix<Elem>::create(shares.rows, terms.rows));
+    for (std::size_t j = 0; j < shares.rows; ++j) {
       const Elem x = field().from_label(spec_->coordinates[j]);
-      Elem power = field().one();
-      for (std::size_t a = 0; a < t; ++a) {
+      Elem power = blinding[j];
+      for (std::size_t a = 0; a < terms.rows; ++a) {
+        vandermonde.expose().at(j, a) = power;
         power = field().mul(power, x);
-        vandermonde.at(j, a) = power;
       }
     }
-    PIRX_TRY(engine_.multiply_sums(vandermonde.view(), coins, shares));
-    PIRX_ASSIGN(auto unit, SecretMatrix<Elem>::create(1, r));
-    write_unit_vector(row, {unit.expose().row(0), r});
-    for (std::size_t j = 0; j < l; ++j) {
-      engine_.kernels().add(field(), r, shares.row(j), unit.expose().row(0), shares.row(j));
-    }
-    return {};
+    return engine_.multiply_sums(std::as_const(vandermonde).expose().view(), terms, shares);
   }
 
  private:
   const F& field() const noexcept { return engine_.field(); }
 
-  /// `out` starts as zeros. Writes `one` under a mask at every position.
+  /// Writes every position: `one` under a mask, else zeros.
   void write_unit_vector(std::uint64_t row, std::span<Elem> out) const {
     const Elem one = field().one();
     std::byte pattern[sizeof(Elem)];
@@ -140,6 +145,7 @@ class GoldbergClient {
 
   strassen::Engine<F> engine_;
   const Params::Spec* spec_;
+  Blinding blinding_;
 };
 
 }  // namespace pirx::itpir

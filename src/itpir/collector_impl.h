@@ -1,10 +1,10 @@
 // GoldbergCollector<F>: takes replies, checks that they agree, decodes them, and says who lied and how sure
-// it is. Runs after the network is done with a query; only the last step, which cuts records out of rows,
-// knows the indices.
+// it is. Runs after the network is done with a query. Whether to ask again is decided without the indices;
+// only finish(), which cuts records out of rows, knows them.
 #pragma once
 
+#include "decoding/locate.h"
 #include "pirx/itpir/client.h"
-#include "unique_decoder.h"
 
 namespace pirx::itpir {
 
@@ -14,93 +14,163 @@ class GoldbergCollector {
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
 
-  /// `spec` as for GoldbergClient; it must outlive the collector. The records exist.
-  GoldbergCollector(strassen::Engine<F> engine, const Params::Spec& spec, SecretVector<std::uint64_t> records)
+  /// `spec` as for GoldbergClient; it must outlive the collector. The records exist; `blinding` as
+  /// GoldbergClient::query made it for them.
+  GoldbergCollector(strassen::Engine<F> engine, const Params::Spec& spec, SecretVector<std::uint64_t> records,
+                    SecretVector<Elem> blinding, DecodeOptions options = {})
       : engine_(std::move(engine)),
         spec_(&spec),
+        options_(std::move(options)),
         records_(std::move(records)),
-        words_(static_cast<std::size_t>(spec.geometry.words_per_row(engine_.field().word_bytes()))),
-        status_(spec.coordinates.size(), ServerStatus::kSilent) {}
+        words_(static_cast<std::size_t>(spec.geometry.words_per_row(engine_.field().word_bytes()))) {
+    for (const auto coordinate : spec.coordinates) x_.push_back(field().from_label(coordinate));
+    begin_round(std::move(blinding));
+  }
+
+  /// A further query for the same records.
+  Result<void> ask_again(std::span<const std::uint64_t> records, SecretVector<Elem> blinding) {
+    if (!std::equal(records.begin(), records.end(), records_.expose().begin(), records_.expose().end())) {
+      return fail(ErrorCode::kInvalidArgument, "a further query must ask for the same records as the first");
+    }
+    if (rounds_.size() == kMaxRounds) {
+      return fail(ErrorCode::kInvalidArgument,
+                  std::to_string(kMaxRounds) + " rounds are decoded together at most: begin again");
+    }
+    begin_round(std::move(blinding));
+    return {};
+  }
 
   Result<void> add(std::size_t server, ByteSpan reply) {
-    if (server >= status_.size()) {
+    Round& round = rounds_.back();
+    if (server >= round.status.size()) {
       return fail(ErrorCode::kInvalidArgument,
                   "there is no server " + std::to_string(server) + " in this deployment");
     }
-    if (status_[server] == ServerStatus::kOk) {
+    if (round.status[server] == ServerStatus::kOk) {
       return fail(ErrorCode::kInvalidArgument, "server " + std::to_string(server) + " has replied already");
     }
     const auto body = check_reply(server, reply);
     if (!body) {
-      status_[server] = body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch
-                                                                      : ServerStatus::kMalformed;
+      round.status[server] = body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch
+                                                                           : ServerStatus::kMalformed;
       return tl::unexpected(body.error());
     }
     // Room for every server's reply; memory that is never written costs nothing.
-    if (replies_.rows() == 0) {
-      PIRX_ASSIGN(replies_, matrix::Matrix<Sum>::create(status_.size(), records_.size() * words_));
+    if (round.replies.rows() == 0) {
+      PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), records_.size() * words_));
     }
-    if (!decode_sums(field(), body->data(), std::span<Sum>(replies_.row(servers_.size()), replies_.cols()))) {
-      status_[server] = ServerStatus::kMalformed;
+    if (!decode_sums(field(), body->data(),
+                     std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
+      round.status[server] = ServerStatus::kMalformed;
       return fail(ErrorCode::kDataLoss,
                   "the reply holds a value that is no element of " + field().tag().name());
     }
-    status_[server] = ServerStatus::kOk;
-    servers_.push_back(server);
-    x_.push_back(field().from_label(spec_->coordinates[server]));
+    round.status[server] = ServerStatus::kOk;
+    round.servers.push_back(server);
+    verdict_.reset();
     return {};
   }
 
   void set_missing(std::size_t server, ServerStatus why) {
     PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kRefused ||
                why == ServerStatus::kMalformed || why == ServerStatus::kStaleEpoch);
-    PIRX_CHECK(server < status_.size());
-    if (status_[server] != ServerStatus::kOk) status_[server] = why;
+    auto& status = rounds_.back().status;
+    PIRX_CHECK(server < status.size());
+    if (status[server] != ServerStatus::kOk) status[server] = why;
   }
 
   bool settled(unsigned liars) const {
-    if (servers_.size() < needed() + std::size_t{liars}) return false;
-    const auto consistent = check_new_replies();
+    const Round& round = rounds_.back();
+    if (round.servers.size() < needed() + std::size_t{liars}) return false;
+    const auto consistent = check_new_replies(round);
     return consistent && *consistent;
   }
 
-  Result<Answer> finish() && {
-    const std::size_t k = servers_.size();
-    if (k < needed()) return too_few();
-    PIRX_ASSIGN(const bool consistent, check_new_replies());
-    std::optional<std::vector<bool>> agrees;
-    if (consistent) {
-      agrees.emplace(k, true);
-    } else {
-      PIRX_ASSIGN(agrees, decode_unique(engine_, reply_words()));
+  Result<DecodeReport> decode() {
+    PIRX_TRY(locate());
+    DecodeReport report{verdict_->status,
+                        static_cast<unsigned>(verdict_->queries_to_add),
+                        static_cast<unsigned>(verdict_->rank),
+                        {}};
+    for (const auto& candidate : verdict_->candidates) {
+      report.candidates.push_back({candidate.agrees, static_cast<unsigned>(candidate.bound)});
     }
-    if (!agrees) return search("more servers lied than their replies can tell apart");
-    return decode_agreed(*agrees);
+    return report;
+  }
+
+  /// Reductions of stacked rounds and searches that decode() needed; 0 where every reply agrees.
+  std::size_t solver_calls() const noexcept { return verdict_ ? verdict_->solver_calls : 0; }
+
+  Result<Answer> finish() && {
+    const auto enough = [&](const Round& round) { return round.servers.size() >= needed(); };
+    if (std::none_of(rounds_.begin(), rounds_.end(), enough)) return too_few();
+    PIRX_TRY(locate());
+    std::optional<std::size_t> best;
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      const auto& decided = verdict_->rounds[r];
+      if (decided && (!best || decided->bound >= verdict_->rounds[*best]->bound)) best = r;
+    }
+    if (best) return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
+    switch (verdict_->status) {
+      case DecodeStatus::kNeedMoreQueries:
+        return settle("the replies to one query cannot tell the liars apart; a further query would");
+      case DecodeStatus::kAmbiguous:
+        return settle("several answers fit the replies");
+      default:
+        return settle("more servers lied than their replies can tell apart");
+    }
   }
 
  private:
-  static constexpr std::uint64_t kMaxSubsets = std::uint64_t{1} << 14;
-  static constexpr std::size_t kMaxCandidates = 64;
-  /// Multiply-adds of a search, about a second of a slow field.
-  static constexpr std::uint64_t kMaxSearchWork = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kMaxCheckedSubsets = std::uint64_t{1} << 14;
+  /// Multiply-adds of a search by digests, about a second of a slow field.
+  static constexpr std::uint64_t kMaxCheckedWork = std::uint64_t{1} << 32;
 
-  /// An answer whose every record has the right digest, and the servers whose words of the wanted slots make
-  /// it.
-  struct Candidate {
-    std::vector<Bytes> records;
-    std::vector<bool> agrees;
+  /// The replies to one query message.
+  struct Round {
+    std::vector<ServerStatus> status;         ///< by server; kOk until the decoder knows better
+    SecretVector<Elem> blinding, unblinding;  ///< of query i and server j at i * l + j
+    matrix::Matrix<Sum> replies;              ///< a row per server, its query vectors side by side
+    std::vector<std::size_t> servers;         ///< whose rows are filled, as they came
+    mutable std::size_t checked = 0;          ///< replies known to be consistent
+    mutable bool consistent = true;
+    std::size_t reduced = 0;  ///< replies that basis and rows are about
+    std::vector<decoding::Word<F>> basis;
+    matrix::Matrix<Sum> rows;  ///< the wanted rows, one per query, where all replies agree
   };
 
   const F& field() const noexcept { return engine_.field(); }
-  std::size_t needed() const noexcept { return spec_->threshold + std::size_t{1}; }
+  std::size_t degree() const noexcept { return spec_->threshold; }
+  std::size_t needed() const noexcept { return degree() + 1; }
   bool digests() const noexcept { return spec_->geometry.spec().digests; }
-  ReplyWords<F> reply_words() const {
-    return {x_, replies_.view().window(0, 0, servers_.size(), replies_.cols()), spec_->threshold};
+  bool checks_records() const noexcept { return digests() || options_.check; }
+
+  void begin_round(SecretVector<Elem> blinding) {
+    PIRX_CHECK(blinding.size() == records_.size() * x_.size());
+    Round round;
+    round.status.assign(x_.size(), ServerStatus::kSilent);
+    round.unblinding = SecretVector<Elem>(std::as_const(blinding).expose());
+    invert_all(field(), round.unblinding.expose());
+    round.blinding = std::move(blinding);
+    rounds_.push_back(std::move(round));
+    verdict_.reset();
   }
-  std::vector<std::size_t> all_replies() const {
-    std::vector<std::size_t> all(servers_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    return all;
+
+  /// The replies to query i, of its words only `count` from `first` on.
+  decoding::QueryReplies<F> query(const Round& round, std::size_t i, std::size_t first,
+                                  std::size_t count) const {
+    const std::size_t l = x_.size();
+    return {round.replies.view().window(0, i * words_ + first, l, count),
+            round.blinding.expose().subspan(i * l, l), round.unblinding.expose().subspan(i * l, l)};
+  }
+
+  /// The polynomials through the first of `servers`, whose wanted values are at 0; those from `from` on are
+  /// checked.
+  Result<decoding::Prediction<F>> predict(std::span<const std::size_t> servers, std::size_t from,
+                                          bool blocks) const {
+    const Elem zero = field().zero();
+    return decoding::interpolate(field(), std::span<const Elem>(x_), degree(), servers, from,
+                                 std::span<const Elem>(&zero, blocks ? 1 : 0));
   }
 
   /// The bytes behind the header of a reply of exactly the shape that was asked for.
@@ -137,27 +207,91 @@ class GoldbergCollector {
     return reply.subspan(MessageHeader::kBytes);
   }
 
-  /// Whether all replies lie on polynomials of degree t. Each reply is compared once, however often this is
-  /// asked.
-  Result<bool> check_new_replies() const {
-    const auto replies = all_replies();
-    const std::size_t from = std::max(checked_, needed());
-    if (!consistent_ || replies.size() <= from) return consistent_;
-    PIRX_ASSIGN(const auto polynomials, Interpolation<F>::create(engine_, reply_words(), replies));
-    PIRX_ASSIGN(const auto comparison, polynomials.compare(std::span(replies).subspan(from), true));
-    checked_ = replies.size();
-    consistent_ = !comparison.column;
-    return consistent_;
+  /// Whether all replies of the round lie on polynomials of degree t. Each reply is compared once, however
+  /// often this is asked.
+  Result<bool> check_new_replies(const Round& round) const {
+    const std::size_t from = std::max(round.checked, needed());
+    if (!round.consistent || round.servers.size() <= from) return round.consistent;
+    PIRX_ASSIGN(const auto prediction, predict(round.servers, from, false));
+    for (std::size_t i = 0; i < records_.size() && round.consistent; ++i) {
+      PIRX_ASSIGN(const auto column,
+                  decoding::first_difference(engine_, query(round, i, 0, words_), prediction, 0, {}));
+      round.consistent = !column;
+    }
+    round.checked = round.servers.size();
+    return round.consistent;
+  }
+
+  /// Rows that some servers make, one per query, and where another contradicts.
+  struct MadeRows {
+    matrix::Matrix<Sum> rows;
+    std::optional<decoding::Position> contradiction;
+  };
+  /// The rows of the first of `servers`; those from `from` on are compared, up to a contradiction.
+  Result<MadeRows> make_rows(const Round& round, std::span<const std::size_t> servers,
+                             std::size_t from) const {
+    PIRX_ASSIGN(const auto prediction, predict(servers, from, true));
+    MadeRows made;
+    PIRX_ASSIGN(made.rows, matrix::Matrix<Sum>::create(records_.size(), words_));
+    for (std::size_t i = 0; i < records_.size() && !made.contradiction; ++i) {
+      PIRX_ASSIGN(const auto column,
+                  decoding::first_difference(engine_, query(round, i, 0, words_), prediction, 0,
+                                             made.rows.view().window(i, 0, 1, words_)));
+      if (column) made.contradiction = decoding::Position{i, *column};
+    }
+    return made;
+  }
+
+  /// The fast path: makes the wanted rows while it checks the replies; what contradicts is reduced.
+  Result<void> reduce(Round& round) {
+    const std::size_t k = round.servers.size();
+    if (k < needed() || round.reduced == k) return {};
+    decoding::Position start;
+    if (round.consistent) {
+      PIRX_ASSIGN(auto made, make_rows(round, round.servers, std::max(round.checked, needed())));
+      round.consistent = !made.contradiction;
+      round.checked = k;
+      if (round.consistent) {
+        round.rows = std::move(made.rows);
+        round.reduced = k;
+        return {};
+      }
+      start = *made.contradiction;
+    }
+    auto servers = round.servers;
+    std::sort(servers.begin(), servers.end());
+    std::vector<decoding::QueryReplies<F>> queries;
+    for (std::size_t i = 0; i < records_.size(); ++i) queries.push_back(query(round, i, 0, words_));
+    PIRX_ASSIGN(auto reduction, decoding::reduce(engine_, std::span<const Elem>(x_), degree(),
+                                                 std::span<const std::size_t>(servers),
+                                                 std::span<const decoding::QueryReplies<F>>(queries), start));
+    round.basis = std::move(reduction.basis);
+    round.reduced = k;
+    return {};
+  }
+
+  Result<void> locate() {
+    if (verdict_) return {};
+    std::vector<decoding::RoundWords<F>> words;
+    for (auto& round : rounds_) {
+      PIRX_TRY(reduce(round));
+      words.push_back({round.servers, round.basis});
+    }
+    PIRX_ASSIGN(verdict_, decoding::locate(engine_, std::span<const Elem>(x_), degree(),
+                                           std::span<const decoding::RoundWords<F>>(words), options_.liars));
+    return {};
   }
 
   tl::unexpected<Error> too_few() const {
-    const auto count = [&](ServerStatus status) {
-      return std::to_string(std::count(status_.begin(), status_.end(), status));
+    const auto& status = rounds_.back().status;
+    const auto count = [&](ServerStatus wanted) {
+      return std::to_string(std::count(status.begin(), status.end(), wanted));
     };
-    const auto stale = std::count(status_.begin(), status_.end(), ServerStatus::kStaleEpoch);
-    const bool moved = servers_.size() + static_cast<std::size_t>(stale) >= needed();
+    const auto replies = rounds_.back().servers.size();
+    const auto stale = std::count(status.begin(), status.end(), ServerStatus::kStaleEpoch);
+    const bool moved = replies + static_cast<std::size_t>(stale) >= needed();
     return fail(moved ? ErrorCode::kStaleEpoch : ErrorCode::kUndecodable,
-                std::to_string(servers_.size()) + " usable replies of " + std::to_string(status_.size()) +
+                std::to_string(replies) + " usable replies of " + std::to_string(status.size()) +
                     " servers, at least " + std::to_string(needed()) + " are needed (" +
                     count(ServerStatus::kSilent) + " silent, " + count(ServerStatus::kRefused) +
                     " refused, " + count(ServerStatus::kMalformed) + " malformed, " +
@@ -166,91 +300,162 @@ class GoldbergCollector {
                            : "ask again when more servers answer"));
   }
 
-  /// The answer that the servers in `agrees` share. Theirs is the only one within the unique radius.
-  Result<Answer> decode_agreed(const std::vector<bool>& agrees) {
-    std::vector<std::size_t> truthful;
-    for (std::size_t i = 0; i < agrees.size(); ++i) {
-      if (agrees[i]) truthful.push_back(i);
-    }
-    const auto bound = static_cast<unsigned>(truthful.size() - needed());
-    PIRX_ASSIGN(const auto polynomials, Interpolation<F>::create(engine_, reply_words(), truthful));
-    PIRX_ASSIGN(const auto secrets, polynomials.secrets());
-    auto records = cut_records(secrets.view());
-    if (!records && bound == 0) {
-      return undecodable("the record they make is damaged, so one of them lied or the database is corrupt");
+  /// The records of the servers that agree, compared in all words once more. DataLoss when they cannot be
+  /// right.
+  Result<std::vector<Bytes>> read_agreed(const Round& round, const std::vector<bool>& agrees) const {
+    auto servers = round.servers;
+    std::erase_if(servers, [&](std::size_t server) { return !agrees[server]; });
+    if (servers.size() == round.servers.size() && round.rows.rows() != 0)
+      return cut_records(round.rows.view());
+    PIRX_ASSIGN(const auto made, make_rows(round, servers, needed()));
+    if (made.contradiction) return fail(ErrorCode::kInternal, "the decoder found servers that do not agree");
+    return cut_records(made.rows.view());
+  }
+
+  Result<Answer> decode_agreed(const Round& round, const decoding::Agreement& agreement) {
+    auto records = read_agreed(round, agreement.agrees);
+    const auto k = round.servers.size();
+    const auto agreeing =
+        static_cast<std::size_t>(std::count(agreement.agrees.begin(), agreement.agrees.end(), true));
+    if (!records && records.error().code() != ErrorCode::kDataLoss) return tl::unexpected(records.error());
+    if (!records && agreeing == needed()) {
+      return undecodable(round,
+                         "the record they make is damaged, so one of them lied or the database is corrupt");
     }
     if (!records) {
       const std::string corrupt =
           "the servers agree on a damaged record: their database is corrupt (run pirx db "
           "verify there), or more than " +
-          std::to_string(bound) + " of " + std::to_string(servers_.size()) + " servers lied";
-      // Too many liars may have agreed with one another; the digests then find the honest ones.
-      if (truthful.size() < servers_.size() && digests()) {
-        auto found = search(corrupt);
+          std::to_string(agreement.bound) + " of " + std::to_string(k) + " servers lied";
+      // Too many liars may have agreed with one another; the checks then find the honest ones.
+      if (agreeing < k && checks_records()) {
+        auto found = settle(corrupt);
         if (found || found.error().code() != ErrorCode::kUndecodable) return found;
       }
       return fail(ErrorCode::kDataLoss, corrupt);
     }
     Answer answer;
     answer.records = std::move(*records);
-    answer.certainty = bound > 0   ? Certainty::kProven
-                       : digests() ? Certainty::kProbable
-                                   : Certainty::kUnverified;
-    answer.proof_bound = bound;
-    return complete(std::move(answer), agrees, ServerStatus::kLied);
+    answer.certainty = agreement.proven   ? Certainty::kProven
+                       : checks_records() ? Certainty::kProbable
+                                          : Certainty::kUnverified;
+    answer.proof_bound = static_cast<unsigned>(agreement.bound);
+    return complete(std::move(answer), round, agreement.agrees, ServerStatus::kLied);
   }
 
-  /// Names everybody's part; those who do not agree get `dissent`.
-  Answer complete(Answer answer, const std::vector<bool>& agrees, ServerStatus dissent) {
-    answer.responders = static_cast<unsigned>(servers_.size());
-    answer.servers = status_;
-    for (std::size_t i = 0; i < agrees.size(); ++i) {
-      if (!agrees[i]) answer.servers[servers_[i]] = dissent;
+  /// Names everybody's part: those who do not agree get `dissent`, and who lied in a decided round lied.
+  Answer complete(Answer answer, const Round& round, const std::vector<bool>& agrees, ServerStatus dissent) {
+    answer.responders = static_cast<unsigned>(round.servers.size());
+    answer.rounds = static_cast<unsigned>(rounds_.size());
+    answer.servers = rounds_.back().status;
+    for (const auto server : round.servers) {
+      if (!agrees[server]) answer.servers[server] = dissent;
+    }
+    for (std::size_t r = 0; r < rounds_.size() && dissent == ServerStatus::kLied; ++r) {
+      if (!verdict_->rounds[r]) continue;
+      for (const auto server : rounds_[r].servers) {
+        if (!verdict_->rounds[r]->agrees[server]) answer.servers[server] = ServerStatus::kLied;
+      }
     }
     return answer;
   }
 
-  tl::unexpected<Error> undecodable(const std::string& why) const {
-    return fail(ErrorCode::kUndecodable, std::to_string(servers_.size()) + " replies with threshold " +
+  tl::unexpected<Error> undecodable(const Round& round, const std::string& why) const {
+    return fail(ErrorCode::kUndecodable, std::to_string(round.servers.size()) + " replies with threshold " +
                                              std::to_string(spec_->threshold) + ": " + why +
                                              "; replies of more servers would help");
+  }
+
+  /// Where replies alone prove nothing, or the wrong thing: the answers that fit them are looked at, and one
+  /// single one with the right digests, that the caller's check accepts, is probably the true one. `why`
+  /// begins the message when there is none.
+  Result<Answer> settle(const std::string& why) {
+    // The latest round of those with most replies.
+    const Round* fullest = &rounds_.back();
+    for (auto r = rounds_.rbegin(); r != rounds_.rend(); ++r) {
+      if (r->servers.size() > fullest->servers.size()) fullest = &*r;
+    }
+    if (!checks_records()) return undecodable(*fullest, why + " and the database keeps no digests");
+    const Round& open = rounds_[verdict_->last_open];
+    std::vector<Bytes> records;
+    const std::vector<bool>* agrees = nullptr;
+    for (const auto& candidate : verdict_->candidates) {
+      auto found = read_agreed(open, candidate.agrees);
+      if (!found && found.error().code() != ErrorCode::kDataLoss) return tl::unexpected(found.error());
+      if (!found || (agrees != nullptr && *found == records)) continue;
+      if (agrees != nullptr) return undecodable(open, why + " and several answers have the right digests");
+      agrees = &candidate.agrees;
+      records = std::move(*found);
+    }
+    if (agrees == nullptr) return search(*fullest, why);
+    Answer answer;
+    answer.records = std::move(records);
+    answer.certainty = Certainty::kProbable;
+    return complete(std::move(answer), open, *agrees, ServerStatus::kSuspected);
   }
 
   /// Tries every t + 1 of the replies. The honest ones make the true answer, so a liar can only add another,
   /// and only by forging digests: a single answer with the right digests is probably the true one. Only the
   /// words of the wanted slots are looked at: lies elsewhere in the rows must not cost the client its time.
-  Result<Answer> search(const std::string& why) {
-    const std::size_t k = servers_.size(), n = needed();
-    if (!digests()) return undecodable(why + " and the database keeps no digests");
-    std::uint64_t subsets = 1;
-    for (std::size_t i = 0; i < n && subsets <= kMaxSubsets; ++i) subsets = subsets * (k - i) / (i + 1);
-    const auto work = checked_mul(subsets * records_.size() * n * k, spec_->geometry.slot_bytes());
-    if (subsets > kMaxSubsets || !work || *work > kMaxSearchWork) {
-      return undecodable(why + " and there are too many ways to choose those who did not");
+  Result<Answer> search(const Round& round, const std::string& why) {
+    auto servers = round.servers;
+    std::sort(servers.begin(), servers.end());
+    const std::size_t k = servers.size(), liars = k - needed();
+    const auto subsets = decoding::subsets_to_search(degree(), liars);
+    const auto work = checked_mul(std::min(subsets, kMaxCheckedSubsets) * records_.size() * needed() * k,
+                                  spec_->geometry.slot_bytes());
+    const std::string too_many = why + " and there are too many ways to choose those who did not";
+    if (subsets > kMaxCheckedSubsets || !work || *work > kMaxCheckedWork) return undecodable(round, too_many);
+    std::vector<decoding::QueryReplies<F>> slots;
+    for (const auto record : records_.expose()) {
+      const auto [first, count] = slot_words(record);
+      slots.push_back(query(round, slots.size(), first, count));
     }
+    const std::span<const decoding::QueryReplies<F>> all_slots(slots);
+    PIRX_ASSIGN(const auto reduction, decoding::reduce(engine_, std::span<const Elem>(x_), degree(),
+                                                       std::span<const std::size_t>(servers), all_slots));
+    std::vector<Elem> x;
+    for (const auto server : servers) x.push_back(x_[server]);
+    std::vector<decoding::Word<F>> words;
+    for (const auto& word : reduction.basis) {
+      auto& restricted = words.emplace_back();
+      for (const auto server : servers) restricted.push_back(word[server]);
+    }
+
     std::vector<Bytes> records;
     std::vector<std::vector<bool>> agreements;  // by candidate: the servers whose words make it
-    // Subsets in lexicographic order, as rows of the replies.
-    std::vector<std::size_t> subset(n);
-    std::iota(subset.begin(), subset.end(), std::size_t{0});
-    for (bool more = true; more; more = next_subset(subset, k)) {
-      const bool known = std::any_of(agreements.begin(), agreements.end(), [&](const auto& agrees) {
-        return std::all_of(subset.begin(), subset.end(), [&](std::size_t i) { return agrees[i]; });
-      });
-      if (known) continue;
-      PIRX_ASSIGN(auto candidate, try_subset(subset));
-      if (!candidate) continue;
-      if (agreements.empty()) {
-        records = std::move(candidate->records);
-      } else if (records != candidate->records) {
-        return undecodable(why + " and several answers have the right digests");
+    std::optional<Error> end;
+    const auto visit = [&](const std::vector<bool>& rows) {
+      std::vector<std::size_t> members;
+      std::vector<bool> agrees(x_.size(), false);
+      for (std::size_t r = 0; r < k; ++r) {
+        if (!rows[r]) continue;
+        members.push_back(servers[r]);
+        agrees[servers[r]] = true;
       }
-      agreements.push_back(std::move(candidate->agrees));
-      if (agreements.size() > kMaxCandidates) {
-        return undecodable(why + " and the replies contradict one another in too many ways");
+      auto found = read_slots(all_slots, members);
+      if (!found) {
+        if (found.error().code() != ErrorCode::kDataLoss) end = std::move(found.error());
+        return !end;
       }
-    }
-    if (agreements.empty()) return undecodable(why + " and no answer has the right digests");
+      if (!agreements.empty() && *found != records) {
+        end = undecodable(round, why + " and several answers have the right digests").value();
+        return false;
+      }
+      records = std::move(*found);
+      agreements.push_back(std::move(agrees));
+      if (agreements.size() > decoding::kMaxCandidates) {
+        end = undecodable(round, why + " and the replies contradict one another in too many ways").value();
+      }
+      return !end;
+    };
+    decoding::Budget budget;
+    const bool complete_search =
+        decoding::complete_search(field(), std::span<const Elem>(x), degree(),
+                                  std::span<const decoding::Word<F>>(words), liars, budget, visit);
+    if (end) return tl::unexpected(std::move(*end));
+    if (!complete_search) return undecodable(round, too_many);
+    if (agreements.empty()) return undecodable(round, why + " and no answer has the right digests");
     const auto size = [](const std::vector<bool>& agrees) {
       return std::count(agrees.begin(), agrees.end(), true);
     };
@@ -259,44 +464,22 @@ class GoldbergCollector {
     Answer answer;
     answer.records = std::move(records);
     answer.certainty = Certainty::kProbable;
-    return complete(std::move(answer), *largest, ServerStatus::kSuspected);
+    return complete(std::move(answer), round, *largest, ServerStatus::kSuspected);
   }
 
-  static bool next_subset(std::vector<std::size_t>& subset, std::size_t k) {
-    const std::size_t n = subset.size();
-    std::size_t i = n;
-    while (i > 0 && subset[i - 1] == k - n + (i - 1)) --i;
-    if (i == 0) return false;
-    ++subset[i - 1];
-    for (std::size_t m = i; m < n; ++m) subset[m] = subset[m - 1] + 1;
-    return true;
-  }
-
-  /// The answer of these t + 1 replies, if all its records have the right digests.
-  Result<std::optional<Candidate>> try_subset(std::span<const std::size_t> subset) const {
-    Candidate candidate;
-    std::vector<Interpolation<F>> slots;
-    const auto words = reply_words();
-    for (std::size_t i = 0; i < records_.size(); ++i) {
+  /// The records that these servers make of the words of their slots. DataLoss when they cannot be right.
+  Result<std::vector<Bytes>> read_slots(std::span<const decoding::QueryReplies<F>> slots,
+                                        std::span<const std::size_t> servers) const {
+    PIRX_ASSIGN(const auto prediction, predict(servers, servers.size(), true));
+    std::vector<Bytes> records;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
       const std::uint64_t record = records_.expose()[i];
-      const auto [first, count] = slot_words(record);
-      const ReplyWords<F> slot{words.x, words.Y.window(0, i * words_ + first, words.Y.rows, count),
-                               words.degree};
-      PIRX_ASSIGN(auto polynomials, Interpolation<F>::create(engine_, slot, subset));
-      PIRX_ASSIGN(const auto secrets, polynomials.secrets());
-      auto data = cut_record(record, {secrets.row(0), count}, first);
-      if (!data) return std::nullopt;
-      candidate.records.push_back(std::move(*data));
-      slots.push_back(std::move(polynomials));
+      PIRX_ASSIGN(auto block, matrix::Matrix<Sum>::create(1, slots[i].Y.cols));
+      PIRX_TRY(decoding::first_difference(engine_, slots[i], prediction, 0, block.view()));
+      PIRX_ASSIGN(auto data, cut_record(record, {block.row(0), block.cols()}, slot_words(record).first));
+      records.push_back(std::move(data));
     }
-    candidate.agrees.assign(servers_.size(), true);
-    for (const auto& polynomials : slots) {
-      PIRX_ASSIGN(const auto comparison, polynomials.compare(all_replies(), false));
-      for (std::size_t i = 0; i < servers_.size(); ++i) {
-        if (comparison.differs[i]) candidate.agrees[i] = false;
-      }
-    }
-    return candidate;
+    return check(std::move(records));
   }
 
   /// The words of a row that cover a record's slot: the first, and how many.
@@ -334,25 +517,30 @@ class GoldbergCollector {
 
   /// All wanted records out of their rows. Whole rows are turned into bytes: that a word elsewhere in the row
   /// is none must not tell records of that row apart.
-  Result<std::vector<Bytes>> cut_records(matrix::ConstView<Sum> secrets) const {
+  Result<std::vector<Bytes>> cut_records(matrix::ConstView<Sum> rows) const {
     std::vector<Bytes> records;
     for (std::size_t i = 0; i < records_.size(); ++i) {
-      PIRX_ASSIGN(auto data, cut_record(records_.expose()[i], {secrets.row(0) + i * words_, words_}, 0));
+      PIRX_ASSIGN(auto data, cut_record(records_.expose()[i], {rows.row(i), words_}, 0));
       records.push_back(std::move(data));
+    }
+    return check(std::move(records));
+  }
+
+  Result<std::vector<Bytes>> check(std::vector<Bytes> records) const {
+    if (options_.check && !options_.check(records)) {
+      return fail(ErrorCode::kDataLoss, "the caller's check refuses the records");
     }
     return records;
   }
 
   strassen::Engine<F> engine_;
   const Params::Spec* spec_;
+  DecodeOptions options_;
   SecretVector<std::uint64_t> records_;
-  std::size_t words_;                 ///< s: words in a row
-  std::vector<ServerStatus> status_;  ///< by server; kOk until the decoder knows better
-  matrix::Matrix<Sum> replies_;       ///< row i is the reply of servers_[i], its query vectors side by side
-  std::vector<std::size_t> servers_;
-  std::vector<Elem> x_;
-  mutable std::size_t checked_ = 0;  ///< replies known to be consistent
-  mutable bool consistent_ = true;
+  std::size_t words_;    ///< s: words in a row
+  std::vector<Elem> x_;  ///< by server
+  std::vector<Round> rounds_;
+  std::optional<decoding::Verdict> verdict_;
 };
 
 }  // namespace pirx::itpir

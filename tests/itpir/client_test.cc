@@ -26,9 +26,9 @@ void fetch_everything(const F& f, const database::Geometry::Spec& geometry, unsi
   auto engine = pirx::testing::seeded_engine(stream);
   const Deployment<F> deployment(f, geometry, l, t, engine);
   for (std::uint64_t i = 0; i < geometry.records; ++i) {
-    const auto replies = deployment.ask({&i, 1}, engine);
+    const auto [requests, replies, blinding] = deployment.exchange({&i, 1}, engine);
     for (const auto& from : testing::subsets(l)) {
-      const auto answer = deployment.decode({&i, 1}, replies, from);
+      const auto answer = deployment.decode({&i, 1}, replies, from, blinding);
       if (from.size() < t + 1) {
         ASSERT_FALSE(answer.has_value());
         EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
@@ -81,7 +81,8 @@ TYPED_TEST(Lists, KeepOrderAndRepeats) {
   auto engine = pirx::testing::seeded_engine(1);
   const Deployment<TypeParam> deployment({}, {23, 17, 3, true, true}, 4, 1, engine);
   const std::vector<std::uint64_t> wanted{22, 0, 7, 7, 3, 0, 22, 12};
-  const auto answer = deployment.decode(wanted, deployment.ask(wanted, engine), range(4));
+  const auto [requests, replies, blinding] = deployment.exchange(wanted, engine);
+  const auto answer = deployment.decode(wanted, replies, range(4), blinding);
   ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
   ASSERT_EQ(answer->records.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -93,7 +94,7 @@ TEST(Query, HasTheSameShapeForAllIndices) {
   const Deployment<gf2e::Gf2_8> deployment({}, {50, 9, 2, true, true}, 3, 2, engine);
   testing::TestRng rng(engine);
   for (std::uint64_t i = 0; i < 50; ++i) {
-    const auto requests = deployment.client().query({&i, 1}, rng).value();
+    const auto requests = deployment.client().query({&i, 1}, rng).value().requests;
     for (const auto& request : requests) EXPECT_EQ(request.size(), 80u + 25u);
   }
 }

@@ -71,17 +71,41 @@ class Deployment {
   const F& field() const { return f_; }
   const Params::Spec& spec() const { return spec_; }
   matrix::ConstView<std::byte> rows() const { return rows_.view(); }
-  GoldbergClient<F> client() const { return {strassen::Engine<F>(f_), spec_}; }
-  GoldbergCollector<F> collector(std::span<const std::uint64_t> wanted) const {
-    return {strassen::Engine<F>(f_), spec_, SecretVector<std::uint64_t>(wanted)};
+  GoldbergClient<F> client(Blinding blinding = Blinding::kOn) const {
+    return {strassen::Engine<F>(f_), spec_, blinding};
   }
-  /// The honest replies of all servers.
-  std::vector<Bytes> ask(std::span<const std::uint64_t> wanted, std::mt19937_64& engine) const {
+  /// For replies to `blinding`, which ask() gives; for replies without blinding when there is none.
+  GoldbergCollector<F> collector(std::span<const std::uint64_t> wanted,
+                                 std::span<const typename F::Elem> blinding = {},
+                                 DecodeOptions options = {}) const {
+    return {strassen::Engine<F>(f_), spec_, SecretVector<std::uint64_t>(wanted), scalars(wanted, blinding),
+            std::move(options)};
+  }
+  SecretVector<typename F::Elem> scalars(std::span<const std::uint64_t> wanted,
+                                         std::span<const typename F::Elem> blinding) const {
+    if (!blinding.empty()) return SecretVector<typename F::Elem>(blinding);
+    const std::vector<typename F::Elem> ones(wanted.size() * spec_.coordinates.size(), f_.one());
+    return SecretVector<typename F::Elem>(std::span<const typename F::Elem>(ones));
+  }
+
+  /// A query and the honest replies of all servers to it.
+  struct Exchange {
+    std::vector<Bytes> requests, replies;
+    std::vector<typename F::Elem> blinding;
+  };
+  Exchange exchange(std::span<const std::uint64_t> wanted, std::mt19937_64& engine,
+                    Blinding blinding = Blinding::kOn) const {
     TestRng rng(engine);
-    const auto requests = client().query(wanted, rng).value();
-    std::vector<Bytes> replies;
-    for (std::size_t j = 0; j < servers.size(); ++j) replies.push_back(answer(*servers[j], requests[j]));
-    return replies;
+    auto query = client(blinding).query(wanted, rng).value();
+    const auto scalars = std::as_const(query.blinding).expose();
+    Exchange result{std::move(query.requests), {}, {scalars.begin(), scalars.end()}};
+    for (std::size_t j = 0; j < servers.size(); ++j)
+      result.replies.push_back(answer(*servers[j], result.requests[j]));
+    return result;
+  }
+  /// The honest replies of all servers, without blinding.
+  std::vector<Bytes> ask(std::span<const std::uint64_t> wanted, std::mt19937_64& engine) const {
+    return exchange(wanted, engine, Blinding::kOff).replies;
   }
   static Bytes answer(const AnyServer& server, const Bytes& request) {
     const ByteSpan one = request;
@@ -89,8 +113,9 @@ class Deployment {
   }
   /// Decodes the replies of these servers.
   Result<Answer> decode(std::span<const std::uint64_t> wanted, const std::vector<Bytes>& replies,
-                        std::span<const std::size_t> from) const {
-    auto gathered = collector(wanted);
+                        std::span<const std::size_t> from, std::span<const typename F::Elem> blinding = {},
+                        DecodeOptions options = {}) const {
+    auto gathered = collector(wanted, blinding, std::move(options));
     for (const auto j : from) {
       const auto added = gathered.add(j, replies[j]);
       EXPECT_TRUE(added.has_value()) << added.error().to_string();

@@ -77,9 +77,11 @@ void check_case(const F& f, const json& known) {
     }
   }
   RecordedCoins tape(std::move(coins));
-  const GoldbergClient<F> client(engine, spec);
-  const auto requests = client.query(wanted, tape).value();
+  // The vectors are of bare shares.
+  const GoldbergClient<F> client(engine, spec, Blinding::kOff);
+  const auto [requests, blinding] = client.query(wanted, tape).value();
   EXPECT_TRUE(tape.used_up());
+  for (const auto& scalar : blinding.expose()) EXPECT_TRUE(f.equal(scalar, f.one()));
   EXPECT_EQ(requests, all_bytes_of(known.at("requests")));
 
   const auto replies = all_bytes_of(known.at("replies"));
@@ -108,7 +110,8 @@ void check_case(const F& f, const json& known) {
   }
 
   GoldbergCollector<F> collector(engine, spec,
-                                 SecretVector<std::uint64_t>(std::span<const std::uint64_t>(wanted)));
+                                 SecretVector<std::uint64_t>(std::span<const std::uint64_t>(wanted)),
+                                 SecretVector<typename F::Elem>(blinding.expose()));
   for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector.add(j, replies[j]).has_value());
   const auto answer = std::move(collector).finish();
   ASSERT_TRUE(answer.has_value()) << answer.error().to_string();

@@ -9,11 +9,14 @@ namespace pirx::itpir::testing {
 /// Replays one of the |F|^n sequences of n coins. A tape that repeats models a client that reuses its coins.
 class CoinTape {
  public:
-  explicit CoinTape(std::size_t coins) : coins_(coins) {}
+  /// Of `coins` coins, of which the first `period` are repeated.
+  CoinTape(std::size_t coins, std::size_t period) : total_(coins), coins_(period) {}
   void fill(MutableByteSpan) { PIRX_CHECK(false); }  // every draw must be a coin
   template <unsigned n>
   unsigned draw() {
-    const unsigned coin = coins_[position_++ % coins_.size()];
+    const std::size_t at = position_++;
+    if (at >= total_) return 1;  // a coin was refused: this sequence is not one
+    const unsigned coin = coins_[at % coins_.size()];
     PIRX_CHECK(coin < n);
     return coin;
   }
@@ -29,6 +32,7 @@ class CoinTape {
   }
 
  private:
+  std::size_t total_;
   std::vector<unsigned> coins_;
   std::size_t position_ = 0;
 };
@@ -56,6 +60,7 @@ struct Case {
   unsigned l, t, rows;
   std::size_t queries = 1;
   std::size_t period = 0;  ///< coins until the tape repeats: the planted bug
+  Blinding blinding = Blinding::kOff;
 
   /// One distribution per group of servers.
   std::vector<Distribution> views(std::span<const std::uint64_t> wanted,
@@ -63,9 +68,9 @@ struct Case {
     const F f;
     Params::Spec spec{f.tag(), database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}, t};
     for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
-    const GoldbergClient<F> client(strassen::Engine<F>(f), spec);
-    const std::size_t coins = std::size_t{t} * rows * queries;
-    CoinTape tape(period == 0 ? coins : period);
+    const GoldbergClient<F> client(strassen::Engine<F>(f), spec, blinding);
+    const std::size_t coins = (std::size_t{t} * rows + (blinding == Blinding::kOn ? l : 0)) * queries;
+    CoinTape tape(coins, period == 0 ? coins : period);
     const auto size = static_cast<unsigned>(f.size_limit());
     std::vector<Distribution> result;
     for (const auto& group : groups) {
@@ -83,7 +88,9 @@ struct Case {
       headers.push_back(std::move(writer).take());
     }
     do {
-      const auto requests = client.query(wanted, tape).value();
+      const auto requests = client.query(wanted, tape).value().requests;
+      // Zeros are no blinding and are drawn again; what is kept has the distribution without them.
+      if (blinding == Blinding::kOn && tape.drawn() > coins) continue;
       PIRX_CHECK(tape.drawn() == coins);
       for (std::size_t j = 0; j < l; ++j) {
         PIRX_CHECK(requests[j].size() == MessageHeader::kBytes + rows * queries);

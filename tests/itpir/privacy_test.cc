@@ -46,6 +46,22 @@ TEST(Privacy, ListsOfIndices) {
   EXPECT_FALSE((Case<TinyPrime<3>>{2, 1, 3, 2}.private_against(2)));
 }
 
+/// Blinded shares: |F| - 1 scalars for every server and query on top.
+TEST(Privacy, OfBlindedShares) {
+  const auto on = Blinding::kOn;
+  EXPECT_TRUE((Case<TinyPrime<3>>{2, 1, 3, 1, 0, on}.private_against(1)));
+  EXPECT_TRUE((Case<TinyPrime<3>>{2, 2, 3, 1, 0, on}.private_against(2)));
+  EXPECT_TRUE((Case<TinyGf4>{3, 2, 2, 1, 0, on}.private_against(2)));
+  EXPECT_TRUE((Case<TinyPrime<5>>{3, 1, 3, 1, 0, on}.private_against(1)));
+  EXPECT_TRUE((Case<TinyPrime<5>>{3, 2, 2, 1, 0, on}.private_against(2)));
+  EXPECT_TRUE((Case<TinyPrime<5>>{4, 1, 2, 1, 0, on}.private_against(1)));
+  EXPECT_TRUE((Case<TinyPrime<7>>{3, 1, 2, 1, 0, on}.private_against(1)));
+  EXPECT_TRUE((Case<TinyPrime<3>>{2, 1, 2, 2, 0, on}.private_against(1)));  // two indices at once
+  // Blinding hides nothing from t + 1, and a blinding scalar that is also a coin of the shares would be seen.
+  EXPECT_FALSE((Case<TinyPrime<5>>{3, 1, 3, 1, 0, on}.private_against(2)));
+  EXPECT_FALSE((Case<TinyPrime<5>>{2, 1, 3, 1, 3, on}.private_against(1)));
+}
+
 TEST(Privacy, CatchesThatTheSecondCoefficientRepeatsTheFirst) {
   // G_2 = G_1: two servers can then solve for more than they should.
   EXPECT_FALSE((Case<TinyPrime<5>>{3, 2, 2, 1, 2}.private_against(2)));

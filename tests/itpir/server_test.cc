@@ -34,7 +34,7 @@ class Server : public ::testing::Test {
     std::vector<std::uint64_t> wanted(count);
     for (auto& index : wanted) index = engine_() % 30;
     TestRng rng(engine_);
-    return deployment_.client().query(wanted, rng).value()[0];
+    return deployment_.client().query(wanted, rng).value().requests[0];
   }
   const AnyServer& server() const { return *deployment_.servers[0]; }
 

@@ -2,6 +2,7 @@
 // its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -12,16 +13,16 @@ namespace pirx::itpir {
 
 /// How sure an answer is.
 enum class Certainty : std::uint8_t {
-  kProven,      ///< right unless more than proof_bound responders lied
-  kProbable,    ///< beyond what shares alone can prove; settled by the records' digests
-  kUnverified,  ///< k = t + 1 replies and no digests: nothing could be checked
+  kProven,      ///< right unless more than proof_bound servers lied
+  kProbable,    ///< beyond what shares alone can prove; settled by the records' digests or the caller's check
+  kUnverified,  ///< t + 1 replies and nothing to check them by
 };
 std::string_view certainty_name(Certainty certainty) noexcept;
 
 enum class ServerStatus : std::uint8_t {
   kOk,
-  kLied,        ///< its reply is wrong (proven)
-  kSuspected,   ///< its reply disagrees with the probable answer, in the words of the wanted records
+  kLied,        ///< a reply of it is wrong (proven)
+  kSuspected,   ///< a reply of it disagrees with the probable answer
   kSilent,      ///< no reply in time
   kRefused,     ///< it answered, but with a refusal
   kMalformed,   ///< a reply of another shape, field, coordinate or with values that are no elements
@@ -29,15 +30,57 @@ enum class ServerStatus : std::uint8_t {
 };
 std::string_view server_status_name(ServerStatus status) noexcept;
 
+/// What the replies alone decide.
+enum class DecodeStatus : std::uint8_t {
+  kOk,         ///< there is an answer
+  kAmbiguous,  ///< several answers fit, or one that cannot be proven, and further queries would not help
+  kNeedMoreQueries,  ///< not yet, but further queries for the same records tell the liars apart
+  kFailed,           ///< too few replies, or more liars than any number of queries can correct
+};
+std::string_view decode_status_name(DecodeStatus status) noexcept;
+
+/// Rounds of queries that are decoded together at most.
+inline constexpr std::size_t kMaxRounds = 8;
+
+/// What the caller knows of records: whether these, in the order of the indices asked for, can be right (a
+/// checksum, a signed Merkle root). May be asked about several candidates; must not depend on anything else.
+using RecordCheck = std::function<bool(std::span<const Bytes> records)>;
+
+struct DecodeOptions {
+  /// Lying servers to be safe from: answers are proven only for at least as many. Nothing: (k - t - 1) / 2 of
+  /// k that reply.
+  std::optional<unsigned> liars;
+  /// Beside the records' own digests: refuses answers, and chooses one where the replies prove none.
+  RecordCheck check;
+};
+
+/// Servers whose replies belong together, and how many may have lied for that to be the truth for sure.
+struct Candidate {
+  std::vector<bool> agrees;
+  unsigned proof_bound = 0;
+};
+
+/// What the replies decide, without a look at any record: whether the client asks again then tells servers
+/// nothing about what it wants, as long as those who lie are no more than t.
+struct DecodeReport {
+  DecodeStatus status = DecodeStatus::kFailed;
+  unsigned queries_to_add = 0;  ///< kNeedMoreQueries: about so many further queries
+  unsigned rank = 0;            ///< linearly independent errors seen
+  std::vector<Candidate>
+      candidates;  ///< where it is not kOk: the answers that fit, as far as they were sought
+};
+
 struct Answer {
   std::vector<Bytes> records;  ///< in the order of the indices asked for
   Certainty certainty = Certainty::kUnverified;
   unsigned responders = 0;   ///< k: well-formed replies used
   unsigned proof_bound = 0;  ///< see Certainty::kProven
+  unsigned rounds = 1;       ///< queries that were decoded together
   std::vector<ServerStatus> servers;
 };
 
-/// What decoding needs: the wanted indices. Move-only, consumed by decode or collect, wiped on destruction.
+/// What decoding needs: the wanted indices and the blinding of the query vectors. Move-only, consumed by
+/// decode, collect or ask_again, wiped on destruction.
 class ClientState {
  public:
   ClientState(ClientState&&) noexcept;
@@ -46,6 +89,7 @@ class ClientState {
 
  private:
   friend class Client;
+  friend class ReplyCollector;
   struct Impl;
   explicit ClientState(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
@@ -57,24 +101,41 @@ struct Query {
   ClientState state;
 };
 
-/// Gathers replies as they arrive, so that a caller need not wait for the slowest server.
+/// Gathers replies as they arrive, so that a caller need not wait for the slowest server, and decodes them:
+///
+///     auto query = client.query(records, rng);
+///     auto collector = client.collect(std::move(query->state));
+///     ... collector.add(server, reply) ...
+///     while (collector.decode()->status == DecodeStatus::kNeedMoreQueries) {   // as often as the caller
+///     likes
+///       query = client.query(records, rng);                                    // to all servers
+///       collector.ask_again(std::move(query->state));
+///       ... collector.add(server, reply) ...
+///     }
+///     auto answer = std::move(collector).finish();
 class ReplyCollector {
  public:
   ReplyCollector(ReplyCollector&&) noexcept;
   ReplyCollector& operator=(ReplyCollector&&) noexcept;
   ~ReplyCollector();
-  /// Takes the reply of a server; one that is no valid reply to this query becomes an erasure, and the error
-  /// says why.
+  /// Takes the reply of a server to the latest query; one that is no valid reply to it becomes an erasure,
+  /// and the error says why.
   Result<void> add(std::size_t server, ByteSpan reply);
   /// Notes why a server will not answer (kSilent, kRefused, kMalformed or kStaleEpoch). Silent is the
   /// default.
   void set_missing(std::size_t server, ServerStatus why);
-  /// True once the replies so far agree with one another and are at least t + 1 + liars: no `liars` servers
-  /// can have changed them.
+  /// True once the replies to the latest query agree with one another and are at least t + 1 + liars: no
+  /// `liars` servers can have changed them.
   bool settled(unsigned liars) const;
-  /// Decodes what has come. StaleEpoch: too few servers hold this database version. Undecodable: fewer than t
-  /// + 1 replies, or more liars than can be told apart; the message says how many replies there were and what
-  /// would help.
+  /// Decides as much as the replies prove. Never looks at a record. ResourceExhausted without memory.
+  Result<DecodeReport> decode();
+  /// Replies from now on are to this query; earlier ones are kept and decoded together with them.
+  /// InvalidArgument: a query of another client or for other records, or kMaxRounds have been asked already.
+  Result<void> ask_again(ClientState&& state);
+  /// The records. Where the replies prove nothing, digests or the caller's check may settle it (kProbable).
+  /// StaleEpoch: too few servers hold this database version. Undecodable: fewer than t + 1 replies, or more
+  /// liars than can be told apart; the message says how many replies there were and what would help.
+  /// DataLoss: the servers agree on a damaged record. Its success may depend on the records.
   Result<Answer> finish() &&;
 
  private:
@@ -90,16 +151,17 @@ class Client {
   explicit Client(Params params);
   const Params& params() const noexcept { return *params_; }
 
-  /// Requests for these records, one query vector an index; the same record may be asked for twice. All
-  /// requests of the same number of indices have the same size, whatever the indices. Cost l * t * rows
+  /// Requests for these records, one blinded query vector an index; the same record may be asked for twice.
+  /// All requests of the same number of indices have the same size, whatever the indices. Cost l * t * rows
   /// multiply-adds an index. OutOfRange: no such record. InvalidArgument: no index or more than
   /// kMaxQueriesPerRequest.
   Result<Query> query(std::span<const std::uint64_t> records, Rng& rng) const;
 
-  ReplyCollector collect(ClientState&& state) const;
+  ReplyCollector collect(ClientState&& state, DecodeOptions options = {}) const;
 
   /// collect, add all, finish. replies[i] empty: server i was silent.
-  Result<Answer> decode(ClientState&& state, std::span<const std::optional<Bytes>> replies) const;
+  Result<Answer> decode(ClientState&& state, std::span<const std::optional<Bytes>> replies,
+                        DecodeOptions options = {}) const;
 
   /// Bytes of a request and of a reply for that many indices; for limits and planning.
   std::uint64_t request_bytes(std::size_t indices) const;

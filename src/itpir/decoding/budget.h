@@ -1,0 +1,39 @@
+// A bound on what locating liars may cost, whatever they sent.
+#pragma once
+
+#include <cstdint>
+
+namespace pirx::itpir::decoding {
+
+/// Subsets of servers that one complete search may try; multiply-adds of all searches of one decoding
+/// together, about a second; and of all reductions of stacked rounds, where only hundreds of liars need many.
+inline constexpr std::uint64_t kMaxSubsets = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMaxSearchWork = std::uint64_t{1} << 27;
+inline constexpr std::uint64_t kMaxReductionWork = std::uint64_t{1} << 31;
+
+class Budget {
+ public:
+  explicit Budget(std::uint64_t work = kMaxSearchWork) : left_(work) {}
+  /// Takes `work` out; false, for good, when less is left.
+  bool spend(std::uint64_t work) noexcept {
+    left_ = work <= left_ ? left_ - work : 0;
+    return left_ != 0;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+/// The number of ways to choose n of m, or 2^63 when it is larger.
+constexpr std::uint64_t binomial(std::uint64_t m, std::uint64_t n) noexcept {
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
+  std::uint64_t ways = 1;
+  for (std::uint64_t i = 1; i <= n; ++i) {
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(ways, m - n + i, &product) || product >= kLimit) return kLimit;
+    ways = product / i;
+  }
+  return ways;
+}
+
+}  // namespace pirx::itpir::decoding

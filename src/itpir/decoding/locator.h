@@ -1,0 +1,92 @@
+// The common locator: one polynomial whose roots are the liars' coordinates satisfies a linear recurrence on
+// the syndromes of every word. With one word it is Peterson's decoder, with more it is that of interleaved
+// Reed-Solomon codes (and has the radius of Cohn and Heninger's linear case). Polynomial in k, for many
+// servers.
+#pragma once
+
+#include "budget.h"
+#include "replies.h"
+
+namespace pirx::itpir::decoding {
+
+/// Who agrees, by row: all but the roots of the least polynomial that fits, if it is unique and all its roots
+/// are coordinates; at most k - degree - 2 liars. Nothing when there is none or the budget ends.
+template <SharingField F>
+std::optional<std::vector<bool>> common_locator(const F& f, std::span<const typename F::Elem> x,
+                                                std::size_t degree, std::span<const Word<F>> words,
+                                                Budget& budget) {
+  using Elem = typename F::Elem;
+  const std::size_t k = x.size(), redundant = k - degree - 1;
+  if (redundant < 2 || !budget.spend(std::uint64_t{k} * k + k * redundant * words.size()))
+    return std::nullopt;
+  // Syndromes s_c = sum_j w_j x_j^c y_j with w_j = 1 / prod (x_j - x_i), c = 0 .. redundant - 1.
+  std::vector<Elem> weights(k, f.one());
+  for (std::size_t j = 0; j < k; ++j) {
+    for (std::size_t i = 0; i < k; ++i) {
+      if (i != j) weights[j] = f.mul(weights[j], f.sub(x[j], x[i]));
+    }
+  }
+  invert_all(f, std::span<Elem>(weights));
+  std::vector<std::vector<Elem>> syndromes;
+  for (const auto& word : words) {
+    auto& s = syndromes.emplace_back(redundant, f.zero());
+    for (std::size_t j = 0; j < k; ++j) {
+      Elem term = f.mul(weights[j], word[j]);
+      for (std::size_t c = 0; c < redundant; ++c) {
+        s[c] = f.add(s[c], term);
+        term = f.mul(term, x[j]);
+      }
+    }
+  }
+
+  for (std::size_t e = 1; e < redundant; ++e) {
+    // Rows (s_a .. s_{a+e}) in reduced echelon form, the coefficients of the locator being their kernel.
+    std::vector<std::vector<Elem>> echelon;
+    std::vector<std::size_t> pivots;
+    const auto insert = [&](std::vector<Elem> row) {
+      for (std::size_t i = 0; i < echelon.size(); ++i) {
+        const auto factor = row[pivots[i]];
+        for (std::size_t c = 0; c <= e; ++c) row[c] = f.sub(row[c], f.mul(factor, echelon[i][c]));
+      }
+      std::size_t pivot = 0;
+      while (pivot <= e && f.equal(row[pivot], f.zero())) ++pivot;
+      if (pivot > e) return;
+      const auto inverse = f.inv(row[pivot]);
+      for (auto& value : row) value = f.mul(value, inverse);
+      for (auto& other : echelon) {
+        const auto factor = other[pivot];
+        for (std::size_t c = 0; c <= e; ++c) other[c] = f.sub(other[c], f.mul(factor, row[c]));
+      }
+      echelon.push_back(std::move(row));
+      pivots.push_back(pivot);
+    };
+    for (const auto& s : syndromes) {
+      for (std::size_t a = 0; a + e < redundant && echelon.size() <= e; ++a) {
+        if (!budget.spend(2 * (e + 1) * (echelon.size() + 1))) return std::nullopt;
+        const auto begin = s.begin() + static_cast<std::ptrdiff_t>(a);
+        insert({begin, begin + static_cast<std::ptrdiff_t>(e + 1)});
+      }
+    }
+    if (echelon.size() > e) continue;
+    if (echelon.size() < e) return std::nullopt;
+    std::size_t free = 0;
+    while (std::find(pivots.begin(), pivots.end(), free) != pivots.end()) ++free;
+    std::vector<Elem> locator(e + 1, f.zero());
+    locator[free] = f.one();
+    for (std::size_t i = 0; i < e; ++i) locator[pivots[i]] = f.sub(f.zero(), echelon[i][free]);
+    std::vector<bool> agrees(k, true);
+    std::size_t roots = 0;
+    for (std::size_t j = 0; j < k; ++j) {
+      Elem value = f.zero();
+      for (std::size_t c = e + 1; c-- > 0;) value = f.add(f.mul(value, x[j]), locator[c]);
+      if (!f.equal(value, f.zero())) continue;
+      agrees[j] = false;
+      ++roots;
+    }
+    if (roots == e) return agrees;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pirx::itpir::decoding
