@@ -14,7 +14,15 @@ struct Gfni : Base {
 
   PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Base::affine(Base::set64(0x8040201008040201), v); }
   PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
-  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return Base::set64(*from); }
+  PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) {
+    Matrix m = Base::set64(*from);
+#if defined(__clang__)
+    // In a register: LLVM before 20 encodes the offset of a broadcast operand of vgf2p8affineqb eight times
+    // too large (llvm-project pull request 120340), and reads other matrices or none of ours.
+    asm("" : "+v"(m));
+#endif
+    return m;
+  }
   PIRX_GF2E_INLINE Data data(Vec v) { return v; }
   PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
     return Base::xor3(sum, Base::affine(x, a), Base::affine(y, b));
