@@ -153,7 +153,8 @@ void expect_workspace_is_counted(FieldTag field, KeptRows& rows) {
   ASSERT_TRUE(good(server));
   const F f;
   const strassen::Engine<F> engine(f);
-  const auto& geometry = rows.open()->geometry();
+  const auto database = rows.open();
+  const auto& geometry = database->geometry();
   const std::uint64_t words = geometry.words_per_row(f.word_bytes());
   std::uint64_t most = 0;
   for (std::size_t q = 1; q <= 4096; ++q) {
