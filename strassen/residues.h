@@ -30,25 +30,15 @@ class ResidueSystem {
   const ResidueBasis& basis() const noexcept { return basis_; }
 
   /// Adds to `to` the `count` <= kColumns sums whose residues (not reduced) lie at from + m * stride.
-  void finish(const F& f, const std::int32_t* from, std::size_t stride, std::size_t count, Elem* to) const {
+  void finish(const F& f, const ResidueKernels& kernels, const std::int32_t* from, std::size_t stride,
+              std::size_t count, Elem* to) const {
     constexpr std::size_t kLanes = ResidueKernels::kColumns;
-    // x = sum of y_m M / m - quotient * M, where y_m = x (M / m)^-1 modulo m and M is the product of all m.
-    std::uint64_t limbs[kLimbs][kLanes] = {}, quotients[kLanes] = {};
-    for (std::size_t m = 0; m < basis_.count; ++m, from += stride) {
-      const Back& back = back_[m];
-      const float modulus = static_cast<float>(basis_.moduli[m].modulus), inverse = basis_.moduli[m].inverse;
-      const auto reduced = [&](float a) { return a - nearest(a * inverse) * modulus; };
-      for (std::size_t j = 0; j < kLanes; ++j) {
-        // Every number is an integer below 2^24.
-        const float high = static_cast<float>(from[j] >> 16), low = static_cast<float>(from[j] & 0xffff);
-        const float y = reduced(reduced(high * back.power + low) * back.inverse);
-        const auto digit = static_cast<std::uint32_t>(static_cast<std::int32_t>(y < 0 ? y + modulus : y));
-        quotients[j] += digit * back.fraction;
-        for (std::size_t k = 0; k < kLimbs; ++k) limbs[k][j] += std::uint64_t{digit} * back.weight[k];
-      }
-    }
+    // The fractions are too large by less than 2^-10 in all, and what is left of one quotient above 1/2: the
+    // largest sum is below half the product of the moduli.
+    std::uint64_t limbs[kLimbs][kLanes], quotients[kLanes];
+    kernels.combine(basis_, from, stride, limbs[0], quotients);
     for (std::size_t j = 0; j < count; ++j) {
-      const std::uint64_t quotient = quotients[j] >> kFractionBits;
+      const std::uint64_t quotient = quotients[j] >> ResidueBasis::kFractionBits;
       // The sum as an integer, its lowest bytes a word.
       std::byte bytes[4 * kLimbs + 8] = {};
       std::uint64_t carry = 0;
@@ -72,30 +62,17 @@ class ResidueSystem {
   static constexpr std::size_t kLimbs = F::kWordBytes / 4 + 1;
   static_assert(4 * kLimbs > F::kWordBytes && 4 * kLimbs <= F::kWordBytes + 8);
   static_assert(sizeof(Elem) <= ResidueBasis::kMostBytes && F::kElemBytes == F::kWordBytes + 1);
-  // Sums of kMostModuli fractions, each below 256 and rounded up, are wrong by less than 2^-33.
-  static constexpr unsigned kFractionBits = 48;
+  static_assert(kLimbs <= ResidueBasis::kMostLimbs);
 
-  struct Back {
-    float power = 0;                    ///< 2^16 modulo m, closest to zero
-    float inverse = 0;                  ///< of M / m, modulo m
-    std::uint64_t fraction = 0;         ///< 2^kFractionBits / m, rounded up
-    std::uint32_t weight[kLimbs] = {};  ///< M / m modulo p
-  };
-
-  static float nearest(float a) {
-    constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
-    return (a + kRound) - kRound;
-  }
-
-  static void to_limbs(const Elem& a, std::uint32_t (&out)[kLimbs]) {
+  static void to_limbs(const Elem& a, std::uint32_t* out) {
     std::byte bytes[4 * kLimbs] = {};
     std::memcpy(bytes, &a, std::min(sizeof a, sizeof bytes));
     std::memcpy(out, bytes, sizeof bytes);
   }
 
   explicit ResidueSystem(const F& f) {
-    // kMostSummed products of a scalar and a word.
-    constexpr double kBits = 16.0 * F::kWordBytes + 16;
+    // Twice kMostSummed products of a scalar, below 2^(8 kWordBytes) + 2^8, and a word, and some room.
+    constexpr double kBits = 16.0 * F::kWordBytes + 17;
     static_assert(ResidueKernels::kMostSummed == std::size_t{1} << 15);
     double bits = 0;
     Elem product = f.one();
@@ -119,19 +96,21 @@ class ResidueSystem {
     PIRX_CHECK(bits > kBits);
     for (std::size_t i = 0; i < basis_.count; ++i) {
       const int m = basis_.moduli[i].modulus;
-      Back& back = back_[i];
+      ResidueBasis::Modulus& modulus = basis_.moduli[i];
       const int power = 65536 % m;
-      back.power = static_cast<float>(2 * power >= m ? power - m : power);
+      modulus.power = static_cast<float>(2 * power >= m ? power - m : power);
       int others = 1 % m;
       for (std::size_t j = 0; j < basis_.count; ++j) {
         if (j != i) others = others * basis_.moduli[j].modulus % m;
       }
       int inverse = 1;
       while (others * inverse % m != 1) ++inverse;
-      back.inverse = static_cast<float>(inverse);
-      back.fraction = (std::uint64_t{1} << kFractionBits) / static_cast<std::uint64_t>(m) + 1;
-      to_limbs(f.mul(product, f.inv(f.from_label(static_cast<std::uint64_t>(m)))), back.weight);
+      modulus.back = static_cast<float>(inverse);
+      modulus.fraction =
+          (std::uint32_t{1} << ResidueBasis::kFractionBits) / static_cast<std::uint32_t>(m) + 1;
+      to_limbs(f.mul(product, f.inv(f.from_label(static_cast<std::uint64_t>(m)))), modulus.limb.data());
     }
+    basis_.limbs = kLimbs;
     to_limbs(f.sub(f.zero(), product), minus_product_);
     // 2^(8 * kWordBytes), a word of which is the largest integer below.
     std::byte ones[F::kWordBytes];
@@ -140,7 +119,6 @@ class ResidueSystem {
   }
 
   ResidueBasis basis_;
-  std::array<Back, ResidueBasis::kMostModuli> back_ = {};
   std::uint32_t minus_product_[kLimbs] = {};
   Elem word_;
 };
@@ -290,7 +268,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
         for (std::size_t i = 0; i < queries; ++i) {
           for (std::size_t panel = 0; panel < panels; ++panel) {
             const std::size_t col = panel * kColumns;
-            system.finish(f, sums + (panel * tiles + i / kQueries) * kSums + i % kQueries * kColumns,
+            system.finish(f, kernels, sums + (panel * tiles + i / kQueries) * kSums + i % kQueries * kColumns,
                           panels * tiles * kSums, std::min(kColumns, width - col),
                           R.row(first + i) + left + col);
           }

@@ -50,11 +50,12 @@ constexpr const char kUsage[] = R"(usage: engine_bench [--name=value ...]
   --kernels=best         best, all, or names; PIRX_FORCE_ISA holds for all of them
   --q=1,2,3,4,5,7,8,...  queries
   --depths=auto          levels of Strassen: auto, 0, 1, ...
-  --prepared_depths=0    levels of Strassen stored with the database, each choice a copy of it in memory
+  --prepared=0           what is stored with the database: so many levels of Strassen, or "residues" of a
+                         prime field (0 for the others); each choice a copy of it in memory
   --threads=1            threads
   --peers=1,4            queries for the table look-up, m4rie and isal (where installed); 0: none
-  --cases=               instead of --fields, --q, --depths, --prepared_depths, --threads and --peers:
-                         contender/q[/depth[/threads[/prepared_depth]]], such as gf2_8/256/auto/2 or table/4
+  --cases=               instead of --fields, --q, --depths, --prepared, --threads and --peers:
+                         contender/q[/depth[/threads[/prepared]]], such as gf2_8/256/auto/2 or table/4
   --case_seconds=0.25    time each case for so long in all,
   --samples=3            and so often at least
   --case_limit=10        leave out cases that should take longer than this for one product
@@ -110,7 +111,10 @@ long to_number(const std::string& text, long least, long most) {
 int to_depth(const std::string& text) {
   return text == "auto" ? -1 : static_cast<int>(to_number(text, 0, 20));
 }
-int to_stored(const std::string& text) { return static_cast<int>(to_number(text, 0, 3)); }
+constexpr int kStoredResidues = -1;
+int to_stored(const std::string& text) {
+  return text == "residues" ? kStoredResidues : static_cast<int>(to_number(text, 0, 3));
+}
 int to_threads(const std::string& text) { return static_cast<int>(to_number(text, 1, 1024)); }
 std::size_t to_queries(const std::string& text) {
   return static_cast<std::size_t>(to_number(text, 0, 1 << 20));
@@ -148,7 +152,7 @@ Options parse(int argc, char** argv) {
        "1,2,3,4,5,7,8,15,16,17,31,32,33,63,64,65,100,127,128,129,255,256,257,511,512,513,1000,1024,1025,2047,"
        "2048,3001,4095,4096"},
       {"depths", "auto"},
-      {"prepared_depths", "0"},
+      {"prepared", "0"},
       {"threads", "1"},
       {"peers", "1,4"},
       {"cases", ""},
@@ -186,7 +190,7 @@ Options parse(int argc, char** argv) {
   for (const auto& text : split(value("cases"), ',')) {
     const auto parts = split(text, '/');
     if (parts.size() < 2 || parts.size() > 5) {
-      die("'" + text + "' is not contender/q[/depth[/threads[/prepared_depth]]]", 2);
+      die("'" + text + "' is not contender/q[/depth[/threads[/prepared]]]", 2);
     }
     options.cases.push_back({parts[0], to_queries(parts[1]), parts.size() > 2 ? to_depth(parts[2]) : -1,
                              parts.size() > 3 ? to_threads(parts[3]) : 1,
@@ -197,7 +201,7 @@ Options parse(int argc, char** argv) {
     for (const auto& field : wanted) {
       for (const auto& q : split(value("q"), ',')) {
         for (const auto& depth : split(value("depths"), ',')) {
-          for (const auto& stored : split(value("prepared_depths"), ',')) {
+          for (const auto& stored : split(value("prepared"), ',')) {
             for (const auto& threads : split(value("threads"), ',')) {
               options.cases.push_back(
                   {field, to_queries(q), to_depth(depth), to_threads(threads), to_stored(stored)});
@@ -473,6 +477,8 @@ void measure_kernel(Session& session, const F& f, const Kernels<F>& kernels, con
   const std::size_t words = D.cols / f.word_bytes();
   std::map<int, strassen::PreparedMatrix<F>> databases;  // by the levels that are stored
   const auto how = [](const Case& c) {
+    if (c.stored == kStoredResidues)
+      return strassen::PrepareOptions{strassen::Layout::kResidues, c.threads, 0};
     return strassen::PrepareOptions{strassen::Layout::kAuto, c.threads, c.stored};
   };
   for (const Case& c : cases) {
@@ -501,7 +507,7 @@ void measure_kernel(Session& session, const F& f, const Kernels<F>& kernels, con
         const auto plan = engine.plan(shape, exec, how(c));
         record.add("depth", plan.depth)
             .add("auto_depth", engine.plan(shape, {c.threads, -1}, how(c)).depth)
-            .add("prepared_depth", plan.stored)
+            .add("prepared", c.stored == kStoredResidues ? "residues" : std::to_string(plan.stored))
             .add("prepared_bytes", engine.prepared_bytes(shape.r, shape.s, how(c)))
             .add("plan", plan.to_string())
             .add("workspace", plan.workspace_bytes);

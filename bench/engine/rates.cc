@@ -42,6 +42,25 @@ void run_clock(std::uint64_t loops) {
       : "cc");
 }
 
+// Four tiles of sums, so that none waits for the one before.
+void run_tiles(std::uint64_t loops) {
+  alignas(64) static const unsigned char config[64] = {
+      1,  0,  0,  0,  0,  0,  0,  0,  0,  0, 0,  0, 0,  0, 0,  0,  //
+      64, 0,  64, 0,  64, 0,  64, 0,  64, 0, 64, 0, 64, 0, 64, 0,  //
+      0,  0,  0,  0,  0,  0,  0,  0,  0,  0, 0,  0, 0,  0, 0,  0,  //
+      16, 16, 16, 16, 16, 16, 16, 16, 0,  0, 0,  0, 0,  0, 0,  0};
+#define PIRX_FOUR_TILES                                                  \
+  "tdpbsud %%tmm6, %%tmm4, %%tmm0\n\ttdpbsud %%tmm6, %%tmm5, %%tmm1\n\t" \
+  "tdpbsud %%tmm7, %%tmm4, %%tmm2\n\ttdpbsud %%tmm7, %%tmm5, %%tmm3\n\t"
+  asm volatile(
+      "ldtilecfg (%1)\n\t"
+      "1:\n\t" PIRX_FOUR_TILES PIRX_FOUR_TILES PIRX_FOUR_TILES PIRX_FOUR_TILES PIRX_FOUR_TILES PIRX_FOUR_TILES
+      "dec %0\n\tjnz 1b\n\ttilerelease"
+      : "+r"(loops)
+      : "r"(config)
+      : "cc", "memory");
+}
+
 struct Loop {
   const char* name;
   CpuFeatures needs;
@@ -59,6 +78,8 @@ struct Loop {
 #define PIRX_TERNARY_512(n) PIRX_ONE("vpternlogq $0x96,", "zmm", n)
 #define PIRX_XOR_256(n) PIRX_ONE("vpxor", "ymm", n)
 #define PIRX_MULTIPLY_256(n) PIRX_ONE("vpmuludq", "ymm", n)
+#define PIRX_DOT_512(n) PIRX_ONE("vpdpbusd", "zmm", n)
+#define PIRX_MADDW_256(n) PIRX_ONE("vpmaddwd", "ymm", n)
 #define PIRX_LOAD_512(n) PIRX_LOAD("zmm", n)
 
 constexpr Loop kLoops[] = {
@@ -69,6 +90,9 @@ constexpr Loop kLoops[] = {
     {"vgf2p8mulb_256", kCpuAvx2 | kCpuGfni, PIRX_LOOP(PIRX_TWELVE(PIRX_MUL_256))},
     {"vpmadd52luq_512", kCpuAvx512 | kCpuAvx512Ifma, PIRX_LOOP(PIRX_TWELVE(PIRX_MADD_LOW_512))},
     {"vpmadd52huq_512", kCpuAvx512 | kCpuAvx512Ifma, PIRX_LOOP(PIRX_TWELVE(PIRX_MADD_HIGH_512))},
+    {"tdpbsud", kCpuAmxInt8, run_tiles},
+    {"vpdpbusd_512", kCpuAvx512 | kCpuAvx512Vnni, PIRX_LOOP(PIRX_TWELVE(PIRX_DOT_512))},
+    {"vpmaddwd_256", kCpuAvx2, PIRX_LOOP(PIRX_TWELVE(PIRX_MADDW_256))},
     {"vpshufb_512", kCpuAvx512, PIRX_LOOP(PIRX_TWELVE(PIRX_SHUFFLE_512))},
     {"vpshufb_256", kCpuAvx2, PIRX_LOOP(PIRX_TWELVE(PIRX_SHUFFLE_256))},
     {"vpternlogq_512", kCpuAvx512, PIRX_LOOP(PIRX_TWELVE(PIRX_TERNARY_512))},

@@ -180,5 +180,58 @@ TEST(Residues, SumsOfTheMostRowsDoNotOverflow) {
   }
 }
 
+TEST(Residues, CombineToTheSumsTheyCameFrom) {
+  // Numbers below 2^62 from eight moduli, whose product is 2^63.6, modulo a prime above that product: every
+  // limb is then the one of M / m itself.
+  auto engine = seeded_engine(3);
+  ResidueBasis basis = make_basis(8);
+  basis.limbs = 2;
+  __extension__ typedef unsigned __int128 uint128;
+  std::uint64_t product = 1;
+  for (std::size_t m = 0; m < basis.count; ++m)
+    product *= static_cast<std::uint64_t>(basis.moduli[m].modulus);
+  for (std::size_t m = 0; m < basis.count; ++m) {
+    auto& modulus = basis.moduli[m];
+    const auto n = static_cast<std::uint64_t>(modulus.modulus);
+    const std::uint64_t others = product / n;
+    std::uint64_t back = 1;
+    while (others % n * back % n != 1) ++back;
+    modulus.back = static_cast<float>(back);
+    modulus.power = static_cast<float>(65536 % modulus.modulus);
+    modulus.fraction = static_cast<std::uint32_t>((1u << ResidueBasis::kFractionBits) / n + 1);
+    modulus.limb[0] = static_cast<std::uint32_t>(others);
+    modulus.limb[1] = static_cast<std::uint32_t>(others >> 32);
+  }
+  constexpr std::size_t kLanes = ResidueKernels::kColumns;
+  for (const ResidueKernels* kernels : kernels_here()) {
+    for (int round = 0; round < 200; ++round) {
+      std::uint64_t numbers[kLanes];
+      std::vector<std::int32_t> remainders(basis.count * (kLanes + 1));
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        numbers[j] = round == 0   ? 0
+                     : round == 1 ? (std::uint64_t{1} << 62) - 1
+                                  : engine() >> (2 + engine() % 60);
+        for (std::size_t m = 0; m < basis.count; ++m) {
+          // Some number that is congruent, of 32 bits with a sign.
+          const std::int64_t n = basis.moduli[m].modulus,
+                             rest = static_cast<std::int64_t>(numbers[j] % static_cast<std::uint64_t>(n));
+          const std::int64_t most = ((std::int64_t{1} << 31) - 1 - rest) / n;
+          const std::int64_t times =
+              static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(2 * most)) - most;
+          remainders[m * (kLanes + 1) + j] = static_cast<std::int32_t>(rest + times * n);
+        }
+      }
+      std::uint64_t limbs[2 * kLanes], quotients[kLanes];
+      kernels->combine(basis, remainders.data(), kLanes + 1, limbs, quotients);
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const uint128 whole = limbs[j] + (uint128{limbs[kLanes + j]} << 32);
+        const uint128 got = whole - uint128{product} * (quotients[j] >> ResidueBasis::kFractionBits);
+        ASSERT_EQ(static_cast<std::uint64_t>(got >> 64), 0u);
+        ASSERT_EQ(static_cast<std::uint64_t>(got), numbers[j]);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pirx::fp

@@ -20,15 +20,23 @@ namespace pirx {
 struct ResidueBasis {
   static constexpr std::size_t kMostModuli = 48;
   static constexpr std::size_t kMostBytes = 24;
+  static constexpr std::size_t kMostLimbs = 7;   ///< of 32 bits
+  static constexpr unsigned kFractionBits = 24;  ///< of Modulus::fraction
 
   struct Modulus {
     std::int32_t modulus = 0;  ///< 2 to 256
     float inverse = 0;         ///< 1 / modulus
     /// 256^j modulo the modulus, the one closest to zero: in [-128, 127].
     std::array<std::int8_t, kMostBytes> weight = {};
+    // The way back, with M the product of all moduli:
+    float power = 0;                                  ///< 2^16 modulo the modulus, the one closest to zero
+    float back = 0;                                   ///< the inverse of M / modulus, modulo the modulus
+    std::uint32_t fraction = 0;                       ///< 2^kFractionBits / modulus, rounded up
+    std::array<std::uint32_t, kMostLimbs> limb = {};  ///< M / modulus, modulo p
   };
 
   std::size_t count = 0;
+  std::size_t limbs = 0;  ///< of an integer modulo p
   std::array<Modulus, kMostModuli> moduli = {};
 };
 
@@ -55,6 +63,11 @@ struct ResidueKernels {
   void (*multiply)(std::size_t tiles, std::size_t blocks, std::size_t panels, const std::byte* A,
                    std::size_t tile_stride, const std::byte* D, std::size_t panel_stride,
                    std::int32_t* sums) noexcept;
+  /// Sixteen sums, whose remainders modulo modulus m (not reduced) lie at from + m * stride: the integer of
+  /// lane j is sum over k of limbs[k * kColumns + j] 2^(32 k), less M times quotients[j] / 2^kFractionBits,
+  /// rounded down.
+  void (*combine)(const ResidueBasis& basis, const std::int32_t* from, std::size_t stride,
+                  std::uint64_t* limbs, std::uint64_t* quotients) noexcept;
 };
 
 }  // namespace pirx

@@ -110,7 +110,7 @@ PIRX_TARGET_AMX void multiply(std::size_t tiles, std::size_t blocks, std::size_t
 
 }  // namespace
 
-constinit const ResidueKernels kResiduesAmx = {vnni::scalars, vnni::words, multiply};
+constinit const ResidueKernels kResiduesAmx = {vnni::scalars, vnni::words, multiply, vnni::combine};
 
 }  // namespace pirx::fp
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "residues_combine.h"
+
 namespace pirx::fp {
 namespace {
 
@@ -169,9 +171,14 @@ void multiply(std::size_t tiles, std::size_t blocks, std::size_t panels, const s
   }
 }
 
+PIRX_TARGET_AVX2 void combine(const ResidueBasis& basis, const std::int32_t* from, std::size_t stride,
+                              std::uint64_t* limbs, std::uint64_t* quotients) noexcept {
+  combine_residues(basis, from, stride, limbs, quotients);
+}
+
 }  // namespace
 
-constinit const ResidueKernels kResiduesAvx2 = {scalars, words, multiply};
+constinit const ResidueKernels kResiduesAvx2 = {scalars, words, multiply, combine};
 
 }  // namespace pirx::fp
 

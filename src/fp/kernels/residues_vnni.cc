@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "residues_combine.h"
 #include "residues_vnni.h"
 
 namespace pirx::fp {
@@ -219,9 +220,14 @@ void words(const ResidueBasis& basis, const std::byte* from, std::size_t stride,
   }
 }
 
+PIRX_TARGET_VNNI void combine(const ResidueBasis& basis, const std::int32_t* from, std::size_t stride,
+                              std::uint64_t* limbs, std::uint64_t* quotients) noexcept {
+  combine_residues(basis, from, stride, limbs, quotients);
+}
+
 }  // namespace vnni
 
-constinit const ResidueKernels kResiduesVnni = {vnni::scalars, vnni::words, vnni::multiply};
+constinit const ResidueKernels kResiduesVnni = {vnni::scalars, vnni::words, vnni::multiply, vnni::combine};
 
 }  // namespace pirx::fp
 
