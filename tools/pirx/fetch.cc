@@ -1,4 +1,5 @@
-// A round: query, send to all, collect until nothing more is needed, decode, and an account of every server.
+// A round: query, send to all, collect until nothing more is needed, decode; more rounds where liars are not
+// told apart; and an account of every server.
 #include "fetch.h"
 
 #include <algorithm>
@@ -61,45 +62,59 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
   }
   FetchReport report;
   report.servers.resize(params.servers());
-
-  auto start = Clock::now();
-  PIRX_ASSIGN(auto query, client_.query(records, rng_));
-  report.query_milliseconds = milliseconds_since(start);
-
   const unsigned liars = options.liars.value_or(default_liars(params));
-  auto collector = client_.collect(std::move(query.state));
-  std::vector<bool> settled(params.servers(), false);
-  const auto on_settled = [&](std::size_t server, const net::CallOutcome& outcome) {
-    settled[server] = true;
-    if (outcome.reply) {
-      const auto added = collector.add(server, *outcome.reply);
-      if (!added) report.servers[server].error = added.error().to_string();
-    } else {
-      collector.set_missing(server, status_of(outcome.reply.error()));
-      report.servers[server].error = outcome.reply.error().to_string();
-    }
-    return !options.wait_for_all && collector.settled(liars);
-  };
-
-  start = Clock::now();
   const net::CallOptions call{
       .deadline = options.deadline,
       .connect_timeout = options.deadline,
       .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(records.size())),
   };
-  const auto outcomes = transport_.query_all(query.requests, call, on_settled);
-  report.network_milliseconds = milliseconds_since(start);
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    auto& server = report.servers[i];
-    server.milliseconds = outcomes[i].milliseconds;
-    server.bytes_up = outcomes[i].bytes_up;
-    server.bytes_down = outcomes[i].bytes_down;
-    server.abandoned = !settled[i];
-    if (!settled[i] && !outcomes[i].reply) server.error = outcomes[i].reply.error().to_string();
+  std::optional<itpir::ReplyCollector> collector;
+  const auto ask = [&]() -> Result<void> {
+    auto start = Clock::now();
+    PIRX_ASSIGN(auto query, client_.query(records, rng_));
+    if (collector) {
+      PIRX_TRY(collector->ask_again(std::move(query.state)));
+    } else {
+      collector.emplace(client_.collect(std::move(query.state), {options.liars, {}}));
+    }
+    report.query_milliseconds += milliseconds_since(start);
+
+    std::vector<bool> settled(params.servers(), false);
+    const auto on_settled = [&](std::size_t server, const net::CallOutcome& outcome) {
+      settled[server] = true;
+      if (outcome.reply) {
+        const auto added = collector->add(server, *outcome.reply);
+        if (!added) report.servers[server].error = added.error().to_string();
+      } else {
+        collector->set_missing(server, status_of(outcome.reply.error()));
+        report.servers[server].error = outcome.reply.error().to_string();
+      }
+      return !options.wait_for_all && collector->settled(liars);
+    };
+    start = Clock::now();
+    const auto outcomes = transport_.query_all(query.requests, call, on_settled);
+    report.network_milliseconds += milliseconds_since(start);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      auto& server = report.servers[i];
+      server.milliseconds += outcomes[i].milliseconds;
+      server.bytes_up += outcomes[i].bytes_up;
+      server.bytes_down += outcomes[i].bytes_down;
+      server.abandoned = !settled[i];
+      if (!settled[i] && !outcomes[i].reply) server.error = outcomes[i].reply.error().to_string();
+    }
+    return {};
+  };
+
+  for (unsigned round = 1;; ++round) {
+    PIRX_TRY(ask());
+    const auto start = Clock::now();
+    PIRX_ASSIGN(const auto decoded, collector->decode());
+    report.decode_milliseconds += milliseconds_since(start);
+    if (decoded.status != itpir::DecodeStatus::kNeedMoreQueries || round >= options.rounds) break;
   }
 
-  start = Clock::now();
-  auto answer = std::move(collector).finish();
+  const auto start = Clock::now();
+  auto answer = std::move(*collector).finish();
   if (!answer) {
     std::string message = answer.error().message();
     for (std::size_t i = 0; i < report.servers.size(); ++i) {
@@ -109,7 +124,7 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
     return fail(answer.error().code(), std::move(message));
   }
   report.answer = std::move(*answer);
-  report.decode_milliseconds = milliseconds_since(start);
+  report.decode_milliseconds += milliseconds_since(start);
   for (std::size_t i = 0; i < report.servers.size(); ++i) report.servers[i].status = report.answer.servers[i];
   return report;
 }

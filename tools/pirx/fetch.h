@@ -16,14 +16,17 @@ struct FetchOptions {
   std::optional<unsigned> liars;
   /// Wait for every server up to the deadline, so that each one's behaviour is reported.
   bool wait_for_all = false;
+  /// Queries to ask at most where liars can be told apart by more of them; 1 to itpir::kMaxRounds. Whether
+  /// another one is needed does not depend on the records.
+  unsigned rounds = 4;
 };
 
 struct ServerOutcome {
   itpir::ServerStatus status = itpir::ServerStatus::kSilent;
-  std::string error;  ///< why there was no reply; empty when there was
-  double milliseconds = 0;
-  std::uint64_t bytes_up = 0, bytes_down = 0;
-  bool abandoned = false;  ///< still at work when enough had answered
+  std::string error;                           ///< why there was no reply; empty when there was
+  double milliseconds = 0;                     ///< all rounds together
+  std::uint64_t bytes_up = 0, bytes_down = 0;  ///< likewise
+  bool abandoned = false;                      ///< still at work when enough had answered
 };
 
 struct FetchReport {
@@ -40,9 +43,9 @@ class Fetcher {
  public:
   static Result<Fetcher> create(Deployment deployment);
   const itpir::Client& client() const noexcept { return client_; }
-  /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round. Errors of
-  /// Client::query and ReplyCollector::finish; the message of an undecodable round lists what each server
-  /// answered.
+  /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round of queries to all
+  /// servers, or more where the replies do not settle who lied. Errors of Client::query and
+  /// ReplyCollector::finish; the message of an undecodable round lists what each server answered.
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
 
  private:

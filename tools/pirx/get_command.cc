@@ -16,6 +16,7 @@ struct Arguments {
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars;
+  unsigned rounds = 4;
   bool json = false, raw = false, all = false, quiet = false;
   std::chrono::microseconds deadline{10'000'000};
 };
@@ -62,6 +63,7 @@ Json to_json(const FetchReport& report, const Deployment& deployment) {
   Json json = {{"certainty", certainty_name(answer.certainty)},
                {"proof_bound", answer.proof_bound},
                {"responders", answer.responders},
+               {"rounds", answer.rounds},
                {"milliseconds",
                 {{"query", report.query_milliseconds},
                  {"network", report.network_milliseconds},
@@ -118,6 +120,7 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
       std::fprintf(stderr, ": %u replies are just enough, nothing could be checked", answer.responders);
       break;
   }
+  if (answer.rounds > 1) std::fprintf(stderr, "; %u rounds of queries told the liars apart", answer.rounds);
   std::fprintf(stderr, "\n  %llu bytes up, %llu bytes down; query %.1f ms, network %.1f ms, decode %.1f ms\n",
                static_cast<unsigned long long>(up), static_cast<unsigned long long>(down),
                report.query_milliseconds, report.network_milliseconds, report.decode_milliseconds);
@@ -155,7 +158,8 @@ Result<void> get(Arguments a) {
   PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment));
   const FetchOptions options{.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline),
                              .liars = a.liars,
-                             .wait_for_all = a.all};
+                             .wait_for_all = a.all,
+                             .rounds = a.rounds};
   PIRX_ASSIGN(const auto report, fetcher.fetch(a.positions, options));
   if (a.json) {
     std::printf("%s\n", to_json(report, deployment).dump(2).c_str());
@@ -181,7 +185,11 @@ void add_get_command(CLI::App& app) {
       .add_option("--liars", a->liars,
                   "Lying servers to be safe from; default (l - t - 1) / 2, at least 1 where possible")
       ->check(whole_number(0, 1024));
-  add_duration(command, "--deadline", a->deadline, "Of the whole round [10s]");
+  command
+      .add_option("--rounds", a->rounds,
+                  "Queries to ask at most, where only more of them tell the liars apart [4]")
+      ->check(whole_number(1, itpir::kMaxRounds));
+  add_duration(command, "--deadline", a->deadline, "Of each round [10s]");
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");
   command.add_flag("--raw", a->raw, "No newline after each record");
