@@ -23,6 +23,23 @@ Result<std::uint64_t> parse_number(const std::string& name, const std::string& t
   return value;
 }
 
+Result<strassen::PrepareOptions> parse_layout(const std::string& text) {
+  using strassen::Layout;
+  static constexpr struct {
+    const char* name;
+    Layout layout;
+    int depth;
+  } kLayouts[] = {{"auto", Layout::kAuto, 0},         {"rows", Layout::kRows, 0},
+                  {"residues", Layout::kResidues, 0}, {"strassen1", Layout::kAuto, 1},
+                  {"strassen2", Layout::kAuto, 2},    {"strassen3", Layout::kAuto, 3}};
+  std::string names;
+  for (const auto& known : kLayouts) {
+    if (text == known.name) return strassen::PrepareOptions{.layout = known.layout, .depth = known.depth};
+    names += std::string(names.empty() ? "" : ", ") + known.name;
+  }
+  return invalid("there is no layout '" + text + "', only " + names);
+}
+
 Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
@@ -37,11 +54,13 @@ Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
       // What does not fit becomes a number that make_goldberg_server refuses.
       options.max_queries_per_request = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
+    } else if (name == "layout") {
+      PIRX_ASSIGN(options.layout, parse_layout(value));
     } else if (name == "prepared") {
       options.prepared_file = value;
     } else {
       return invalid("goldberg has no option '" + name +
-                     "': the options are field, coordinate, max_queries and prepared");
+                     "': the options are field, coordinate, max_queries, layout and prepared");
     }
   }
   PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));

@@ -135,7 +135,8 @@ class GoldbergServer final : public AnyServer {
     }
     for (std::size_t q = 1; q <= kMaxQueriesPerRequest; ++q) {
       const std::uint64_t workspace =
-          engine_.plan({q, prepared_.rows(), prepared_.cols()}, {.threads = options_.threads})
+          engine_
+              .plan({q, prepared_.rows(), prepared_.cols()}, {.threads = options_.threads}, options_.layout)
               .workspace_bytes;
       workspace_ = std::max(workspace_, workspace);
       workspace_per_query_ = std::max(workspace_per_query_, workspace / q + (workspace % q != 0));

@@ -14,11 +14,20 @@ Result<strassen::PreparedMatrix<F>> prepare_rows(const strassen::Engine<F>& engi
                                                  matrix::ConstView<std::byte> rows,
                                                  const database::Version& version,
                                                  const ServerOptions& options) {
-  const strassen::PrepareOptions how{.threads = options.threads};
-  if (options.prepared_file.empty()) return engine.prepare(rows, how);
+  strassen::PrepareOptions how = options.layout;
+  how.threads = options.threads;
   const auto note = [&options](const std::string& text) {
     if (options.note) options.note(text);
   };
+  if (options.prepared_file.empty()) {
+    auto made = engine.prepare(rows, how);
+    if (made && (how.depth > 0 || how.layout == strassen::Layout::kResidues)) {
+      const bool stored = made->depth() > 0 || made->layout() == strassen::Layout::kResidues;
+      note(stored ? "the layout that was asked for takes " + std::to_string(made->bytes() >> 20) + " MiB"
+                  : "there is no such layout for this field, CPU and database: it makes no difference");
+    }
+    return made;
+  }
   const strassen::PreparedOrigin origin{version.identity, version.epoch};
   auto loaded = engine.load(options.prepared_file, origin, rows.rows, rows.cols, how);
   if (loaded) {

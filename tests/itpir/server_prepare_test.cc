@@ -81,6 +81,52 @@ TEST(ServerPrepare, TheSecondStartReadsWhatTheFirstOneKept) {
   EXPECT_EQ(rows.note, "the prepared database was read");
 }
 
+// Memory for speed: the same replies, and a word about what it takes.
+TEST(ServerPrepare, EveryLayoutAnswersAlike) {
+  KeptRows rows(300, 6000, 9);
+  const auto start = [&](FieldTag field, const strassen::PrepareOptions& layout) {
+    rows.note.clear();
+    auto server = make_goldberg_server(
+        rows.open(),
+        {.field = field, .layout = layout, .note = [&](const std::string& text) { rows.note = text; }});
+    EXPECT_TRUE(good(server));
+    return std::move(*server);
+  };
+  const auto query = [&](FieldTag field, std::size_t elem_bytes) {
+    const auto database = rows.open();
+    const std::uint64_t length = database->geometry().rows();
+    Writer writer;
+    MessageHeader{MessageHeader::Type::kQuery, field, database->version(), 1, 40, length}.encode(writer);
+    for (std::uint64_t i = 0; i < 40 * length * elem_bytes; ++i) {
+      // Small numbers in the highest byte: elements of every field.
+      writer.put(
+          static_cast<std::uint8_t>(elem_bytes > 1 && i % elem_bytes == elem_bytes - 1 ? 0 : i * i + i / 7));
+    }
+    return std::move(writer).take();
+  };
+  const auto reply = [](const AnyServer& server, const Bytes& request) {
+    const ByteSpan span = request;
+    auto replies = server.answer({&span, 1});
+    EXPECT_TRUE(good(replies[0]));
+    return replies[0] ? *replies[0] : Bytes();
+  };
+  using strassen::Layout;
+  for (const auto& [field, elem_bytes] :
+       {std::pair{kTagGf2_8, 1u}, {kTagGf2_16, 2u}, {kTagW160, 21u}, {kTagW48, 7u}}) {
+    SCOPED_TRACE(field.name());
+    const Bytes request = query(field, elem_bytes);
+    const Bytes expected = reply(*start(field, {}), request);
+    EXPECT_EQ(rows.note, "");
+    for (const strassen::PrepareOptions layout : {strassen::PrepareOptions{Layout::kRows, 0, 0},
+                                                  {Layout::kResidues, 0, 0},
+                                                  {Layout::kAuto, 0, 1},
+                                                  {Layout::kAuto, 0, 2}}) {
+      EXPECT_EQ(reply(*start(field, layout), request), expected);
+      EXPECT_EQ(rows.note.empty(), layout.layout == Layout::kRows) << rows.note;
+    }
+  }
+}
+
 TEST(ServerPrepare, ADamagedFileIsMadeAnew) {
   if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
   KeptRows rows(300, 1000, 2);

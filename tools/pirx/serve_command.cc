@@ -81,7 +81,8 @@ class LogWriter {
 };
 
 struct Arguments {
-  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8", prepared;
+  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8", prepared,
+                        layout = "auto";
   std::uint64_t coordinate = 0;
   std::uint32_t max_queries = 256;
   int threads = 0;
@@ -155,7 +156,8 @@ Result<void> serve(Arguments a) {
                   .threads = a.threads,
                   .options = {{"field", a.field},
                               {"coordinate", std::to_string(a.coordinate)},
-                              {"max_queries", std::to_string(a.max_queries)}},
+                              {"max_queries", std::to_string(a.max_queries)},
+                              {"layout", a.layout}},
                   .note = [&notes](const std::string& text) { notes.push_back(text); }};
   if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
   const auto start = std::chrono::steady_clock::now();
@@ -176,7 +178,9 @@ Result<void> serve(Arguments a) {
        .numbers = {{"coordinate", static_cast<double>(a.coordinate)},
                    {"seconds_to_open", std::chrono::duration<double>(opened - start).count()}}});
   for (const std::string& note : notes)
-    log({.event = "prepared", .text = {{"file", a.prepared}, {"note", note}}, .numbers = {}});
+    log({.event = "prepared",
+         .text = {{"layout", a.layout}, {"file", a.prepared}, {"note", note}},
+         .numbers = {}});
   if (const std::string note = huge_page_note(); !note.empty()) {
     log({.event = "huge_pages", .text = {{"note", note}}, .numbers = {}});
   }
@@ -209,6 +213,12 @@ void add_serve_command(CLI::App& app) {
       ->required()
       ->check(whole_number(0, ~std::uint64_t{0}));
   command.add_option("--field", a->field, "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--layout", a->layout,
+          "auto, or what trades memory for speed of many queries: residues (prime fields, 2.5 times the "
+          "database more), strassen1, strassen2 (GF(2^n), 1.75 and 3.1 times)")
       ->capture_default_str();
   command.add_option(
       "--prepared", a->prepared,

@@ -5,6 +5,7 @@
 #include "pirx/database/database.h"
 #include "pirx/itpir/common.h"
 #include "pirx/protocol.h"
+#include "pirx/strassen/engine.h"
 
 namespace pirx::itpir {
 
@@ -13,6 +14,8 @@ struct ServerOptions {
   std::uint64_t coordinate = 1;  ///< public, non-zero, this server's own
   int threads = 0;
   std::uint32_t max_queries_per_request = 256;
+  /// How the database lies in memory: more of it makes many queries faster. `threads` there is not used.
+  strassen::PrepareOptions layout = {};
   /// Where the prepared database is kept between runs (docs/prepared_format.md), so that a start reads it
   /// instead of making it anew; empty: nowhere. A file that fits is used, any other side file replaced.
   std::string prepared_file = {};
@@ -24,7 +27,8 @@ struct ServerOptions {
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
 
-/// Adds "goldberg" with the options field, coordinate, max_queries and prepared.
+/// Adds "goldberg" with the options field, coordinate, max_queries, layout and prepared.
+/// layout: auto, rows, residues (prime fields), strassen1, strassen2 or strassen3 (GF(2^n)).
 void register_goldberg(Registry& registry);
 
 }  // namespace pirx::itpir
