@@ -150,8 +150,7 @@ TYPED_TEST(SlicedKernelsTest, NumbersAreThoseOfTheField) {
     EXPECT_EQ(kernels.products, products);
     EXPECT_EQ(kernels.parts, products > 1 ? products / 3 : 1);
     EXPECT_TRUE(kernels.matrix_bytes == 8 || kernels.matrix_bytes == 32);
-    EXPECT_EQ(kernels.direct > 0, kernels.planes > 1);
-    EXPECT_LE(kernels.fused > 0, kernels.planes > 1);
+    EXPECT_EQ(kernels.direct_tile > 0, kernels.planes > 1);
   });
 }
 
