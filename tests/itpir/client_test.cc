@@ -216,5 +216,66 @@ TEST_F(PublicClient, IsNotSettledWhenRepliesDisagree) {
   EXPECT_EQ(answer.servers[0], ServerStatus::kLied);
 }
 
+TEST_F(PublicClient, AsksAgainAndDecodesTogether) {
+  const auto client = this->client(kTagW160, 5, 1);
+  const std::vector<std::uint64_t> wanted{5, 6};
+  auto query = client.query(wanted, rng_).value();
+  auto collector = client.collect(std::move(query.state));
+  const auto add = [&](std::initializer_list<std::size_t> servers) {
+    for (const auto j : servers) {
+      auto reply = *answer(kTagW160, j + 1, query.requests[j]);
+      if (j == 1) reply[reply.size() - 21] ^= std::byte{1};
+      ASSERT_TRUE(collector.add(j, reply).has_value());
+    }
+  };
+  add({0, 1, 2});
+  const auto first = collector.decode().value();
+  EXPECT_EQ(first.status, DecodeStatus::kFailed) << "one liar of three is noticed, no query corrects it";
+  EXPECT_EQ(first.rank, 1u);
+  query = client.query(wanted, rng_).value();
+  ASSERT_TRUE(collector.ask_again(std::move(query.state)).has_value());
+  add({0, 1, 2, 3});
+  EXPECT_EQ(collector.decode()->status, DecodeStatus::kOk);
+  const auto answer = std::move(collector).finish().value();
+  EXPECT_EQ(answer.records, (std::vector<Bytes>{records_[5], records_[6]}));
+  EXPECT_EQ(answer.certainty, Certainty::kProven);
+  EXPECT_EQ(answer.rounds, 2u);
+  EXPECT_EQ(answer.servers[1], ServerStatus::kLied);
+  EXPECT_EQ(answer.servers[4], ServerStatus::kSilent);
+}
+
+TEST_F(PublicClient, RefusesAFurtherQueryOfAnotherClientOrForOtherRecords) {
+  const auto client = this->client(kTagGf2_8, 3, 1);
+  const std::uint64_t wanted = 5, other = 6;
+  auto collector = client.collect(std::move(client.query({&wanted, 1}, rng_)->state));
+  const auto foreign =
+      collector.ask_again(std::move(this->client(kTagGf2_8, 3, 1).query({&wanted, 1}, rng_)->state));
+  EXPECT_EQ(foreign.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(foreign.error().message().find("of the client that made the first"), std::string::npos);
+  EXPECT_EQ(collector.ask_again(std::move(client.query({&other, 1}, rng_)->state)).error().code(),
+            ErrorCode::kInvalidArgument);
+}
+
+/// Every value but zero is drawn.
+TEST(BlindingScalars, AreAllNonZeroElements) {
+  auto engine = pirx::testing::seeded_engine(4);
+  testing::TestRng rng(engine);
+  std::vector<std::uint8_t> scalars(20'000);
+  random_nonzero_fill(gf2e::Gf2_8{}, rng, std::span(scalars));
+  std::vector<int> counts(256);
+  for (const auto scalar : scalars) ++counts[scalar];
+  EXPECT_EQ(counts[0], 0);
+  for (std::size_t value = 1; value < 256; ++value) EXPECT_GT(counts[value], 20) << value;  // 78 expected
+}
+
+TEST(Names, OfDecodeStatuses) {
+  for (const auto& [status, name] : {std::pair{DecodeStatus::kOk, "ok"},
+                                     {DecodeStatus::kAmbiguous, "ambiguous"},
+                                     {DecodeStatus::kNeedMoreQueries, "needs more queries"},
+                                     {DecodeStatus::kFailed, "failed"}}) {
+    EXPECT_EQ(decode_status_name(status), name);
+  }
+}
+
 }  // namespace
 }  // namespace pirx::itpir
