@@ -32,12 +32,17 @@ Result<void> check_layout(const char* name, const ConstView<T>& view) {
 }
 
 template <class F>
-Plan plan_product(const F& f, const Kernels<F>& kernels, const Shape& shape, std::size_t entry_size,
-                  const ExecOptions& options) {
+KernelTraits traits_of(const F& f, const Kernels<F>& kernels, const Tuning& tuning, std::size_t entry_size) {
+  return {f.tag(),    kernels.name,      sizeof(typename F::Elem), sizeof(typename F::Sum),
+          entry_size, kernels.tile_rows, kernels.tile_bytes,       &tuning};
+}
+
+template <class F>
+Plan plan_product(const F& f, const Kernels<F>& kernels, const Tuning& tuning, const Shape& shape,
+                  std::size_t entry_size, const ExecOptions& options) {
   const bool forced = options.threads > 0;
   return make_plan(shape, options.depth, forced ? options.threads : available_threads(), forced,
-                   {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum), entry_size,
-                    kernels.tile_rows, kernels.tile_bytes});
+                   traits_of(f, kernels, tuning, entry_size));
 }
 
 /// Whether a database of so many rows and bytes in a row is laid out in planes: not where it is small, and
@@ -50,29 +55,24 @@ bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes
 }
 
 template <class F>
-Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, int stored,
+Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Tuning& tuning, const Shape& shape, int stored,
                  const ExecOptions& options) {
   const bool forced = options.threads > 0;
   return make_stored_plan(shape, options.depth, stored, forced ? options.threads : available_threads(),
-                          forced,
-                          {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
-                           f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
-                          *kernels.sliced);
+                          forced, traits_of(f, kernels, tuning, f.word_bytes()), *kernels.sliced);
 }
 
 /// The plan of a product by Toom-Cook, where that is the way.
 template <class F>
-std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape& shape,
+std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Tuning& tuning, const Shape& shape,
                               const ExecOptions& options) {
   if (kernels.toom == nullptr) return std::nullopt;
   const ToomTraits toom{kernels.toom->columns, kernels.toom->points, kernels.toom->tile,
                         kernels.toom->most_rows, kernels.toom->most_summed};
   const int threads = options.threads > 0 ? options.threads : available_threads();
-  if (!prefers_toom(shape, options.depth, threads, toom)) return std::nullopt;
-  return make_toom_plan(shape, threads,
-                        {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
-                         f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
-                        toom);
+  const KernelTraits kernel = traits_of(f, kernels, tuning, f.word_bytes());
+  if (!prefers_toom(shape, options.depth, threads, kernel, toom)) return std::nullopt;
+  return make_toom_plan(shape, threads, kernel, toom);
 }
 
 /// Fields that the multi-modular way is made for: words are integers of kWordBytes bytes.
@@ -91,18 +91,18 @@ bool keeps_residues(const Kernels<F>& kernels, Layout layout) {
 
 /// The plan of a multi-modular product, where that is the way.
 template <class F>
-std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const Shape& shape, bool kept,
-                                  const ExecOptions& options) {
+std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const Tuning& tuning,
+                                  const Shape& shape, bool kept, const ExecOptions& options) {
   if constexpr (IntegerWords<F>) {
+    const KernelTraits kernel = traits_of(f, kernels, tuning, f.word_bytes());
+    const std::size_t least = kept ? kernel.threshold(Way::kKeptResidues, kernels.kept_residue_queries)
+                                   : kernel.threshold(Way::kResidues, kernels.residue_queries);
     if (kernels.residues == nullptr || options.depth > 0 ||
-        shape.s < std::max<std::size_t>(kernels.residue_words, 1) ||
-        shape.q < (kept ? kernels.kept_residue_queries : kernels.residue_queries) ||
+        shape.s < std::max<std::size_t>(kernels.residue_words, 1) || least == 0 || shape.q < least ||
         shape.r < ResidueKernels::kRows) {
       return std::nullopt;
     }
-    return make_residue_plan(shape, options.threads > 0 ? options.threads : available_threads(),
-                             {f.tag(), kernels.name, sizeof(typename F::Elem), sizeof(typename F::Sum),
-                              f.word_bytes(), kernels.tile_rows, kernels.tile_bytes},
+    return make_residue_plan(shape, options.threads > 0 ? options.threads : available_threads(), kernel,
                              ResidueSystem<F>::of(f).basis().count, kept);
   }
   return std::nullopt;
@@ -124,14 +124,15 @@ Result<void> check_shapes(const ConstView<Elem>& Q, std::size_t rows, std::size_
 }
 
 template <class F>
-Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F::Elem> Q, const Block<F>& D,
-                     View<typename F::Sum> R, const ExecOptions& options) {
+Result<void> product(const F& f, const Kernels<F>& kernels, const Tuning& tuning,
+                     ConstView<typename F::Elem> Q, const Block<F>& D, View<typename F::Sum> R,
+                     const ExecOptions& options) {
   using Sum = typename F::Sum;
   PIRX_TRY(check_shapes(Q, D.rows, D.words, R));
 
   const Shape shape{Q.rows, D.rows, D.words};
   if (shape.q == 0 || shape.s == 0) return {};  // R is empty; its data may be null
-  const Plan plan = plan_product(f, kernels, shape, D.entry_size, options);
+  const Plan plan = plan_product(f, kernels, tuning, shape, D.entry_size, options);
   const std::size_t threads = static_cast<std::size_t>(plan.threads);
   PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));
   const std::uint64_t per_thread = recursion_workspace(plan.depth, {shape.q, plan.tile_rows, plan.tile_words},
@@ -190,7 +191,15 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
 }  // namespace detail
 
 template <class F>
-Engine<F>::Engine(const F& f) : f_(f), kernels_(&choose_kernels(f_, allowed_cpu_features_or_die())) {}
+Engine<F>::Engine(const F& f) : Engine(f, choose_kernels(f, allowed_cpu_features_or_die())) {}
+
+template <class F>
+Engine<F>::Engine(const F& f, const Kernels<F>& kernels)
+    : f_(f), kernels_(&kernels), tuning_(process_tuning()) {}
+
+template <class F>
+Engine<F>::Engine(const F& f, const Kernels<F>& kernels, Tuning tuning)
+    : f_(f), kernels_(&kernels), tuning_(std::make_shared<const Tuning>(std::move(tuning))) {}
 
 template <class F>
 Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const PrepareOptions& options) const {
@@ -248,12 +257,13 @@ Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options, const Prepa
   const std::uint64_t row_bytes = saturated_mul(shape.s, f_.word_bytes());
   if (detail::slices(*kernels_, shape.r, row_bytes, prepared.layout)) {
     const int stored = stored_depth(*kernels_->sliced, shape.r, row_bytes, prepared.depth);
-    return detail::plan_sliced(f_, *kernels_, shape, stored, options);
+    return detail::plan_sliced(f_, *kernels_, *tuning_, shape, stored, options);
   }
   const bool kept = detail::keeps_residues(*kernels_, prepared.layout);
-  if (auto plan = detail::plan_residues(f_, *kernels_, shape, kept, options)) return *std::move(plan);
-  if (auto plan = detail::plan_toom(f_, *kernels_, shape, options)) return *std::move(plan);
-  return detail::plan_product(f_, *kernels_, shape, f_.word_bytes(), options);
+  if (auto plan = detail::plan_residues(f_, *kernels_, *tuning_, shape, kept, options))
+    return *std::move(plan);
+  if (auto plan = detail::plan_toom(f_, *kernels_, *tuning_, shape, options)) return *std::move(plan);
+  return detail::plan_product(f_, *kernels_, *tuning_, shape, f_.word_bytes(), options);
 }
 
 template <class F>
@@ -266,18 +276,18 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
   if (D.planes_ == nullptr) {
     if constexpr (detail::IntegerWords<F>) {
       const ResidueMatrix* kept = kernels_->residues != nullptr ? D.residues_.get() : nullptr;
-      if (const auto plan =
-              detail::plan_residues(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, kept != nullptr, options)) {
+      if (const auto plan = detail::plan_residues(f_, *kernels_, *tuning_, {Q.rows, D.rows(), D.cols()},
+                                                  kept != nullptr, options)) {
         PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
         return multiply_residues(f_, *kernels_->residues, Q, D.words_, kept, R, *plan);
       }
     }
-    if (const auto plan = detail::plan_toom(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, options)) {
+    if (const auto plan = detail::plan_toom(f_, *kernels_, *tuning_, {Q.rows, D.rows(), D.cols()}, options)) {
       PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
       return multiply_toom(f_, *kernels_->toom, Q, D.words_, R, *plan);
     }
     const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
-    return detail::product(f_, *kernels_, Q, words, R, options);
+    return detail::product(f_, *kernels_, *tuning_, Q, words, R, options);
   }
   PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
   if (R.rows == 0 || R.cols == 0) return {};
@@ -285,7 +295,7 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
       *kernels_->sliced,
       {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.planes_,
       {reinterpret_cast<std::byte*>(R.data), R.rows, R.cols * sizeof(Sum), R.stride},
-      detail::plan_sliced(f_, *kernels_, {Q.rows, Q.cols, R.cols}, D.depth_, options));
+      detail::plan_sliced(f_, *kernels_, *tuning_, {Q.rows, Q.cols, R.cols}, D.depth_, options));
 }
 
 template <class F>
@@ -294,7 +304,7 @@ Result<void> Engine<F>::multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<
   PIRX_TRY(detail::check_layout("D", D));
   const Block<F> sums{
       reinterpret_cast<const std::byte*>(D.data), D.rows, D.cols, D.stride, sizeof(Sum), true};
-  return detail::product(f_, *kernels_, Q, sums, R, options);
+  return detail::product(f_, *kernels_, *tuning_, Q, sums, R, options);
 }
 
 }  // namespace pirx::strassen

@@ -3,7 +3,6 @@
 #include "strassen/plan.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace pirx::strassen {
 namespace {
@@ -34,39 +33,28 @@ std::uint64_t power(std::uint64_t base, int exponent) {
   return result;
 }
 
-// Where Strassen measured faster than the plain product (bench/engine/engine_bench, 16 and 64 MiB, q = 64 and
-// 256, depths 0 to 3, one core of an Intel Xeon with AVX-512): a level pays while its blocks keep this many
-// queries. On the kernels that are not listed it measured no faster.
-struct Measured {
-  FieldTag field;
-  std::string_view kernel;
-  std::size_t block_queries;
-};
-constexpr Measured kMeasured[] = {
-    {kTagGf2_8, "portable", 16},
-    {kTagGf2_16, "portable", 16},
-    {kTagGf2_8, "avx2", 128},
-    {kTagGf2_16, "avx2", 64},
-};
+// Strassen on rows was measured to this depth.
 constexpr int kMeasuredDepth = 3;
 // Blocks that are thinner than the measured ones are not worth a sum.
 constexpr std::size_t kMinBlockRows = 32;
 constexpr std::size_t kMinBlockBytes = 512;
 
+/// As many of `most` levels as leave blocks with the queries that the table asks for.
+int levels_that_pay(std::size_t queries, Way way, const KernelTraits& kernel, int most) {
+  const std::size_t least = kernel.threshold(way, 0);
+  int depth = 0;
+  while (least > 0 && depth < most && queries / power(kScheme.kM, depth + 1) >= least) ++depth;
+  return depth;
+}
+
 int auto_depth(const Shape& shape, const KernelTraits& kernel) {
-  for (const Measured& measured : kMeasured) {
-    if (measured.field != kernel.field || measured.kernel != kernel.name) continue;
-    int depth = 0;
-    for (Shape block = shape; depth < kMeasuredDepth; ++depth) {
-      block = {block.q / kScheme.kM, block.r / kScheme.kK, block.s / kScheme.kN};
-      if (block.q < measured.block_queries || block.r < kMinBlockRows ||
-          block.s < kMinBlockBytes / kernel.sum_size) {
-        break;
-      }
-    }
-    return depth;
-  }
-  return 0;
+  int depth = levels_that_pay(shape.q, Way::kLevelInRows, kernel, kMeasuredDepth);
+  const auto too_thin = [&] {
+    return shape.r / power(kScheme.kK, depth) < kMinBlockRows ||
+           shape.s / power(kScheme.kN, depth) < kMinBlockBytes / kernel.sum_size;
+  };
+  while (depth > 0 && too_thin()) --depth;
+  return depth;
 }
 
 }  // namespace
@@ -176,38 +164,11 @@ std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
   return saturated_mul(saturated_mul(plan.tile_queries, groups), of_group);
 }
 
-// The same as kMeasured on planes, where a second level never paid and the first only on many rows. Over
-// GF(2^8) a level at 1024 queries gains nothing, over GF(2^16) it loses (bench/engine/report).
-constexpr Measured kMeasuredSliced[] = {
-    {kTagGf2, "gfni512", 512},
-};
+// On planes a second level never paid and the first only on many rows.
 constexpr std::size_t kMeasuredSlicedRows = 32768;
 
 int auto_sliced_depth(const Shape& shape, const KernelTraits& kernel) {
-  for (const Measured& measured : kMeasuredSliced) {
-    if (measured.field == kernel.field && measured.kernel == kernel.name) {
-      return shape.q / kScheme.kM >= measured.block_queries && shape.r >= kMeasuredSlicedRows ? 1 : 0;
-    }
-  }
-  return 0;
-}
-
-/// The same where the levels are stored.
-constexpr Measured kMeasuredStored[] = {
-    {kTagGf2, "gfni512", 64},
-    {kTagGf2_8, "gfni512", 64},
-    {kTagGf2_16, "gfni512", 64},
-};
-
-int auto_stored_depth(const Shape& shape, const KernelTraits& kernel) {
-  for (const Measured& measured : kMeasuredStored) {
-    if (measured.field != kernel.field || measured.kernel != kernel.name) continue;
-    int depth = 0;
-    while (shape.q / power(kScheme.kM, depth + 1) >= measured.block_queries && depth < kMostStoredDepth)
-      ++depth;
-    return depth;
-  }
-  return 0;
+  return shape.r < kMeasuredSlicedRows ? 0 : levels_that_pay(shape.q, Way::kLevelInPlanes, kernel, 1);
 }
 
 /// Queries of one pass over D when at most `most` fit: all passes about alike, in whole register tiles of
@@ -274,9 +235,11 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   std::size_t most = kMostQueries;
   while (grid_matrices(Grid(most, 0), kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
   plan.tile_queries = balanced_pass(shape.q, most, 8 * sliced.tile);
-  plan.direct = shape.q <= sliced.direct && depth <= 0 && direct_matrices(plan, sliced) <= kMatricesBytes;
+  plan.direct = sliced.multiply_direct != nullptr && shape.q <= kernel.threshold(Way::kDirect, 0) &&
+                depth <= 0 && direct_matrices(plan, sliced) <= kMatricesBytes;
   const Shape pass{plan.tile_queries, shape.r, shape.s};
-  plan.fused = !plan.direct && shape.q <= sliced.fused && depth <= 0;
+  plan.fused = sliced.multiply_fused != nullptr && !plan.direct &&
+               shape.q <= kernel.threshold(Way::kFused, 0) && depth <= 0;
   if (!plan.direct && !plan.fused) {
     plan.depth = std::min(depth >= 0 ? depth : auto_sliced_depth(pass, kernel), deepest_sliced(pass, sliced));
   }
@@ -334,15 +297,15 @@ namespace {
 
 // Rows of a block: its values at one point stay in the first-level cache, at all points in the second.
 constexpr std::size_t kToomRows = 64;
-// From so many queries on evaluating D pays.
-constexpr std::size_t kToomQueries = 8;
 constexpr std::size_t kMostToomQueries = 256;
 
 }  // namespace
 
-bool prefers_toom(const Shape& shape, int depth, int threads, const ToomTraits& toom) {
+bool prefers_toom(const Shape& shape, int depth, int threads, const KernelTraits& kernel,
+                  const ToomTraits& toom) {
   // Threads share panels: where there are far too few, the rows are shared the plain way.
-  return depth <= 0 && shape.q >= kToomQueries && shape.r >= kToomRows &&
+  const std::size_t least = kernel.threshold(Way::kToom, 0);
+  return depth <= 0 && least > 0 && shape.q >= least && shape.r >= kToomRows &&
          div_up(shape.s, toom.columns) * 3 >= static_cast<std::uint64_t>(std::max(threads, 1));
 }
 
@@ -403,7 +366,8 @@ int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t 
 Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced) {
   if (stored == 0) return make_sliced_plan(shape, depth, threads, threads_forced, kernel, sliced);
-  int levels = std::min(depth >= 0 ? depth : auto_stored_depth(shape, kernel), stored);
+  int levels = std::min(
+      depth >= 0 ? depth : levels_that_pay(shape.q, Way::kStoredLevel, kernel, kMostStoredDepth), stored);
   while (levels > 0 && shape.q < 8 * power(kScheme.kM, levels)) --levels;
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);

@@ -5,6 +5,7 @@
 
 #include "pirx/base/sliced_kernels.h"
 #include "pirx/strassen/engine.h"
+#include "pirx/strassen/tuning.h"
 #include "strassen/scheme.h"
 
 namespace pirx::strassen {
@@ -26,6 +27,12 @@ struct KernelTraits {
   std::size_t entry_size;
   std::size_t tile_rows;
   std::size_t tile_bytes;
+  const Tuning* tuning = nullptr;  ///< null: the shipped one
+
+  /// The number of queries that decides about the way; `otherwise` where no table has one.
+  std::size_t threshold(Way way, std::size_t otherwise) const noexcept {
+    return (tuning != nullptr ? *tuning : Tuning::shipped()).queries(field, name, way).value_or(otherwise);
+  }
 };
 
 /// The policy: depth, blocks and threads for a shape. `threads` is at least 1. Pure.
@@ -92,7 +99,8 @@ struct ToomTraits {
 };
 
 /// Whether a product of that shape goes by Toom-Cook.
-bool prefers_toom(const Shape& shape, int depth, int threads, const ToomTraits& toom);
+bool prefers_toom(const Shape& shape, int depth, int threads, const KernelTraits& kernel,
+                  const ToomTraits& toom);
 Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel, const ToomTraits& toom);
 
 struct ToomSizes {

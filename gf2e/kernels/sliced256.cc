@@ -21,9 +21,9 @@ using Ops = Gfni<Vectors>;
 
 }  // namespace
 
-constinit const SlicedKernels kGf2Sliced256 = make_sliced<Ops, Gf2>(0, 0);
-constinit const SlicedKernels kGf2_8Sliced256 = make_sliced<Ops, Gf2_8>(4, 64);
-constinit const SlicedKernels kGf2_16Sliced256 = make_sliced<Ops, Gf2_16>(4, 32);
+constinit const SlicedKernels kGf2Sliced256 = make_sliced<Ops, Gf2>();
+constinit const SlicedKernels kGf2_8Sliced256 = make_sliced<Ops, Gf2_8>();
+constinit const SlicedKernels kGf2_16Sliced256 = make_sliced<Ops, Gf2_16>();
 
 }  // namespace pirx::gf2e
 #endif

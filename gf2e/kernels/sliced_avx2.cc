@@ -70,9 +70,9 @@ struct Ops : Ops256 {
 
 }  // namespace
 
-constinit const SlicedKernels kGf2SlicedAvx2 = make_sliced<Ops, Gf2>(0, 0);
-constinit const SlicedKernels kGf2_8SlicedAvx2 = make_sliced<Ops, Gf2_8>(4, 8);
-constinit const SlicedKernels kGf2_16SlicedAvx2 = make_sliced<Ops, Gf2_16>(2, 8);
+constinit const SlicedKernels kGf2SlicedAvx2 = make_sliced<Ops, Gf2>();
+constinit const SlicedKernels kGf2_8SlicedAvx2 = make_sliced<Ops, Gf2_8>();
+constinit const SlicedKernels kGf2_16SlicedAvx2 = make_sliced<Ops, Gf2_16>();
 
 }  // namespace pirx::gf2e
 #endif

@@ -655,7 +655,7 @@ struct Sliced {
 };
 
 template <class Ops, class F>
-constexpr SlicedKernels make_sliced(std::size_t direct, std::size_t fused) {
+constexpr SlicedKernels make_sliced() {
   using S = Sliced<Ops, F>;
   return {.planes = S::kPlanes,
           .products = S::kProducts,
@@ -664,19 +664,17 @@ constexpr SlicedKernels make_sliced(std::size_t direct, std::size_t fused) {
           .tile_bytes = Ops::kTileVecs * Ops::kBytes,
           .fused_tile = Ops::kFusedTile,
           .fused_bytes = Ops::kFusedVecs * Ops::kBytes,
-          .fused = fused,
           .matrix_bytes = Ops::kMatrixBytes,
-          .direct = direct,
           .direct_tile = S::kDirectTile,
           .slice = S::slice,
           .slice_queries = S::slice_queries,
           .form = S::form,
           .multiply = S::multiply,
-          .multiply_fused = S::multiply_fused,
+          .multiply_fused = S::kPlanes > 1 ? S::multiply_fused : nullptr,
           .finish = S::finish,
           .add = S::add,
           .slice_direct = S::slice_direct,
-          .multiply_direct = S::multiply_direct};
+          .multiply_direct = S::kPlanes > 1 ? S::multiply_direct : nullptr};
 }
 
 }  // namespace

@@ -47,18 +47,27 @@ void expect_bounded_workspace() {
   for (const auto& kernels : kernel_table(f)) {
     if (kernels.sliced == nullptr) continue;
     const std::size_t size = sizeof(typename F::Sum);
-    const KernelTraits traits{f.tag(), kernels.name, size, size, f.word_bytes(), 64, 8192};
-    for (const std::size_t bytes : {std::size_t{1} << 26, std::size_t{1} << 30, std::size_t{1} << 32}) {
-      for (std::size_t r = 1024; r <= bytes / 128; r *= 8) {
-        for (const std::size_t q : {1, 4, 9, 64, 256, 1000, 4096}) {
-          for (const int threads : {1, 2, 8, 16}) {
-            for (int depth = -1; depth <= 3; ++depth) {
-              const Plan plan =
-                  make_sliced_plan({q, r, bytes / r / size}, depth, threads, true, traits, *kernels.sliced);
-              const std::uint64_t own = std::uint64_t{plan.depth == 0 ? 8u : 24u} << 20;
-              EXPECT_LE(plan.workspace_bytes, (std::uint64_t{64} << 20) + std::max(threads - 2, 0) * own +
-                                                  2 * q * (bytes / r) * 27 / 8)
-                  << plan.to_string();
+    // The shipped table, and one that takes few queries' ways as far as it may.
+    const auto greedy = Tuning::create({{f.tag(), kernels.name, Way::kDirect, 16},
+                                        {f.tag(), kernels.name, Way::kFused, 256},
+                                        {f.tag(), kernels.name, Way::kStoredLevel, 1}})
+                            .value();
+    for (const Tuning* tuning : {&Tuning::shipped(), &greedy}) {
+      const KernelTraits traits{f.tag(), kernels.name, size, size, f.word_bytes(), 64, 8192, tuning};
+      for (const std::size_t bytes : {std::size_t{1} << 26, std::size_t{1} << 30, std::size_t{1} << 32}) {
+        for (std::size_t r = 1024; r <= bytes / 128; r *= 8) {
+          for (const std::size_t q : {1, 4, 9, 64, 256, 1000, 4096}) {
+            for (const int threads : {1, 2, 8, 16}) {
+              for (int depth = -1; depth <= 3; ++depth) {
+                for (const int stored : {0, 1, 3}) {
+                  const Plan plan = make_stored_plan({q, r, bytes / r / size}, depth, stored, threads, true,
+                                                     traits, *kernels.sliced);
+                  const std::uint64_t own = std::uint64_t{plan.depth == 0 ? 8u : 24u} << 20;
+                  EXPECT_LE(plan.workspace_bytes, (std::uint64_t{64} << 20) + std::max(threads - 2, 0) * own +
+                                                      2 * q * (bytes / r) * 27 / 8)
+                      << plan.to_string();
+                }
+              }
             }
           }
         }
@@ -71,6 +80,51 @@ TEST(Plan, WorkspaceInPlanesIsBounded) {
   expect_bounded_workspace<gf2e::Gf2>();
   expect_bounded_workspace<gf2e::Gf2_8>();
   expect_bounded_workspace<gf2e::Gf2_16>();
+}
+
+// A database with stored levels: a level is used while its blocks keep the table's queries, and few queries
+// use none.
+TEST(Plan, StoredLevelsAreUsedWhereTheTableSaysThatTheyPay) {
+  const gf2e::Gf2_8 f;
+  for (const auto& kernels : kernel_table(f)) {
+    if (kernels.sliced == nullptr) continue;
+    const auto tuning = Tuning::create({{f.tag(), kernels.name, Way::kStoredLevel, 100}}).value();
+    const KernelTraits traits{f.tag(), kernels.name, 1, 1, 1, 64, 8192, &tuning};
+    const auto plan = [&](std::size_t q, int depth, int stored) {
+      return make_stored_plan({q, 32768, 32768}, depth, stored, 1, true, traits, *kernels.sliced);
+    };
+    EXPECT_EQ(plan(199, -1, 3).depth, 0);
+    EXPECT_EQ(plan(200, -1, 3).depth, 1);
+    EXPECT_EQ(plan(400, -1, 3).depth, 2);
+    EXPECT_EQ(plan(4096, -1, 2).depth, 2) << "no more than are stored";
+    EXPECT_EQ(plan(64, 1, 2).depth, 1) << "asked for";
+    EXPECT_EQ(plan(1, 2, 2).depth, 0) << "asked for, but one query has no halves";
+    EXPECT_EQ(plan(1, -1, 2).direct, plan(1, -1, 0).direct);
+    EXPECT_EQ(plan(400, -1, 2).stored, 2);
+    // What is planned is the product of a part.
+    EXPECT_EQ(plan_of_part(plan(400, -1, 2), *kernels.sliced).shape.q, 100u);
+    EXPECT_EQ(plan_of_part(plan(400, -1, 2), *kernels.sliced).shape.r, 8192u);
+    EXPECT_EQ(plan_of_part(plan(1, -1, 2), *kernels.sliced).shape.q, 1u);
+  }
+}
+
+TEST(Plan, StoredBlocksCoverTheDatabase) {
+  auto engine = testing::seeded_engine(5);
+  for (const auto& kernels : kernel_table(gf2e::Gf2_16())) {
+    if (kernels.sliced == nullptr) continue;
+    for (int round = 0; round < 200; ++round) {
+      const std::uint64_t rows = 1 + engine() % 5000, row_bytes = 2 * (1 + engine() % 5000);
+      const int depth = stored_depth(*kernels.sliced, rows, row_bytes, static_cast<int>(engine() % 5));
+      const StoredBlocks blocks(*kernels.sliced, rows, row_bytes, depth);
+      EXPECT_GE(blocks.rows << depth, rows);
+      EXPECT_GE(blocks.row_bytes << depth, row_bytes);
+      EXPECT_LT(blocks.rows << depth, rows + (std::uint64_t{16} << depth));
+      EXPECT_LT(blocks.row_bytes << depth, row_bytes + (kernels.sliced->vector_bytes() << depth));
+    }
+    EXPECT_EQ(stored_depth(*kernels.sliced, 15, 1 << 20, 3), 0);
+    EXPECT_EQ(stored_depth(*kernels.sliced, 64, 1 << 20, 3), 2);
+    EXPECT_EQ(stored_depth(*kernels.sliced, 1 << 20, 1 << 20, 9), 3);
+  }
 }
 
 TEST(Plan, StaysWithinTheShape) {

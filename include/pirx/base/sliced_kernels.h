@@ -26,9 +26,7 @@ struct SlicedKernels {
   std::size_t tile_bytes;    ///< columns of D that it takes at once
   std::size_t fused_tile;    ///< query groups that multiply_fused() takes at once
   std::size_t fused_bytes;   ///< columns of D times query groups that it takes at once
-  std::size_t fused;         ///< up to so many queries multiply_fused() is faster
   std::size_t matrix_bytes;  ///< of 8 x 8 bits of queries as multiply() takes them: a multiple of 8
-  std::size_t direct;        ///< up to so many queries multiply_direct() is faster; 0: never
   std::size_t direct_tile;   ///< queries that multiply_direct() takes at once
 
   /// Bytes of a row that make a vector of columns.

@@ -8,6 +8,7 @@
 
 #include "pirx/base/field.h"
 #include "pirx/matrix/matrix.h"
+#include "pirx/strassen/tuning.h"
 
 namespace pirx::strassen {
 
@@ -118,8 +119,9 @@ class Engine {
 
   /// Uses the best kernel that this process may use (PIRX_FORCE_ISA).
   explicit Engine(const F& f);
-  /// Uses that kernel; for tests and benchmarks.
-  Engine(const F& f, const Kernels<F>& kernels) : f_(f), kernels_(&kernels) {}
+  /// Uses that kernel; for tests and benchmarks. The tuning is the process's, or the one that is given.
+  Engine(const F& f, const Kernels<F>& kernels);
+  Engine(const F& f, const Kernels<F>& kernels, Tuning tuning);
 
   const F& field() const noexcept { return f_; }
   const Kernels<F>& kernels() const noexcept { return *kernels_; }
@@ -161,6 +163,7 @@ class Engine {
  private:
   F f_;
   const Kernels<F>* kernels_;
+  std::shared_ptr<const Tuning> tuning_;
 };
 
 }  // namespace pirx::strassen

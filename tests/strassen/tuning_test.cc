@@ -1,0 +1,94 @@
+// The table of thresholds: what it says, what it refuses, and that no table changes a product.
+#include "pirx/strassen/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "pirx/fp/w160.h"
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
+#include "strassen/product_check.h"
+
+namespace pirx::strassen {
+namespace {
+
+TEST(Tuning, EveryWayHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (const Way way : kWays) names.insert(way_name(way));
+  EXPECT_EQ(names.size(), std::size(kWays));
+  EXPECT_EQ(way_name(Way::kDirect), "direct");
+  EXPECT_EQ(way_name(Way::kStoredLevel), "stored_level");
+}
+
+TEST(Tuning, ShippedIsAValidTable) {
+  const auto again = Tuning::create(Tuning::shipped().thresholds());
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(again->thresholds(), Tuning::shipped().thresholds());
+}
+
+TEST(Tuning, WhatATableDoesNotListTheShippedOneDecides) {
+  const auto tuning = Tuning::create({{kTagGf2_8, "gfni512", Way::kFused, 17}}).value();
+  EXPECT_EQ(tuning.queries(kTagGf2_8, "gfni512", Way::kFused), 17u);
+  EXPECT_EQ(tuning.queries(kTagGf2_8, "gfni512", Way::kDirect), 4u);
+  EXPECT_EQ(tuning.queries(kTagGf2_16, "gfni512", Way::kFused), 32u);
+  EXPECT_EQ(tuning.queries(kTagGf2_8, "gfni512", Way::kToom), std::nullopt);
+  EXPECT_EQ(tuning.queries(kTagGf2_8, "unheard-of", Way::kFused), std::nullopt);
+}
+
+TEST(Tuning, NonsenseIsRefusedByName) {
+  const auto refused = [](std::vector<Threshold> thresholds, const char* says) {
+    const auto tuning = Tuning::create(std::move(thresholds));
+    ASSERT_FALSE(tuning);
+    EXPECT_EQ(tuning.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(tuning.error().message().find(says), std::string::npos) << tuning.error().message();
+  };
+  refused({{kTagGf2_8, "avx2", Way::kFused, 8}, {kTagGf2_8, "avx2", Way::kFused, 9}},
+          "the threshold fused of gf2_8 on avx2 is there twice");
+  refused({{kTagGf2_8, "avx2", Way::kDirect, 17}}, "at most 16");
+  refused({{kTagW160, "ifma", Way::kToom, (std::size_t{1} << 20) + 1}}, "toom of w160 on ifma is 1048577");
+}
+
+TEST(Tuning, EnginesTakeTheProcessTuningWhenTheyAreMade) {
+  const gf2e::Gf2_8 f;
+  const auto& kernels = kernel_table(f).back();  // portable: levels in rows
+  const Engine<gf2e::Gf2_8> before(f, kernels);
+  set_process_tuning(Tuning::create({{f.tag(), kernels.name, Way::kLevelInRows, 0}}).value());
+  const Engine<gf2e::Gf2_8> after(f, kernels);
+  const Engine<gf2e::Gf2_8> own(f, kernels, Tuning());
+  set_process_tuning({});
+  const Shape shape{256, 4096, 4096};
+  EXPECT_GT(before.plan(shape).depth, 0);
+  EXPECT_EQ(after.plan(shape).depth, 0);
+  EXPECT_EQ(own.plan(shape).depth, before.plan(shape).depth);
+}
+
+// Tables that ask for anything, also for ways that a kernel lacks.
+template <class F>
+void expect_the_same_products() {
+  const F f;
+  auto engine = testing::seeded_engine(f.tag().bits);
+  for (int round = 0; round < 4; ++round) {
+    testing::ProductCase<F> product(f, {1 + engine() % 70, 130 + engine() % 70, 70 + engine() % 60},
+                                    engine() % 3, engine);
+    for (const Kernels<F>& kernels : kernel_table(f)) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+      std::vector<Threshold> thresholds;
+      for (const Way way : kWays) thresholds.push_back({f.tag(), kernels.name, way, engine() % 17});
+      const Engine<F> tuned(f, kernels, Tuning::create(thresholds).value());
+      product.expect_words(tuned, {1 + static_cast<int>(engine() % 3), -1});
+      if (kernels.sliced != nullptr) product.expect_words(tuned, {2, -1}, Layout::kSliced, 2);
+    }
+  }
+}
+
+TEST(Tuning, NoTableChangesAProduct) {
+  expect_the_same_products<gf2e::Gf2>();
+  expect_the_same_products<gf2e::Gf2_8>();
+  expect_the_same_products<gf2e::Gf2_16>();
+  expect_the_same_products<fp::W160>();
+}
+
+}  // namespace
+}  // namespace pirx::strassen
