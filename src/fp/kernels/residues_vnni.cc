@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t kLanes = 16;
 constexpr std::size_t kVectors = 4;  // of integers that are reduced side by side
-constexpr std::size_t kMostGroups = ResidueBasis::kMostBytes / 4;
 // Added to a float below 2^22 it leaves the nearest integer in the low bits.
 constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
 
