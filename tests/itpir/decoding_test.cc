@@ -653,6 +653,48 @@ TEST(Locate, FindsManyLiarsAmongManyServers) {
   EXPECT_EQ(verdict.rounds[0]->bound, 110u + 1 - 10 - 2);
 }
 
+/// Five of nine agree on a polynomial of their own in one round, which leaves several answers. In another
+/// round they are proven liars; without them the first is decided, too.
+TEST(Locate, ErasesAProvenLiarEverywhere) {
+  using F = gf2e::Gf2_16;
+  auto engine = pirx::testing::seeded_engine(33);
+  TestRng rng{&engine};
+  Case<F> first({}, 9, 2, 20, engine), second({}, 9, 2, 20, engine);
+  for (std::size_t w = 0; w < 20; ++w) {
+    const auto shift = static_cast<std::uint16_t>(first.f.random(rng) | 1);
+    for (std::size_t j = 0; j < 5; ++j) {
+      first.add(j, w, shift);
+      second.add(j, w, second.f.random(rng));
+    }
+  }
+  const std::span<const std::uint16_t> x(first.x);
+  const strassen::Engine<F> product({});
+  const RoundWords<F> rounds[] = {first.round(), second.round()};
+  const auto alone = locate(product, x, 2, std::span<const RoundWords<F>>(rounds, 1), 5u).value();
+  EXPECT_EQ(alone.status, DecodeStatus::kNeedMoreQueries);
+  EXPECT_GE(alone.candidates.size(), 2u);
+  EXPECT_EQ(alone.queries_to_add, 2u * 5 - 5 - 1);
+  const auto both = locate(product, x, 2, std::span<const RoundWords<F>>(rounds), 5u).value();
+  EXPECT_EQ(both.status, DecodeStatus::kOk);
+  for (const auto& decided : both.rounds) {
+    ASSERT_TRUE(decided && decided->proven);
+    EXPECT_EQ(decided->bound, 5u);
+    for (std::size_t j = 0; j < 9; ++j) EXPECT_EQ(decided->agrees[j], j >= 5);
+  }
+}
+
+/// A search that would need much memory is not begun.
+TEST(CompleteSearch, KeepsLittle) {
+  const gf2e::Gf2_16 f;
+  std::vector<std::uint16_t> x;
+  for (std::uint16_t j = 1; j <= 1024; ++j) x.push_back(j);
+  const std::vector<Word<gf2e::Gf2_16>> words(10, Word<gf2e::Gf2_16>(1024));
+  Budget budget;
+  EXPECT_FALSE(complete_search(f, std::span<const std::uint16_t>(x), 500,
+                               std::span<const Word<gf2e::Gf2_16>>(words), 1, budget,
+                               [](const std::vector<bool>&) { return true; }));
+}
+
 TEST(Budget, CountsDown) {
   Budget budget(10);
   EXPECT_TRUE(budget.spend(9));

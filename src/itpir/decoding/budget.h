@@ -5,9 +5,11 @@
 
 namespace pirx::itpir::decoding {
 
-/// Subsets of servers that one complete search may try; multiply-adds of all searches of one decoding
-/// together, about a second; and of all reductions of stacked rounds, where only hundreds of liars need many.
+/// Subsets of servers that one complete search may try, and values that it may keep.
 inline constexpr std::uint64_t kMaxSubsets = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMaxSearchValues = std::uint64_t{1} << 20;
+/// Multiply-adds of all searches of one decoding together, about a second; and of all reductions of stacked
+/// rounds, of which only hundreds of liars need so many.
 inline constexpr std::uint64_t kMaxSearchWork = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t kMaxReductionWork = std::uint64_t{1} << 31;
 

@@ -25,6 +25,7 @@ bool complete_search(const F& f, std::span<const typename F::Elem> x, std::size_
   using Elem = typename F::Elem;
   const std::size_t k = x.size(), n = words.size(), first = liars + degree + 1;
   PIRX_CHECK(first <= k);
+  if ((degree + 1) * n * k > kMaxSearchValues) return false;
   // 1 / (x_j - x_t), by t and j.
   if (!budget.spend(std::uint64_t{3} * first * k)) return false;
   std::vector<std::vector<Elem>> inverses(first, std::vector<Elem>(k, f.one()));

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "src/itpir/lagrange.h"
 #include "pirx/strassen/engine.h"
+#include "src/itpir/lagrange.h"
 
 namespace pirx::itpir::decoding {
 
