@@ -228,14 +228,14 @@ void check_known_answer(const F& f, const json& known) {
   const auto reduction =
       reduce(engine, std::span<const Elem>(x), d, std::span<const std::size_t>(rows), std::span(&query, 1))
           .value();
-  EXPECT_EQ(reduction.rank(), known.at("rank"));
+  EXPECT_EQ(reduction.rank(), known.at("rank").get<std::size_t>());
   const auto agrees = metzner_kapturowski(f, reduction);
   ASSERT_TRUE(agrees.has_value());
   std::vector<std::size_t> located;
   for (std::size_t j = 0; j < k; ++j) {
     if (!(*agrees)[j]) located.push_back(j);
   }
-  EXPECT_EQ(located, known.at("located"));
+  EXPECT_EQ(located, known.at("located").get<std::vector<std::size_t>>());
   // The blocks once more, without the liars.
   std::vector<std::size_t> honest = rows;
   std::erase_if(honest, [&](std::size_t j) { return !(*agrees)[j]; });

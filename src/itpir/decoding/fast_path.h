@@ -67,6 +67,7 @@ void weigh(const strassen::Engine<F>& engine, matrix::ConstView<typename F::Elem
            std::span<const std::size_t> base, matrix::ConstView<typename F::Sum> Y, std::size_t first,
            std::size_t width, matrix::View<typename F::Sum> out) {
   using Sum = typename F::Sum;
+  if (W.rows == 0) return;  // all data may be null
   for (std::size_t z = 0; z < W.rows; ++z) std::fill_n(out.row(z), width, Sum{});
   for (std::size_t i = 0; i < base.size();) {
     std::size_t run = 1;

@@ -173,7 +173,7 @@ Result<std::vector<bool>> extend(const F& f, std::span<const typename F::Elem> x
                                  const RoundWords<F>& round, const std::vector<bool>& agrees) {
   // Those who agree first.
   auto servers = round.servers;
-  std::stable_partition(servers.begin(), servers.end(), [&](std::size_t server) { return agrees[server]; });
+  std::partition(servers.begin(), servers.end(), [&](std::size_t server) { return agrees[server]; });
   PIRX_ASSIGN(const auto prediction, interpolate(f, x, degree, std::span<const std::size_t>(servers),
                                                  degree + 1, std::span<const typename F::Elem>()));
   std::vector<bool> all(x.size(), false);
