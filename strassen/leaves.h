@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "strassen/scheme.h"
+#include "strassen/scheme_rank47.h"
 
 namespace pirx::strassen {
 
@@ -50,15 +50,25 @@ Leaves refined(const Leaves& all, const Scheme& scheme, const std::array<std::si
   return next;
 }
 
-/// `stored` levels, of which the first `depth` are the engine's scheme and the others the plain product on
-/// the same sums of blocks of B. Without any it is the plain product: one block each.
-inline Leaves leaves_of(int depth, int stored) {
+/// That many levels of the engine's scheme. Without any it is the plain product: one block each.
+inline Leaves leaves_of(int depth) {
   Leaves all;
   all.products.push_back({{0}, {0}, {0}, 0});
-  for (int level = 0; level < stored; ++level) {
-    all = level < depth ? refined(all, kScheme, same_right(kScheme, kScheme), kScheme.kRank)
-                        : refined(all, kThinScheme, same_right(kThinScheme, kScheme), kScheme.kRank);
-  }
+  for (; depth > 0; --depth) all = refined(all, kScheme, same_right(kScheme, kScheme), kScheme.kRank);
+  return all;
+}
+
+/// The products of a database that has `stored` levels stored, two of them as kRank47 and an odd one as
+/// kScheme, when `depth` of them are used (stored_levels()), and the plain product on the same sums of blocks
+/// of B for the others.
+inline Leaves stored_leaves(int depth, int stored) {
+  Leaves all = leaves_of(0);
+  const auto step = [&](bool used, const auto& scheme, const auto& thin) {
+    all = used ? refined(all, scheme, same_right(scheme, scheme), scheme.kRank)
+               : refined(all, thin, same_right(thin, scheme), scheme.kRank);
+  };
+  if (stored >= 2) step(depth >= 2, kRank47, kRank47Thin);
+  if (stored % 2 == 1) step(depth % 2 == 1, kScheme, kThinScheme);
   return all;
 }
 

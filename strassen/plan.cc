@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strassen/scheme_rank47.h"
+
 namespace pirx::strassen {
 namespace {
 
@@ -345,10 +347,11 @@ Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel,
 
 StoredBlocks::StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_rows,
                            std::uint64_t matrix_row_bytes, int depth)
-    : rows(div_up(div_up(matrix_rows, power(kScheme.kK, depth)), 16) * 16),
-      row_bytes(div_up(div_up(matrix_row_bytes, power(kScheme.kN, depth)), sliced.vector_bytes()) *
+    : rows(div_up(div_up(matrix_rows, power(2, depth)), 16) * 16),
+      row_bytes(div_up(div_up(matrix_row_bytes, power(2, depth)), sliced.vector_bytes()) *
                 sliced.vector_bytes()),
-      parts(power(kScheme.kRank, depth)) {
+      parts((depth >= 2 ? kRank47.kRank : 1) * (depth % 2 == 1 ? kScheme.kRank : 1)) {
+  static_assert(kMostStoredDepth == 3);
   if (depth > 0) return;
   rows = matrix_rows;
   row_bytes = matrix_row_bytes;
@@ -356,8 +359,8 @@ StoredBlocks::StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_row
 
 int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t row_bytes, int asked) {
   int depth = 0;
-  while (depth < std::min(asked, kMostStoredDepth) && rows / power(kScheme.kK, depth + 1) >= 16 &&
-         row_bytes / power(kScheme.kN, depth + 1) >= sliced.vector_bytes()) {
+  while (depth < std::min(asked, kMostStoredDepth) && rows / power(2, depth + 1) >= 16 &&
+         row_bytes / power(2, depth + 1) >= sliced.vector_bytes()) {
     ++depth;
   }
   return depth;
@@ -368,10 +371,11 @@ Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bo
   if (stored == 0) return make_sliced_plan(shape, depth, threads, threads_forced, kernel, sliced);
   int levels = std::min(
       depth >= 0 ? depth : levels_that_pay(shape.q, Way::kStoredLevel, kernel, kMostStoredDepth), stored);
-  while (levels > 0 && shape.q < 8 * power(kScheme.kM, levels)) --levels;
+  // Two levels are one step, and an odd one is there only when it was stored.
+  while (levels > 0 && ((levels % 2 == 1 && stored % 2 == 0) || shape.q < 8 * power(2, levels))) --levels;
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);
-  const Shape part{div_up(shape.q, power(kScheme.kM, levels)), blocks.rows, blocks.row_bytes / size};
+  const Shape part{div_up(shape.q, power(2, levels)), blocks.rows, blocks.row_bytes / size};
   Plan plan = make_sliced_plan(part, 0, threads, threads_forced, kernel, sliced);
   plan.shape = shape;
   plan.depth = levels;
@@ -384,7 +388,7 @@ Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced) {
   if (plan.stored == 0) return part;
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, plan.shape.r, saturated_mul(plan.shape.s, size), plan.stored);
-  part.shape = {div_up(plan.shape.q, power(kScheme.kM, plan.depth)), blocks.rows, blocks.row_bytes / size};
+  part.shape = {div_up(plan.shape.q, power(2, plan.depth)), blocks.rows, blocks.row_bytes / size};
   part.depth = 0;
   return part;
 }

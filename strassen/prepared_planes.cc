@@ -39,7 +39,7 @@ std::uint64_t PreparedPlanes::bytes(const SlicedKernels& kernels, std::size_t ro
 Result<PreparedPlanes> PreparedPlanes::create(const SlicedKernels& kernels, ConstView<std::byte> D, int depth,
                                               int threads) try {
   const StoredBlocks blocks(kernels, D.rows, D.cols, depth);
-  const Leaves leaves = leaves_of(depth, depth);
+  const Leaves leaves = stored_leaves(depth, depth);
   PreparedPlanes planes;
   planes.depth_ = depth;
   planes.parts_.reserve(blocks.parts);
@@ -70,7 +70,7 @@ Result<PreparedPlanes> PreparedPlanes::from_parts(const SlicedKernels& kernels, 
 
 Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, const PreparedPlanes& D,
                              View<std::byte> R, const Plan& plan) try {
-  const Leaves leaves = leaves_of(D.depth() == 0 ? 0 : plan.depth, D.depth());
+  const Leaves leaves = stored_leaves(D.depth() == 0 ? 0 : plan.depth, D.depth());
   const StoredBlocks blocks(kernels, Q.cols / scalar_bytes(kernels), R.cols, D.depth());
   const Plan part = plan_of_part(plan, kernels);
   std::vector<std::vector<ConstView<std::byte>>> left;

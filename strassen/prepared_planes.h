@@ -25,7 +25,7 @@ class PreparedPlanes {
 
   /// Levels of Strassen that are stored.
   int depth() const noexcept { return depth_; }
-  /// kScheme.kRank^depth matrices.
+  /// StoredBlocks::parts matrices.
   const std::vector<SlicedMatrix>& parts() const noexcept { return parts_; }
 
  private:

@@ -19,17 +19,19 @@ struct BilinearScheme {
   std::int8_t w[rank][m * n];
 };
 
-/// True when the scheme multiplies matrices over the integers, and so over every ring: the trilinear identity
-/// sum over p of u[p](i, l) v[p](l', j) w[p](i', j') = [i = i'][l = l'][j = j'] for all indices.
+/// True when the scheme multiplies matrices over the integers, and so over every ring, or modulo `modulus`:
+/// the trilinear identity (Brent's equations) sum over p of u[p](i, l) v[p](l', j) w[p](i', j') = [i = i'][l
+/// = l'][j = j'] for all indices.
 template <std::size_t m, std::size_t k, std::size_t n, std::size_t rank>
-constexpr bool multiplies_matrices(const BilinearScheme<m, k, n, rank>& scheme) {
+constexpr bool multiplies_matrices(const BilinearScheme<m, k, n, rank>& scheme, int modulus = 0) {
   for (std::size_t a = 0; a < m * k; ++a) {
     for (std::size_t b = 0; b < k * n; ++b) {
       for (std::size_t c = 0; c < m * n; ++c) {
         const bool wanted = a / k == c / n && a % k == b / n && b % n == c % n;
         int sum = 0;
         for (std::size_t p = 0; p < rank; ++p) sum += scheme.u[p][a] * scheme.v[p][b] * scheme.w[p][c];
-        if (sum != (wanted ? 1 : 0)) return false;
+        const int wrong = sum - (wanted ? 1 : 0);
+        if (modulus == 0 ? wrong != 0 : wrong % modulus != 0) return false;
       }
     }
   }

@@ -55,8 +55,8 @@ class Product {
 
   Result<void> run(std::span<const SlicedStep> steps) {
     try {
-      plain_ = leaves_of(0, 0);
-      deep_ = leaves_of(plan_.depth, plan_.depth);
+      plain_ = leaves_of(0);
+      deep_ = leaves_of(plan_.depth);
     } catch (const std::bad_alloc&) {
       return fail(ErrorCode::kResourceExhausted, "there is no memory for the product");
     }

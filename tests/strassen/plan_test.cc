@@ -97,7 +97,10 @@ TEST(Plan, StoredLevelsAreUsedWhereTheTableSaysThatTheyPay) {
     EXPECT_EQ(plan(200, -1, 3).depth, 1);
     EXPECT_EQ(plan(400, -1, 3).depth, 2);
     EXPECT_EQ(plan(4096, -1, 2).depth, 2) << "no more than are stored";
-    EXPECT_EQ(plan(64, 1, 2).depth, 1) << "asked for";
+    EXPECT_EQ(plan(399, -1, 2).depth, 0) << "two levels are one step";
+    EXPECT_EQ(plan(64, 1, 2).depth, 0) << "and there is no half of it";
+    EXPECT_EQ(plan(64, 1, 3).depth, 1) << "asked for";
+    EXPECT_EQ(plan(64, 2, 3).depth, 2) << "asked for";
     EXPECT_EQ(plan(1, 2, 2).depth, 0) << "asked for, but one query has no halves";
     EXPECT_EQ(plan(1, -1, 2).direct, plan(1, -1, 0).direct);
     EXPECT_EQ(plan(400, -1, 2).stored, 2);

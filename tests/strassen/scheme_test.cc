@@ -1,7 +1,7 @@
 // The bilinear schemes as identities over the integers, and the checker against planted mistakes.
-#include "strassen/scheme.h"
-
 #include <gtest/gtest.h>
+
+#include "strassen/scheme_rank47.h"
 
 namespace pirx::strassen {
 namespace {
@@ -38,6 +38,23 @@ TEST(Scheme, EveryChangedCoefficientIsCaught) {
           EXPECT_FALSE(multiplies_matrices(scheme)) << table << " " << p << " " << x;
         }
       }
+    }
+  }
+}
+
+TEST(Scheme, Rank47MultipliesMatricesModuloTwoOnly) {
+  EXPECT_TRUE(multiplies_matrices(kRank47, 2));
+  EXPECT_FALSE(multiplies_matrices(kRank47)) << "it has no signs";
+  EXPECT_TRUE(multiplies_matrices(kRank47Thin, 2));
+}
+
+TEST(Scheme, EveryProductOfRank47IsNeeded) {
+  for (std::size_t p = 0; p < kRank47.kRank; ++p) {
+    for (const auto table : {0, 1, 2}) {
+      auto scheme = kRank47;
+      std::int8_t& entry = (table == 0 ? scheme.u : table == 1 ? scheme.v : scheme.w)[p][(5 * p) % 16];
+      entry = static_cast<std::int8_t>(1 - entry);
+      EXPECT_FALSE(multiplies_matrices(scheme, 2)) << table << " " << p;
     }
   }
 }

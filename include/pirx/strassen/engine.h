@@ -40,9 +40,10 @@ enum class Layout : std::uint8_t {
 struct PrepareOptions {
   Layout layout = Layout::kAuto;  ///< kAuto: in planes where that is faster and little is padded
   int threads = 0;                ///< 0: as many as OpenMP gives the caller
-  /// kSliced: levels of Strassen to store with the database. Each multiplies its memory by 7/4 and takes an
-  /// eighth off the time of many queries; few queries take the time that they take without. Fewer levels are
-  /// stored where the blocks would be too small, and none in rows.
+  /// kSliced: levels of Strassen to store with the database, up to 3: 1 takes 7/4 of its memory, 2 (one step
+  /// of 47 products, not 49) 47/16, 3 takes 329/64. Each takes nearly an eighth off the time of many queries;
+  /// few queries take the time that they take without. Fewer levels are stored where the blocks would be too
+  /// small, and none in rows.
   int depth = 0;
 };
 
@@ -59,7 +60,7 @@ struct Plan {
   Layout layout = Layout::kRows;
   int depth = 0;          ///< levels of Strassen
   int stored = 0;         ///< kSliced: levels that the database has stored. If any, what follows tells of the
-                          ///< product of one part, of which there are 7^depth * 4^(stored - depth)
+                          ///< product of one of its parts
   bool direct = false;    ///< kSliced: few queries, multiplied without sums
   bool fused = false;     ///< kSliced: not many queries, sums formed in registers; depth is 0
   bool toom = false;      ///< kRows: many queries, Toom-Cook; depth is 0
