@@ -369,8 +369,13 @@ int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t 
 Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced) {
   if (stored == 0) return make_sliced_plan(shape, depth, threads, threads_forced, kernel, sliced);
-  int levels = std::min(
-      depth >= 0 ? depth : levels_that_pay(shape.q, Way::kStoredLevel, kernel, kMostStoredDepth), stored);
+  int levels = depth;
+  if (depth < 0) {
+    levels = levels_that_pay(shape.q, Way::kStoredLevel, kernel, 2);
+    // The third level adds its sums to those of two: it measured to need blocks of twice as many queries.
+    if (levels == 2 && shape.q / 16 >= kernel.threshold(Way::kStoredLevel, 0)) levels = 3;
+  }
+  levels = std::min(levels, stored);
   // Two levels are one step, and an odd one is there only when it was stored.
   while (levels > 0 && ((levels % 2 == 1 && stored % 2 == 0) || shape.q < 8 * power(2, levels))) --levels;
   const std::uint64_t size = scalar_bytes(sliced);

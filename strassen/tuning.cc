@@ -80,7 +80,7 @@ const Tuning& Tuning::shipped() {
         // On planes a second level never paid and the first only over GF(2).
         {kTagGf2, "gfni512", Way::kLevelInPlanes, 512},
 
-        {kTagGf2, "gfni512", Way::kStoredLevel, 128},
+        {kTagGf2, "gfni512", Way::kStoredLevel, 256},
         {kTagGf2_8, "gfni512", Way::kStoredLevel, 128},
         {kTagGf2_16, "gfni512", Way::kStoredLevel, 128},
 

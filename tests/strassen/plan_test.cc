@@ -97,6 +97,8 @@ TEST(Plan, StoredLevelsAreUsedWhereTheTableSaysThatTheyPay) {
     EXPECT_EQ(plan(200, -1, 3).depth, 1);
     EXPECT_EQ(plan(400, -1, 3).depth, 2);
     EXPECT_EQ(plan(4096, -1, 2).depth, 2) << "no more than are stored";
+    EXPECT_EQ(plan(1599, -1, 3).depth, 2) << "a third one wants twice as many queries";
+    EXPECT_EQ(plan(1600, -1, 3).depth, 3);
     EXPECT_EQ(plan(399, -1, 2).depth, 0) << "two levels are one step";
     EXPECT_EQ(plan(64, 1, 2).depth, 0) << "and there is no half of it";
     EXPECT_EQ(plan(64, 1, 3).depth, 1) << "asked for";

@@ -448,6 +448,23 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(len(json.loads(done.stdout)["results"]), 8)
         run("bench", "--size", "1", code=2)
 
+    def test_tune(self):
+        file = self.path / "tuning.json"
+        done = run("bench", "--tune", "--size", "1MiB", "--row-bytes", "2048", "--runs", 1, "--field", "gf2_8", "w48",
+                   "--out", file)
+        self.assertIn("gain at queries", done.stdout)
+        self.assertEqual(json.loads(file.read_text())["pirx_tuning"], 1)
+        small = ["bench", "--size", "1MiB", "--queries", 1, "--runs", 1, "--field", "gf2_8"]
+        run(*small, "--tuning", file)
+        server = self.serve(self.build(), 1, "--tuning", file)
+        self.assertTrue(server.url)
+        file.write_text("{}")
+        run(*small, "--tuning", file, code=4)
+        run(*small, "--tuning", self.path / "none.json", code=5)
+        run("serve", self.build(), "--coordinate", 1, "--tuning", file, code=4)
+        run(*small, "--tune", "--tuning", file, code=2)
+        run(*small, "--out", file, code=2)
+
 
 if __name__ == "__main__":
     PIRX = sys.argv.pop(1)

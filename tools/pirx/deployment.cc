@@ -195,7 +195,10 @@ std::string format_deployment(const Deployment& deployment) {
 }
 
 Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment) {
-  const std::string text = format_deployment(deployment);
+  return replace_file(path, format_deployment(deployment));
+}
+
+Result<void> replace_file(const std::filesystem::path& path, std::string_view text) {
   // A name that nobody can have prepared: the file must not exist, and a link is not followed.
   std::string temporary;
   int file = -1;

@@ -25,6 +25,8 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
 std::string format_deployment(const Deployment& deployment);
 /// Writes beside the target, syncs and renames.
 Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment);
+/// The same for any text. Unavailable.
+Result<void> replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// "gf2_8", "gf2_16", "w160", "w48", "prime64"... InvalidArgument lists them.
 Result<FieldTag> parse_field(const std::string& name);

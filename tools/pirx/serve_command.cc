@@ -15,6 +15,7 @@
 #include "pirx/base/cpu.h"
 #include "pirx/itpir/server.h"
 #include "pirx/net/http_server.h"
+#include "tuning_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -82,7 +83,7 @@ class LogWriter {
 
 struct Arguments {
   std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8", prepared,
-                        layout = "auto";
+                        layout = "auto", tuning;
   std::uint64_t coordinate = 0;
   std::uint32_t max_queries = 256;
   int threads = 0;
@@ -148,6 +149,7 @@ Result<void> serve(Arguments a) {
   a.http.max_header_bytes = a.max_header;
 
   raise_descriptor_limit(a.http.max_connections);
+  PIRX_ASSIGN(const auto tuning, use_tuning(a.tuning));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   Registry registry;
   itpir::register_goldberg(registry);
@@ -174,7 +176,8 @@ Result<void> serve(Arguments a) {
        .text = {{"file", a.database},
                 {"protocol", a.protocol},
                 {"field", a.field},
-                {"isa", cpu_features_name(features)}},
+                {"isa", cpu_features_name(features)},
+                {"tuning", tuning.string()}},
        .numbers = {{"coordinate", static_cast<double>(a.coordinate)},
                    {"seconds_to_open", std::chrono::duration<double>(opened - start).count()}}});
   for (const std::string& note : notes)
@@ -229,6 +232,11 @@ void add_serve_command(CLI::App& app) {
   command.add_option("--threads", a->threads, "Threads of the matrix product; 0: one a core")
       ->capture_default_str()
       ->check(whole_number(0, 1024));
+  command
+      .add_option("--tuning", a->tuning,
+                  "Thresholds of this machine, made by 'pirx bench --tune'; default: "
+                  "$XDG_CONFIG_HOME/pirx/tuning.json or ~/.config/pirx/tuning.json, if it is there")
+      ->type_name("FILE");
   command.add_option("--io-threads", a->http.io_threads, "Threads of the network")
       ->capture_default_str()
       ->check(whole_number(1, 256));
