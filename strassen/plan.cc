@@ -237,8 +237,9 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   std::size_t most = kMostQueries;
   while (grid_matrices(Grid(most, 0), kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
   plan.tile_queries = balanced_pass(shape.q, most, 8 * sliced.tile);
-  plan.direct = sliced.multiply_direct != nullptr && shape.q <= kernel.threshold(Way::kDirect, 0) &&
-                depth <= 0 && direct_matrices(plan, sliced) <= kMatricesBytes;
+  plan.direct = kernel.may_direct && sliced.multiply_direct != nullptr &&
+                shape.q <= kernel.threshold(Way::kDirect, 0) && depth <= 0 &&
+                direct_matrices(plan, sliced) <= kMatricesBytes;
   const Shape pass{plan.tile_queries, shape.r, shape.s};
   plan.fused = sliced.multiply_fused != nullptr && !plan.direct &&
                shape.q <= kernel.threshold(Way::kFused, 0) && depth <= 0;
@@ -381,7 +382,11 @@ Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bo
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);
   const Shape part{div_up(shape.q, power(2, levels)), blocks.rows, blocks.row_bytes / size};
-  Plan plan = make_sliced_plan(part, 0, threads, threads_forced, kernel, sliced);
+  // The direct way writes whole batches of answers: it cannot leave out the rows that blocks of Q are padded
+  // with.
+  KernelTraits of_part = kernel;
+  of_part.may_direct = kernel.may_direct && levels == 0;
+  Plan plan = make_sliced_plan(part, 0, threads, threads_forced, of_part, sliced);
   plan.shape = shape;
   plan.depth = levels;
   plan.stored = stored;

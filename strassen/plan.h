@@ -28,6 +28,7 @@ struct KernelTraits {
   std::size_t tile_rows;
   std::size_t tile_bytes;
   const Tuning* tuning = nullptr;  ///< null: the shipped one
+  bool may_direct = true;          ///< whether planes may be multiplied without sums
 
   /// The number of queries that decides about the way; `otherwise` where no table has one.
   std::size_t threshold(Way way, std::size_t otherwise) const noexcept {

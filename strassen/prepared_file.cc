@@ -129,11 +129,10 @@ Result<void> for_each_chunk(const PreparedLabel& label, [[maybe_unused]] int thr
     if (failed) continue;
     const std::uint64_t offset = chunk % each * kChunkBytes;
     try {
-      const Result<void> done =
-          work(chunk / each, offset, std::min(kChunkBytes, label.part_bytes - offset), chunk);
+      Result<void> done = work(chunk / each, offset, std::min(kChunkBytes, label.part_bytes - offset), chunk);
       if (done) continue;
 #pragma omp critical(pirx_prepared_file)
-      if (!error) error = done.error();
+      if (!error) error = std::move(done.error());
     } catch (const std::bad_alloc&) {  // nobody said why: there was no memory for the words either
     }
     failed = true;
@@ -173,11 +172,8 @@ Result<void> write_prepared_file(const std::filesystem::path& file, const Prepar
   PIRX_CHECK(parts.size() == label.parts);
   PIRX_TRY(check_target(file));
   remove_leftovers(file);
-  PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(file));
   // The database may be readable to few; the file that holds the same bytes is no way around that.
-  if (::fchmod(out.fd(), 0600) != 0) {
-    return tl::unexpected(system_error("set the permissions of", out.path(), errno));
-  }
+  PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(file, 0600));
   PIRX_TRY(out.reserve(label.file_bytes()));
   Bytes checksums(static_cast<std::size_t>(checksum_bytes(label)));
   PIRX_TRY(for_each_chunk(label, threads,

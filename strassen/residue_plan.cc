@@ -60,7 +60,7 @@ Plan make_residue_plan(const Shape& shape, int threads, const KernelTraits& kern
   if (!kept) {
     plan.run =
         std::clamp<std::uint64_t>(kWordsBytes / (moduli * residue_run_bytes(plan.chunk_rows)), 1, plan.run);
-    // All in blocks of about the same width, in whole shares of a thread.
+    // All in blocks of about the same width.
     plan.run = div_up(plan.tile_words / kColumns, div_up(plan.tile_words / kColumns, plan.run));
   }
   plan.workspace_bytes = residue_sizes(plan, moduli).total();

@@ -127,7 +127,7 @@ class ResidueSystem {
 /// in it block after block.
 class ResidueMatrix {
  public:
-  /// InvalidArgument when it is larger than memory can be, ResourceExhausted without memory.
+  /// ResourceExhausted without memory.
   static Result<ResidueMatrix> create(const ResidueKernels& kernels, const ResidueBasis& basis,
                                       ConstView<std::byte> D, std::size_t word_bytes, int threads) {
     ResidueMatrix out;

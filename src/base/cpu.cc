@@ -25,6 +25,12 @@ bool has_amx_int8() noexcept {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTile) != 0 && (d & kInt8) != 0;
 }
 
+/// Whether PIRX_FORCE_ISA leaves the tiles out.
+bool tiles_are_unwanted() noexcept {
+  const char* word = std::getenv("PIRX_FORCE_ISA");
+  return word != nullptr && *word != '\0' && std::string_view(word) != "amx";
+}
+
 /// Linux gives a process the state of the tiles (8 KiB a thread) only when it asks; threads that started
 /// before may use them too. Refused by kernels before 5.16 and where a signal stack is too small for it.
 bool may_use_tiles() noexcept {
@@ -53,7 +59,7 @@ CpuFeatures detect() noexcept {
   if (avx512 && __builtin_cpu_supports("avx512ifma")) features |= kCpuAvx512Ifma;
   if (avx512 && __builtin_cpu_supports("avx512vbmi")) features |= kCpuAvx512Vbmi;
   if (avx512 && __builtin_cpu_supports("avx512vnni")) features |= kCpuAvx512Vnni;
-  if (avx512 && has_amx_int8() && may_use_tiles()) features |= kCpuAmxInt8;
+  if (avx512 && has_amx_int8() && !tiles_are_unwanted() && may_use_tiles()) features |= kCpuAmxInt8;
   return features;
 #endif
 }
@@ -68,7 +74,8 @@ constexpr Forced kForced[] = {
     {"portable", 0, 0},
     {"avx2", kCpuAvx2, kCpuAvx2},
     {"avx2-gfni", kCpuAvx2 | kCpuGfni, kCpuAvx2 | kCpuGfni},
-    {"avx512", kCpuAvx2 | kCpuAvx512 | kCpuGfni, ~CpuFeatures{0}},
+    {"avx512", kCpuAvx2 | kCpuAvx512 | kCpuGfni, ~CpuFeatures{kCpuAmxInt8}},
+    {"amx", kCpuAvx2 | kCpuAvx512 | kCpuAmxInt8, ~CpuFeatures{0}},
 };
 
 Result<CpuFeatures> resolve() {
@@ -84,8 +91,9 @@ Result<CpuFeatures> resolve() {
     }
     return detected & forced.allowed;
   }
-  return fail(ErrorCode::kInvalidArgument,
-              "PIRX_FORCE_ISA must be portable, avx2, avx2-gfni or avx512, not '" + std::string(word) + "'");
+  return fail(
+      ErrorCode::kInvalidArgument,
+      "PIRX_FORCE_ISA must be portable, avx2, avx2-gfni, avx512 or amx, not '" + std::string(word) + "'");
 }
 
 }  // namespace

@@ -127,9 +127,9 @@ Result<NamedFd> create_named(const std::filesystem::path& target, std::string_vi
   }
 }
 
-Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target) {
+Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target, mode_t mode) {
   for (;;) {
-    PIRX_ASSIGN(NamedFd named, create_named(target, kTemporaryMark, 0666));
+    PIRX_ASSIGN(NamedFd named, create_named(target, kTemporaryMark, mode));
     // A file system without locks leaves the file unlocked: the next writer then cannot lock it either and
     // leaves it alone.
     const bool contended = ::flock(named.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -60,7 +60,7 @@ Result<NamedFd> create_named(const std::filesystem::path& target, std::string_vi
 /// next writer of the same target, in whatever process or container, that this one is alive.
 class TemporaryFile {
  public:
-  static Result<TemporaryFile> create(const std::filesystem::path& target);
+  static Result<TemporaryFile> create(const std::filesystem::path& target, mode_t mode = 0666);
   TemporaryFile(TemporaryFile&&) noexcept = default;
   TemporaryFile& operator=(TemporaryFile&&) noexcept = delete;
   ~TemporaryFile();

@@ -306,8 +306,8 @@ TEST(Builder, AFullDiskLeavesTheOldFile) {
   // While it is laid out: short records are spooled small and take slots of the longest.
   std::vector<Bytes> records(1000, Bytes(1));
   records[500].resize(100'000);
-  EXPECT_TRUE(with_file_limit(
-      3 << 20, [&] { return exhausted(build(folder / "db", records), "it needs 1"); }));
+  EXPECT_TRUE(
+      with_file_limit(3 << 20, [&] { return exhausted(build(folder / "db", records), "it needs 1"); }));
   // While keys are sorted.
   EXPECT_TRUE(with_file_limit(3 << 20, [&] {
     const std::vector<std::string> keys(100, std::string(60000, 'k'));

@@ -1,6 +1,8 @@
 // The bilinear schemes as identities over the integers, and the checker against planted mistakes.
 #include <gtest/gtest.h>
 
+#include "pirx/base/sha256.h"
+#include "pirx/base/sliced_kernels.h"
 #include "strassen/scheme_rank47.h"
 
 namespace pirx::strassen {
@@ -9,6 +11,27 @@ namespace {
 TEST(Scheme, StrassenMultipliesMatricesOverTheIntegers) {
   EXPECT_TRUE(multiplies_matrices(kStrassen));
   EXPECT_TRUE(multiplies_matrices(kScheme));
+}
+
+// Side files hold the sums of these tables, and their header only SlicedKernels::kOrder to tell them by:
+// raise it when this digest changes (docs/prepared_format.md).
+TEST(Scheme, TablesBelongToTheOrderOfSideFiles) {
+  Bytes tables;
+  const auto append = [&tables](const auto& table) {
+    const ByteSpan bytes = std::as_bytes(std::span(&table, 1));
+    tables.insert(tables.end(), bytes.begin(), bytes.end());
+  };
+  append(kScheme.v);
+  append(kRank47.v);
+  const auto digest = sha256(tables);
+  std::string hex;
+  for (const std::byte byte : digest) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    hex += kDigits[static_cast<unsigned>(byte) >> 4];
+    hex += kDigits[static_cast<unsigned>(byte) & 15];
+  }
+  EXPECT_EQ(SlicedKernels::kOrder, 1u);
+  EXPECT_EQ(hex, "b4916ca900de79b5dd1cbb11a0fff7dd79bbbafc95ca4630633affddd211bfd5");
 }
 
 TEST(Scheme, StrassenMultipliesNumbers) {

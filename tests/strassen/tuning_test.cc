@@ -90,5 +90,24 @@ TEST(Tuning, NoTableChangesAProduct) {
   expect_the_same_products<fp::W160>();
 }
 
+// A table that wants the direct way for many queries meets blocks of queries that are padded: it gives way.
+TEST(Tuning, DirectProductsAreNotForStoredLevels) {
+  const gf2e::Gf2_8 f;
+  auto random = testing::seeded_engine(77);
+  for (const auto& kernels : kernel_table(f)) {
+    if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.sliced == nullptr) continue;
+    const auto table = Tuning::create({{f.tag(), kernels.name, Way::kDirect, 16},
+                                       {f.tag(), kernels.name, Way::kStoredLevel, 8}})
+                           .value();
+    const Engine<gf2e::Gf2_8> engine(f, kernels, table);
+    for (const std::size_t q : {17u, 19u, 31u, 33u}) {
+      const PrepareOptions prepared{Layout::kSliced, 1, 1};
+      EXPECT_FALSE(engine.plan({q, 64, 1024}, {1, -1}, prepared).direct);
+      testing::ProductCase<gf2e::Gf2_8> product(f, {q, 64, 1024}, 1, random);
+      product.expect_words(engine, {1, -1}, Layout::kSliced, 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pirx::strassen

@@ -218,10 +218,10 @@ void add_serve_command(CLI::App& app) {
   command.add_option("--field", a->field, "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers")
       ->capture_default_str();
   command
-      .add_option(
-          "--layout", a->layout,
-          "auto, or what trades memory for speed of many queries: residues (prime fields, 2.5 times the "
-          "database more), strassen1, strassen2 (GF(2^n), 1.75 and 3.1 times)")
+      .add_option("--layout", a->layout,
+                  "auto, rows (no copy), or what trades memory for speed of many queries: residues (prime "
+                  "fields, 2.5 times the "
+                  "database more), strassen1, strassen2, strassen3 (GF(2^n), 1.75, 2.9 and 5.1 times)")
       ->capture_default_str();
   command.add_option(
       "--prepared", a->prepared,

@@ -24,7 +24,8 @@ using CpuFeatures = std::uint32_t;
 CpuFeatures detected_cpu_features() noexcept;
 
 /// Features that kernels may use now: the detected ones, cut down by PIRX_FORCE_ISA in the environment:
-/// `portable` (none), `avx2` (AVX2 only), `avx2-gfni`, `avx512` (everything). Read once.
+/// `portable` (none), `avx2` (AVX2 only), `avx2-gfni`, `avx512` (everything but AMX),
+/// `amx` (everything). Read once.
 /// InvalidArgument for another word; Unavailable when the CPU lacks the forced set.
 Result<CpuFeatures> allowed_cpu_features();
 

@@ -49,7 +49,8 @@ struct ResidueKernels {
   static constexpr std::size_t kMostSummed = std::size_t{1} << 15;
 
   /// Signed residues, closest to zero, of `count` <= kRows integers of `bytes` bytes, `stride` bytes apart:
-  /// modulus m writes kRows bytes (zeros for those missing) at to + m * modulus_stride.
+  /// of which whole groups of four bytes may be read: modulus m writes kRows bytes (zeros for those missing)
+  /// at to + m * modulus_stride.
   void (*scalars)(const ResidueBasis& basis, const std::byte* from, std::size_t stride, std::size_t bytes,
                   std::size_t count, std::byte* to, std::size_t modulus_stride) noexcept;
   /// Residues in [0, modulus) of a block of `rows` <= kRows rows, `stride` bytes apart, of `columns` <=
