@@ -194,7 +194,7 @@ TEST(ServerPrepare, TheOptionHasAName) {
 
 // Requests that are answered together share one product: what each is charged has to cover its workspace.
 template <class F>
-void expect_workspace_is_counted(FieldTag field, KeptRows& rows) {
+void expect_workspace_is_counted(FieldTag field, KeptRows& rows, std::uint64_t& most) {
   const auto server = make_goldberg_server(rows.open(), {.field = field, .max_queries_per_request = 4096});
   ASSERT_TRUE(good(server));
   const F f;
@@ -202,11 +202,10 @@ void expect_workspace_is_counted(FieldTag field, KeptRows& rows) {
   const auto database = rows.open();
   const auto& geometry = database->geometry();
   const std::uint64_t words = geometry.words_per_row(f.word_bytes());
-  std::uint64_t most = 0;
+  most = 0;
   for (std::size_t q = 1; q <= 4096; ++q) {
     most = std::max(most, engine.plan({q, geometry.rows(), words}).workspace_bytes);
   }
-  EXPECT_GT(most, 0u);
   for (const std::size_t total : {1u, 2u, 7u, 8u, 31u, 64u, 256u, 1000u, 4096u}) {
     const std::uint64_t workspace = engine.plan({total, geometry.rows(), words}).workspace_bytes;
     const std::uint64_t data = total * (words * (f.sum_bytes() + sizeof(typename F::Sum)) +
@@ -223,9 +222,13 @@ void expect_workspace_is_counted(FieldTag field, KeptRows& rows) {
 
 TEST(ServerPrepare, TheWorkspaceOfTheEngineIsCounted) {
   KeptRows rows(2000, 1000, 8);
-  expect_workspace_is_counted<gf2e::Gf2_8>(kTagGf2_8, rows);
-  expect_workspace_is_counted<gf2e::Gf2_16>(kTagGf2_16, rows);
-  expect_workspace_is_counted<fp::W160>(kTagW160, rows);
+  std::uint64_t most = 0;
+  // Products on rows as they lie, all that is left without kernels for planes, need none.
+  expect_workspace_is_counted<gf2e::Gf2_8>(kTagGf2_8, rows, most);
+  EXPECT_EQ(most > 0, in_planes());
+  expect_workspace_is_counted<gf2e::Gf2_16>(kTagGf2_16, rows, most);
+  EXPECT_EQ(most > 0, in_planes());
+  expect_workspace_is_counted<fp::W160>(kTagW160, rows, most);
 }
 
 }  // namespace
