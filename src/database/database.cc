@@ -51,7 +51,7 @@ struct Database::Mapping {
 };
 
 Result<void> Database::Mapping::check_identity() const {
-  if (content_identity(header.layout, section(header.layout.checksums)) != header.version.identity) {
+  if (content_identity(header.layout, section(header.layout.checksums)) != header.content) {
     return fail(ErrorCode::kDataLoss, "the file is damaged: its checksums do not give its identity");
   }
   return {};
@@ -61,6 +61,11 @@ Result<void> Database::Mapping::check_row(std::uint64_t row) const {
   const Geometry& geometry = header.layout.geometry;
   const ByteSpan bytes =
       file.subspan(header.layout.rows.offset + row * geometry.row_stride(), geometry.row_stride());
+  if (header.layout.bucket) {
+    // Shares have no slots; only the bytes behind the last word that any field could have are zero.
+    if (all_zero(bytes.subspan(std::min(geometry.row_bytes() + 31, geometry.row_stride())))) return {};
+    return fail(ErrorCode::kDataLoss, "the file is damaged: bytes behind a row of the bucket are not zero");
+  }
   const std::uint64_t first = row * geometry.spec().records_per_row;
   const std::uint64_t count = std::min(geometry.spec().records_per_row, geometry.records() - first);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -76,8 +81,8 @@ Result<void> Database::Mapping::verify(const Progress& progress) const {
   const Layout& layout = header.layout;
   // The map shows the file as it is now, not as it was when it was opened.
   PIRX_ASSIGN(const Header now, decode_header(file.first(kPageBytes)));
-  if (now.version != header.version || now.layout.geometry != layout.geometry ||
-      now.layout.keys != layout.keys) {
+  if (now.version != header.version || now.content != header.content ||
+      now.layout.geometry != layout.geometry || now.layout.keys != layout.keys) {
     return fail(ErrorCode::kDataLoss, "the header has changed since the file was opened");
   }
   PIRX_TRY(check_identity());
@@ -93,8 +98,7 @@ Result<void> Database::Mapping::verify(const Progress& progress) const {
                                             " and " + std::to_string(end) + ": a checksum does not match");
     }
     // Rows that are complete by now, while they are still in the cache.
-    while (row < layout.geometry.rows() &&
-           layout.rows.offset + (row + 1) * layout.geometry.row_stride() <= end) {
+    while (row < layout.file_rows() && layout.rows.offset + (row + 1) * layout.geometry.row_stride() <= end) {
       PIRX_TRY(check_row(row++));
     }
     if (progress) progress(end, file.size());
@@ -160,22 +164,36 @@ Database::~Database() = default;
 
 const Geometry& Database::geometry() const noexcept { return mapping_->header.layout.geometry; }
 const Version& Database::version() const noexcept { return mapping_->header.version; }
+Version Database::content_version() const noexcept {
+  return {mapping_->header.content, mapping_->header.version.epoch};
+}
+const BucketInfo* Database::bucket() const noexcept {
+  const auto& bucket = mapping_->header.layout.bucket;
+  return bucket ? &*bucket : nullptr;
+}
 bool Database::has_keys() const noexcept { return mapping_->header.layout.keys.length != 0; }
 std::uint64_t Database::file_bytes() const noexcept { return mapping_->file.size(); }
 
 matrix::ConstView<std::byte> Database::rows() const noexcept {
-  const Geometry& shape = geometry();
-  return {mapping_->section(mapping_->header.layout.rows).data(), shape.rows(), shape.row_stride(),
-          shape.row_stride()};
+  const Layout& layout = mapping_->header.layout;
+  const std::uint64_t stride = layout.geometry.row_stride();
+  return {mapping_->section(layout.rows).data(), layout.file_rows(), stride, stride};
 }
 
 Result<ByteSpan> Database::record(std::uint64_t index) const {
+  if (bucket() != nullptr) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a bucket holds shares, not records: ask the servers (pirx get), or read the plain database");
+  }
   PIRX_ASSIGN(const Location location, geometry().locate(index));
   return geometry().read_slot(index,
                               ByteSpan(rows().row(location.row) + location.offset, geometry().slot_bytes()));
 }
 
 Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const {
+  if (bucket() != nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "a bucket has no keys: look them up in the plain database");
+  }
   return mapping_->keys.find(key);
 }
 

@@ -1,4 +1,4 @@
-// How records lie in rows: sizes derived once and overflow-free, slots filled and read, and the 32-byte
+// How records lie in rows: sizes derived once and overflow-free, slots filled and read, and the
 // encoding that the file header and the wire share.
 #include "pirx/database/geometry.h"
 
@@ -15,7 +15,8 @@ constexpr std::uint64_t kMaxDataBytes = std::uint64_t{1} << 56;
 constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
 /// A row may be read as words of up to 32 bytes without leaving its stride.
 constexpr std::uint64_t kRowSlack = 31;
-constexpr std::uint64_t kFlagVariableLength = 1, kFlagDigests = 2;
+constexpr std::uint64_t kFlagVariableLength = 1, kFlagDigests = 2, kFlagKeyed = 4;
+constexpr std::uint64_t kMaxSegment = std::numeric_limits<std::uint32_t>::max();
 
 /// First bytes of SHA-256("pirx record v1" || position || length || data): a slot moved to another place is
 /// caught too.
@@ -38,12 +39,17 @@ std::uint64_t slot_header_bytes(const Geometry::Spec& spec) {
   return (spec.variable_length ? kLengthBytes : 0) + (spec.digests ? kDigestBytes : 0);
 }
 
+std::uint64_t row_count(const Geometry::Spec& spec) {
+  if (spec.filter) return (spec.filter->segments + 2) * spec.filter->segment_length;
+  return spec.records / spec.records_per_row + (spec.records % spec.records_per_row != 0);
+}
+
 }  // namespace
 
 Geometry::Geometry(const Spec& spec)
     : spec_(spec),
       slot_bytes_(spec.record_bytes + slot_header_bytes(spec)),
-      rows_(spec.records / spec.records_per_row + (spec.records % spec.records_per_row != 0)),
+      rows_(row_count(spec)),
       row_bytes_(slot_bytes_ * spec.records_per_row),
       row_stride_(round_up(row_bytes_ + kRowSlack, 64)) {}
 
@@ -61,6 +67,19 @@ Result<Geometry> Geometry::create(const Spec& spec) {
   if (spec.variable_length && spec.record_bytes > kMaxStoredLength) {
     return invalid("a record of varying length has at most " + std::to_string(kMaxStoredLength) +
                    " bytes, not " + std::to_string(spec.record_bytes));
+  }
+  if (spec.filter) {
+    const FilterSpec& filter = *spec.filter;
+    if (!spec.digests) return invalid("a keyed database needs digests: they tell whether a key is there");
+    if (filter.segment_length == 0 || filter.segment_length > kMaxSegment || filter.segments == 0 ||
+        filter.segments > kMaxSegment) {
+      return invalid("a key filter has 1 to 2^32 - 1 segments of as many rows");
+    }
+    const auto slots = checked_mul(row_count(spec), spec.records_per_row);
+    if (slots && *slots < spec.records) {
+      return invalid("a key filter of " + std::to_string(*slots) + " slots cannot hold " +
+                     std::to_string(spec.records) + " records");
+    }
   }
   // Bounded one by one, so that nothing in the constructor overflows.
   const auto row_bytes = spec.record_bytes <= kMaxDataBytes
@@ -99,6 +118,10 @@ std::uint64_t Geometry::balanced_records_per_row(std::uint64_t records, std::uin
 }
 
 Result<Location> Geometry::locate(std::uint64_t record) const {
+  if (keyed()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the database is keyed: its records have no positions, ask for them by key");
+  }
   if (record >= spec_.records) {
     return fail(ErrorCode::kOutOfRange, "no such record: the database has " + std::to_string(spec_.records) +
                                             " records, numbered from 0");
@@ -159,7 +182,13 @@ void Geometry::encode(Writer& writer) const {
   writer.put(spec_.records);
   writer.put(spec_.record_bytes);
   writer.put(spec_.records_per_row);
-  writer.put((spec_.variable_length ? kFlagVariableLength : 0) | (spec_.digests ? kFlagDigests : 0));
+  writer.put((spec_.variable_length ? kFlagVariableLength : 0) | (spec_.digests ? kFlagDigests : 0) |
+             (spec_.filter ? kFlagKeyed : 0));
+  const FilterSpec filter = spec_.filter.value_or(FilterSpec{});
+  writer.put(filter.segment_length);
+  writer.put(filter.segments);
+  writer.put(filter.tweak);
+  writer.put_bytes(filter.seed);
 }
 
 Result<Geometry> Geometry::decode(Reader& reader) {
@@ -168,20 +197,25 @@ Result<Geometry> Geometry::decode(Reader& reader) {
   PIRX_ASSIGN(spec.record_bytes, reader.get<std::uint64_t>());
   PIRX_ASSIGN(spec.records_per_row, reader.get<std::uint64_t>());
   PIRX_ASSIGN(const std::uint64_t flags, reader.get<std::uint64_t>());
-  if ((flags & ~(kFlagVariableLength | kFlagDigests)) != 0) {
+  if ((flags & ~(kFlagVariableLength | kFlagDigests | kFlagKeyed)) != 0) {
     return fail(ErrorCode::kDataLoss, "the geometry has unknown flags: it is damaged or of a newer pirx");
   }
   spec.variable_length = (flags & kFlagVariableLength) != 0;
   spec.digests = (flags & kFlagDigests) != 0;
+  FilterSpec filter;
+  PIRX_ASSIGN(filter.segment_length, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(filter.segments, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(filter.tweak, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const ByteSpan seed, reader.get_bytes(filter.seed.size()));
+  std::copy(seed.begin(), seed.end(), filter.seed.begin());
+  if ((flags & kFlagKeyed) != 0) {
+    spec.filter = filter;
+  } else if (filter != FilterSpec{}) {
+    return fail(ErrorCode::kDataLoss, "impossible geometry: a key filter in a database that is not keyed");
+  }
   auto geometry = create(spec);
   if (!geometry) return fail(ErrorCode::kDataLoss, "impossible geometry: " + geometry.error().message());
   return geometry;
-}
-
-bool operator==(const Geometry& a, const Geometry& b) {
-  return a.spec_.records == b.spec_.records && a.spec_.record_bytes == b.spec_.record_bytes &&
-         a.spec_.records_per_row == b.spec_.records_per_row &&
-         a.spec_.variable_length == b.spec_.variable_length && a.spec_.digests == b.spec_.digests;
 }
 
 }  // namespace pirx::database

@@ -10,6 +10,7 @@ namespace pirx::database {
 namespace {
 
 constexpr std::uint64_t kMaxKeyIndexBytes = std::uint64_t{1} << 61;
+constexpr std::uint64_t kBucketSection = 1;  ///< of the parts that a header may have
 
 void put_section(Writer& writer, const Section& section) {
   writer.put(section.offset);
@@ -23,17 +24,60 @@ Result<Section> get_section(Reader& reader) {
   return section;
 }
 
+Result<Digest> get_digest(Reader& reader) {
+  Digest digest;
+  PIRX_ASSIGN(const ByteSpan bytes, reader.get_bytes(digest.size()));
+  std::copy(bytes.begin(), bytes.end(), digest.begin());
+  return digest;
+}
+
+void put_bucket(Writer& writer, const BucketInfo& bucket) {
+  bucket.field.encode(writer);
+  writer.put(std::uint32_t{bucket.arity});
+  writer.put(std::uint32_t{bucket.independence});
+  writer.put(bucket.modulus);
+  writer.put(bucket.coordinate);
+}
+
+Result<BucketInfo> get_bucket(Reader& reader) {
+  BucketInfo bucket;
+  PIRX_ASSIGN(bucket.field, FieldTag::decode(reader));
+  PIRX_ASSIGN(bucket.arity, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(bucket.independence, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(bucket.modulus, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(bucket.coordinate, reader.get<std::uint64_t>());
+  return bucket;
+}
+
+/// What every encoding keeps; whether the field has the coordinate is for those who know fields.
+Result<void> check_bucket(const BucketInfo& bucket, std::uint64_t key_index_bytes) {
+  const auto invalid = [](std::string message) {
+    return fail(ErrorCode::kInvalidArgument, "a bucket " + std::move(message));
+  };
+  if (key_index_bytes != 0) return invalid("has no keys");
+  if (bucket.arity == 0) return invalid("row holds at least one block");
+  if (bucket.arity == 1 && bucket.independence == 0) {
+    return invalid("with arity 1 and independence 0 would be the plain database");
+  }
+  if (bucket.modulus == 0 || bucket.modulus % bucket.arity != 0) {
+    return invalid("wants a modulus that is a multiple of its arity");
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Layout> Layout::plan(const Geometry& geometry, std::uint64_t key_index_bytes) {
+Result<Layout> Layout::plan(const Geometry& geometry, std::uint64_t key_index_bytes,
+                            const std::optional<BucketInfo>& bucket) {
+  if (bucket) PIRX_TRY(check_bucket(*bucket, key_index_bytes));
   if (key_index_bytes != 0 &&
       (key_index_bytes < key_index_size(geometry.records(), 0) || key_index_bytes > kMaxKeyIndexBytes)) {
     return fail(ErrorCode::kInvalidArgument, "a key index of " + std::to_string(key_index_bytes) +
                                                  " bytes cannot hold " + std::to_string(geometry.records()) +
                                                  " keys");
   }
-  Layout layout{geometry, {}, {}, {}};
-  layout.rows = {kPageBytes, geometry.data_bytes()};
+  Layout layout{geometry, bucket, {}, {}, {}};
+  layout.rows = {kPageBytes, layout.file_rows() * geometry.row_stride()};
   layout.keys = {round_up(layout.rows.end(), kPageBytes), key_index_bytes};
   layout.checksums.offset = round_up(layout.keys.end(), kPageBytes);
   layout.checksums.length = round_up(layout.content_bytes(), kChunkBytes) / kChunkBytes * sizeof(Digest);
@@ -44,25 +88,33 @@ Digest content_identity(const Layout& layout, ByteSpan checksums) {
   Writer writer;
   layout.geometry.encode(writer);
   writer.put(layout.keys.length);
+  if (layout.bucket) put_bucket(writer, *layout.bucket);
   Sha256 hash;
-  hash.update(as_bytes("pirx database identity v1"));
+  hash.update(as_bytes(layout.bucket ? "pirx bucket identity v1" : "pirx database identity v1"));
   hash.update(std::move(writer).take());
   hash.update(checksums);
   return std::move(hash).finish();
 }
 
-Bytes encode_header(const Layout& layout, const Version& version) {
+Bytes encode_header(const Header& header) {
+  const Layout& layout = header.layout;
+  PIRX_CHECK(layout.bucket || header.content == header.version.identity);
   Writer writer(kPageBytes);
   writer.put_bytes(as_bytes(kMagic));
   writer.put(kFormatVersion);
   writer.put(static_cast<std::uint32_t>(kPageBytes));
   layout.geometry.encode(writer);
-  writer.put_bytes(version.identity);
-  writer.put(version.epoch);
+  writer.put_bytes(header.content);
+  writer.put(header.version.epoch);
   put_section(writer, layout.rows);
   put_section(writer, layout.keys);
   put_section(writer, layout.checksums);
   writer.put(layout.file_bytes());
+  writer.put(std::uint64_t{layout.bucket ? kBucketSection : 0});
+  if (layout.bucket) {
+    put_bucket(writer, *layout.bucket);
+    writer.put_bytes(header.version.identity);
+  }
   Bytes page = std::move(writer).take();
   page.resize(kPageBytes - sizeof(Digest));
   const Digest digest = sha256(page);
@@ -89,15 +141,23 @@ Result<Header> decode_header(ByteSpan page) {
   PIRX_ASSIGN(const auto header_bytes, reader.get<std::uint32_t>());
   if (header_bytes != kPageBytes) return damaged("the header names a wrong size of its own");
   PIRX_ASSIGN(const Geometry geometry, Geometry::decode(reader));
-  Version version;
-  PIRX_ASSIGN(const ByteSpan identity, reader.get_bytes(version.identity.size()));
-  std::copy(identity.begin(), identity.end(), version.identity.begin());
+  PIRX_ASSIGN(const Digest content, get_digest(reader));
+  Version version{content, 0};
   PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
   PIRX_ASSIGN(const Section rows, get_section(reader));
   PIRX_ASSIGN(const Section keys, get_section(reader));
   PIRX_ASSIGN(const Section checksums, get_section(reader));
   PIRX_ASSIGN(const auto file_bytes, reader.get<std::uint64_t>());
-  auto layout = Layout::plan(geometry, keys.length);
+  PIRX_ASSIGN(const auto parts, reader.get<std::uint64_t>());
+  if ((parts & ~kBucketSection) != 0) return damaged("the header has unknown parts: it is of a newer pirx");
+  std::optional<BucketInfo> bucket;
+  if (parts == kBucketSection) {
+    auto read = get_bucket(reader);
+    if (!read) return damaged("the header is impossible: " + read.error().message());
+    bucket = *read;
+    PIRX_ASSIGN(version.identity, get_digest(reader));
+  }
+  auto layout = Layout::plan(geometry, keys.length, bucket);
   if (!layout) return damaged("the header is impossible: " + layout.error().message());
   if (rows != layout->rows || keys != layout->keys || checksums != layout->checksums ||
       file_bytes != layout->file_bytes()) {
@@ -107,7 +167,7 @@ Result<Header> decode_header(ByteSpan page) {
   if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
     return damaged("the header is impossible: bytes behind its fields are not zero");
   }
-  return Header{*layout, version};
+  return Header{*layout, version, content};
 }
 
 }  // namespace pirx::database

@@ -3,13 +3,13 @@
 // refused.
 #pragma once
 
-#include "pirx/database/geometry.h"
+#include "pirx/database/database.h"
 
 namespace pirx::database {
 
 inline constexpr std::uint64_t kPageBytes = 4096;  ///< the header's size and the alignment of every section
 inline constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;  ///< content bytes under one checksum
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 inline constexpr std::string_view kMagic = "PIRXDB\r\n";
 
 struct Section {
@@ -20,11 +20,18 @@ struct Section {
 
 struct Layout {
   Geometry geometry;
+  std::optional<BucketInfo> bucket;
   Section rows, keys, checksums;
 
   /// `key_index_bytes` is 0 in a database without keys. InvalidArgument when it is impossible for that
-  /// geometry.
-  static Result<Layout> plan(const Geometry& geometry, std::uint64_t key_index_bytes);
+  /// geometry, or the bucket cannot be one.
+  static Result<Layout> plan(const Geometry& geometry, std::uint64_t key_index_bytes,
+                             const std::optional<BucketInfo>& bucket = std::nullopt);
+
+  /// Rows that the file has: the geometry's, or the bucket's.
+  std::uint64_t file_rows() const noexcept {
+    return bucket ? bucket->rows(geometry.rows()) : geometry.rows();
+  }
 
   std::uint64_t file_bytes() const noexcept { return checksums.end(); }
   /// Bytes under checksums: from the end of the header to the checksum section, padding included.
@@ -35,13 +42,18 @@ struct Layout {
 /// Identity of the content: `checksums` is the whole checksum section.
 Digest content_identity(const Layout& layout, ByteSpan checksums);
 
-/// The header page.
-Bytes encode_header(const Layout& layout, const Version& version);
-
 struct Header {
   Layout layout;
-  Version version;
+  Version version;   ///< what clients know: Database::version()
+  Digest content{};  ///< of this file; version.identity unless it is a bucket
 };
+
+/// The header page.
+Bytes encode_header(const Header& header);
+/// Of a plain database.
+inline Bytes encode_header(const Layout& layout, const Version& version) {
+  return encode_header(Header{layout, version, version.identity});
+}
 /// `page` has kPageBytes bytes. DataLoss names the cause: foreign, another version, damaged, impossible.
 Result<Header> decode_header(ByteSpan page);
 

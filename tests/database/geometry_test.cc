@@ -98,7 +98,7 @@ TEST(Geometry, EncodingRoundTripsAndRefusesDamage) {
   Writer writer;
   geometry->encode(writer);
   const Bytes encoded = std::move(writer).take();
-  ASSERT_EQ(encoded.size(), 32u);
+  ASSERT_EQ(encoded.size(), Geometry::kBytes);
   const auto decode = [](ByteSpan bytes) {
     Reader reader(bytes, "geometry");
     return Geometry::decode(reader);
@@ -110,7 +110,7 @@ TEST(Geometry, EncodingRoundTripsAndRefusesDamage) {
     expect_error(decode(ByteSpan(encoded).first(size)), ErrorCode::kDataLoss, "geometry");
   }
   Bytes changed = encoded;
-  changed[24] = std::byte{4};
+  changed[24] = std::byte{8};
   expect_error(decode(changed), ErrorCode::kDataLoss, "unknown flags");
   changed = encoded;
   store_le(changed.data() + 16, std::uint64_t{0});

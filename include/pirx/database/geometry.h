@@ -26,8 +26,19 @@ struct Location {
   std::uint64_t offset = 0;
 };
 
+/// What makes a database keyed: a binary fuse filter (Graf and Lemire 2022) over its keys. A key's record is
+/// the sum of three slots, which KeyFilter finds (docs/database_format.md).
+struct FilterSpec {
+  std::uint64_t segment_length = 0;  ///< rows of a segment, below 2^32
+  std::uint64_t segments = 0;        ///< where a key's first row can lie; the rows have two segments more
+  std::uint64_t tweak = 0;           ///< which of a seed's filters
+  Digest seed{};                     ///< public, made from all keys
+  friend bool operator==(const FilterSpec&, const FilterSpec&) = default;
+};
+
 /// n records in slots of equal size; a row holds records_per_row slots. A validated value.
-/// A slot is [length u32 if variable][digest 16 bytes if kept][data][zero padding up to slot_bytes].
+/// A slot is [length u32 if variable][digest 16 bytes if kept][data][zero padding up to slot_bytes]. In a
+/// keyed database such a value is the sum (XOR) of three slots of one column, and a slot alone means nothing.
 class Geometry {
  public:
   struct Spec {
@@ -36,9 +47,13 @@ class Geometry {
     std::uint64_t records_per_row = 1;
     bool variable_length = true;  ///< false: every record has exactly record_bytes
     bool digests = true;
+    std::optional<FilterSpec> filter = {};  ///< records are found by key, not by position
+    friend bool operator==(const Spec&, const Spec&) = default;
   };
-  /// InvalidArgument: no records, no bytes, no slots per row, more slots per row than records, or a total
-  /// over 2^56 bytes.
+  /// Bytes of the encoding.
+  static constexpr std::size_t kBytes = 88;
+  /// InvalidArgument: no records, no bytes, no slots per row, more slots per row than records, a total over
+  /// 2^56 bytes; keyed without digests, with segments of no or too many rows, or fewer slots than records.
   static Result<Geometry> create(const Spec& spec);
   /// Slots per row that make query and reply together smallest at one byte per element (rows ~ row bytes).
   static std::uint64_t balanced_records_per_row(std::uint64_t records, std::uint64_t slot_bytes);
@@ -46,6 +61,7 @@ class Geometry {
   const Spec& spec() const noexcept { return spec_; }
   std::uint64_t records() const noexcept { return spec_.records; }
   std::uint64_t record_bytes() const noexcept { return spec_.record_bytes; }
+  bool keyed() const noexcept { return spec_.filter.has_value(); }
   std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
   std::uint64_t rows() const noexcept { return rows_; }
   /// Bytes of a row that hold slots.
@@ -55,6 +71,7 @@ class Geometry {
   std::uint64_t row_stride() const noexcept { return row_stride_; }
   std::uint64_t data_bytes() const noexcept { return rows_ * row_stride_; }
   /// OutOfRange when there is no such record. The message names the number of records, never the index.
+  /// InvalidArgument when the database is keyed.
   Result<Location> locate(std::uint64_t record) const;
   /// Words of `word_bytes` that cover a row.
   std::uint64_t words_per_row(std::size_t word_bytes) const noexcept {
@@ -69,7 +86,7 @@ class Geometry {
 
   void encode(Writer& writer) const;
   static Result<Geometry> decode(Reader& reader);
-  friend bool operator==(const Geometry& a, const Geometry& b);
+  friend bool operator==(const Geometry& a, const Geometry& b) { return a.spec_ == b.spec_; }
 
  private:
   explicit Geometry(const Spec& spec);
