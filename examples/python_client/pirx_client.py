@@ -241,7 +241,7 @@ def encode_header(kind: int, field, database: Database, x: int, queries: int, le
 def encode_parameters(field, database: Database, x: int) -> bytes:
     """What the server at x answers to GET /v1/parameters."""
     flags = database.variable_length | database.digests << 1
-    geometry = struct.pack("<4Q", database.records, database.record_bytes, database.records_per_row, flags)
+    geometry = struct.pack("<4Q56x", database.records, database.record_bytes, database.records_per_row, flags)
     return encode_header(PARAMETERS, field, database, x, 0, 0) + geometry
 
 

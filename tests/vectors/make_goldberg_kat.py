@@ -85,7 +85,7 @@ class Geometry:
         self.row_bytes = per_row * self.slot_bytes
 
     def encode(self):
-        return struct.pack("<QQQQ", self.records, self.record_bytes, self.per_row, self.variable | self.digests << 1)
+        return struct.pack("<QQQQ", self.records, self.record_bytes, self.per_row, self.variable | self.digests << 1) + bytes(56)
 
     def slot(self, index, data):
         out = struct.pack("<I", len(data)) if self.variable else b""
