@@ -75,5 +75,31 @@ TEST(Rng, AForkedChildDrawsOtherCoins) {
   close(pipe_ends[1]);
 }
 
+// The key stream of the zero key is in test cases 13 of the GCM specification (McGrew and Viega 2004): H is
+// its first block, the tag of the empty message its second.
+TEST(SeedStream, IsAes256CounterMode) {
+  const std::array<std::byte, kSeedBytes> zero{};
+  SeedStream stream(zero);
+  Bytes first(5), rest(27);
+  stream.fill(first);
+  stream.fill({});
+  stream.fill(rest);
+  EXPECT_EQ(to_hex(first) + to_hex(rest), "dc95c078a2408989ad48a21492842087530f8afbc74536b9a963b4f1c4cb738b");
+}
+
+TEST(SeedStream, SeedsHaveStreamsOfTheirOwn) {
+  std::array<std::byte, kSeedBytes> seed{};
+  std::set<std::string> seen;
+  for (std::size_t at = 0; at < kSeedBytes; ++at) {
+    seed[at] = std::byte{0x80};
+    SeedStream stream(seed);
+    Bytes bytes(16);
+    stream.fill(bytes);
+    seen.insert(to_hex(bytes));
+    seed[at] = std::byte{0};
+  }
+  EXPECT_EQ(seen.size(), kSeedBytes);
+}
+
 }  // namespace
 }  // namespace pirx

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <memory>
+#include <span>
 
 #include "pirx/base/bytes.h"
 
@@ -30,6 +31,26 @@ class Rng {
  private:
   struct State;
   explicit Rng(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// A 32-byte seed that stands for a long random string on the wire.
+inline constexpr std::size_t kSeedBytes = 32;
+
+/// The string of a seed: the AES-256-CTR key stream under the seed as key, counter blocks from zero up
+/// (big-endian, NIST SP 800-38A), which client and server compute alike (docs/wire_format.md). As good as
+/// random to whoever has not the seed, if AES-256 is. Not thread-safe. Every seed is for one stream only.
+class SeedStream {
+ public:
+  explicit SeedStream(std::span<const std::byte, kSeedBytes> seed);
+  SeedStream(SeedStream&&) noexcept;
+  SeedStream& operator=(SeedStream&&) noexcept;
+  ~SeedStream();
+  /// The next bytes of the stream; fill(a), fill(b) is fill(ab).
+  void fill(MutableByteSpan out);
+
+ private:
+  struct State;
   std::unique_ptr<State> state_;
 };
 
