@@ -2,14 +2,10 @@
 // last.
 #include "pirx/database/builder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 
+#include "content_writer.h"
 #include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
@@ -24,92 +20,6 @@ constexpr std::uint64_t kMaxFixedBytes = std::uint64_t{1} << 56;
 /// Why a builder takes nothing more when an exception cut it short. Short: it needs no memory.
 constexpr const char* kBrokeOff = "build broke off";
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
-
-/// Writes the content of a file from kPageBytes on, chunk by chunk, and keeps the chunks' checksums.
-class ContentWriter {
- public:
-  ContentWriter(const TemporaryFile& file, const Layout& layout, const Progress& progress)
-      : file_(file), layout_(layout), progress_(progress), chunk_(kChunkBytes) {}
-
-  Result<void> append(ByteSpan bytes) {
-    while (!bytes.empty()) {
-      const std::size_t count = std::min(bytes.size(), chunk_.size() - used_);
-      std::memcpy(chunk_.data() + used_, bytes.data(), count);
-      PIRX_TRY(advance(count));
-      bytes = bytes.subspan(count);
-    }
-    return {};
-  }
-  template <class T>
-  Result<void> put(T value) {
-    return append(std::as_bytes(std::span(&value, 1)));
-  }
-  /// Zeros up to `offset` of the file.
-  Result<void> pad_to(std::uint64_t offset) {
-    while (at() < offset) {
-      const auto count =
-          static_cast<std::size_t>(std::min<std::uint64_t>(offset - at(), chunk_.size() - used_));
-      std::memset(chunk_.data() + used_, 0, count);
-      PIRX_TRY(advance(count));
-    }
-    return {};
-  }
-  std::uint64_t at() const noexcept { return written_ + used_; }
-  /// Writes the last chunk and the checksum section behind it, which it returns.
-  Result<Bytes> finish() {
-    PIRX_TRY(pad_to(layout_.checksums.offset));
-    if (used_ != 0) PIRX_TRY(write_chunk());
-    PIRX_CHECK(written_ == layout_.checksums.offset && checksums_.size() == layout_.checksums.length);
-    PIRX_TRY(write_at(file_.fd(), written_, checksums_, file_.path()));
-    return std::move(checksums_);
-  }
-
- private:
-  Result<void> advance(std::size_t count) {
-    used_ += count;
-    return used_ == chunk_.size() ? write_chunk() : Result<void>();
-  }
-  Result<void> write_chunk() {
-    const ByteSpan bytes = ByteSpan(chunk_).first(used_);
-    const Digest digest = sha256(bytes);
-    checksums_.insert(checksums_.end(), digest.begin(), digest.end());
-    PIRX_TRY(write_at(file_.fd(), written_, bytes, file_.path()));
-    // A hint: the disk works while the next chunk is made, and the sync at the end is short.
-    static_cast<void>(::sync_file_range(file_.fd(), static_cast<off_t>(written_), static_cast<off_t>(used_),
-                                        SYNC_FILE_RANGE_WRITE));
-    written_ += used_;
-    used_ = 0;
-    if (progress_) progress_(written_, layout_.file_bytes());
-    return {};
-  }
-
-  const TemporaryFile& file_;
-  const Layout& layout_;
-  const Progress& progress_;
-  Bytes chunk_, checksums_;
-  std::size_t used_ = 0;
-  std::uint64_t written_ = kPageBytes;
-};
-
-/// What a file may be built over: nothing yet, or a regular file that may be written. Gives its permissions.
-Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) {
-  const auto refuse = [&target](ErrorCode code, const std::string& cause) {
-    return fail(code, "cannot build " + printable(target.native()) + ": " + cause);
-  };
-  if (target.filename().empty() || target.filename() == "." || target.filename() == "..") {
-    return refuse(ErrorCode::kInvalidArgument, "not a file name");
-  }
-  struct stat status {};
-  if (::stat(target.c_str(), &status) != 0) {
-    if (errno == ENOENT) return std::optional<mode_t>();
-    return tl::unexpected(system_error("build", target, errno));
-  }
-  if (S_ISDIR(status.st_mode))
-    return refuse(ErrorCode::kInvalidArgument, "it is a folder; name a file in it");
-  if (!S_ISREG(status.st_mode)) return refuse(ErrorCode::kInvalidArgument, "it is not a regular file");
-  if (::access(target.c_str(), W_OK) != 0) return tl::unexpected(system_error("replace", target, errno));
-  return std::optional<mode_t>(status.st_mode & 0777);
-}
 
 }  // namespace
 
@@ -292,13 +202,7 @@ Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& tar
     }
     checked.max_record_bytes = std::min(checked.max_record_bytes,
                                         checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
-    PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
-    remove_leftovers(target);
-    PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
-    // A database that only its owner could read stays so.
-    if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
-      return tl::unexpected(system_error("set the permissions of", file.path(), errno));
-    }
+    PIRX_ASSIGN(TemporaryFile file, begin_file(target));
     PIRX_ASSIGN(Spool records, Spool::create(target));
     return DatabaseBuilder(
         std::make_unique<State>(target, std::move(checked), std::move(file), std::move(records)));
