@@ -85,7 +85,7 @@ void MessageHeader::encode(Writer& writer) const {
   writer.put_bytes(as_bytes(kMagic));
   writer.put(kFormatVersion);
   writer.put(static_cast<std::uint8_t>(type));
-  writer.put(static_cast<std::uint8_t>(ProtocolId::kGoldberg));
+  writer.put(static_cast<std::uint8_t>(protocol));
   field.encode(writer);
   writer.put_bytes(version.identity);
   writer.put(version.epoch);
@@ -95,7 +95,7 @@ void MessageHeader::encode(Writer& writer) const {
   writer.put(length);
 }
 
-Result<MessageHeader> MessageHeader::decode(Reader& reader) {
+Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected) {
   const auto malformed = [](std::string message) { return fail(ErrorCode::kDataLoss, std::move(message)); };
   MessageHeader header;
   PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
@@ -107,10 +107,12 @@ Result<MessageHeader> MessageHeader::decode(Reader& reader) {
   }
   PIRX_ASSIGN(const auto type, reader.get<std::uint8_t>());
   PIRX_ASSIGN(const auto protocol, reader.get<std::uint8_t>());
-  if (protocol != static_cast<std::uint8_t>(ProtocolId::kGoldberg)) {
-    return invalid("protocol " + std::to_string(protocol) + " is not Goldberg's, which is number 1");
+  if (protocol != static_cast<std::uint8_t>(expected)) {
+    return invalid("the message is of protocol number " + std::to_string(protocol) + " instead of " +
+                   std::to_string(static_cast<unsigned>(expected)) + ": fetch the servers' parameters again");
   }
-  if (type < 1 || type > 3) return malformed("message type " + std::to_string(type) + " is unknown");
+  header.protocol = expected;
+  if (type < 1 || type > 4) return malformed("message type " + std::to_string(type) + " is unknown");
   header.type = static_cast<Type>(type);
   PIRX_ASSIGN(header.field, FieldTag::decode(reader));
   PIRX_ASSIGN(const auto identity, reader.get_bytes(header.version.identity.size()));

@@ -172,9 +172,9 @@ TEST(MessageHeader, RefusesWhatItDoesNotKnow) {
   expect_bad_header(change(0, 'Q'), ErrorCode::kDataLoss, "begin with PIRX");
   expect_bad_header(change(4, 2), ErrorCode::kInvalidArgument, "message format 2");
   expect_bad_header(change(6, 0), ErrorCode::kDataLoss, "message type 0");
-  expect_bad_header(change(6, 4), ErrorCode::kDataLoss, "message type 4");
+  expect_bad_header(change(6, 5), ErrorCode::kDataLoss, "message type 5");
   expect_bad_header(change(6, 3), ErrorCode::kDataLoss, "counts do not fit");
-  expect_bad_header(change(7, 2), ErrorCode::kInvalidArgument, "protocol 2");
+  expect_bad_header(change(7, 2), ErrorCode::kInvalidArgument, "protocol number 2 instead of 1");
   expect_bad_header(change(8, 3), ErrorCode::kDataLoss, "field tag");
   expect_bad_header(change(9, 1), ErrorCode::kDataLoss, "field tag");
   expect_bad_header(change(64, 0), ErrorCode::kDataLoss, "counts do not fit");

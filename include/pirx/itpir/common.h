@@ -8,6 +8,7 @@
 
 #include "pirx/base/field.h"
 #include "pirx/database/geometry.h"
+#include "pirx/protocol.h"
 
 namespace pirx::itpir {
 
@@ -74,19 +75,25 @@ Result<FieldTag> field_by_name(const std::string& name);
 
 /// The header of requests and replies (docs/wire_format.md section 2).
 struct MessageHeader {
-  enum class Type : std::uint8_t { kQuery = 1, kReply = 2, kParameters = 3 };
+  enum class Type : std::uint8_t {
+    kQuery = 1,
+    kReply = 2,
+    kParameters = 3,
+    kSeeds = 4,  ///< a query with a seed in place of each vector
+  };
   Type type = Type::kQuery;
   FieldTag field;
   database::Version version;
   std::uint64_t coordinate = 0;
   std::uint32_t queries = 0;  ///< q
   std::uint64_t length = 0;   ///< elements in each query vector (rows), or words in each reply
+  ProtocolId protocol = ProtocolId::kGoldberg;
 
   static constexpr std::size_t kBytes = 80;
   void encode(Writer& writer) const;
   /// DataLoss: not a pirx message, malformed, or with counts that its type does not allow. InvalidArgument:
-  /// another format version or protocol.
-  static Result<MessageHeader> decode(Reader& reader);
+  /// another format version, or a protocol that is not `expected`.
+  static Result<MessageHeader> decode(Reader& reader, ProtocolId expected = ProtocolId::kGoldberg);
 };
 
 }  // namespace pirx::itpir
