@@ -35,18 +35,6 @@ bool W160::store_word(Sum s, std::byte* to) const noexcept {
   return true;
 }
 
-void W160::encode_elem(Elem a, std::byte* to) const noexcept { std::memcpy(to, a.limb, kElemBytes); }
-
-bool W160::decode_elem(const std::byte* from, Elem& a) const noexcept {
-  Elem value;
-  std::memcpy(value.limb, from, kElemBytes);
-  std::uint64_t below = 0;
-  (void)w160::subtract(value, w160::kPrime, below);
-  if (below == 0) return false;
-  a = value;
-  return true;
-}
-
 std::span<const Kernels<W160>> kernel_table(const W160&) noexcept {
   // A tile of D takes 640 KiB and stays in the second-level cache while all queries pass over it.
   static constexpr Kernels<W160> kTable[] = {

@@ -1,6 +1,7 @@
 // W160: the integers modulo p = 2^160 + 7. A database word is exactly 20 bytes, an element has 161 bits.
 #pragma once
 
+#include <cstring>
 #include <span>
 
 #include "pirx/base/field.h"
@@ -48,9 +49,23 @@ class W160 {
   std::size_t elem_bytes() const noexcept { return kElemBytes; }
   std::size_t sum_bytes() const noexcept { return kElemBytes; }
   /// Writes 21 bytes, little-endian.
-  void encode_elem(Elem a, std::byte* to) const noexcept;
+  void encode_elem(Elem a, std::byte* to) const noexcept { std::memcpy(to, a.limb, kElemBytes); }
   /// Reads 21 bytes; false, and `a` untouched, when they hold p or more.
-  bool decode_elem(const std::byte* from, Elem& a) const noexcept;
+  bool decode_elem(const std::byte* from, Elem& a) const noexcept {
+    Elem value;
+    std::memcpy(value.limb, from, 16);
+    std::uint32_t top = 0;
+    std::memcpy(&top, from + 16, 4);
+    const auto above = static_cast<std::uint64_t>(from[20]);
+    value.limb[2] = above << 32 | top;
+    // Below 2^160, or 2^160 and less than 7. No branch: half of all candidates for coins are refused.
+    const std::uint64_t over = (above - 1) | top | value.limb[1];
+    const std::uint64_t good = (above == 0) | ((over == 0) & (value.limb[0] < 7));
+    for (std::size_t i = 0; i < 3; ++i) {
+      a.limb[i] ^= (a.limb[i] ^ value.limb[i]) & (std::uint64_t{0} - good);
+    }
+    return good != 0;
+  }
   void encode_sum(Sum s, std::byte* to) const noexcept { encode_elem(s, to); }
   bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
 

@@ -1,5 +1,6 @@
 // AVX-512 IFMA kernels of W160: eight columns at a time in four limbs of 52 bits, three queries per pass over
-// D, sums of products in eight 64-bit columns that are reduced once per kRows rows.
+// D, sums of products in seven 64-bit columns that are reduced once per kRows rows, eight
+// sums at a time.
 #include "w160_kernels.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
@@ -16,7 +17,9 @@ namespace {
 
 // Column 3 takes the most: seven 52-bit halves per row (the top limbs have 5 bits). 7 * 512 * 2^52 < 2^64.
 constexpr std::size_t kRows = 512;
+constexpr std::size_t kColumns = 7;
 constexpr std::size_t kLanes = 8;
+constexpr std::uint64_t kMask52 = (std::uint64_t{1} << 52) - 1;
 constexpr std::size_t kQueries = 3;
 
 // Eight integers in limbs of 52 bits; bits from 52 on are ignored by the multiplier.
@@ -101,15 +104,9 @@ class Ahead {
 
 // sums[v][i] += scalars of query i times the v-th eight columns of D.
 template <class Loader, std::size_t kQ, std::size_t kV>
-PIRX_INLINE_IFMA void multiply(const Loader (&loaders)[kV], std::size_t rows, const Scalars<kQ>* scalars,
-                               const std::byte* D, std::size_t d_stride, std::uint64_t (*to)[kQ][8][kLanes],
-                               Ahead& ahead) {
-  __m512i sums[kV][kQ][8];
-  for (std::size_t v = 0; v < kV; ++v) {
-    for (std::size_t i = 0; i < kQ; ++i) {
-      for (std::size_t k = 0; k < 8; ++k) sums[v][i][k] = _mm512_loadu_si512(to[v][i][k]);
-    }
-  }
+PIRX_INLINE_IFMA void accumulate(const Loader (&loaders)[kV], std::size_t rows, const Scalars<kQ>* scalars,
+                                 const std::byte* D, std::size_t d_stride, Ahead& ahead,
+                                 __m512i (&sums)[kV][kQ][kColumns]) {
   for (std::size_t row = 0; row < rows; ++row, D += d_stride) {
     ahead.fetch<kV * kLanes * Loader::kWidth>();
 #pragma GCC unroll 3
@@ -130,11 +127,89 @@ PIRX_INLINE_IFMA void multiply(const Loader (&loaders)[kV], std::size_t rows, co
       }
     }
   }
-  for (std::size_t v = 0; v < kV; ++v) {
-    for (std::size_t i = 0; i < kQ; ++i) {
-      for (std::size_t k = 0; k < 8; ++k) _mm512_storeu_si512(to[v][i][k], sums[v][i][k]);
-    }
+}
+
+PIRX_INLINE_IFMA __m512i seven_times(__m512i a) { return _mm512_sub_epi64(shift_left(a, 3), a); }
+
+// Eight elements, 24 bytes each.
+PIRX_INLINE_IFMA void store_sums(const Limbs52& a, const SumLoader& loader, std::byte* to) {
+  const __m512i x = _mm512_or_si512(a.limb[0], shift_left(a.limb[1], 52));
+  const __m512i y = _mm512_or_si512(shift_right(a.limb[1], 12), shift_left(a.limb[2], 40));
+  const __m512i z = _mm512_or_si512(shift_right(a.limb[2], 24), shift_left(a.limb[3], 28));
+  // SumLoader::load's order: from 8 on an index means y, and z fills every third place.
+  const __m512i first = _mm512_setr_epi64(0, 8, 0, 1, 9, 0, 2, 10);
+  const __m512i second = _mm512_setr_epi64(0, 3, 11, 0, 4, 12, 0, 5);
+  const __m512i third = _mm512_setr_epi64(13, 0, 6, 14, 0, 7, 15, 0);
+  const __m512i z_first = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 0, 0);
+  const __m512i z_second = _mm512_setr_epi64(2, 0, 0, 3, 0, 0, 4, 0);
+  const __m512i z_third = _mm512_setr_epi64(0, 5, 0, 0, 6, 0, 0, 7);
+  _mm512_mask_storeu_epi64(
+      to, loader.first,
+      _mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(x, first, y), 0x24, z_first, z));
+  _mm512_mask_storeu_epi64(
+      to + 64, loader.second,
+      _mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(x, second, y), 0x49, z_second, z));
+  _mm512_mask_storeu_epi64(
+      to + 128, loader.third,
+      _mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(x, third, y), 0x92, z_third, z));
+}
+
+PIRX_INLINE_IFMA __m512i all_lanes(std::uint64_t value) {
+  return _mm512_set1_epi64(static_cast<long long>(value));
+}
+
+// Carries of signed limbs; all but the top one become 52 bits.
+template <std::size_t n>
+PIRX_INLINE_IFMA void carry(__m512i (&limb)[n]) {
+  const __m512i mask = all_lanes(kMask52);
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    limb[k + 1] = _mm512_add_epi64(limb[k + 1], _mm512_maskz_srai_epi64(0xff, limb[k], 52));
+    limb[k] = _mm512_and_si512(limb[k], mask);
   }
+}
+
+// 52 bits from bit 4 of `lower` on, where `upper` is the next limb.
+PIRX_INLINE_IFMA __m512i straddling(__m512i lower, __m512i upper) {
+  return _mm512_or_si512(shift_right(lower, 4), _mm512_and_si512(shift_left(upper, 48), all_lanes(kMask52)));
+}
+
+// Adds sums of products to as many elements at `to` as the loader has lanes, modulo p. The way of
+// reduce_columns: N = L + 2^160 H + 2^320 T = L - 7 H + 49 T, kept positive by adding 7 p.
+PIRX_INLINE_IFMA void finish(const __m512i (&sums)[kColumns], const SumLoader& loader, std::byte* to) {
+  const __m512i low4 = all_lanes(15), low52 = all_lanes(kMask52);
+  __m512i wide[kColumns];
+  wide[0] = sums[0];
+  // The columns fill 64 bits: no signs yet.
+  for (std::size_t k = 0; k + 1 < kColumns; ++k) {
+    wide[k + 1] = _mm512_add_epi64(sums[k + 1], shift_right(wide[k], 52));
+    wide[k] = _mm512_and_si512(wide[k], low52);
+  }
+  // The sum is below 2^331, so that T is below 2^11: bits 8 and up of limb 6.
+  const __m512i high[4] = {straddling(wide[3], wide[4]), straddling(wide[4], wide[5]),
+                           straddling(wide[5], wide[6]), _mm512_and_si512(shift_right(wide[6], 4), low4)};
+  const __m512i top = shift_right(wide[6], 8);
+  wide[3] = _mm512_and_si512(wide[3], low4);
+  // 7 p = 7 * 2^160 + 49.
+  wide[0] = _mm512_add_epi64(wide[0], seven_times(seven_times(_mm512_add_epi64(top, all_lanes(1)))));
+  wide[3] = _mm512_add_epi64(wide[3], all_lanes(7 << 4));
+  const Limbs52 before = loader.load(to);
+  __m512i t[4];
+  for (std::size_t k = 0; k < 4; ++k) {
+    t[k] = _mm512_add_epi64(_mm512_sub_epi64(wide[k], seven_times(high[k])),
+                            _mm512_and_si512(before.limb[k], low52));
+  }
+  carry(t);
+  // t < 2^164. Once more with its few bits above 2^160; adding p keeps it positive and below 2p.
+  t[0] = _mm512_add_epi64(_mm512_sub_epi64(t[0], seven_times(shift_right(t[3], 4))), all_lanes(7));
+  t[3] = _mm512_add_epi64(_mm512_and_si512(t[3], low4), all_lanes(1 << 4));
+  carry(t);
+  __m512i less[4] = {_mm512_sub_epi64(t[0], all_lanes(7)), t[1], t[2],
+                     _mm512_sub_epi64(t[3], all_lanes(1 << 4))};
+  carry(less);
+  const __mmask8 keep = _mm512_movepi64_mask(less[3]);
+  Limbs52 result;
+  for (std::size_t k = 0; k < 4; ++k) result.limb[k] = _mm512_mask_blend_epi64(keep, less[k], t[k]);
+  store_sums(result, loader, to);
 }
 
 template <class Loader, std::size_t kQ>
@@ -157,10 +232,9 @@ PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const El
       std::memcpy(scalars[row].limb[i], limbs, sizeof limbs);
     }
   }
-  alignas(64) std::uint64_t sums[kBlock / kLanes][kQ][8][kLanes];
+  alignas(64) std::uint64_t stored[kBlock / kLanes][kQ][kColumns][kLanes];
   for (std::size_t first = 0; first < s; first += kBlock) {
     const std::size_t columns = std::min(kBlock, s - first);
-    std::memset(sums, 0, (columns + kStep - 1) / kStep * kV * sizeof sums[0]);
     for (std::size_t row = 0; row < rows; row += kTileRows) {
       const std::size_t height = std::min(kTileRows, rows - row);
       const std::byte* tile = D + row * d_stride + first * Loader::kWidth;
@@ -169,26 +243,39 @@ PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const El
         const auto lanes_of = [&](std::size_t v) {
           return std::min(kLanes, columns - std::min(columns, j + v * kLanes));
         };
+        auto* const kept = stored + j / kLanes;
+        __m512i sums[kV][kQ][kColumns];
+        for (std::size_t v = 0; v < kV; ++v) {
+          for (std::size_t i = 0; i < kQ; ++i) {
+            for (std::size_t k = 0; k < kColumns; ++k) {
+              sums[v][i][k] = row == 0 ? _mm512_setzero_si512() : _mm512_load_si512(kept[v][i][k]);
+            }
+          }
+        }
         const std::byte* from = tile + j * Loader::kWidth;
         if constexpr (kV == 1) {
           const Loader loaders[1] = {Loader(lanes_of(0))};
-          multiply(loaders, height, scalars + row, from, d_stride, sums + j / kLanes, ahead);
+          accumulate(loaders, height, scalars + row, from, d_stride, ahead, sums);
         } else {
           static_assert(kV == 3);
           const Loader loaders[3] = {Loader(lanes_of(0)), Loader(lanes_of(1)), Loader(lanes_of(2))};
-          multiply(loaders, height, scalars + row, from, d_stride, sums + j / kLanes, ahead);
+          accumulate(loaders, height, scalars + row, from, d_stride, ahead, sums);
         }
-      }
-    }
-    for (std::size_t i = 0; i < kQ; ++i) {
-      auto* to = reinterpret_cast<std::byte*>(R) + i * r_stride + first * sizeof(Elem);
-      for (std::size_t j = 0; j < columns; ++j, to += sizeof(Elem)) {
-        std::uint64_t parts[8];
-        for (std::size_t k = 0; k < 8; ++k) parts[k] = sums[j / kLanes][i][k][j % kLanes];
-        Elem sum;
-        std::memcpy(&sum, to, sizeof sum);
-        sum = add(sum, reduce_columns<52>(parts));
-        std::memcpy(to, &sum, sizeof sum);
+        if (row + height == rows) {
+          auto* to = reinterpret_cast<std::byte*>(R) + (first + j) * sizeof(Elem);
+          for (std::size_t v = 0; v < kV; ++v) {
+            const SumLoader out(lanes_of(v));
+            for (std::size_t i = 0; i < kQ; ++i) {
+              finish(sums[v][i], out, to + i * r_stride + v * kLanes * sizeof(Elem));
+            }
+          }
+          continue;
+        }
+        for (std::size_t v = 0; v < kV; ++v) {
+          for (std::size_t i = 0; i < kQ; ++i) {
+            for (std::size_t k = 0; k < kColumns; ++k) _mm512_store_si512(kept[v][i][k], sums[v][i][k]);
+          }
+        }
       }
     }
   }
