@@ -9,6 +9,7 @@
 #include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
+#include "keyed_rows.h"
 #include "layout.h"
 #include "spool.h"
 
@@ -27,9 +28,10 @@ struct DatabaseBuilder::State {
   std::filesystem::path target;
   BuildOptions options;
   TemporaryFile file;
-  Spool records;  ///< [length u64][data] each
+  Spool records;  ///< [length u64][data] each, or what spool_keyed writes
   KeySorter keys;
   BuildReport report;
+  std::uint64_t line = 0;       ///< of the input, for the record to come
   std::uint64_t reported = 0;   ///< spool size at the last progress call
   std::optional<Error> broken;  ///< why nothing more can be added: an I/O error, or finish() came already
 
@@ -45,6 +47,7 @@ struct DatabaseBuilder::State {
   Result<void> spool(const std::string_view* key, ByteSpan data);
   Result<Geometry> choose_geometry() const;
   Result<void> write_rows(const Geometry& geometry, ContentWriter& writer);
+  Result<void> write_keyed_rows(const KeyedRows& rows, ContentWriter& writer);
   Result<void> write_keys(ContentWriter& writer);
   Result<BuildReport> finish();
 };
@@ -66,6 +69,10 @@ Result<void> DatabaseBuilder::State::check_record(const std::string_view* key, B
                                                    " bytes is longer than the limit of " +
                                                    std::to_string(KeySorter::kMaxKeyBytes));
   }
+  if (options.keyed && key == nullptr) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a keyed database needs a key for every record: name its column (--key)");
+  }
   if (report.records != 0 && (key != nullptr) != (keys.count() != 0)) {
     return fail(ErrorCode::kInvalidArgument, "all records of a database have keys, or none");
   }
@@ -73,9 +80,13 @@ Result<void> DatabaseBuilder::State::check_record(const std::string_view* key, B
 }
 
 Result<void> DatabaseBuilder::State::spool(const std::string_view* key, ByteSpan data) {
-  const std::uint64_t length = data.size();
-  PIRX_TRY(records.append(std::as_bytes(std::span(&length, 1))));
-  PIRX_TRY(records.append(data));
+  if (options.keyed) {
+    PIRX_TRY(spool_keyed(records, line, *key, data));
+  } else {
+    const std::uint64_t length = data.size();
+    PIRX_TRY(records.append(std::as_bytes(std::span(&length, 1))));
+    PIRX_TRY(records.append(data));
+  }
   if (key != nullptr) PIRX_TRY(keys.add(*key, report.records));
   return {};
 }
@@ -141,6 +152,19 @@ Result<void> DatabaseBuilder::State::write_rows(const Geometry& geometry, Conten
   return writer.pad_to(row_end);
 }
 
+Result<void> DatabaseBuilder::State::write_keyed_rows(const KeyedRows& rows, ContentWriter& writer) {
+  const Geometry& geometry = rows.geometry();
+  std::uint64_t row_end = writer.at();
+  for (std::uint64_t row = 0; row < geometry.rows(); ++row) {
+    row_end += geometry.row_stride();
+    for (std::uint64_t column = 0; column < geometry.spec().records_per_row; ++column) {
+      PIRX_TRY(writer.append(rows.slot(column, row)));
+    }
+    PIRX_TRY(writer.pad_to(row_end));
+  }
+  return {};
+}
+
 Result<void> DatabaseBuilder::State::write_keys(ContentWriter& writer) {
   PIRX_TRY(writer.put(keys.count()));
   PIRX_TRY(writer.put(keys.key_bytes()));
@@ -164,15 +188,22 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
                 "cannot build " + printable(target.native()) + ": there are no records in the input");
   }
   PIRX_TRY(records.flush());
-  PIRX_ASSIGN(const Geometry geometry, choose_geometry());
+  std::optional<KeyedRows> keyed;
+  if (options.keyed) {
+    PIRX_ASSIGN(auto rows, KeyedRows::build(target, options, keys, records, report));
+    keyed.emplace(std::move(rows));
+  }
+  PIRX_ASSIGN(const Geometry geometry, keyed ? Result<Geometry>(keyed->geometry()) : choose_geometry());
+  // In a keyed database the rows are the index.
+  const bool indexed = keys.count() != 0 && !keyed;
   PIRX_ASSIGN(const Layout layout,
-              Layout::plan(geometry, keys.count() == 0 ? 0 : key_index_size(keys.count(), keys.key_bytes())));
+              Layout::plan(geometry, indexed ? key_index_size(keys.count(), keys.key_bytes()) : 0));
   PIRX_TRY(file.reserve(layout.file_bytes()));
 
   ContentWriter writer(file, layout, options.progress);
-  PIRX_TRY(write_rows(geometry, writer));
+  PIRX_TRY(keyed ? write_keyed_rows(*keyed, writer) : write_rows(geometry, writer));
   PIRX_TRY(writer.pad_to(layout.keys.offset));
-  if (keys.count() != 0) PIRX_TRY(write_keys(writer));
+  if (indexed) PIRX_TRY(write_keys(writer));
   PIRX_ASSIGN(const Bytes checksums, writer.finish());
   report.version = {content_identity(layout, checksums), options.epoch};
   // Last, so that a file with a header is a whole file.
@@ -199,6 +230,10 @@ Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& tar
       return fail(ErrorCode::kInvalidArgument, "records of " + std::to_string(checked.fixed_record_bytes) +
                                                    " bytes are longer than the limit of " +
                                                    std::to_string(checked.max_record_bytes));
+    }
+    if (checked.keyed && !checked.digests) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "a keyed database needs digests: they tell whether a key is there");
     }
     checked.max_record_bytes = std::min(checked.max_record_bytes,
                                         checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
@@ -228,6 +263,7 @@ Result<BuildReport> DatabaseBuilder::finish() {
   });
 }
 
+void DatabaseBuilder::note_line(std::uint64_t line) noexcept { state_->line = line; }
 const std::filesystem::path& DatabaseBuilder::target() const noexcept { return state_->target; }
 const BuildOptions& DatabaseBuilder::options() const noexcept { return state_->options; }
 

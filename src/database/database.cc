@@ -10,6 +10,7 @@
 #include "guarded.h"
 #include "key_index.h"
 #include "layout.h"
+#include "pirx/database/key_filter.h"
 #include "src/base/file.h"
 
 namespace pirx::database {
@@ -65,6 +66,11 @@ Result<void> Database::Mapping::check_row(std::uint64_t row) const {
     // Shares have no slots; only the bytes behind the last word that any field could have are zero.
     if (all_zero(bytes.subspan(std::min(geometry.row_bytes() + 31, geometry.row_stride())))) return {};
     return fail(ErrorCode::kDataLoss, "the file is damaged: bytes behind a row of the bucket are not zero");
+  }
+  if (geometry.keyed()) {
+    // A slot alone is no record, so only the checksums tell about it.
+    if (all_zero(bytes.subspan(geometry.row_bytes()))) return {};
+    return fail(ErrorCode::kDataLoss, "the file is damaged: bytes behind the slots of a row are not zero");
   }
   const std::uint64_t first = row * geometry.spec().records_per_row;
   const std::uint64_t count = std::min(geometry.spec().records_per_row, geometry.records() - first);
@@ -195,6 +201,23 @@ Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const 
     return fail(ErrorCode::kInvalidArgument, "a bucket has no keys: look them up in the plain database");
   }
   return mapping_->keys.find(key);
+}
+
+Result<std::optional<Bytes>> Database::lookup(std::string_view key) const {
+  return guarded([&]() -> Result<std::optional<Bytes>> {
+    if (bucket() != nullptr) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "a bucket holds shares, not records: look keys up in the plain database");
+    }
+    PIRX_ASSIGN(const KeyFilter filter, KeyFilter::create(geometry()));
+    const KeyFilter::Place place = filter.place(key);
+    Bytes sum(geometry().slot_bytes());
+    for (const std::uint64_t row : place.rows) {
+      const std::byte* slot = rows().row(row) + place.offset;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] ^= slot[i];
+    }
+    return filter.read_slot(key, sum);
+  });
 }
 
 Result<void> Database::for_each_key(

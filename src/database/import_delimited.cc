@@ -158,6 +158,7 @@ Result<void> import_rows(const std::filesystem::path& file, char separator, bool
       if (i != 0) joined += '\t';
       joined += fields[values[i]];
     }
+    builder.note_line(rows.line());
     if (auto added = add_row(columns, fields[key], values.empty() ? rows.raw() : joined, builder); !added) {
       return rows.input().fail_at(rows.line(), added.error());
     }

@@ -89,6 +89,7 @@ Result<void> import_objects(const std::filesystem::path& file, const Columns& co
     if (!more) return {};
     const std::string_view text = without_newline(line);
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    builder.note_line(input.line());
     if (auto added = add_object(text, columns, builder); !added)
       return input.fail_at(input.line(), added.error());
   }

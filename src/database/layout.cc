@@ -70,6 +70,9 @@ Result<void> check_bucket(const BucketInfo& bucket, std::uint64_t key_index_byte
 Result<Layout> Layout::plan(const Geometry& geometry, std::uint64_t key_index_bytes,
                             const std::optional<BucketInfo>& bucket) {
   if (bucket) PIRX_TRY(check_bucket(*bucket, key_index_bytes));
+  if (key_index_bytes != 0 && geometry.keyed()) {
+    return fail(ErrorCode::kInvalidArgument, "a keyed database has no key index: its rows are the index");
+  }
   if (key_index_bytes != 0 &&
       (key_index_bytes < key_index_size(geometry.records(), 0) || key_index_bytes > kMaxKeyIndexBytes)) {
     return fail(ErrorCode::kInvalidArgument, "a key index of " + std::to_string(key_index_bytes) +

@@ -67,6 +67,9 @@ class Database {
   /// Position of the record with that key (the lowest when keys repeat); nothing when absent. DataLoss when
   /// the index is damaged. A bucket has no keys.
   Result<std::optional<std::uint64_t>> find(std::string_view key) const;
+  /// The record of that key in a keyed database; nothing when absent. InvalidArgument in any other, and in a
+  /// bucket. DataLoss. Nothing private about it: the file is at hand.
+  Result<std::optional<Bytes>> lookup(std::string_view key) const;
   /// Calls `visit(key, position)` in key order until it returns false.
   Result<void> for_each_key(
       const std::function<bool(std::string_view key, std::uint64_t position)>& visit) const;

@@ -1,0 +1,88 @@
+// Slots of a keyed database: [length u32 if variable][digest 16 bytes][data][zeros], the digest over the key
+// and all the rest, so that it tells presence and damage at once and takes the same time for every sum.
+#include "pirx/database/key_filter.h"
+
+#include <algorithm>
+
+#include "key_hash.h"
+
+namespace pirx::database {
+namespace {
+
+std::array<std::byte, kDigestBytes> keyed_digest(std::string_view key, ByteSpan length, ByteSpan body) {
+  std::array<std::byte, 8> key_bytes;
+  store_le(key_bytes.data(), std::uint64_t{key.size()});
+  Sha256 hash;
+  hash.update(as_bytes("pirx keyed record v1"));
+  hash.update(key_bytes);
+  hash.update(as_bytes(key));
+  hash.update(length);
+  hash.update(body);
+  const Digest digest = std::move(hash).finish();
+  std::array<std::byte, kDigestBytes> result;
+  std::copy_n(digest.begin(), kDigestBytes, result.begin());
+  return result;
+}
+
+}  // namespace
+
+Result<KeyFilter> KeyFilter::create(const Geometry& geometry) {
+  if (!geometry.keyed()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the database is not keyed: its records are asked for by position; `pirx db build --keyed` "
+                "makes one that is");
+  }
+  return KeyFilter(geometry);
+}
+
+KeyFilter::Place KeyFilter::place(std::string_view key) const {
+  const FilterSpec& filter = *geometry_.spec().filter;
+  const KeyHash hash = hash_key(filter.seed, key);
+  return {rows_of(hash.row, filter),
+          scale_down(hash.column, geometry_.spec().records_per_row) * geometry_.slot_bytes()};
+}
+
+Result<std::optional<Bytes>> KeyFilter::read(std::string_view key, ByteSpan row_sum) const {
+  if (row_sum.size() != geometry_.row_bytes()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a sum of rows has " + std::to_string(geometry_.row_bytes()) + " bytes");
+  }
+  return read_slot(key, row_sum.subspan(place(key).offset, geometry_.slot_bytes()));
+}
+
+Result<std::optional<Bytes>> KeyFilter::read_slot(std::string_view key, ByteSpan slot) const {
+  if (slot.size() != geometry_.slot_bytes()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a slot has " + std::to_string(geometry_.slot_bytes()) + " bytes");
+  }
+  const ByteSpan length = slot.first(geometry_.spec().variable_length ? kLengthBytes : 0);
+  const ByteSpan digest = slot.subspan(length.size(), kDigestBytes);
+  const ByteSpan body = slot.subspan(length.size() + kDigestBytes);
+  const auto expected = keyed_digest(key, length, body);
+  std::byte difference{0};
+  for (std::size_t i = 0; i < kDigestBytes; ++i) difference |= expected[i] ^ digest[i];
+  if (difference != std::byte{0}) return std::optional<Bytes>();
+  const std::uint64_t bytes =
+      length.empty() ? geometry_.record_bytes() : load_le<std::uint32_t>(length.data());
+  if (bytes > geometry_.record_bytes()) {
+    return fail(ErrorCode::kDataLoss,
+                "the record is damaged: its stored length exceeds the longest record, " +
+                    std::to_string(geometry_.record_bytes()) + " bytes");
+  }
+  return Bytes(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(bytes));
+}
+
+void KeyFilter::fill_slot(std::string_view key, ByteSpan data, MutableByteSpan slot) const {
+  PIRX_CHECK(slot.size() == geometry_.slot_bytes() && data.size() <= geometry_.record_bytes());
+  const bool variable = geometry_.spec().variable_length;
+  PIRX_CHECK(variable || data.size() == geometry_.record_bytes());
+  const MutableByteSpan length = slot.first(variable ? kLengthBytes : 0);
+  const MutableByteSpan body = slot.subspan(length.size() + kDigestBytes);
+  if (!data.empty()) std::memmove(body.data(), data.data(), data.size());
+  std::fill(body.begin() + static_cast<std::ptrdiff_t>(data.size()), body.end(), std::byte{0});
+  if (variable) store_le(length.data(), static_cast<std::uint32_t>(data.size()));
+  const auto digest = keyed_digest(key, length, body);
+  std::copy(digest.begin(), digest.end(), slot.begin() + static_cast<std::ptrdiff_t>(length.size()));
+}
+
+}  // namespace pirx::database

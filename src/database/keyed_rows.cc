@@ -1,0 +1,267 @@
+// From spooled records to rows whose sums are records: duplicates, hashes, filter, then every record into its
+// own slot and the two other slots of its key added to that, in the order that the filter gives.
+#include "keyed_rows.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "pirx/base/buffer.h"
+#include "pirx/database/key_filter.h"
+#include "src/base/file.h"
+
+namespace pirx::database {
+namespace {
+
+constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kDropped = ~std::uint64_t{0};
+/// A seed fails when two keys' hashes are equal, with probability 2^-64 a pair.
+constexpr std::uint64_t kSeeds = 8;
+
+/// Reads what spool_keyed wrote.
+class KeyedReader {
+ public:
+  explicit KeyedReader(const Spool& spool) : reader_(spool, 0, spool.size(), kReadBufferBytes) {}
+  /// Up to the data, which is read or skipped next.
+  Result<void> next() {
+    PIRX_ASSIGN(line, reader_.get<std::uint64_t>());
+    PIRX_ASSIGN(const auto key_bytes, reader_.get<std::uint64_t>());
+    key.resize(key_bytes);
+    PIRX_TRY(reader_.read(std::as_writable_bytes(std::span(key))));
+    PIRX_ASSIGN(data_bytes, reader_.get<std::uint64_t>());
+    return {};
+  }
+  Result<void> data(MutableByteSpan out) { return reader_.read(out); }
+  Result<void> skip() {
+    Bytes ignored(std::min<std::uint64_t>(data_bytes, kReadBufferBytes));
+    for (std::uint64_t left = data_bytes; left != 0;) {
+      const auto part = std::min<std::uint64_t>(left, ignored.size());
+      PIRX_TRY(reader_.read(MutableByteSpan(ignored).first(part)));
+      left -= part;
+    }
+    return {};
+  }
+
+  std::uint64_t line = 0, data_bytes = 0;
+  std::string key;
+
+ private:
+  SpoolReader reader_;
+};
+
+/// The distinct keys of the input.
+struct Distinct {
+  std::vector<bool> dropped;  ///< by position
+  Digest digest{};            ///< of the keys in order
+  std::uint64_t count = 0, repeated = 0;
+};
+
+tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count, std::uint64_t repeated,
+                                      std::uint64_t first, std::uint64_t second) {
+  KeyedReader reader(records);
+  std::uint64_t lines[2] = {0, 0};
+  for (std::uint64_t i = 0; i <= second; ++i) {
+    if (auto read = reader.next(); !read) return tl::unexpected(read.error());
+    if (i == first) lines[0] = reader.line;
+    if (i == second) lines[1] = reader.line;
+    if (auto skipped = reader.skip(); !skipped) return tl::unexpected(skipped.error());
+  }
+  const bool known = lines[0] != 0 && lines[1] != 0;
+  const std::string what = known ? "line " : "record ";
+  return fail(ErrorCode::kInvalidArgument,
+              what + std::to_string(known ? lines[1] : second + 1) + " repeats the key '" +
+                  printable(reader.key) + "' of " + what + std::to_string(known ? lines[0] : first + 1) +
+                  "; " + std::to_string(repeated) + " of " + std::to_string(count) +
+                  " records repeat a key: a keyed database has one record a key, so take the repeated ones "
+                  "out, or keep the first or last of each (--duplicates first|last)");
+}
+
+Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates policy) {
+  Distinct distinct;
+  distinct.dropped.assign(keys.count(), false);
+  Sha256 hash;
+  hash.update(as_bytes("pirx keys v1"));
+  std::string previous;
+  std::uint64_t kept = 0, first = kDropped, second = kDropped;
+  PIRX_TRY(keys.for_each([&](std::string_view key, std::uint64_t position) -> Result<void> {
+    if (distinct.count != 0 && key == previous) {
+      ++distinct.repeated;
+      if (position < second) {
+        first = kept;
+        second = position;
+      }
+      const bool keep_first = policy == Duplicates::kFirst;
+      distinct.dropped[keep_first ? position : kept] = true;
+      if (!keep_first) kept = position;
+      return {};
+    }
+    previous = key;
+    kept = position;
+    ++distinct.count;
+    const std::uint64_t length = key.size();
+    hash.update(std::as_bytes(std::span(&length, 1)));
+    hash.update(as_bytes(key));
+    return {};
+  }));
+  if (distinct.repeated != 0 && policy == Duplicates::kRefuse) {
+    return refuse_repeated(records, keys.count(), distinct.repeated, first, second);
+  }
+  distinct.digest = std::move(hash).finish();
+  return distinct;
+}
+
+Digest make_seed(const Digest& keys, std::uint64_t number) {
+  Sha256 hash;
+  hash.update(as_bytes("pirx key filter seed v1"));
+  hash.update(keys);
+  hash.update(std::as_bytes(std::span(&number, 1)));
+  return std::move(hash).finish();
+}
+
+/// Hashes of the records that are kept, and what the report says of them.
+Result<std::vector<HashedKey>> hash_keys(const Spool& records, const Distinct& distinct, const Digest& seed,
+                                         BuildReport& report) {
+  std::vector<HashedKey> hashed;
+  hashed.reserve(distinct.count);
+  report.longest_record = report.longest_position = report.payload_bytes = 0;
+  KeyedReader reader(records);
+  for (std::uint64_t i = 0; i < distinct.dropped.size(); ++i) {
+    PIRX_TRY(reader.next());
+    PIRX_TRY(reader.skip());
+    if (distinct.dropped[i]) continue;
+    if (hashed.empty() || reader.data_bytes > report.longest_record) {
+      report.longest_record = reader.data_bytes;
+      report.longest_position = i;
+    }
+    report.payload_bytes += reader.data_bytes;
+    hashed.push_back({hash_key(seed, reader.key), i});
+  }
+  return hashed;
+}
+
+/// Slots per row that make query and reply about equally long, some slots more than keys being needed.
+Result<std::uint64_t> choose_columns(Geometry::Spec spec, const BuildOptions& options) {
+  if (options.records_per_row != 0) return std::min(options.records_per_row, spec.records);
+  PIRX_ASSIGN(const Geometry single, Geometry::create(spec));
+  return std::min(spec.records,
+                  Geometry::balanced_records_per_row(spec.records + spec.records / 4, single.slot_bytes()));
+}
+
+void add_into(std::byte* to, const std::byte* from, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) to[i] ^= from[i];
+}
+
+}  // namespace
+
+Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key, ByteSpan data) {
+  const std::uint64_t head[2] = {line, key.size()};
+  const std::uint64_t length = data.size();
+  PIRX_TRY(spool.append(std::as_bytes(std::span(head))));
+  PIRX_TRY(spool.append(as_bytes(key)));
+  PIRX_TRY(spool.append(std::as_bytes(std::span(&length, 1))));
+  return spool.append(data);
+}
+
+Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
+                                   KeySorter& keys, const Spool& records, BuildReport& report) {
+  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, records, options.duplicates));
+  if (distinct.count > kMaxKeys) {
+    return fail(ErrorCode::kResourceExhausted, "a keyed database has at most " + std::to_string(kMaxKeys) +
+                                                   " keys, not " + std::to_string(distinct.count));
+  }
+  std::optional<KeyPlan> plan;
+  std::uint64_t columns = 0;
+  Geometry::Spec spec;
+  for (std::uint64_t number = 0; number < kSeeds && !plan; ++number) {
+    const Digest seed = make_seed(distinct.digest, number);
+    PIRX_ASSIGN(auto hashed, hash_keys(records, distinct, seed, report));
+    spec.records = distinct.count;
+    // A database of empty records still has slots.
+    spec.record_bytes = std::max<std::uint64_t>(report.longest_record, 1);
+    spec.variable_length = options.fixed_record_bytes == 0;
+    PIRX_ASSIGN(columns, choose_columns(spec, options));
+    plan = plan_keys(hashed, columns, seed);
+  }
+  if (!plan) return fail(ErrorCode::kInternal, "no key filter was found for these keys; please report this");
+  spec.records_per_row = columns;
+  spec.filter = plan->filter;
+  report.records = report.keys = distinct.count;
+  report.duplicate_keys = distinct.repeated;
+
+  PIRX_ASSIGN(const Geometry geometry, Geometry::create(spec));
+  PIRX_ASSIGN(KeyedRows rows, create(target, geometry));
+  PIRX_TRY(rows.place(*plan, records, distinct.dropped.size()));
+  rows.settle(*plan);
+  return rows;
+}
+
+Result<KeyedRows> KeyedRows::create(const std::filesystem::path& target, const Geometry& geometry) {
+  PIRX_ASSIGN(const Spool scratch, Spool::create(target));
+  const std::uint64_t bytes = geometry.rows() * geometry.row_bytes();
+  int error = 0;
+  // All of it at once: where the disk is full, writing to a map would kill the process.
+  do {
+    error = ::posix_fallocate(scratch.fd(), 0, static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  if (error != 0) {
+    const Error cause = system_error("reserve space for", scratch.path(), error);
+    return fail(cause.code(), cause.message() + " (it needs " + std::to_string(bytes) + " bytes)");
+  }
+  void* map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, scratch.fd(), 0);
+  if (map == MAP_FAILED) return tl::unexpected(system_error("map", scratch.path(), errno));
+  return KeyedRows(geometry, static_cast<std::byte*>(map));
+}
+
+KeyedRows::KeyedRows(KeyedRows&& other) noexcept
+    : geometry_(other.geometry_), slots_(std::exchange(other.slots_, nullptr)) {}
+
+KeyedRows::~KeyedRows() {
+  if (slots_ != nullptr) ::munmap(slots_, geometry_.rows() * geometry_.row_bytes());
+}
+
+Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::uint64_t count) {
+  std::vector<std::uint64_t> homes(count, kDropped);
+  for (std::uint64_t column = 0; column + 1 < plan.column_begin.size(); ++column) {
+    for (std::uint64_t i = plan.column_begin[column]; i < plan.column_begin[column + 1]; ++i) {
+      const KeyPlan::Step& step = plan.steps[i];
+      homes[step.position] = column * geometry_.rows() + rows_of(step.row_hash, plan.filter)[step.own];
+    }
+  }
+  PIRX_ASSIGN(const KeyFilter filter, KeyFilter::create(geometry_));
+  KeyedReader reader(records);
+  for (const std::uint64_t home : homes) {
+    PIRX_TRY(reader.next());
+    if (home == kDropped) {
+      PIRX_TRY(reader.skip());
+      continue;
+    }
+    const MutableByteSpan slot(slots_ + home * geometry_.slot_bytes(),
+                               static_cast<std::size_t>(geometry_.slot_bytes()));
+    // The data is read to where fill_slot puts it.
+    const MutableByteSpan data =
+        slot.subspan(geometry_.slot_bytes() - geometry_.record_bytes(), reader.data_bytes);
+    PIRX_TRY(reader.data(data));
+    filter.fill_slot(reader.key, data, slot);
+  }
+  return {};
+}
+
+void KeyedRows::settle(const KeyPlan& plan) {
+  const auto columns = static_cast<std::int64_t>(geometry_.spec().records_per_row);
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const auto column = static_cast<std::size_t>(c);
+    for (std::uint64_t i = plan.column_begin[column]; i < plan.column_begin[column + 1]; ++i) {
+      const KeyPlan::Step& step = plan.steps[i];
+      const auto rows = rows_of(step.row_hash, plan.filter);
+      std::byte* own = at(column, rows[step.own]);
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        if (j != step.own) add_into(own, at(column, rows[j]), geometry_.slot_bytes());
+      }
+    }
+  }
+}
+
+}  // namespace pirx::database

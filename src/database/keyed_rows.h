@@ -1,0 +1,43 @@
+// KeyedRows: the rows of a keyed database while it is built, in a scratch file, so that memory holds hashes
+// and no records.
+#pragma once
+
+#include "key_peeler.h"
+#include "key_sorter.h"
+#include "pirx/database/builder.h"
+
+namespace pirx::database {
+
+/// What a keyed build spools of each record: [line u64][key length u64][key][length u64][data].
+Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key, ByteSpan data);
+
+class KeyedRows {
+ public:
+  /// Chooses the records to keep (options.duplicates), plans their filter and adds them up into their rows.
+  /// `records` is flushed and holds as many records as `keys` has keys. Sets what `report` says of records
+  /// and keys. InvalidArgument: a repeated key. ResourceExhausted: too many keys, no room.
+  static Result<KeyedRows> build(const std::filesystem::path& target, const BuildOptions& options,
+                                 KeySorter& keys, const Spool& records, BuildReport& report);
+  KeyedRows(KeyedRows&& other) noexcept;
+  KeyedRows& operator=(KeyedRows&&) = delete;
+  ~KeyedRows();
+
+  const Geometry& geometry() const noexcept { return geometry_; }
+  ByteSpan slot(std::uint64_t column, std::uint64_t row) const noexcept {
+    return {at(column, row), static_cast<std::size_t>(geometry_.slot_bytes())};
+  }
+
+ private:
+  KeyedRows(const Geometry& geometry, std::byte* slots) : geometry_(geometry), slots_(slots) {}
+  static Result<KeyedRows> create(const std::filesystem::path& target, const Geometry& geometry);
+  std::byte* at(std::uint64_t column, std::uint64_t row) const noexcept {
+    return slots_ + (column * geometry_.rows() + row) * geometry_.slot_bytes();
+  }
+  Result<void> place(const KeyPlan& plan, const Spool& records, std::uint64_t count);
+  void settle(const KeyPlan& plan);
+
+  Geometry geometry_;
+  std::byte* slots_ = nullptr;  ///< mapped, column after column
+};
+
+}  // namespace pirx::database
