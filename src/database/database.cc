@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "delta.h"
 #include "guarded.h"
-#include "key_index.h"
-#include "layout.h"
+#include "mapping.h"
 #include "pirx/database/key_filter.h"
-#include "src/base/file.h"
 
 namespace pirx::database {
 namespace {
@@ -31,25 +30,9 @@ Error with_path(const std::filesystem::path& path, const Error& error) {
 
 }  // namespace
 
-struct Database::Mapping {
-  std::filesystem::path path;
-  Header header;
-  ByteSpan file;  ///< the whole file, mapped; empty before that
-  KeyIndex keys;
-
-  Mapping(std::filesystem::path path_in, Header header_in)
-      : path(std::move(path_in)), header(std::move(header_in)) {}
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() {
-    if (!file.empty()) ::munmap(const_cast<std::byte*>(file.data()), file.size());
-  }
-
-  ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
-  Result<void> check_identity() const;
-  Result<void> check_row(std::uint64_t row) const;
-  Result<void> verify(const Progress& progress) const;
-};
+Database::Mapping::~Mapping() {
+  if (!file.empty()) ::munmap(const_cast<std::byte*>(file.data()), file.size());
+}
 
 Result<void> Database::Mapping::check_identity() const {
   if (content_identity(header.layout, section(header.layout.checksums)) != header.content) {
@@ -118,44 +101,134 @@ Result<void> Database::Mapping::verify(const Progress& progress) const {
   return {};
 }
 
+namespace {
+
+/// The file as it lies on disk, without a delta.
+struct BaseFile {
+  Fd fd;
+  struct stat status {};
+  Header header;
+  Digest checksum{};  ///< of the header page
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(status.st_size); }
+};
+
+Result<BaseFile> open_base(const std::filesystem::path& path) {
+  PIRX_ASSIGN(Fd fd, open_for_reading(path, true));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const auto data_loss = [&path](std::string message) {
+    return tl::unexpected(with_path(path, Error(ErrorCode::kDataLoss, std::move(message))));
+  };
+  Bytes page(static_cast<std::size_t>(std::min(file_bytes, kPageBytes)));
+  PIRX_TRY(read_at(fd.get(), 0, page, path));
+  if (!as_text(page).starts_with(kMagic.substr(0, page.size())) || page.empty()) {
+    return data_loss("not a pirx database");
+  }
+  if (page.size() < kPageBytes) return data_loss("truncated: the file ends inside its header");
+  auto header = decode_header(page);
+  if (!header) return tl::unexpected(with_path(path, header.error()));
+  const std::uint64_t expected = header->layout.file_bytes();
+  if (file_bytes != expected) {
+    return data_loss((file_bytes < expected ? "truncated: the file has " : "the file is too long: it has ") +
+                     std::to_string(file_bytes) + " bytes, its header says " + std::to_string(expected));
+  }
+  BaseFile base{std::move(fd), status, std::move(*header), {}};
+  std::copy(page.end() - sizeof(Digest), page.end(), base.checksum.begin());
+  return base;
+}
+
+/// The delta that belongs to `base`, if there is one. One that is no newer than the file is what a build or a
+/// compaction left behind.
+Result<std::optional<Delta>> open_delta(const std::filesystem::path& path, const BaseFile& base) {
+  const auto file = delta_path(path);
+  PIRX_ASSIGN(std::optional<Delta> delta, Delta::open(file));
+  if (!delta || delta->header().version.epoch <= base.header.version.epoch) return std::optional<Delta>();
+  const auto refuse = [&file](const char* message) {
+    return fail(ErrorCode::kDataLoss, printable(file.native()) + ": " + message);
+  };
+  if (delta->base() != base.checksum) {
+    return refuse(
+        "these changes were made to another file than the database beside them: put that file back, or "
+        "remove the changes");
+  }
+  Geometry::Spec spec = delta->header().layout.geometry.spec();
+  spec.records = base.header.layout.geometry.records();
+  if (spec != base.header.layout.geometry.spec() ||
+      delta->header().layout.bucket != base.header.layout.bucket) {
+    return refuse("the delta is impossible: it changes more than records");
+  }
+  return delta;
+}
+
+struct Opened {
+  BaseFile base;
+  std::optional<Delta> delta;
+};
+
+/// A file and its own delta, though both may be replaced meanwhile.
+Result<Opened> open_files(const std::filesystem::path& path) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    PIRX_ASSIGN(BaseFile base, open_base(path));
+    auto delta = open_delta(path, base);
+    struct stat now {};
+    const bool same = ::stat(path.c_str(), &now) == 0 && now.st_ino == base.status.st_ino &&
+                      now.st_dev == base.status.st_dev;
+    if (!same && attempt < kAttempts) continue;
+    if (!delta) return tl::unexpected(delta.error());
+    return Opened{std::move(base), std::move(*delta)};
+  }
+}
+
+/// The file in memory: as it is, or a private copy of the pages that the delta changes.
+Result<ByteSpan> map_file(const BaseFile& base, const std::optional<Delta>& delta,
+                          const std::filesystem::path& path) {
+  if (!delta) {
+    void* map = ::mmap(nullptr, base.bytes(), PROT_READ, MAP_SHARED, base.fd.get(), 0);
+    if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
+    return ByteSpan(static_cast<const std::byte*>(map), base.bytes());
+  }
+  const std::uint64_t bytes = delta->header().layout.file_bytes();
+  constexpr int kPrivate = MAP_PRIVATE | MAP_NORESERVE;
+  void* map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
+  const ByteSpan file(static_cast<const std::byte*>(map), bytes);
+  // Over the front of the reservation; what lies behind the file's end stays zero.
+  if (::mmap(map, std::min(bytes, base.bytes()), PROT_READ | PROT_WRITE, kPrivate | MAP_FIXED, base.fd.get(),
+             0) == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(map, bytes);
+    return tl::unexpected(system_error("map", path, error));
+  }
+  delta->apply(MutableByteSpan(static_cast<std::byte*>(map), bytes));
+  static_cast<void>(::mprotect(map, bytes, PROT_READ));
+  return file;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path,
                                                        const OpenOptions& options) {
   return guarded([&]() -> Result<std::shared_ptr<const Database>> {
-    PIRX_ASSIGN(const Fd fd, open_for_reading(path, true));
-    struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
-    const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-    const auto data_loss = [&path](std::string message) {
-      return tl::unexpected(with_path(path, Error(ErrorCode::kDataLoss, std::move(message))));
-    };
-
-    Bytes page(static_cast<std::size_t>(std::min(file_bytes, kPageBytes)));
-    PIRX_TRY(read_at(fd.get(), 0, page, path));
-    if (!as_text(page).starts_with(kMagic.substr(0, page.size())) || page.empty()) {
-      return data_loss("not a pirx database");
-    }
-    if (page.size() < kPageBytes) return data_loss("truncated: the file ends inside its header");
-    auto header = decode_header(page);
-    if (!header) return tl::unexpected(with_path(path, header.error()));
-    const std::uint64_t expected = header->layout.file_bytes();
-    if (file_bytes != expected) {
-      return data_loss(
-          (file_bytes < expected ? "truncated: the file has " : "the file is too long: it has ") +
-          std::to_string(file_bytes) + " bytes, its header says " + std::to_string(expected));
-    }
-
+    PIRX_ASSIGN(const Opened opened, open_files(path));
+    const Header& header = opened.delta ? opened.delta->header() : opened.base.header;
     // Before the map, so that the map always has an owner.
-    auto mapping = std::make_unique<Mapping>(path, *header);
-    void* map = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
-    if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
-    mapping->file = ByteSpan(static_cast<const std::byte*>(map), file_bytes);
+    auto mapping = std::make_unique<Mapping>(path, header);
+    mapping->base = opened.base.checksum;
+    if (opened.delta) {
+      mapping->patched = opened.delta->extents();
+      mapping->delta_bytes = opened.delta->bytes();
+    }
+    PIRX_ASSIGN(mapping->file, map_file(opened.base, opened.delta, path));
     // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
-    static_cast<void>(::madvise(map, file_bytes, MADV_HUGEPAGE));
+    static_cast<void>(
+        ::madvise(const_cast<std::byte*>(mapping->file.data()), mapping->file.size(), MADV_HUGEPAGE));
 
     if (auto checked = mapping->check_identity(); !checked)
       return tl::unexpected(with_path(path, checked.error()));
-    if (header->layout.keys.length != 0) {
-      auto keys = KeyIndex::create(mapping->section(header->layout.keys), header->layout.geometry.records());
+    if (header.layout.keys.length != 0) {
+      auto keys = KeyIndex::create(mapping->section(header.layout.keys), header.layout.geometry.records());
       if (!keys) return tl::unexpected(with_path(path, keys.error()));
       mapping->keys = *keys;
     }
@@ -179,6 +252,7 @@ const BucketInfo* Database::bucket() const noexcept {
 }
 bool Database::has_keys() const noexcept { return mapping_->header.layout.keys.length != 0; }
 std::uint64_t Database::file_bytes() const noexcept { return mapping_->file.size(); }
+std::uint64_t Database::delta_bytes() const noexcept { return mapping_->delta_bytes; }
 
 matrix::ConstView<std::byte> Database::rows() const noexcept {
   const Layout& layout = mapping_->header.layout;

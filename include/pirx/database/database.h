@@ -36,7 +36,8 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 /// through shared_ptr.
 class Database {
  public:
-  /// Checks the header, its checksum, the geometry and the file's exact length, then maps the file.
+  /// Checks the header, its checksum, the geometry and the file's exact length, then maps the file, with the
+  /// changes of the delta beside it (pirx/database/update.h) laid over it.
   /// Unavailable: cannot be opened. DataLoss: not a pirx database, another version, truncated, or corrupt.
   static Result<std::shared_ptr<const Database>> open(const std::filesystem::path& path,
                                                       const OpenOptions& options = {});
@@ -55,7 +56,10 @@ class Database {
   /// How this bucket was encoded; null in a plain database.
   const BucketInfo* bucket() const noexcept;
   bool has_keys() const noexcept;
+  /// Of the database as one file, its changes folded in.
   std::uint64_t file_bytes() const noexcept;
+  /// Of the file of changes (FILE.delta) beside it; 0 without one.
+  std::uint64_t delta_bytes() const noexcept;
 
   /// All rows: geometry().rows() x row_stride() bytes; what lies behind row_bytes() is zero. In a bucket
   /// bucket()->rows(geometry().rows()) rows of the same stride; what lies behind the last word is zero.
@@ -78,8 +82,11 @@ class Database {
   /// wrong.
   Result<void> verify(const Progress& progress = {}) const;
 
+ public:
+  struct Mapping;  ///< private to this module
+  const Mapping& mapping() const noexcept { return *mapping_; }
+
  private:
-  struct Mapping;
   explicit Database(std::unique_ptr<Mapping> mapping);
   std::unique_ptr<Mapping> mapping_;
 };

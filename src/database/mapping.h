@@ -1,0 +1,31 @@
+// What an opened database is made of: the file as it would be written anew, in memory, whether it comes from
+// one file or from a file and its delta.
+#pragma once
+
+#include "key_index.h"
+#include "layout.h"
+
+namespace pirx::database {
+
+struct Database::Mapping {
+  std::filesystem::path path;
+  Header header;
+  ByteSpan file;  ///< the whole file, changes laid over it; empty until it is mapped
+  KeyIndex keys;
+  Digest base{};                 ///< checksum of the header page of the file on disk
+  std::vector<Section> patched;  ///< where `file` may differ from the file on disk, its header aside
+  std::uint64_t delta_bytes = 0;
+
+  Mapping(std::filesystem::path path_in, Header header_in)
+      : path(std::move(path_in)), header(std::move(header_in)) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
+  Result<void> check_identity() const;
+  Result<void> check_row(std::uint64_t row) const;
+  Result<void> verify(const Progress& progress) const;
+};
+
+}  // namespace pirx::database

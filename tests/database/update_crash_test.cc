@@ -1,0 +1,92 @@
+// Updates and compactions killed with SIGKILL at every write: the old epoch is whole, or the new one.
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "database_fixture.h"
+#include "pirx/database/update.h"
+
+namespace pirx::database {
+namespace {
+
+constexpr int kRecords = 3000;
+
+Result<void> update(const std::filesystem::path& target, const Progress& progress) {
+  PIRX_ASSIGN(auto change, DatabaseUpdate::begin(target));
+  for (int i = 0; i < kRecords; i += 100) {
+    PIRX_TRY(change.set(static_cast<std::uint64_t>(i), to_bytes("new" + std::string(1000, 'n'))));
+  }
+  PIRX_TRY(change.append("appended", to_bytes("new")));
+  PIRX_TRY(change.commit(progress));
+  return {};
+}
+
+/// True when the child did all its work, false when it was killed in it.
+template <class Work>
+bool survived(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work() ? 0 : 1);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  if (WIFSIGNALED(status)) {
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    return false;
+  }
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  return true;
+}
+
+Progress killer(int& calls, int stop) {
+  return [&calls, stop](std::uint64_t, std::uint64_t) {
+    if (++calls == stop) ::kill(::getpid(), SIGKILL);
+  };
+}
+
+TEST(UpdateCrash, KilledAtEveryWrite) {
+  const TemporaryFolder folder;
+  const auto target = folder / "db";
+  std::vector<Bytes> records(kRecords, to_bytes("old" + std::string(1000, 'o')));
+  std::vector<std::string> keys;
+  for (int i = 0; i < kRecords; ++i) keys.push_back(std::to_string(i));
+  ASSERT_TRUE(good(build(target, records, keys)));
+  std::uint64_t epoch = 1;
+  int killed = 0;
+  const auto expect_whole = [&](std::uint64_t next) {
+    const auto database = Database::open(target, {.verify_content = true});
+    ASSERT_TRUE(good(database));
+    const std::uint64_t now = (*database)->version().epoch;
+    EXPECT_TRUE(now == epoch || now == next) << now;
+    EXPECT_EQ((*database)->geometry().records(), kRecords + now - 1);
+    EXPECT_EQ(as_text(*(*database)->record(200)).substr(0, 3), now == 1 ? "old" : "new");
+    epoch = now;
+    EXPECT_LE(folder.files().size(), 3u);  // the file, its delta, what one killed process left
+  };
+  for (int stop = 1;; ++stop) {
+    ASSERT_LT(stop, 1000);
+    int calls = 0;
+    const bool done = survived([&] { return update(target, killer(calls, stop)).has_value(); });
+    killed += !done;
+    ASSERT_NO_FATAL_FAILURE(expect_whole(epoch + 1));
+    if (done) break;
+  }
+  EXPECT_EQ(epoch, 2u);
+  EXPECT_GT(killed, 5);
+  for (int stop = 1;; ++stop) {
+    ASSERT_LT(stop, 1000);
+    int calls = 0;
+    const bool done = survived([&] { return compact_database(target, killer(calls, stop)).has_value(); });
+    killed += !done;
+    ASSERT_NO_FATAL_FAILURE(expect_whole(epoch));
+    // Killed at its last call, a compaction has done its work.
+    if (done || (*Database::open(target))->delta_bytes() == 0) break;
+  }
+  EXPECT_GT(killed, 8);
+  // What is left over goes with the next update.
+  ASSERT_TRUE(good(update(target, {})));
+  ASSERT_TRUE(good(compact_database(target)));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  ASSERT_NO_FATAL_FAILURE(expect_whole(epoch + 1));
+}
+
+}  // namespace
+}  // namespace pirx::database
