@@ -13,12 +13,19 @@ constexpr std::size_t kMaxSlots = std::size_t{1} << 14;
 }  // namespace
 
 Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
-                             std::span<const std::uint64_t> wanted, std::size_t queries) {
-  const std::size_t n = wanted.size(), q = encoding.spec().ramp;
+                             std::span<const std::uint64_t> wanted, std::size_t queries,
+                             std::size_t addends) {
+  if (addends == 0 || wanted.size() % addends != 0 || (addends > 1 && encoding.has_data_coordinates())) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "blocks are added in a query vector only where all servers hold the same ones (u = 1, tau = 0), "
+        "and as many for each sum: fetch them and add then");
+  }
+  const std::size_t n = wanted.size() / addends, q = encoding.spec().ramp;
   if (n == 0 || queries == 0) {
     return fail(ErrorCode::kInvalidArgument, "a query needs at least one block to ask for and one vector");
   }
-  if (queries > kMaxSlots / q || n > queries * q) {
+  if (queries > kMaxSlots / q / addends || n > queries * q) {
     return fail(ErrorCode::kInvalidArgument,
                 std::to_string(queries) + " query vectors of q = " + std::to_string(q) +
                     " blocks do not take " + std::to_string(n) + " blocks (and at most " +
@@ -32,12 +39,10 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
     return fail(ErrorCode::kOutOfRange, "no such block: the database has " + std::to_string(blocks));
   }
 
-  BatchPlan plan(q, queries, n);
+  BatchPlan plan(q * addends, queries, n);
   if (!encoding.has_data_coordinates()) {  // no two blocks collide: in the order that they are wanted
-    for (std::size_t i = 0; i < n; ++i) {
-      plan.places_.expose()[i] = i;
-      plan.slots_.expose()[i] = {wanted[i], ~std::uint64_t{0}};
-    }
+    for (std::size_t i = 0; i < n; ++i) plan.places_.expose()[i] = i;
+    for (std::size_t i = 0; i < wanted.size(); ++i) plan.slots_.expose()[i] = {wanted[i], ~std::uint64_t{0}};
     return plan;
   }
 

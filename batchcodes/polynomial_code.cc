@@ -11,10 +11,10 @@ namespace pirx::batchcodes {
 #define PIRX_INSTANTIATE(F)                                                                                  \
   template Result<void> make_shares<F>(const strassen::Engine<F>&, std::span<const F::Elem>,                 \
                                        std::span<const SharePoint<F::Elem>>, matrix::ConstView<F::Elem>,     \
-                                       matrix::View<F::Elem>, std::span<const F::Elem>);                     \
+                                       matrix::View<F::Elem>, std::span<const F::Elem>, std::size_t);        \
   template Result<void> complete_shares<F>(const strassen::Engine<F>&, std::span<const F::Elem>,             \
                                            std::span<const SharePoint<F::Elem>>, matrix::ConstView<F::Elem>, \
-                                           matrix::View<F::Elem>, std::span<const F::Elem>);                 \
+                                           matrix::View<F::Elem>, std::span<const F::Elem>, std::size_t);    \
   template class PolynomialCode<F>
 PIRX_INSTANTIATE(gf2e::Gf2_8);
 PIRX_INSTANTIATE(gf2e::Gf2_16);

@@ -16,10 +16,11 @@ PolynomialCode<F>::PolynomialCode(strassen::Engine<F> engine, Encoding encoding)
 
 template <SharingField F>
 SecretVector<SharePoint<typename F::Elem>> PolynomialCode<F>::points(std::span<const Slot> slots) const {
-  PIRX_CHECK(slots.size() <= encoding_.spec().ramp);
+  const std::size_t addends = this->addends(slots);
+  PIRX_CHECK(slots.size() <= addends * encoding_.spec().ramp);
   SecretVector<SharePoint<Elem>> result(slots.size());
   for (std::size_t m = 0; m < slots.size(); ++m) {
-    const auto position = encoding_.position(slots[m].block, m);
+    const auto position = encoding_.position(slots[m].block, m / addends);
     result.expose()[m] = {position.row, slots[m].filled, field().from_label(position.coordinate)};
   }
   return result;
@@ -28,7 +29,9 @@ SecretVector<SharePoint<typename F::Elem>> PolynomialCode<F>::points(std::span<c
 template <SharingField F>
 Result<void> PolynomialCode<F>::check(std::span<const Slot> slots, std::size_t coin_rows) const {
   const auto& spec = encoding_.spec();
-  if (slots.size() == spec.ramp && coin_rows == spec.threshold) return {};
+  const bool sums = slots.size() > spec.ramp && !encoding_.has_data_coordinates();
+  const bool whole = slots.size() == spec.ramp || (sums && slots.size() % spec.ramp == 0);
+  if (whole && coin_rows == spec.threshold) return {};
   return fail(ErrorCode::kInvalidArgument, "a query vector takes q = " + std::to_string(spec.ramp) +
                                                " slots and t = " + std::to_string(spec.threshold) +
                                                " rows of coins, not " + std::to_string(slots.size()) +
@@ -40,7 +43,7 @@ Result<void> PolynomialCode<F>::share(std::span<const Slot> slots, matrix::Const
                                       matrix::View<Elem> shares, std::span<const Elem> blinding) const {
   PIRX_TRY(check(slots, coins.rows));
   const auto wanted = points(slots);
-  return make_shares<F>(engine_, x_, wanted.expose(), coins, shares, blinding);
+  return make_shares<F>(engine_, x_, wanted.expose(), coins, shares, blinding, addends(slots));
 }
 
 template <SharingField F>
@@ -48,14 +51,17 @@ Result<void> PolynomialCode<F>::complete(std::span<const Slot> slots, matrix::Co
                                          matrix::View<Elem> rest, std::span<const Elem> blinding) const {
   PIRX_TRY(check(slots, given.rows));
   const auto wanted = points(slots);
-  return complete_shares<F>(engine_, x_, wanted.expose(), given, rest, blinding);
+  return complete_shares<F>(engine_, x_, wanted.expose(), given, rest, blinding, addends(slots));
 }
 
 template <SharingField F>
 SecretVector<typename F::Elem> PolynomialCode<F>::secret_coordinates(std::span<const Slot> slots) const {
-  SecretVector<Elem> result(slots.size());
+  const std::size_t addends = this->addends(slots);
+  SecretVector<Elem> result(slots.size() / addends);
   const auto wanted = points(slots);
-  for (std::size_t m = 0; m < slots.size(); ++m) result.expose()[m] = wanted.expose()[m].coordinate;
+  for (std::size_t m = 0; m < result.size(); ++m) {
+    result.expose()[m] = wanted.expose()[m * addends].coordinate;
+  }
   return result;
 }
 

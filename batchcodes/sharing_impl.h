@@ -100,7 +100,15 @@ void merge_rows(const F& f, std::span<SharePoint<typename F::Elem>> points,
   }
 }
 
-/// shares = V * uniform + W * (unit vectors).
+/// The first of every `addends` points.
+template <class Elem>
+SecretVector<SharePoint<Elem>> leaders(std::span<const SharePoint<Elem>> points, std::size_t addends) {
+  SecretVector<SharePoint<Elem>> result(points.size() / addends);
+  for (std::size_t m = 0; m < result.size(); ++m) result.expose()[m] = points[m * addends];
+  return result;
+}
+
+/// shares = V * uniform + W * (unit vectors). A column of W for each point.
 template <SharingField F>
 Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoint<typename F::Elem>> points,
                      const SecretWeights<typename F::Elem>& V, SecretWeights<typename F::Elem>& W,
@@ -120,7 +128,11 @@ Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoi
 
 template <class Elem>
 Result<void> check_shapes(std::size_t servers, std::span<const Elem> blinding, std::size_t t,
-                          std::size_t rows) {
+                          std::size_t rows, std::size_t points, std::size_t addends) {
+  if (addends == 0 || points % addends != 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(points) + " unit vectors do not make sums of " + std::to_string(addends));
+  }
   if (t <= servers && rows <= servers && (blinding.empty() || blinding.size() == servers)) return {};
   return fail(ErrorCode::kInvalidArgument,
               "shares for " + std::to_string(servers) + " servers from " + std::to_string(t) +
@@ -134,27 +146,30 @@ template <SharingField F>
 Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                          std::span<const SharePoint<typename F::Elem>> points,
                          matrix::ConstView<typename F::Elem> coins, matrix::View<typename F::Elem> shares,
-                         std::span<const typename F::Elem> blinding) {
+                         std::span<const typename F::Elem> blinding, std::size_t addends) {
   using Elem = typename F::Elem;
   const F& f = engine.field();
-  const std::size_t l = x.size(), t = coins.rows, q = points.size();
-  PIRX_TRY(detail::check_shapes(l, blinding, t, shares.rows));
+  const std::size_t l = x.size(), t = coins.rows;
+  PIRX_TRY(detail::check_shapes(l, blinding, t, shares.rows, points.size(), addends));
   if (shares.rows != l) return fail(ErrorCode::kInvalidArgument, "one share a server, please");
-  detail::SecretWeights<Elem> V(l, t), W(l, q);
+  const auto secret_nodes = detail::leaders(points, addends);
+  const std::span<const SharePoint<Elem>> nodes = secret_nodes.expose();
+  const std::size_t q = nodes.size();
+  detail::SecretWeights<Elem> V(l, t), W(l, points.size());
   SecretVector<Elem> inverses(q);
   for (std::size_t m = 0; m < q; ++m) {
-    inverses.expose()[m] = f.inv(detail::product_without(f, points[m].coordinate, points, m));
+    inverses.expose()[m] = f.inv(detail::product_without(f, nodes[m].coordinate, nodes, m));
   }
   for (std::size_t j = 0; j < l; ++j) {
     const Elem rho = blinding.empty() ? f.one() : blinding[j];
-    Elem power = f.mul(rho, detail::product_without(f, x[j], points, q));
+    Elem power = f.mul(rho, detail::product_without(f, x[j], nodes, q));
     for (std::size_t a = 0; a < t; ++a) {
       V.at(j, a) = power;
       power = f.mul(power, x[j]);
     }
     for (std::size_t m = 0; m < q; ++m) {
-      const Elem basis = f.mul(detail::product_without(f, x[j], points, m), inverses.expose()[m]);
-      W.at(j, m) = f.mul(rho, basis);
+      const Elem basis = f.mul(detail::product_without(f, x[j], nodes, m), inverses.expose()[m]);
+      for (std::size_t a = 0; a < addends; ++a) W.at(j, m * addends + a) = f.mul(rho, basis);
     }
   }
   return detail::combine(engine, points, V, W, coins, shares);
@@ -164,32 +179,32 @@ template <SharingField F>
 Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                              std::span<const SharePoint<typename F::Elem>> points,
                              matrix::ConstView<typename F::Elem> given, matrix::View<typename F::Elem> rest,
-                             std::span<const typename F::Elem> blinding) {
+                             std::span<const typename F::Elem> blinding, std::size_t addends) {
   using Elem = typename F::Elem;
   const F& f = engine.field();
-  const std::size_t l = x.size(), t = given.rows, q = points.size();
-  PIRX_TRY(detail::check_shapes(l, blinding, t, rest.rows));
+  const std::size_t l = x.size(), t = given.rows;
+  PIRX_TRY(detail::check_shapes(l, blinding, t, rest.rows, points.size(), addends));
   if (rest.rows != l - t)
     return fail(ErrorCode::kInvalidArgument, "one share for each server but the first t");
   // All nodes: the given servers, then the secrets.
-  std::vector<SharePoint<Elem>> nodes(t + q);
-  for (std::size_t a = 0; a < t; ++a) nodes[a] = {0, ~std::uint64_t{0}, x[a]};
-  std::copy(points.begin(), points.end(), nodes.begin() + static_cast<std::ptrdiff_t>(t));
-  SecretVector<SharePoint<Elem>> secret_nodes{std::span<const SharePoint<Elem>>(nodes)};
-  secure_wipe(nodes.data(), nodes.size() * sizeof(nodes[0]));
-  const std::span<const SharePoint<Elem>> all = std::as_const(secret_nodes).expose();
+  const std::size_t q = points.size() / addends;
+  SecretVector<SharePoint<Elem>> nodes(t + q);
+  for (std::size_t a = 0; a < t; ++a) nodes.expose()[a] = {0, ~std::uint64_t{0}, x[a]};
+  for (std::size_t m = 0; m < q; ++m) nodes.expose()[t + m] = points[m * addends];
+  const std::span<const SharePoint<Elem>> all = std::as_const(nodes).expose();
   SecretVector<Elem> inverses(t + q);
   for (std::size_t i = 0; i < t + q; ++i) {
     Elem inverse = f.inv(detail::product_without(f, all[i].coordinate, all, i));
     if (i < t && !blinding.empty()) inverse = f.mul(inverse, f.inv(blinding[i]));
     inverses.expose()[i] = inverse;
   }
-  detail::SecretWeights<Elem> V(l - t, t), W(l - t, q);
+  detail::SecretWeights<Elem> V(l - t, t), W(l - t, points.size());
   for (std::size_t j = t; j < l; ++j) {
     for (std::size_t i = 0; i < t + q; ++i) {
       Elem basis = f.mul(detail::product_without(f, x[j], all, i), inverses.expose()[i]);
       if (!blinding.empty()) basis = f.mul(basis, blinding[j]);
-      (i < t ? V.at(j - t, i) : W.at(j - t, i - t)) = basis;
+      if (i < t) V.at(j - t, i) = basis;
+      for (std::size_t a = 0; i >= t && a < addends; ++a) W.at(j - t, (i - t) * addends + a) = basis;
     }
   }
   return detail::combine(engine, points, V, W, given, rest);

@@ -242,7 +242,7 @@ def encode_parameters(field, database: Database, x: int) -> bytes:
     """What the server at x answers to GET /v1/parameters."""
     flags = database.variable_length | database.digests << 1
     geometry = struct.pack("<4Q56x", database.records, database.record_bytes, database.records_per_row, flags)
-    return encode_header(PARAMETERS, field, database, x, 0, 0) + geometry
+    return encode_header(PARAMETERS, field, database, x, 0, 0) + struct.pack("<IIQ", 1, 0, 0) + geometry
 
 
 def parse_reply(message: bytes, field, database: Database, x: int, queries: int) -> Vector:

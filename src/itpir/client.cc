@@ -59,7 +59,7 @@ std::string_view decode_status_name(DecodeStatus status) noexcept {
 
 struct ClientState::Impl {
   std::shared_ptr<const Params> params;
-  SecretVector<std::uint64_t> records;
+  Wishes wishes;
   SecretVector<std::byte> blinding;  ///< the field's elements as they lie in memory
 };
 
@@ -115,7 +115,7 @@ Result<void> ReplyCollector::ask_again(ClientState&& state) {
   }
   return std::visit(
       [&]<class F>(GoldbergCollector<F>& collector) {
-        return collector.ask_again(from->records.expose(), from_memory<typename F::Elem>(from->blinding));
+        return collector.ask_again(from->wishes, from_memory<typename F::Elem>(from->blinding));
       },
       impl_->collector);
 }
@@ -125,14 +125,33 @@ Result<Answer> ReplyCollector::finish() && {
 
 Client::Client(Params params) : params_(std::make_shared<const Params>(std::move(params))) {}
 
-Result<Query> Client::query(std::span<const std::uint64_t> records, Rng& rng) const {
+Result<Query> Client::make_query(Wishes wishes, Rng& rng) const {
   return with_field(params_->field(), [&](const auto& f) -> Result<Query> {
     using F = std::remove_cvref_t<decltype(f)>;
-    PIRX_ASSIGN(auto query, GoldbergClient<F>(strassen::Engine<F>(f), params_->spec()).query(records, rng));
-    return Query{std::move(query.requests),
-                 ClientState(std::make_unique<ClientState::Impl>(ClientState::Impl{
-                     params_, SecretVector<std::uint64_t>(records), to_memory(query.blinding)}))};
+    const GoldbergClient<F> client(strassen::Engine<F>(f), params_->spec(), params_->encoding());
+    PIRX_ASSIGN(auto query, client.query(wishes, rng));
+    return Query{std::move(query.requests), ClientState(std::make_unique<ClientState::Impl>(ClientState::Impl{
+                                                params_, std::move(wishes), to_memory(query.blinding)}))};
   });
+}
+
+Result<Query> Client::query(std::span<const std::uint64_t> records, Rng& rng) const {
+  return make_query({QueryKind::kRecords, SecretVector<std::uint64_t>(records)}, rng);
+}
+
+Result<Query> Client::query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows,
+                                 Rng& rng) const {
+  if (params_->field().kind != FieldKind::kBinary) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "rows are added up over fields of characteristic 2 only, where a sum of rows is a row of bytes; " +
+            params_->field().name() + " is none: serve the database over gf2_8 or gf2_16");
+  }
+  Wishes wishes{QueryKind::kRowSums, SecretVector<std::uint64_t>(rows.size() * kSummedRows)};
+  for (std::size_t i = 0; i < wishes.indices.size(); ++i) {
+    wishes.indices.expose()[i] = rows[i / kSummedRows][i % kSummedRows];
+  }
+  return make_query(std::move(wishes), rng);
 }
 
 ReplyCollector Client::collect(ClientState&& state, DecodeOptions options) const {
@@ -144,8 +163,9 @@ ReplyCollector Client::collect(ClientState&& state, DecodeOptions options) const
         using F = std::remove_cvref_t<decltype(f)>;
         return std::make_unique<ReplyCollector::Impl>(ReplyCollector::Impl{
             from->params,
-            GoldbergCollector<F>(strassen::Engine<F>(f), from->params->spec(), std::move(from->records),
-                                 from_memory<typename F::Elem>(from->blinding), std::move(options))});
+            GoldbergCollector<F>(strassen::Engine<F>(f), from->params->spec(), from->params->encoding(),
+                                 std::move(from->wishes), from_memory<typename F::Elem>(from->blinding),
+                                 std::move(options))});
       });
   PIRX_CHECK(impl.has_value());
   return ReplyCollector(std::move(*impl));
@@ -165,16 +185,18 @@ Result<Answer> Client::decode(ClientState&& state, std::span<const std::optional
   return std::move(collector).finish();
 }
 
-std::uint64_t Client::request_bytes(std::size_t indices) const {
+std::uint64_t Client::request_bytes(std::size_t wishes, QueryKind kind) const {
+  const auto vectors = query_vectors(params_->encoding(), params_->geometry(), kind, wishes);
   const auto bytes = with_field(params_->field(), [&](const auto& f) -> Result<std::uint64_t> {
-    return message_bytes(indices, params_->geometry().rows(), f.elem_bytes());
+    return message_bytes(vectors, params_->encoding().rows(params_->geometry().rows()), f.elem_bytes());
   });
   return *bytes;
 }
 
-std::uint64_t Client::reply_bytes(std::size_t indices) const {
+std::uint64_t Client::reply_bytes(std::size_t wishes, QueryKind kind) const {
+  const auto vectors = query_vectors(params_->encoding(), params_->geometry(), kind, wishes);
   const auto bytes = with_field(params_->field(), [&](const auto& f) -> Result<std::uint64_t> {
-    return message_bytes(indices, params_->geometry().words_per_row(f.word_bytes()), f.sum_bytes());
+    return message_bytes(vectors, params_->geometry().words_per_row(f.word_bytes()), f.sum_bytes());
   });
   return *bytes;
 }

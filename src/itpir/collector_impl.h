@@ -4,7 +4,8 @@
 #pragma once
 
 #include "decoding/locate.h"
-#include "pirx/itpir/client.h"
+#include "pirx/batchcodes/polynomial_code.h"
+#include "wishes.h"
 
 namespace pirx::itpir {
 
@@ -14,22 +15,23 @@ class GoldbergCollector {
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
 
-  /// `spec` as for GoldbergClient; it must outlive the collector. The records exist; `blinding` as
-  /// GoldbergClient::query made it for them.
-  GoldbergCollector(strassen::Engine<F> engine, const Params::Spec& spec, SecretVector<std::uint64_t> records,
-                    SecretVector<Elem> blinding, DecodeOptions options = {})
-      : engine_(std::move(engine)),
+  /// `spec` and `encoding` as for GoldbergClient; the spec must outlive the collector. GoldbergClient::query
+  /// took the wishes; `blinding` as it made it for them.
+  GoldbergCollector(strassen::Engine<F> engine, const Params::Spec& spec, batchcodes::Encoding encoding,
+                    Wishes wishes, SecretVector<Elem> blinding, DecodeOptions options = {})
+      : engine_(engine),
+        code_(std::move(engine), std::move(encoding)),
         spec_(&spec),
         options_(std::move(options)),
-        records_(std::move(records)),
-        words_(static_cast<std::size_t>(spec.geometry.words_per_row(engine_.field().word_bytes()))) {
-    for (const auto coordinate : spec.coordinates) x_.push_back(field().from_label(coordinate));
+        wishes_(std::move(wishes)),
+        plan_(planned(code_.encoding(), spec, wishes_)),
+        words_(static_cast<std::size_t>(spec.geometry.words_per_row(field().word_bytes()))) {
     begin_round(std::move(blinding));
   }
-
-  /// A further query for the same records.
-  Result<void> ask_again(std::span<const std::uint64_t> records, SecretVector<Elem> blinding) {
-    if (!std::equal(records.begin(), records.end(), records_.expose().begin(), records_.expose().end())) {
+  /// A further query for the same wishes.
+  Result<void> ask_again(const Wishes& wishes, SecretVector<Elem> blinding) {
+    const auto again = wishes.indices.expose(), first = std::as_const(wishes_).indices.expose();
+    if (wishes.kind != wishes_.kind || !std::equal(again.begin(), again.end(), first.begin(), first.end())) {
       return fail(ErrorCode::kInvalidArgument, "a further query must ask for the same records as the first");
     }
     if (rounds_.size() == kMaxRounds) {
@@ -57,7 +59,7 @@ class GoldbergCollector {
     }
     // Room for every server's reply; memory that is never written costs nothing.
     if (round.replies.rows() == 0) {
-      PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), records_.size() * words_));
+      PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), vectors() * words_));
     }
     if (!decode_sums(field(), body->data(),
                      std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
@@ -129,26 +131,37 @@ class GoldbergCollector {
   /// The replies to one query message.
   struct Round {
     std::vector<ServerStatus> status;         ///< by server; kOk until the decoder knows better
-    SecretVector<Elem> blinding, unblinding;  ///< of query i and server j at i * l + j
+    SecretVector<Elem> blinding, unblinding;  ///< of vector i and server j at i * l + j
     matrix::Matrix<Sum> replies;              ///< a row per server, its query vectors side by side
     std::vector<std::size_t> servers;         ///< whose rows are filled, as they came
     mutable std::size_t checked = 0;          ///< replies known to be consistent
     mutable bool consistent = true;
     std::size_t reduced = 0;  ///< replies that basis and rows are about
     std::vector<decoding::Word<F>> basis;
-    matrix::Matrix<Sum> rows;  ///< the wanted rows, one per query, where all replies agree
+    matrix::Matrix<Sum> rows;  ///< slot m of vector i at i * q + m, where all replies agree
   };
 
   const F& field() const noexcept { return engine_.field(); }
-  std::size_t degree() const noexcept { return spec_->threshold; }
+  std::span<const Elem> coordinates() const noexcept { return code_.coordinates(); }  ///< by server
+  std::size_t degree() const noexcept { return code_.encoding().degree(); }
   std::size_t needed() const noexcept { return degree() + 1; }
-  bool digests() const noexcept { return spec_->geometry.spec().digests; }
+  bool sums() const noexcept { return wishes_.kind == QueryKind::kRowSums; }
+  bool digests() const noexcept { return spec_->geometry.spec().digests && !sums(); }
   bool checks_records() const noexcept { return digests() || options_.check; }
+  std::size_t vectors() const noexcept { return plan_.queries(); }
+  std::size_t ramp() const noexcept { return code_.encoding().spec().ramp; }
+
+  static batchcodes::BatchPlan planned(const batchcodes::Encoding& encoding, const Params::Spec& spec,
+                                       const Wishes& wishes) {
+    auto plan = plan_wishes(encoding, spec.geometry, wishes);
+    PIRX_CHECK(plan.has_value());  // as it was when the query was made
+    return std::move(*plan);
+  }
 
   void begin_round(SecretVector<Elem> blinding) {
-    PIRX_CHECK(blinding.size() == records_.size() * x_.size());
+    PIRX_CHECK(blinding.size() == vectors() * coordinates().size());
     Round round;
-    round.status.assign(x_.size(), ServerStatus::kSilent);
+    round.status.assign(coordinates().size(), ServerStatus::kSilent);
     round.unblinding = SecretVector<Elem>(std::as_const(blinding).expose());
     invert_all(field(), round.unblinding.expose());
     round.blinding = std::move(blinding);
@@ -156,21 +169,19 @@ class GoldbergCollector {
     verdict_.reset();
   }
 
-  /// The replies to query i, of its words only `count` from `first` on.
+  /// The replies to vector i, of its words only `count` from `first` on.
   decoding::QueryReplies<F> query(const Round& round, std::size_t i, std::size_t first,
                                   std::size_t count) const {
-    const std::size_t l = x_.size();
+    const std::size_t l = coordinates().size();
     return {round.replies.view().window(0, i * words_ + first, l, count),
             round.blinding.expose().subspan(i * l, l), round.unblinding.expose().subspan(i * l, l)};
   }
 
-  /// The polynomials through the first of `servers`, whose wanted values are at 0; those from `from` on are
-  /// checked.
+  /// The polynomials through the first of `servers`; those from `from` on are checked. Their values at
+  /// `secrets` are wanted.
   Result<decoding::Prediction<F>> predict(std::span<const std::size_t> servers, std::size_t from,
-                                          bool blocks) const {
-    const Elem zero = field().zero();
-    return decoding::interpolate(field(), std::span<const Elem>(x_), degree(), servers, from,
-                                 std::span<const Elem>(&zero, blocks ? 1 : 0));
+                                          std::span<const Elem> secrets = {}) const {
+    return decoding::interpolate(field(), coordinates(), degree(), servers, from, secrets);
   }
 
   /// The bytes behind the header of a reply of exactly the shape that was asked for.
@@ -195,9 +206,9 @@ class GoldbergCollector {
       return wrong("the reply is from the server with coordinate " + std::to_string(header.coordinate) +
                    " instead of " + std::to_string(spec_->coordinates[server]));
     }
-    if (header.queries != records_.size() || header.length != words_) {
+    if (header.queries != vectors() || header.length != words_) {
       return wrong("the reply has " + std::to_string(header.queries) + " x " + std::to_string(header.length) +
-                   " words instead of " + std::to_string(records_.size()) + " x " + std::to_string(words_));
+                   " words instead of " + std::to_string(vectors()) + " x " + std::to_string(words_));
     }
     const auto expected = message_bytes(header.queries, header.length, field().sum_bytes());
     if (reply.size() != expected) {
@@ -207,13 +218,13 @@ class GoldbergCollector {
     return reply.subspan(MessageHeader::kBytes);
   }
 
-  /// Whether all replies of the round lie on polynomials of degree t. Each reply is compared once, however
+  /// Whether all replies of the round lie on polynomials of degree d. Each reply is compared once, however
   /// often this is asked.
   Result<bool> check_new_replies(const Round& round) const {
     const std::size_t from = std::max(round.checked, needed());
     if (!round.consistent || round.servers.size() <= from) return round.consistent;
-    PIRX_ASSIGN(const auto prediction, predict(round.servers, from, false));
-    for (std::size_t i = 0; i < records_.size() && round.consistent; ++i) {
+    PIRX_ASSIGN(const auto prediction, predict(round.servers, from));
+    for (std::size_t i = 0; i < vectors() && round.consistent; ++i) {
       PIRX_ASSIGN(const auto column,
                   decoding::first_difference(engine_, query(round, i, 0, words_), prediction, 0, {}));
       round.consistent = !column;
@@ -222,7 +233,7 @@ class GoldbergCollector {
     return round.consistent;
   }
 
-  /// Rows that some servers make, one per query, and where another contradicts.
+  /// Rows that some servers make, one per slot, and where another contradicts.
   struct MadeRows {
     matrix::Matrix<Sum> rows;
     std::optional<decoding::Position> contradiction;
@@ -230,13 +241,17 @@ class GoldbergCollector {
   /// The rows of the first of `servers`; those from `from` on are compared, up to a contradiction.
   Result<MadeRows> make_rows(const Round& round, std::span<const std::size_t> servers,
                              std::size_t from) const {
-    PIRX_ASSIGN(const auto prediction, predict(servers, from, true));
+    decoding::Prediction<F> prediction;
     MadeRows made;
-    PIRX_ASSIGN(made.rows, matrix::Matrix<Sum>::create(records_.size(), words_));
-    for (std::size_t i = 0; i < records_.size() && !made.contradiction; ++i) {
+    PIRX_ASSIGN(made.rows, matrix::Matrix<Sum>::create(vectors() * ramp(), words_));
+    for (std::size_t i = 0; i < vectors() && !made.contradiction; ++i) {
+      if (i == 0 || code_.encoding().has_data_coordinates()) {
+        const auto secrets = code_.secret_coordinates(plan_.query(i));
+        PIRX_ASSIGN(prediction, predict(servers, from, secrets.expose()));
+      }
       PIRX_ASSIGN(const auto column,
                   decoding::first_difference(engine_, query(round, i, 0, words_), prediction, 0,
-                                             made.rows.view().window(i, 0, 1, words_)));
+                                             made.rows.view().window(i * ramp(), 0, ramp(), words_)));
       if (column) made.contradiction = decoding::Position{i, *column};
     }
     return made;
@@ -261,10 +276,10 @@ class GoldbergCollector {
     auto servers = round.servers;
     std::sort(servers.begin(), servers.end());
     std::vector<decoding::QueryReplies<F>> queries;
-    for (std::size_t i = 0; i < records_.size(); ++i) queries.push_back(query(round, i, 0, words_));
-    PIRX_ASSIGN(auto reduction, decoding::reduce(engine_, std::span<const Elem>(x_), degree(),
-                                                 std::span<const std::size_t>(servers),
-                                                 std::span<const decoding::QueryReplies<F>>(queries), start));
+    for (std::size_t i = 0; i < vectors(); ++i) queries.push_back(query(round, i, 0, words_));
+    PIRX_ASSIGN(auto reduction,
+                decoding::reduce(engine_, coordinates(), degree(), std::span<const std::size_t>(servers),
+                                 std::span<const decoding::QueryReplies<F>>(queries), start));
     round.basis = std::move(reduction.basis);
     round.reduced = k;
     return {};
@@ -277,7 +292,7 @@ class GoldbergCollector {
       PIRX_TRY(reduce(round));
       words.push_back({round.servers, round.basis});
     }
-    PIRX_ASSIGN(verdict_, decoding::locate(engine_, std::span<const Elem>(x_), degree(),
+    PIRX_ASSIGN(verdict_, decoding::locate(engine_, coordinates(), degree(),
                                            std::span<const decoding::RoundWords<F>>(words), options_.liars));
     return {};
   }
@@ -361,8 +376,8 @@ class GoldbergCollector {
   }
 
   tl::unexpected<Error> undecodable(const Round& round, const std::string& why) const {
-    return fail(ErrorCode::kUndecodable, std::to_string(round.servers.size()) + " replies with threshold " +
-                                             std::to_string(spec_->threshold) + ": " + why +
+    return fail(ErrorCode::kUndecodable, std::to_string(round.servers.size()) + " replies, of which " +
+                                             std::to_string(needed()) + " make a record: " + why +
                                              "; replies of more servers would help");
   }
 
@@ -394,7 +409,7 @@ class GoldbergCollector {
     return complete(std::move(answer), open, *agrees, ServerStatus::kSuspected);
   }
 
-  /// Tries every t + 1 of the replies. The honest ones make the true answer, so a liar can only add another,
+  /// Tries every d + 1 of the replies. The honest ones make the true answer, so a liar can only add another,
   /// and only by forging digests: a single answer with the right digests is probably the true one. Only the
   /// words of the wanted slots are looked at: lies elsewhere in the rows must not cost the client its time.
   Result<Answer> search(const Round& round, const std::string& why) {
@@ -402,20 +417,20 @@ class GoldbergCollector {
     std::sort(servers.begin(), servers.end());
     const std::size_t k = servers.size(), liars = k - needed();
     const auto subsets = decoding::subsets_to_search(degree(), liars);
-    const auto work = checked_mul(std::min(subsets, kMaxCheckedSubsets) * records_.size() * needed() * k,
-                                  spec_->geometry.slot_bytes());
+    const auto work = checked_mul(std::min(subsets, kMaxCheckedSubsets) * wishes_.size() * needed() * k,
+                                  sums() ? spec_->geometry.row_bytes() : spec_->geometry.slot_bytes());
     const std::string too_many = why + " and there are too many ways to choose those who did not";
     if (subsets > kMaxCheckedSubsets || !work || *work > kMaxCheckedWork) return undecodable(round, too_many);
     std::vector<decoding::QueryReplies<F>> slots;
-    for (const auto record : records_.expose()) {
-      const auto [first, count] = slot_words(record);
-      slots.push_back(query(round, slots.size(), first, count));
+    for (std::size_t p = 0; p < wishes_.size() * parts(); ++p) {
+      const auto [first, count] = slot_words(p / parts());
+      slots.push_back(query(round, plan_.place(p) / ramp(), first, count));
     }
     const std::span<const decoding::QueryReplies<F>> all_slots(slots);
-    PIRX_ASSIGN(const auto reduction, decoding::reduce(engine_, std::span<const Elem>(x_), degree(),
+    PIRX_ASSIGN(const auto reduction, decoding::reduce(engine_, coordinates(), degree(),
                                                        std::span<const std::size_t>(servers), all_slots));
     std::vector<Elem> x;
-    for (const auto server : servers) x.push_back(x_[server]);
+    for (const auto server : servers) x.push_back(coordinates()[server]);
     std::vector<decoding::Word<F>> words;
     for (const auto& word : reduction.basis) {
       auto& restricted = words.emplace_back();
@@ -427,7 +442,7 @@ class GoldbergCollector {
     std::optional<Error> end;
     const auto visit = [&](const std::vector<bool>& rows) {
       std::vector<std::size_t> members;
-      std::vector<bool> agrees(x_.size(), false);
+      std::vector<bool> agrees(coordinates().size(), false);
       for (std::size_t r = 0; r < k; ++r) {
         if (!rows[r]) continue;
         members.push_back(servers[r]);
@@ -467,24 +482,39 @@ class GoldbergCollector {
     return complete(std::move(answer), round, *largest, ServerStatus::kSuspected);
   }
 
-  /// The records that these servers make of the words of their slots. DataLoss when they cannot be right.
+  /// The records that these servers make of the words of their slots, parts() of `slots` for each. DataLoss
+  /// when they cannot be right.
   Result<std::vector<Bytes>> read_slots(std::span<const decoding::QueryReplies<F>> slots,
                                         std::span<const std::size_t> servers) const {
-    PIRX_ASSIGN(const auto prediction, predict(servers, servers.size(), true));
     std::vector<Bytes> records;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      const std::uint64_t record = records_.expose()[i];
-      PIRX_ASSIGN(auto block, matrix::Matrix<Sum>::create(1, slots[i].Y.cols));
-      PIRX_TRY(decoding::first_difference(engine_, slots[i], prediction, 0, block.view()));
-      PIRX_ASSIGN(auto data, cut_record(record, {block.row(0), block.cols()}, slot_words(record).first));
+    for (std::size_t k = 0; k < wishes_.size(); ++k) {
+      const auto [first, count] = slot_words(k);
+      PIRX_ASSIGN(auto blocks, matrix::Matrix<Sum>::create(parts(), count));
+      for (std::size_t part = 0; part < parts(); ++part) {
+        const std::size_t p = k * parts() + part, place = plan_.place(p);
+        const auto secrets = code_.secret_coordinates(plan_.query(place / ramp()));
+        PIRX_ASSIGN(const auto prediction,
+                    predict(servers, servers.size(), secrets.expose().subspan(place % ramp(), 1)));
+        PIRX_TRY(decoding::first_difference(engine_, slots[p], prediction, 0,
+                                            blocks.view().window(part, 0, 1, count)));
+        if (part > 0) add_row(blocks.row(part), {blocks.row(0), count});
+      }
+      PIRX_ASSIGN(auto data, cut(k, {blocks.row(0), count}, first));
       records.push_back(std::move(data));
     }
     return check(std::move(records));
   }
 
-  /// The words of a row that cover a record's slot: the first, and how many.
-  std::pair<std::size_t, std::size_t> slot_words(std::uint64_t record) const {
-    const auto location = spec_->geometry.locate(record);
+  /// Slots whose sum is a wish.
+  std::size_t parts() const noexcept { return slots_per_wish(code_.encoding(), wishes_.kind); }
+  void add_row(const Sum* from, std::span<Sum> to) const {
+    for (std::size_t w = 0; w < to.size(); ++w) to[w] = field().sum_add(to[w], from[w]);
+  }
+
+  /// The words of a row that cover what is wanted of it: the first, and how many.
+  std::pair<std::size_t, std::size_t> slot_words(std::size_t wish) const {
+    if (sums()) return {0, words_};
+    const auto location = spec_->geometry.locate(wishes_.indices.expose()[wish]);
     PIRX_CHECK(location.has_value());
     const std::uint64_t each = field().word_bytes();
     const std::uint64_t first = location->offset / each;
@@ -492,8 +522,9 @@ class GoldbergCollector {
     return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)};
   }
 
-  /// The record whose slot `sums`, words of its row from word `first` on, cover.
-  Result<Bytes> cut_record(std::uint64_t record, std::span<const Sum> sums, std::size_t first) const {
+  /// What is wanted of a row: the record whose slot `sums`, words of the row from word `first` on, cover, or
+  /// the bytes of all of it.
+  Result<Bytes> cut(std::size_t wish, std::span<const Sum> sums, std::size_t first) const {
     const std::size_t each = field().word_bytes();
     SecretVector<std::byte> bytes(sums.size() * each);
     bool good = true;
@@ -507,20 +538,28 @@ class GoldbergCollector {
       good &= bytes.expose()[b] == std::byte{0};
     }
     if (!good) return fail(ErrorCode::kDataLoss, "the record is damaged: its row does not end in zeros");
+    const ByteSpan all = std::as_const(bytes).expose();
+    if (this->sums()) return Bytes(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(row_bytes));
+    const std::uint64_t record = wishes_.indices.expose()[wish];
     const auto location = spec_->geometry.locate(record);
     PIRX_CHECK(location.has_value());
-    const ByteSpan slot = bytes.expose().subspan(static_cast<std::size_t>(location->offset) - first * each,
-                                                 static_cast<std::size_t>(spec_->geometry.slot_bytes()));
+    const ByteSpan slot = all.subspan(static_cast<std::size_t>(location->offset) - first * each,
+                                      static_cast<std::size_t>(spec_->geometry.slot_bytes()));
     PIRX_ASSIGN(const auto data, spec_->geometry.read_slot(record, slot));
     return Bytes(data.begin(), data.end());
   }
 
-  /// All wanted records out of their rows. Whole rows are turned into bytes: that a word elsewhere in the row
-  /// is none must not tell records of that row apart.
+  /// All that is wanted out of the rows of all slots. Whole rows are turned into bytes: that a word elsewhere
+  /// in the row is none must not tell records of that row apart.
   Result<std::vector<Bytes>> cut_records(matrix::ConstView<Sum> rows) const {
     std::vector<Bytes> records;
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      PIRX_ASSIGN(auto data, cut_record(records_.expose()[i], {rows.row(i), words_}, 0));
+    SecretVector<Sum> wanted(words_);
+    for (std::size_t k = 0; k < wishes_.size(); ++k) {
+      std::copy_n(rows.row(plan_.place(k * parts())), words_, wanted.expose().begin());
+      for (std::size_t part = 1; part < parts(); ++part) {
+        add_row(rows.row(plan_.place(k * parts() + part)), wanted.expose());
+      }
+      PIRX_ASSIGN(auto data, cut(k, std::as_const(wanted).expose(), 0));
       records.push_back(std::move(data));
     }
     return check(std::move(records));
@@ -534,11 +573,12 @@ class GoldbergCollector {
   }
 
   strassen::Engine<F> engine_;
+  batchcodes::PolynomialCode<F> code_;
   const Params::Spec* spec_;
   DecodeOptions options_;
-  SecretVector<std::uint64_t> records_;
-  std::size_t words_;    ///< s: words in a row
-  std::vector<Elem> x_;  ///< by server
+  Wishes wishes_;
+  batchcodes::BatchPlan plan_;
+  std::size_t words_;  ///< s: words in a row
   std::vector<Round> rounds_;
   std::optional<decoding::Verdict> verdict_;
 };

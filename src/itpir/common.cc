@@ -26,8 +26,7 @@ std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::ui
   return total.value_or(~std::uint64_t{0});
 }
 
-Result<void> check_deployment(const FieldTag& field, const database::Geometry& geometry,
-                              std::span<const std::uint64_t> coordinates) {
+Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint64_t> coordinates) {
   PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
   return with_field(field, [&](const auto& f) -> Result<void> {
     for (const auto coordinate : coordinates) {
@@ -40,7 +39,14 @@ Result<void> check_deployment(const FieldTag& field, const database::Geometry& g
                        ": it must be below " + std::to_string(f.size_limit()));
       }
     }
-    const auto request = message_bytes(1, geometry.rows(), f.elem_bytes());
+    return {};
+  });
+}
+
+Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
+                                 const database::Geometry& geometry) {
+  return with_field(field, [&](const auto& f) -> Result<void> {
+    const auto request = message_bytes(1, rows, f.elem_bytes());
     const auto reply = message_bytes(1, geometry.words_per_row(f.word_bytes()), f.sum_bytes());
     if (std::max(request, reply) > kMaxMessageBytes) {
       return invalid("a query for a single record would take a request of " + std::to_string(request) +
@@ -58,27 +64,11 @@ Result<Params> Params::create(Spec spec) {
   if (l > kMaxServers) {
     return invalid(std::to_string(l) + " servers are too many: at most " + std::to_string(kMaxServers));
   }
-  if (spec.threshold < 1)
-    return invalid("the threshold t must be at least 1, or a single server sees what is asked for");
-  if (spec.threshold >= l) {
-    return invalid("threshold t = " + std::to_string(spec.threshold) + " with " + std::to_string(l) +
-                   " servers: t must be below the number of servers, since t + 1 replies are needed");
-  }
-  PIRX_TRY(with_field(spec.field, [&](const auto& f) -> Result<void> {
-    if (l >= f.size_limit()) {
-      return invalid("the field " + spec.field.name() + " has " + std::to_string(f.size_limit() - 1) +
-                     " non-zero elements, too few for " + std::to_string(l) + " servers: use a larger field");
-    }
-    return {};
-  }));
-  PIRX_TRY(check_deployment(spec.field, spec.geometry, spec.coordinates));
-  auto sorted = spec.coordinates;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twin != sorted.end()) {
-    return invalid("two servers have coordinate " + std::to_string(*twin) + ": every server needs its own");
-  }
-  return Params(std::move(spec));
+  PIRX_TRY(check_coordinates(spec.field, spec.coordinates));
+  PIRX_ASSIGN(auto encoding, batchcodes::Encoding::create(spec.encoding()));
+  PIRX_TRY(check_message_sizes(spec.field, encoding.rows(spec.geometry.rows()), spec.geometry));
+  spec.modulus = encoding.has_data_coordinates() ? encoding.spec().modulus : 0;
+  return Params(std::move(spec), std::move(encoding));
 }
 
 void MessageHeader::encode(Writer& writer) const {
@@ -136,8 +126,11 @@ Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected)
 }
 
 Bytes ServerParameters::encode() const {
-  Writer writer(MessageHeader::kBytes + 32);
+  Writer writer(MessageHeader::kBytes + 16 + database::Geometry::kBytes);
   MessageHeader{MessageHeader::Type::kParameters, field, version, coordinate, 0, 0}.encode(writer);
+  writer.put(std::uint32_t{arity});
+  writer.put(std::uint32_t{independence});
+  writer.put(modulus);
   geometry.encode(writer);
   return std::move(writer).take();
 }
@@ -148,9 +141,19 @@ Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
   if (header.type != MessageHeader::Type::kParameters) {
     return fail(ErrorCode::kDataLoss, "this is a pirx message, but no parameters message");
   }
+  PIRX_ASSIGN(const auto arity, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto independence, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto modulus, reader.get<std::uint64_t>());
+  const bool plain = arity == 1 && independence == 0;
+  if (plain ? modulus != 0 : arity == 0 || modulus < arity || modulus % arity != 0) {
+    return fail(ErrorCode::kDataLoss, "the encoding in a parameters message (u = " + std::to_string(arity) +
+                                          ", tau = " + std::to_string(independence) +
+                                          ", M = " + std::to_string(modulus) + ") is impossible");
+  }
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
   PIRX_TRY(reader.expect_end());
-  return ServerParameters{header.field, geometry, header.version, header.coordinate};
+  return ServerParameters{header.field, geometry,     header.version, header.coordinate,
+                          arity,        independence, modulus};
 }
 
 }  // namespace pirx::itpir

@@ -40,6 +40,20 @@ Result<strassen::PrepareOptions> parse_layout(const std::string& text) {
   return invalid("there is no layout '" + text + "', only " + names);
 }
 
+/// A bucket holds values at one coordinate in one field: nothing else can be computed from it.
+Result<void> check_bucket(const database::BucketInfo& bucket, const ServerOptions& options) {
+  if (options.field && *options.field != bucket.field) {
+    return invalid("the bucket is encoded over " + bucket.field.name() + ", not " + options.field->name() +
+                   ": leave the field away");
+  }
+  if (options.coordinate && *options.coordinate != bucket.coordinate) {
+    return invalid("the bucket is for the server with coordinate " + std::to_string(bucket.coordinate) +
+                   ", not " + std::to_string(*options.coordinate) +
+                   ": leave the coordinate away, or take that server's bucket");
+  }
+  return {};
+}
+
 Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
@@ -75,9 +89,27 @@ Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const da
   if (options.max_queries_per_request < 1 || options.max_queries_per_request > kMaxQueriesPerRequest) {
     return invalid("max_queries must be from 1 to " + std::to_string(kMaxQueriesPerRequest));
   }
-  PIRX_TRY(check_deployment(options.field, database->geometry(), {&options.coordinate, 1}));
   ServedRows served{database->geometry(), database->version(), database->rows(), database};
-  return with_field(options.field, [&](const auto& f) -> Result<std::unique_ptr<AnyServer>> {
+  ServerOptions chosen = options;
+  if (const auto* bucket = database->bucket()) {
+    PIRX_TRY(check_bucket(*bucket, options));
+    chosen.field = bucket->field;
+    chosen.coordinate = bucket->coordinate;
+    served.arity = bucket->arity;
+    served.independence = bucket->independence;
+    served.modulus = bucket->arity == 1 && bucket->independence == 0 ? 0 : bucket->modulus;
+    served.rows_version = database->content_version();
+  }
+  chosen.field = chosen.field.value_or(kTagGf2_8);
+  chosen.coordinate = chosen.coordinate.value_or(1);
+  return serve_rows(std::move(served), chosen);
+}
+
+Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOptions& options) {
+  PIRX_CHECK(options.field && options.coordinate);
+  PIRX_TRY(check_coordinates(*options.field, {&*options.coordinate, 1}));
+  PIRX_TRY(check_message_sizes(*options.field, served.rows.rows, served.geometry));
+  return with_field(*options.field, [&](const auto& f) -> Result<std::unique_ptr<AnyServer>> {
     using F = std::remove_cvref_t<decltype(f)>;
     return GoldbergServer<F>::create(strassen::Engine<F>(f), std::move(served), options);
   });

@@ -8,19 +8,11 @@
 #include "pirx/base/buffer.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
+#include "served_rows.h"
 #include "server_prepare.h"
 #include "vectors.h"
 
 namespace pirx::itpir {
-
-/// What a server half answers from. `owner` keeps the rows alive.
-struct ServedRows {
-  database::Geometry geometry;
-  database::Version version;
-  matrix::ConstView<std::byte>
-      rows;  ///< geometry.rows() x at least row_bytes() + 31 bytes, zero behind row_bytes()
-  std::shared_ptr<const void> owner;
-};
 
 template <SharingField F>
 class GoldbergServer final : public AnyServer {
@@ -28,22 +20,24 @@ class GoldbergServer final : public AnyServer {
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
 
-  /// `options` are checked by the caller against the engine's field.
+  /// `options` are checked by the caller against the engine's field, and name a coordinate.
   static Result<std::unique_ptr<AnyServer>> create(strassen::Engine<F> engine, ServedRows served,
                                                    const ServerOptions& options) {
     const std::size_t bytes =
         static_cast<std::size_t>(served.geometry.words_per_row(engine.field().word_bytes())) *
         engine.field().word_bytes();
-    PIRX_CHECK(bytes <= served.rows.cols);
+    PIRX_CHECK(bytes <= served.rows.cols && options.coordinate);
     PIRX_ASSIGN(auto prepared, prepare_rows(engine, served.rows.window(0, 0, served.rows.rows, bytes),
-                                            served.version, options));
+                                            served.rows_version.value_or(served.version), options));
     return std::unique_ptr<AnyServer>(
         new GoldbergServer(std::move(engine), std::move(served), std::move(prepared), options));
   }
 
   ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
   Bytes parameters() const override {
-    return ServerParameters{field().tag(), served_.geometry, served_.version, options_.coordinate}.encode();
+    return ServerParameters{field().tag(), served_.geometry,     served_.version, coordinate(),
+                            served_.arity, served_.independence, served_.modulus}
+        .encode();
   }
   std::size_t max_request_bytes() const noexcept override {
     return static_cast<std::size_t>(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()));
@@ -71,14 +65,14 @@ class GoldbergServer final : public AnyServer {
                      field().tag().name() + ": fetch its parameters again");
     }
     if (header.version != served_.version) return stale(header.version);
-    if (header.coordinate != options_.coordinate) {
+    if (header.coordinate != coordinate()) {
       return invalid("the query is for the server with coordinate " + std::to_string(header.coordinate) +
-                     ", this one has " + std::to_string(options_.coordinate) +
+                     ", this one has " + std::to_string(coordinate()) +
                      ": check the order of the servers in the deployment");
     }
     if (header.length != prepared_.rows()) {
-      return invalid("the query vectors have " + std::to_string(header.length) +
-                     " elements, the database has " + std::to_string(prepared_.rows()) + " rows");
+      return invalid("the query vectors have " + std::to_string(header.length) + " elements, there are " +
+                     std::to_string(prepared_.rows()) + " rows here: fetch the parameters again");
     }
     if (header.queries > max_queries_) {
       return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +
@@ -144,6 +138,7 @@ class GoldbergServer final : public AnyServer {
   }
 
   const F& field() const noexcept { return engine_.field(); }
+  std::uint64_t coordinate() const noexcept { return *options_.coordinate; }
   static tl::unexpected<Error> invalid(std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message));
   }
@@ -200,9 +195,8 @@ class GoldbergServer final : public AnyServer {
     const std::size_t each = sums.cols * field().sum_bytes();
     try {
       Writer writer(MessageHeader::kBytes + sums.rows * each);
-      MessageHeader{
-          MessageHeader::Type::kReply,           field().tag(), served_.version, options_.coordinate,
-          static_cast<std::uint32_t>(sums.rows), sums.cols}
+      MessageHeader{MessageHeader::Type::kReply,           field().tag(), served_.version, coordinate(),
+                    static_cast<std::uint32_t>(sums.rows), sums.cols}
           .encode(writer);
       auto body = writer.extend(sums.rows * each);
       for (std::size_t i = 0; i < sums.rows; ++i) {

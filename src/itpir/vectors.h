@@ -4,16 +4,15 @@
 
 #include <span>
 
-#include "pirx/base/field.h"
 #include "pirx/base/secret.h"
-#include "pirx/matrix/matrix.h"
+#include "pirx/batchcodes/lagrange.h"
+#include "pirx/batchcodes/sharing.h"
 
 namespace pirx::itpir {
 
-/// Scalars and sums are the same values in every field that Goldberg's protocol runs over: replies are
-/// interpolated, so a sum must be something that a scalar can multiply and that can be a scalar itself.
-template <class F>
-concept SharingField = Field<F> && std::same_as<typename F::Elem, typename F::Sum>;
+using batchcodes::invert_all;
+using batchcodes::lagrange_matrix;
+using batchcodes::SharingField;
 
 /// Writes the scalars of a query vector; `to` has room for values.size() * f.elem_bytes().
 template <SharingField F>

@@ -94,7 +94,7 @@ TEST(Query, HasTheSameShapeForAllIndices) {
   const Deployment<gf2e::Gf2_8> deployment({}, {50, 9, 2, true, true}, 3, 2, engine);
   testing::TestRng rng(engine);
   for (std::uint64_t i = 0; i < 50; ++i) {
-    const auto requests = deployment.client().query({&i, 1}, rng).value().requests;
+    const auto requests = deployment.client().query(testing::records_of({&i, 1}), rng).value().requests;
     for (const auto& request : requests) EXPECT_EQ(request.size(), 80u + 25u);
   }
 }

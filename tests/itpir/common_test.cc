@@ -48,12 +48,12 @@ TEST(Params, RefusesTooManyServers) {
 TEST(Params, RefusesThresholdZero) {
   auto spec = good_spec();
   spec.threshold = 0;
-  expect_refused(spec, "at least 1");
+  expect_refused(spec, "t >= 1");
 }
 TEST(Params, RefusesThresholdOfAllServers) {
   auto spec = good_spec();
   spec.threshold = 3;
-  expect_refused(spec, "t must be below");
+  expect_refused(spec, "d + 1 = 4 servers are needed");
 }
 TEST(Params, RefusesCoordinateZero) {
   auto spec = good_spec();
@@ -63,7 +63,7 @@ TEST(Params, RefusesCoordinateZero) {
 TEST(Params, RefusesRepeatedCoordinate) {
   auto spec = good_spec();
   spec.coordinates[2] = 1;
-  expect_refused(spec, "two servers have coordinate 1");
+  expect_refused(spec, "two servers have the same coordinate");
 }
 TEST(Params, RefusesCoordinateOutsideTheField) {
   auto spec = good_spec();
@@ -73,8 +73,9 @@ TEST(Params, RefusesCoordinateOutsideTheField) {
 TEST(Params, RefusesFieldTooSmall) {
   auto spec = good_spec();
   spec.coordinates.clear();
-  for (std::uint64_t j = 1; j <= 256; ++j) spec.coordinates.push_back(j);
-  expect_refused(spec, "too few for 256 servers");
+  for (std::uint64_t j = 1; j <= 255; ++j) spec.coordinates.push_back(j);
+  spec.ramp = 2;
+  expect_refused(spec, "q + l = 2 + 255 coordinates do not fit the field");
 }
 TEST(Params, RefusesGf2) {
   auto spec = good_spec();

@@ -170,7 +170,8 @@ Outcome hold_session(const Deployment<F>& deployment, std::span<const std::uint6
     if (!collector) {
       collector.emplace(deployment.collector(wanted, lies.blinding, {declared, {}}));
     } else {
-      EXPECT_TRUE(collector->ask_again(wanted, deployment.scalars(wanted, lies.blinding)).has_value());
+      EXPECT_TRUE(collector->ask_again(testing::records_of(wanted), deployment.scalars(wanted, lies.blinding))
+                      .has_value());
     }
     auto order = range(lies.replies.size());
     std::shuffle(order.begin(), order.end(), engine);
@@ -380,7 +381,8 @@ TEST(Rounds, WithOtherServersAreDecodedTogether) {
   EXPECT_NE(collector.decode()->status, DecodeStatus::kOk)
       << "3 of 6 with degree 2 is more than anyone corrects";
   const auto second = lie(deployment, wanted, Lie::kGarbage, liars, engine);
-  ASSERT_TRUE(collector.ask_again(wanted, deployment.scalars(wanted, second.blinding)).has_value());
+  ASSERT_TRUE(collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, second.blinding))
+                  .has_value());
   for (const std::size_t j : {0u, 1u, 2u, 4u, 5u, 6u, 7u, 8u})
     ASSERT_TRUE(collector.add(j, second.replies[j]).has_value());
   EXPECT_EQ(collector.decode()->status, DecodeStatus::kOk);
@@ -400,13 +402,13 @@ TEST(Rounds, AreForTheSameRecordsAndNotTooMany) {
   const Deployment<gf2e::Gf2_8> deployment({}, {14, 9, 2, true, false}, 3, 1, engine);
   const std::vector<std::uint64_t> wanted{5}, other{6};
   auto collector = deployment.collector(wanted);
-  const auto refused = collector.ask_again(other, deployment.scalars(other, {}));
+  const auto refused = collector.ask_again(testing::records_of(other), deployment.scalars(other, {}));
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_NE(refused.error().message().find("same records"), std::string::npos);
   for (std::size_t round = 1; round < kMaxRounds; ++round) {
-    ASSERT_TRUE(collector.ask_again(wanted, deployment.scalars(wanted, {})).has_value());
+    ASSERT_TRUE(collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, {})).has_value());
   }
-  const auto many = collector.ask_again(wanted, deployment.scalars(wanted, {}));
+  const auto many = collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, {}));
   EXPECT_NE(many.error().message().find("8 rounds"), std::string::npos);
 }
 
@@ -481,7 +483,8 @@ TEST(Digests, NameACorruptDatabase) {
   for (std::size_t i = 0; i < 6; ++i) std::copy_n(deployment.rows().row(i), rows.cols(), rows.row(i));
   rows.at(2, 7) ^= std::byte{1};
   testing::TestRng rng(engine);
-  const auto requests = deployment.client(Blinding::kOff).query({&wanted, 1}, rng).value().requests;
+  const auto requests =
+      deployment.client(Blinding::kOff).query(testing::records_of({&wanted, 1}), rng).value().requests;
   std::vector<Bytes> replies;
   for (std::size_t j = 0; j < 4; ++j) {
     replies.push_back(deployment.answer(*deployment.serve(j + 1, std::as_const(rows).view()), requests[j]));

@@ -7,11 +7,12 @@
 #include <memory>
 #include <random>
 
+#include "batchcodes/polynomial_code_impl.h"
 #include "src/itpir/client_impl.h"
 #include "src/itpir/collector_impl.h"
 #include "src/itpir/server_impl.h"
-#include "strassen/engine_impl.h"
 #include "support/seed.h"
+#include "strassen/engine_impl.h"
 
 namespace pirx::itpir::testing {
 
@@ -26,6 +27,15 @@ class TestRng {
  private:
   std::mt19937_64* engine_;
 };
+
+/// The wish for records.
+inline Wishes records_of(std::span<const std::uint64_t> records) {
+  return {QueryKind::kRecords, SecretVector<std::uint64_t>(records)};
+}
+
+inline batchcodes::Encoding encoding_of(const Params::Spec& spec) {
+  return batchcodes::Encoding::create(spec.encoding()).value();
+}
 
 inline Bytes random_bytes(std::mt19937_64& engine, std::size_t size, unsigned below = 256) {
   Bytes bytes(size);
@@ -72,13 +82,13 @@ class Deployment {
   const Params::Spec& spec() const { return spec_; }
   matrix::ConstView<std::byte> rows() const { return rows_.view(); }
   GoldbergClient<F> client(Blinding blinding = Blinding::kOn) const {
-    return {strassen::Engine<F>(f_), spec_, blinding};
+    return {strassen::Engine<F>(f_), spec_, encoding_of(spec_), blinding};
   }
   /// For replies to `blinding`, which ask() gives; for replies without blinding when there is none.
   GoldbergCollector<F> collector(std::span<const std::uint64_t> wanted,
                                  std::span<const typename F::Elem> blinding = {},
                                  DecodeOptions options = {}) const {
-    return {strassen::Engine<F>(f_), spec_, SecretVector<std::uint64_t>(wanted), scalars(wanted, blinding),
+    return {strassen::Engine<F>(f_), spec_, encoding_of(spec_), records_of(wanted), scalars(wanted, blinding),
             std::move(options)};
   }
   SecretVector<typename F::Elem> scalars(std::span<const std::uint64_t> wanted,
@@ -96,7 +106,7 @@ class Deployment {
   Exchange exchange(std::span<const std::uint64_t> wanted, std::mt19937_64& engine,
                     Blinding blinding = Blinding::kOn) const {
     TestRng rng(engine);
-    auto query = client(blinding).query(wanted, rng).value();
+    auto query = client(blinding).query(records_of(wanted), rng).value();
     const auto scalars = std::as_const(query.blinding).expose();
     Exchange result{std::move(query.requests), {}, {scalars.begin(), scalars.end()}};
     for (std::size_t j = 0; j < servers.size(); ++j)

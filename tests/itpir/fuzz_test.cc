@@ -52,7 +52,7 @@ TYPED_TEST(Mutations, RequestsAreRefusedOrAnswered) {
   const Deployment<TypeParam> deployment({}, {20, 30, 1, true, true}, 3, 1, engine);
   const std::vector<std::uint64_t> wanted{3, 4};
   testing::TestRng rng(engine);
-  const auto requests = deployment.client().query(wanted, rng).value().requests;
+  const auto requests = deployment.client().query(testing::records_of(wanted), rng).value().requests;
   constexpr std::size_t header_size = 80;
   const std::size_t query_size = (requests[0].size() - header_size) / wanted.size();
   int refused = 0;

@@ -78,8 +78,9 @@ void check_case(const F& f, const json& known) {
   }
   RecordedCoins tape(std::move(coins));
   // The vectors are of bare shares.
-  const GoldbergClient<F> client(engine, spec, Blinding::kOff);
-  const auto [requests, blinding] = client.query(wanted, tape).value();
+  const auto encoding = testing::encoding_of(spec);
+  const GoldbergClient<F> client(engine, spec, encoding, Blinding::kOff);
+  const auto [requests, blinding] = client.query(testing::records_of(wanted), tape).value();
   EXPECT_TRUE(tape.used_up());
   for (const auto& scalar : blinding.expose()) EXPECT_TRUE(f.equal(scalar, f.one()));
   EXPECT_EQ(requests, all_bytes_of(known.at("requests")));
@@ -109,8 +110,7 @@ void check_case(const F& f, const json& known) {
     EXPECT_EQ(encoded, known_weights[j]);
   }
 
-  GoldbergCollector<F> collector(engine, spec,
-                                 SecretVector<std::uint64_t>(std::span<const std::uint64_t>(wanted)),
+  GoldbergCollector<F> collector(engine, spec, encoding, testing::records_of(wanted),
                                  SecretVector<typename F::Elem>(blinding.expose()));
   for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector.add(j, replies[j]).has_value());
   const auto answer = std::move(collector).finish();

@@ -68,7 +68,7 @@ struct Case {
     const F f;
     Params::Spec spec{f.tag(), database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}, t};
     for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
-    const GoldbergClient<F> client(strassen::Engine<F>(f), spec, blinding);
+    const GoldbergClient<F> client(strassen::Engine<F>(f), spec, encoding_of(spec), blinding);
     const std::size_t coins = (std::size_t{t} * rows + (blinding == Blinding::kOn ? l : 0)) * queries;
     CoinTape tape(coins, period == 0 ? coins : period);
     const auto size = static_cast<unsigned>(f.size_limit());
@@ -88,7 +88,7 @@ struct Case {
       headers.push_back(std::move(writer).take());
     }
     do {
-      const auto requests = client.query(wanted, tape).value().requests;
+      const auto requests = client.query(records_of(wanted), tape).value().requests;
       // Zeros are no blinding and are drawn again; what is kept has the distribution without them.
       if (blinding == Blinding::kOn && tape.drawn() > coins) continue;
       PIRX_CHECK(tape.drawn() == coins);

@@ -34,7 +34,7 @@ class Server : public ::testing::Test {
     std::vector<std::uint64_t> wanted(count);
     for (auto& index : wanted) index = engine_() % 30;
     TestRng rng(engine_);
-    return deployment_.client().query(wanted, rng).value().requests[0];
+    return deployment_.client().query(testing::records_of(wanted), rng).value().requests[0];
   }
   const AnyServer& server() const { return *deployment_.servers[0]; }
 
@@ -168,7 +168,7 @@ TEST_F(Gf8Server, RefusesAnotherHeader) {
   refused(ErrorCode::kInvalidArgument, "is no query", [](auto& h) { h.type = Type::kReply; });
   refused(ErrorCode::kInvalidArgument, "over the field w160", [](auto& h) { h.field = kTagW160; });
   refused(ErrorCode::kInvalidArgument, "coordinate 2", [](auto& h) { h.coordinate = 2; });
-  refused(ErrorCode::kInvalidArgument, "have 16 elements, the database has 15",
+  refused(ErrorCode::kInvalidArgument, "have 16 elements, there are 15 rows here",
           [](auto& h) { h.length = 16; });
   refused(ErrorCode::kInvalidArgument, "instead of", [](auto& h) { h.queries = 3; });
   refused(ErrorCode::kInvalidArgument, "18446744073709551615 elements", [](auto& h) { h.length = ~0ull; });

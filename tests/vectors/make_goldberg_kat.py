@@ -190,7 +190,7 @@ def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None):
         "rows": [row.hex() for row in rows],
         "wanted": wanted,
         "coins": [[[element(f, value).hex() for value in row] for row in query] for query in coins],
-        "parameters": [(header(f, 3, identity, epoch, x, 0, 0) + geometry.encode()).hex() for x in coordinates],
+        "parameters": [(header(f, 3, identity, epoch, x, 0, 0) + struct.pack("<IIQ", 1, 0, 0) + geometry.encode()).hex() for x in coordinates],
         "requests": [message.hex() for message in requests],
         "replies": [message.hex() for message in replies],
         "lagrange_at_0": [element(f, value).hex() for value in weights],

@@ -95,10 +95,10 @@ struct Slot {
 /// is the caller's, never the indices'.
 class BatchPlan {
  public:
-  std::size_t queries() const noexcept { return slots_.size() / ramp_; }
-  /// The q slots of a query vector.
+  std::size_t queries() const noexcept { return slots_.size() / width_; }
+  /// The q slots of a query vector, each of as many neighbours as plan_batch was told to add.
   std::span<const Slot> query(std::size_t i) const noexcept {
-    return slots_.expose().subspan(i * ramp_, ramp_);
+    return slots_.expose().subspan(i * width_, width_);
   }
   /// Where the k-th wanted block comes back: the number of its query times q plus its slot. A block wanted
   /// twice is fetched once.
@@ -106,10 +106,10 @@ class BatchPlan {
 
  private:
   friend Result<BatchPlan> plan_batch(const Encoding&, std::uint64_t, std::span<const std::uint64_t>,
-                                      std::size_t);
-  BatchPlan(std::size_t ramp, std::size_t queries, std::size_t wanted)
-      : ramp_(ramp), slots_(ramp * queries), places_(wanted) {}
-  std::size_t ramp_;
+                                      std::size_t, std::size_t);
+  BatchPlan(std::size_t width, std::size_t queries, std::size_t wanted)
+      : width_(width), slots_(width * queries), places_(wanted) {}
+  std::size_t width_;
   SecretVector<Slot> slots_;
   SecretVector<std::uint64_t> places_;
 };
@@ -118,8 +118,10 @@ class BatchPlan {
 /// for all indices; slots left over stay blank. Fails before anything is sent. OutOfRange: a block that is
 /// not below `blocks`. InvalidArgument: nothing wanted, more than queries * q, or more than `queries`
 /// different blocks at one coordinate. The work is quadratic in the number of slots; time and addresses
-/// depend on the indices only in failing.
+/// depend on the indices only in failing. addends > 1, without data coordinates only: so many neighbours in
+/// `wanted` are one slot, which comes back as their sum.
 Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
-                             std::span<const std::uint64_t> wanted, std::size_t queries);
+                             std::span<const std::uint64_t> wanted, std::size_t queries,
+                             std::size_t addends = 1);
 
 }  // namespace pirx::batchcodes

@@ -9,9 +9,27 @@
 
 namespace pirx::batchcodes {
 
+/// Replaces every value, none of them zero, by its inverse: one inversion and three products a value
+/// (Montgomery 1987).
+template <Field F>
+void invert_all(const F& f, std::span<typename F::Elem> values) {
+  std::vector<typename F::Elem> before(values.size());
+  auto product = f.one();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    before[i] = product;
+    product = f.mul(product, values[i]);
+  }
+  auto inverse = f.inv(product);
+  for (std::size_t i = values.size(); i-- > 0;) {
+    const auto value = values[i];
+    values[i] = f.mul(inverse, before[i]);
+    inverse = f.mul(inverse, value);
+  }
+}
+
 /// W with W[z][i] = prod_{m != i} (targets[z] - x[m]) / (x[i] - x[m]): a polynomial of degree below x.size()
 /// with values y at x has the values W * y at `targets`. The x are distinct; a target may be one of them.
-/// Quadratic in x.size(), with one inversion a point. Operations of f only: no branch and no address depends
+/// Quadratic in x.size(), with one inversion. Operations of f only: no branch and no address depends
 /// on a value.
 template <Field F>
 Result<matrix::Matrix<typename F::Elem>> lagrange_matrix(const F& f, std::span<const typename F::Elem> x,
@@ -24,8 +42,8 @@ Result<matrix::Matrix<typename F::Elem>> lagrange_matrix(const F& f, std::span<c
     for (std::size_t m = 0; m < n; ++m) {
       if (m != i) weights[i] = f.mul(weights[i], f.sub(x[i], x[m]));
     }
-    weights[i] = f.inv(weights[i]);
   }
+  invert_all(f, std::span<Elem>(weights));
   // prod_{m < i} from the left, prod_{m > i} from the right: no division, so a target may be one of the x.
   for (std::size_t z = 0; z < targets.size(); ++z) {
     Elem* row = W.row(z);

@@ -2,6 +2,8 @@
 // where the replies are interpolated (paper 002, Henry 2016, sections 3 and 4).
 #pragma once
 
+#include <algorithm>
+
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/batchcodes/sharing.h"
@@ -24,7 +26,8 @@ class PolynomialCode {
 
   /// The share vectors of one query vector. slots: q (BatchPlan::query); coins: t x R uniform, fresh for each
   /// query vector; shares: l x R; R = encoding().rows(blocks); blinding: l non-zero elements or empty.
-  /// Errors and timing as make_shares.
+  /// Errors and timing as make_shares. Without data coordinates, slots may be c q (plan_batch with addends =
+  /// c): c neighbours are then one wanted sum of blocks.
   Result<void> share(std::span<const Slot> slots, matrix::ConstView<Elem> coins, matrix::View<Elem> shares,
                      std::span<const Elem> blinding = {}) const;
   /// The share vectors of the last l - t servers when the first t have uniform ones: see complete_shares.
@@ -42,6 +45,9 @@ class PolynomialCode {
  private:
   SecretVector<SharePoint<Elem>> points(std::span<const Slot> slots) const;
   Result<void> check(std::span<const Slot> slots, std::size_t coin_rows) const;
+  std::size_t addends(std::span<const Slot> slots) const noexcept {
+    return std::max<std::size_t>(1, slots.size() / encoding_.spec().ramp);
+  }
   strassen::Engine<F> engine_;
   Encoding encoding_;
   std::vector<Elem> x_;

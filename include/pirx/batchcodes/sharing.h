@@ -29,11 +29,13 @@ struct SharePoint {
 /// and, with t > 0, any t shares are uniform. Cost l t R multiply-adds, l R additions and l q R masked
 /// copies. OutOfRange: a filled row that is not below R. InvalidArgument: shapes that do not fit.
 /// ResourceExhausted. No branch and no address depends on a point, provided f's operations do not.
+/// addends > 1: so many consecutive points, at one coordinate and blank together, are one point whose value
+/// is the sum of their unit vectors.
 template <SharingField F>
 Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                          std::span<const SharePoint<typename F::Elem>> points,
                          matrix::ConstView<typename F::Elem> coins, matrix::View<typename F::Elem> shares,
-                         std::span<const typename F::Elem> blinding = {});
+                         std::span<const typename F::Elem> blinding = {}, std::size_t addends = 1);
 
 /// The shares of the last l - t servers when those of the first t are given (expanded from seeds, say): the
 /// same polynomials, fixed by the points and t values each. given: t x R uniform, as sent, blinded by their
@@ -42,6 +44,6 @@ template <SharingField F>
 Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                              std::span<const SharePoint<typename F::Elem>> points,
                              matrix::ConstView<typename F::Elem> given, matrix::View<typename F::Elem> rest,
-                             std::span<const typename F::Elem> blinding = {});
+                             std::span<const typename F::Elem> blinding = {}, std::size_t addends = 1);
 
 }  // namespace pirx::batchcodes

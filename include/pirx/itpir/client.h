@@ -2,6 +2,7 @@
 // its own.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,11 +12,20 @@
 
 namespace pirx::itpir {
 
+/// What the indices of a query stand for.
+enum class QueryKind : std::uint8_t {
+  kRecords,  ///< records of the database
+  kRowSums,  ///< rows, of which kSummedRows at a time are added up
+};
+inline constexpr std::size_t kSummedRows = 3;
+
+struct Wishes;
+
 /// How sure an answer is.
 enum class Certainty : std::uint8_t {
   kProven,      ///< right unless more than proof_bound servers lied
   kProbable,    ///< beyond what shares alone can prove; settled by the records' digests or the caller's check
-  kUnverified,  ///< t + 1 replies and nothing to check them by
+  kUnverified,  ///< d + 1 replies and nothing to check them by
 };
 std::string_view certainty_name(Certainty certainty) noexcept;
 
@@ -47,8 +57,8 @@ inline constexpr std::size_t kMaxRounds = 8;
 using RecordCheck = std::function<bool(std::span<const Bytes> records)>;
 
 struct DecodeOptions {
-  /// Lying servers to be safe from: answers are proven only for at least as many. Nothing: (k - t - 1) / 2 of
-  /// k that reply.
+  /// Lying servers to be safe from: answers are proven only for at least as many. Nothing: (k - d - 1) / 2 of
+  /// k that reply (d = t in plain Goldberg, see batchcodes::Encoding).
   std::optional<unsigned> liars;
   /// Beside the records' own digests: refuses answers, and chooses one where the replies prove none.
   RecordCheck check;
@@ -71,7 +81,7 @@ struct DecodeReport {
 };
 
 struct Answer {
-  std::vector<Bytes> records;  ///< in the order of the indices asked for
+  std::vector<Bytes> records;  ///< in the order of the indices asked for; for sums, row_bytes() bytes each
   Certainty certainty = Certainty::kUnverified;
   unsigned responders = 0;   ///< k: well-formed replies used
   unsigned proof_bound = 0;  ///< see Certainty::kProven
@@ -124,7 +134,7 @@ class ReplyCollector {
   /// Notes why a server will not answer (kSilent, kRefused, kMalformed or kStaleEpoch). Silent is the
   /// default.
   void set_missing(std::size_t server, ServerStatus why);
-  /// True once the replies to the latest query agree with one another and are at least t + 1 + liars: no
+  /// True once the replies to the latest query agree with one another and are at least d + 1 + liars: no
   /// `liars` servers can have changed them.
   bool settled(unsigned liars) const;
   /// Decides as much as the replies prove. Never looks at a record. ResourceExhausted without memory.
@@ -133,7 +143,7 @@ class ReplyCollector {
   /// InvalidArgument: a query of another client or for other records, or kMaxRounds have been asked already.
   Result<void> ask_again(ClientState&& state);
   /// The records. Where the replies prove nothing, digests or the caller's check may settle it (kProbable).
-  /// StaleEpoch: too few servers hold this database version. Undecodable: fewer than t + 1 replies, or more
+  /// StaleEpoch: too few servers hold this database version. Undecodable: fewer than d + 1 replies, or more
   /// liars than can be told apart; the message says how many replies there were and what would help.
   /// DataLoss: the servers agree on a damaged record. Its success may depend on the records.
   Result<Answer> finish() &&;
@@ -151,11 +161,18 @@ class Client {
   explicit Client(Params params);
   const Params& params() const noexcept { return *params_; }
 
-  /// Requests for these records, one blinded query vector an index; the same record may be asked for twice.
-  /// All requests of the same number of indices have the same size, whatever the indices. Cost l * t * rows
-  /// multiply-adds an index. OutOfRange: no such record. InvalidArgument: no index or more than
-  /// kMaxQueriesPerRequest.
+  /// Requests for these records; the same record may be asked for twice. Blinded query vectors: with q = 1
+  /// one an index; a q-th of that where any q rows of the database fit in one (Encoding::collision_free); one
+  /// an index again where some do not. So all requests of the same number of indices have the same size,
+  /// whatever the indices. Cost l * t * R multiply-adds a vector of R elements. OutOfRange: no such record.
+  /// InvalidArgument: no index or more than fit kMaxQueriesPerRequest.
   Result<Query> query(std::span<const std::uint64_t> records, Rng& rng) const;
+
+  /// Requests for sums of three rows of the database each, for layouts whose records are such sums; the
+  /// answer's records are whole rows, without a look at any digest (DecodeOptions::check may look). Servers
+  /// see what they see of a query for records: for a plain database as many vectors as for one record a sum,
+  /// otherwise for three. Errors as query; InvalidArgument too where the field's characteristic is not 2.
+  Result<Query> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng) const;
 
   ReplyCollector collect(ClientState&& state, DecodeOptions options = {}) const;
 
@@ -163,11 +180,12 @@ class Client {
   Result<Answer> decode(ClientState&& state, std::span<const std::optional<Bytes>> replies,
                         DecodeOptions options = {}) const;
 
-  /// Bytes of a request and of a reply for that many indices; for limits and planning.
-  std::uint64_t request_bytes(std::size_t indices) const;
-  std::uint64_t reply_bytes(std::size_t indices) const;
+  /// Bytes of a request and of a reply for that many records or sums; for limits and planning.
+  std::uint64_t request_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const;
+  std::uint64_t reply_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const;
 
  private:
+  Result<Query> make_query(Wishes wishes, Rng& rng) const;
   std::shared_ptr<const Params> params_;
 };
 

@@ -1,32 +1,38 @@
-// Goldberg's t-private information retrieval (Shamir shares of a unit vector): parameters and messages.
-// Goldberg 2007; paper 002 (Henry 2016) section 2; the wire form is specified in docs/wire_format.md.
+// Goldberg's t-private information retrieval (Shamir shares of unit vectors) over any polynomial encoding of
+// the database: parameters and messages. Goldberg 2007; paper 002 (Henry 2016); the wire form is specified in
+// docs/wire_format.md.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "pirx/base/field.h"
+#include "pirx/batchcodes/encoding.h"
 #include "pirx/database/geometry.h"
 #include "pirx/protocol.h"
 
 namespace pirx::itpir {
 
-/// What one server says of itself: which field it computes in, which database it holds, and its public
-/// x-coordinate.
+/// What one server says of itself: which field it computes in, which database it holds or has a bucket of,
+/// and its public x-coordinate.
 struct ServerParameters {
   FieldTag field;
-  database::Geometry geometry;
-  database::Version version;
+  database::Geometry geometry;   ///< of the plain database
+  database::Version version;     ///< likewise
   std::uint64_t coordinate = 0;  ///< label of a non-zero field element
+  // How its bucket was encoded (batchcodes::Encoding): 1, 0 and 0 for the plain database.
+  unsigned arity = 1;
+  unsigned independence = 0;
+  std::uint64_t modulus = 0;
 
   Bytes encode() const;
   /// DataLoss when malformed; InvalidArgument for a foreign protocol or version.
   static Result<ServerParameters> decode(ByteSpan bytes);
 };
 
-/// A deployment as the client sees it: l servers with distinct non-zero coordinates hold the same database;
-/// any t of them together learn nothing about the records asked for. A validated value.
+/// A deployment as the client sees it: l servers with distinct non-zero coordinates hold the same database,
+/// or each its bucket of it; any t of them together learn nothing about the records asked for. A validated
+/// value.
 class Params {
  public:
   struct Spec {
@@ -34,10 +40,19 @@ class Params {
     database::Geometry geometry;
     database::Version version;
     std::vector<std::uint64_t> coordinates;  ///< one a server
-    unsigned threshold = 1;
+    unsigned threshold = 1;                  ///< t
+    unsigned ramp = 1;                       ///< q: rows that one query vector fetches; the client's choice
+    unsigned arity = 1;                      ///< u: database rows in a row of the servers' buckets
+    unsigned independence = 0;               ///< tau: so many servers together learn nothing of the database
+    std::uint64_t modulus = 0;               ///< M, see batchcodes::Encoding; 0: u
+
+    batchcodes::Encoding::Spec encoding() const {
+      return {field, threshold, ramp, arity, independence, modulus, coordinates};
+    }
   };
-  /// InvalidArgument: an unknown field, no server, t < 1, t >= l, a coordinate that is zero, repeated or no
-  /// element of the field, a field with fewer than l non-zero elements, more than kMaxServers servers.
+  /// InvalidArgument: an unknown field, no server, more than kMaxServers, a coordinate that is zero, a
+  /// geometry too large for kMaxMessageBytes, and whatever batchcodes::Encoding::create refuses: t < 1, fewer
+  /// than d + 1 servers, coordinates that are repeated or do not fit the field.
   static Result<Params> create(Spec spec);
 
   static constexpr unsigned kMaxServers = 1024;
@@ -49,10 +64,14 @@ class Params {
   const std::vector<std::uint64_t>& coordinates() const noexcept { return spec_.coordinates; }
   unsigned servers() const noexcept { return static_cast<unsigned>(spec_.coordinates.size()); }  ///< l
   unsigned threshold() const noexcept { return spec_.threshold; }                                ///< t
+  const batchcodes::Encoding& encoding() const noexcept { return encoding_; }
+  /// d + 1: so many replies make a record; with more of them, lies are noticed.
+  unsigned needed() const noexcept { return encoding_.degree() + 1; }
 
  private:
-  explicit Params(Spec spec) : spec_(std::move(spec)) {}
+  Params(Spec spec, batchcodes::Encoding encoding) : spec_(std::move(spec)), encoding_(std::move(encoding)) {}
   Spec spec_;
+  batchcodes::Encoding encoding_;
 };
 
 /// Queries in one request: at most this many, so that every size below is bounded.
@@ -64,10 +83,13 @@ inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 /// overflows.
 std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept;
 
-/// What a deployment and a single server must both satisfy: InvalidArgument for an unknown field, a
-/// coordinate that is zero or no element of it, or a geometry too large for kMaxMessageBytes.
-Result<void> check_deployment(const FieldTag& field, const database::Geometry& geometry,
-                              std::span<const std::uint64_t> coordinates);
+/// What a deployment and a single server must both satisfy. InvalidArgument: an unknown field, or a
+/// coordinate that is zero or no element of it.
+Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint64_t> coordinates);
+/// InvalidArgument: a query vector of `rows` elements, or a row of `geometry`, too large for
+/// kMaxMessageBytes.
+Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
+                                 const database::Geometry& geometry);
 
 /// The field of that name: gf2, gf2_8, gf2_16, w160, w48 or prime<bits of a word>. InvalidArgument lists
 /// them.

@@ -2,6 +2,8 @@
 // product.
 #pragma once
 
+#include <optional>
+
 #include "pirx/database/database.h"
 #include "pirx/itpir/common.h"
 #include "pirx/protocol.h"
@@ -10,8 +12,10 @@
 namespace pirx::itpir {
 
 struct ServerOptions {
-  FieldTag field = kTagGf2_8;
-  std::uint64_t coordinate = 1;  ///< public, non-zero, this server's own
+  /// Nothing: the one that the bucket is encoded in, for a plain database gf2_8.
+  std::optional<FieldTag> field = {};
+  /// Public, non-zero, this server's own. Nothing: the one that the bucket is for, for a plain database 1.
+  std::optional<std::uint64_t> coordinate = {};
   int threads = 0;
   std::uint32_t max_queries_per_request = 256;
   /// How the database lies in memory: more of it makes many queries faster. `threads` there is not used.
@@ -23,7 +27,8 @@ struct ServerOptions {
   std::function<void(const std::string&)> note = nullptr;
 };
 
-/// InvalidArgument: an unknown field, or a coordinate that is zero or no element of it.
+/// Serves a plain database or a bucket of one (database::BucketInfo). InvalidArgument: an unknown field, a
+/// coordinate that is zero or no element of it, or others than the bucket's.
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
 

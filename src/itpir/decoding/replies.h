@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pirx/strassen/engine.h"
-#include "src/itpir/lagrange.h"
+#include "src/itpir/vectors.h"
 
 namespace pirx::itpir::decoding {
 

@@ -1,0 +1,28 @@
+// What a server half answers from: the rows of a plain database, or those of its bucket of one.
+#pragma once
+
+#include "pirx/itpir/server.h"
+
+namespace pirx::itpir {
+
+/// What a server half answers from. `owner` keeps the rows alive.
+struct ServedRows {
+  database::Geometry geometry;  ///< of the plain database
+  database::Version version;    ///< likewise
+  /// Those of the plain database or of its bucket: each of at least row_bytes() + 31 bytes, of which only the
+  /// words that hold row_bytes() count.
+  matrix::ConstView<std::byte> rows;
+  std::shared_ptr<const void> owner;
+  // How a bucket was encoded, as in ServerParameters.
+  unsigned arity = 1;
+  unsigned independence = 0;
+  std::uint64_t modulus = 0;
+  /// What prepared rows are kept under: no two buckets have the same. Nothing: `version`.
+  std::optional<database::Version> rows_version = {};
+};
+
+/// A server half over any rows of whole words. `options` name a field and a coordinate. Errors as
+/// make_goldberg_server.
+Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOptions& options);
+
+}  // namespace pirx::itpir
