@@ -40,12 +40,12 @@ std::span<const Kernels<W160>> kernel_table(const W160&) noexcept {
   static constexpr Kernels<W160> kTable[] = {
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
     {"amx", kCpuAvx512 | kCpuAvx512Ifma | kCpuAvx512Vnni | kCpuAmxInt8, w160::muladd_words_ifma,
-     w160::muladd_sums_ifma, w160::add_portable, w160::sub_portable, 256, 2560, nullptr, &w160::kToom,
-     &kResiduesAmx, 24, 8, 128},
+     w160::muladd_sums_ifma, w160::add_ifma, w160::sub_ifma, 256, 2560, nullptr, &w160::kToom, &kResiduesAmx,
+     24, 8, 128},
     {"vnni", kCpuAvx512 | kCpuAvx512Ifma | kCpuAvx512Vnni, w160::muladd_words_ifma, w160::muladd_sums_ifma,
-     w160::add_portable, w160::sub_portable, 256, 2560, nullptr, &w160::kToom, &kResiduesVnni, 48, 12, 128},
-    {"ifma", kCpuAvx512 | kCpuAvx512Ifma, w160::muladd_words_ifma, w160::muladd_sums_ifma, w160::add_portable,
-     w160::sub_portable, 256, 2560, nullptr, &w160::kToom},
+     w160::add_ifma, w160::sub_ifma, 256, 2560, nullptr, &w160::kToom, &kResiduesVnni, 48, 12, 128},
+    {"ifma", kCpuAvx512 | kCpuAvx512Ifma, w160::muladd_words_ifma, w160::muladd_sums_ifma, w160::add_ifma,
+     w160::sub_ifma, 256, 2560, nullptr, &w160::kToom},
     {"avx2", kCpuAvx2, w160::muladd_words_portable, w160::muladd_sums_portable, w160::add_portable,
      w160::sub_portable, 256, 2560, nullptr, nullptr, &kResiduesAvx2, 16, 4, 64},
 #endif

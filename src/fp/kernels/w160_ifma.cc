@@ -281,6 +281,35 @@ PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const El
   }
 }
 
+// out = a + b, or a - b, eight elements at a time.
+template <bool kSubtract>
+PIRX_TARGET_IFMA void add_or_subtract(std::size_t n, const Elem* a, const Elem* b, Elem* out) {
+  const __m512i low52 = all_lanes(kMask52);
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    const SumLoader loader(std::min(kLanes, n - i));
+    const Limbs52 x = loader.load(reinterpret_cast<const std::byte*>(a + i));
+    const Limbs52 y = loader.load(reinterpret_cast<const std::byte*>(b + i));
+    __m512i plain[4], wrapped[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      const __m512i left = _mm512_and_si512(x.limb[k], low52), right = _mm512_and_si512(y.limb[k], low52);
+      plain[k] = kSubtract ? _mm512_sub_epi64(left, right) : _mm512_add_epi64(left, right);
+      // p or -p: 7 at the bottom, 2^160 at the top.
+      const __m512i prime = all_lanes(k == 0 ? 7 : k == 3 ? 1 << 4 : 0);
+      wrapped[k] = kSubtract ? _mm512_add_epi64(plain[k], prime) : _mm512_sub_epi64(plain[k], prime);
+    }
+    carry(plain);
+    carry(wrapped);
+    // a - b where that is no less than 0, a + b - p likewise.
+    const __mmask8 below = _mm512_movepi64_mask(kSubtract ? plain[3] : wrapped[3]);
+    const __mmask8 wraps = static_cast<__mmask8>(kSubtract ? below : ~below);
+    Limbs52 result;
+    for (std::size_t k = 0; k < 4; ++k) {
+      result.limb[k] = _mm512_mask_blend_epi64(wraps, plain[k], wrapped[k]);
+    }
+    store_sums(result, loader, reinterpret_cast<std::byte*>(out + i));
+  }
+}
+
 template <class Loader>
 void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::size_t q_stride,
             const std::byte* D, std::size_t d_stride, Elem* R, std::size_t r_stride) {
@@ -309,6 +338,14 @@ void muladd_sums_ifma(const W160&, std::size_t q, std::size_t r, std::size_t s, 
                       std::size_t q_stride, const Elem* D, std::size_t d_stride, Elem* R,
                       std::size_t r_stride) noexcept {
   muladd<SumLoader>(q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, R, r_stride);
+}
+
+void add_ifma(const W160&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
+  add_or_subtract<false>(n, a, b, out);
+}
+
+void sub_ifma(const W160&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
+  add_or_subtract<true>(n, a, b, out);
 }
 
 }  // namespace pirx::fp::w160
