@@ -1,28 +1,21 @@
 // What it costs to decode a block, with and without a liar, beside copying the same replies and beside a
 // plain Berlekamp-Welch decoder that solves a system of equations for every word. Through the public client;
 // answers are compared with the database before anything is timed. Prints JSON; the ratios are the figures.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 
+#include "paper002/deployment.h"
 #include "pirx/base/cpu.h"
-#include "pirx/database/builder.h"
-#include "pirx/itpir/client.h"
-#include "pirx/itpir/server.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 namespace itpir = pirx::itpir;
+using namespace pirx::bench;
 
 struct Arguments {
   std::uint64_t block_bytes = std::uint64_t{4} << 20;
@@ -32,89 +25,18 @@ struct Arguments {
   std::size_t words = 20'000;
 };
 
-template <class T>
-T need(pirx::Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "decode: %s\n", result.error().to_string().c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-void need(bool right, const char* what) {
-  if (right) return;
-  std::fprintf(stderr, "decode: %s\n", what);
-  std::exit(1);
-}
-
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// A database of two records of one block each, in a folder that is removed again.
-class Deployment {
- public:
-  explicit Deployment(const Arguments& a)
-      : folder_(std::filesystem::temp_directory_path() / ("pirx-decode-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-    const pirx::database::BuildOptions options{
-        .records_per_row = 1, .fixed_record_bytes = a.block_bytes, .digests = false};
-    auto builder = need(pirx::database::DatabaseBuilder::create(folder_ / "db", options));
-    std::mt19937_64 random(1);
-    for (auto& record : records_) {
-      record.resize(a.block_bytes);
-      for (auto& byte : record) byte = static_cast<std::byte>(random());
-      need(builder.add(record));
-    }
-    need(builder.finish());
-    const std::shared_ptr<const pirx::database::Database> database =
-        need(pirx::database::Database::open(folder_ / "db"));
-    itpir::Params::Spec spec{
-        need(itpir::field_by_name(a.field)), database->geometry(), database->version(), {}, a.threshold};
-    for (unsigned j = 1; j <= a.servers; ++j) {
-      itpir::ServerOptions server;
-      server.field = spec.field;
-      server.coordinate = j;
-      servers_.push_back(need(itpir::make_goldberg_server(database, server)));
-      spec.coordinates.push_back(j);
-    }
-    client_.emplace(need(itpir::Params::create(spec)));
-  }
-  ~Deployment() { std::filesystem::remove_all(folder_); }
-  Deployment(const Deployment&) = delete;
-
-  const itpir::Client& client() const { return *client_; }
-  const pirx::Bytes& record() const { return records_[1]; }
-  /// A query for the second record and the replies to it.
-  std::pair<itpir::Query, std::vector<pirx::Bytes>> ask(pirx::Rng& rng) const {
-    const std::uint64_t wanted = 1;
-    auto query = need(client_->query({&wanted, 1}, rng));
-    std::vector<pirx::Bytes> replies;
-    for (std::size_t j = 0; j < servers_.size(); ++j) {
-      const pirx::ByteSpan request = query.requests[j];
-      replies.push_back(need(std::move(servers_[j]->answer({&request, 1}).at(0))));
-    }
-    return {std::move(query), std::move(replies)};
-  }
-
- private:
-  std::filesystem::path folder_;
-  std::array<pirx::Bytes, 2> records_;
-  std::vector<std::unique_ptr<pirx::AnyServer>> servers_;
-  std::optional<itpir::Client> client_;
-};
-
 struct Times {
   std::vector<double> gather, decode, cut;
 };
 
 /// Gathers, decodes and cuts one answer out; checks it.
 void decode_once(const Deployment& deployment, pirx::Rng& rng, int liar, Times& times) {
-  auto [query, replies] = deployment.ask(rng);
+  const std::uint64_t wanted = 1;
+  auto query = need(deployment.client().query({&wanted, 1}, rng));
+  auto replies = deployment.answer(query);
   if (liar >= 0) {
     auto& reply = replies[static_cast<std::size_t>(liar)];
     constexpr std::size_t header = itpir::MessageHeader::kBytes;
@@ -133,7 +55,7 @@ void decode_once(const Deployment& deployment, pirx::Rng& rng, int liar, Times& 
   times.cut.push_back(milliseconds_since(start));
   need(report.status == itpir::DecodeStatus::kOk && answer.certainty == itpir::Certainty::kProven,
        "the answer is not proven");
-  need(answer.records.at(0) == deployment.record(), "the answer is wrong");
+  need(answer.records.at(0) == deployment.record(wanted), "the answer is wrong");
   for (int j = 0; j < static_cast<int>(answer.servers.size()); ++j) {
     const bool lied = answer.servers[static_cast<std::size_t>(j)] == itpir::ServerStatus::kLied;
     need(lied == (j == liar), "another server is named a liar");
@@ -260,7 +182,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   need(a.threshold + 3 <= a.servers, "a liar is corrected by t + 3 servers or more");
 
-  const Deployment deployment(a);
+  const Deployment deployment({a.field, a.servers, a.threshold, 1, 2, a.block_bytes});
   auto rng = need(pirx::Rng::from_os());
   const auto bytes = deployment.client().reply_bytes(1);
   std::vector<pirx::Bytes> from(a.servers, pirx::Bytes(bytes, std::byte{1})), to = from;
