@@ -31,7 +31,7 @@ Result<const RowKernel*> choose_kernel(const std::string& name) {
 
 Ring::Ring(const RowKernel& kernel, const mpz_class& n, unsigned s)
     : kernel_(kernel), n_(n), power_(power_of(n, s + 1)) {
-  PIRX_CHECK(s >= 1 && s <= kMaxS && mpz_odd_p(n.get_mpz_t()) != 0);
+  PIRX_CHECK(s <= kMaxS && mpz_odd_p(n.get_mpz_t()) != 0);
   const auto bits = mpz_sizeinbase(n.get_mpz_t(), 2) + kernel.slack_bits;
   view_.s = s;
   view_.limbs = round_up((bits + kernel.limb_bits - 1) / kernel.limb_bits, kernel.limb_multiple);

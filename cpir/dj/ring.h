@@ -16,7 +16,7 @@ Result<const RowKernel*> choose_kernel(const std::string& name);
 
 class Ring {
  public:
-  /// N odd, 1 <= s <= kMaxS, at most 4096 bits.
+  /// N odd, s <= kMaxS (0: the integers modulo N), at most 4096 bits.
   Ring(const RowKernel& kernel, const mpz_class& n, unsigned s);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;

@@ -1,0 +1,123 @@
+// Selectors from a row's digits, and rows from replies.
+#include "pirx/cpir/dj/client.h"
+
+#include <algorithm>
+
+#include "pirx/cpir/dj/cipher.h"
+
+namespace pirx::cpir::dj {
+namespace {
+
+/// Quotient and remainder by a public number, in the same time for every value: bit by bit.
+std::uint64_t divide(std::uint64_t value, std::uint64_t by, std::uint64_t& remainder) {
+  std::uint64_t quotient = 0, rest = 0;
+  for (int bit = 63; bit >= 0; --bit) {
+    rest = rest << 1 | (value >> bit & 1);
+    const std::uint64_t below = 0 - ((rest - by) >> 63);  // both are below 2^62
+    rest -= by & ~below;
+    quotient = quotient << 1 | (1 & ~below);
+  }
+  remainder = rest;
+  return quotient;
+}
+
+/// 1 if equal, else 0.
+unsigned equal_bit(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t difference = a ^ b;
+  return static_cast<unsigned>(1 ^ ((difference | (0 - difference)) >> 63));
+}
+
+}  // namespace
+
+struct Client::State {
+  Params params;
+  Cipher cipher;
+};
+
+Client::Client(std::unique_ptr<const State> state) : state_(std::move(state)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+Result<Client> Client::create(Params params, const SecretKey& key) {
+  const auto& spec = params.spec();
+  if (key.public_key().bits() != spec.modulus_bits || key.public_key().policy() != spec.policy) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the server wants keys of " + std::to_string(spec.modulus_bits) + " bits, this one has " +
+                    std::to_string(key.public_key().bits()) + " or was made under another policy");
+  }
+  PIRX_ASSIGN(auto cipher, Cipher::create(key, params.levels()));
+  return Client(std::make_unique<const State>(State{std::move(params), std::move(cipher)}));
+}
+
+const Params& Client::params() const noexcept { return state_->params; }
+
+Blinding Client::blind(Rng& rng) const {
+  std::vector<SecretVector<std::byte>> zeros;
+  for (unsigned level = 1; level <= state_->params.levels(); ++level) {
+    for (std::uint32_t i = 1; i < state_->params.arities()[level - 1]; ++i) {
+      auto zero = state_->cipher.encrypt_zero(level, rng);
+      PIRX_CHECK(zero.has_value());
+      zeros.push_back(std::move(*zero));
+    }
+  }
+  return Blinding(std::move(zeros));
+}
+
+Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
+  const auto& params = state_->params;
+  if (row >= params.rows()) {
+    return fail(ErrorCode::kOutOfRange,
+                "there is no such row: the database has " + std::to_string(params.rows()));
+  }
+  const std::size_t selectors = [&] {
+    std::size_t count = 0;
+    for (const auto arity : params.arities()) count += arity - 1;
+    return count;
+  }();
+  if (blinding.zeros_.size() != selectors) {
+    return fail(ErrorCode::kInvalidArgument, "the blinding was used before or made for another tree");
+  }
+  Writer writer(params.request_bytes());
+  params.encode_header(writer, Params::Message::kQuery);
+  writer.put_bytes(state_->cipher.public_key().modulus());
+  Secret<std::uint64_t> rest(row), digit(0);
+  auto zero = blinding.zeros_.begin();
+  for (unsigned level = 1; level <= params.levels(); ++level) {
+    const auto arity = params.arities()[level - 1];
+    rest.expose() = divide(rest.expose(), arity, digit.expose());
+    for (std::uint32_t i = 1; i < arity; ++i, ++zero) {
+      PIRX_ASSIGN(const auto selector,
+                  state_->cipher.encrypt_bit(level, equal_bit(digit.expose(), i), std::move(*zero)));
+      writer.put_bytes(selector);
+    }
+  }
+  return std::move(writer).take();
+}
+
+Result<SecretVector<std::byte>> Client::decode(ByteSpan reply) const {
+  const auto& params = state_->params;
+  PIRX_ASSIGN(const auto body, params.decode_header(reply, Params::Message::kReply));
+  const std::size_t each = params.ciphertext_bytes(params.levels());
+  SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
+  std::vector<std::uint8_t> good(params.chunks());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
+    const auto opened = state_->cipher.decrypt_layers(params.levels(), body.subspan(chunk * each, each));
+    if (!opened) continue;
+    const auto number = opened->expose();
+    const auto length = params.chunk_length(chunk);
+    std::byte above{0};
+    for (const auto byte : number.first(number.size() - length)) above |= byte;
+    const auto data = number.last(length);
+    std::copy(data.begin(), data.end(),
+              row.expose().begin() + static_cast<std::ptrdiff_t>(chunk * params.chunk_bytes()));
+    good[chunk] = above == std::byte{0};
+  }
+  if (!std::all_of(good.begin(), good.end(), [](std::uint8_t fine) { return fine != 0; })) {
+    return fail(ErrorCode::kUndecodable, "the reply does not decrypt to a row: the server is broken or lies");
+  }
+  return row;
+}
+
+}  // namespace pirx::cpir::dj

@@ -1,0 +1,184 @@
+// Validation of plans, and the fixed parts of messages.
+#include "pirx/cpir/dj/common.h"
+
+#include <algorithm>
+
+#include "pirx/base/buffer.h"
+#include "pirx/protocol.h"
+
+namespace pirx::cpir::dj {
+namespace {
+
+constexpr std::string_view kMagic = "PIRX";
+constexpr std::uint16_t kFormatVersion = 1;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
+
+void encode_prefix(Writer& writer, Params::Message type) {
+  writer.put_bytes(as_bytes(kMagic));
+  writer.put(kFormatVersion);
+  writer.put(static_cast<std::uint8_t>(type));
+  writer.put(static_cast<std::uint8_t>(ProtocolId::kDamgardJurikTree));
+}
+
+Result<void> decode_prefix(Reader& reader, Params::Message expected) {
+  PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
+  if (as_text(magic) != kMagic) {
+    return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
+  }
+  PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
+  if (format != kFormatVersion) {
+    return invalid("message format " + std::to_string(format) + " is unknown, this pirx speaks " +
+                   std::to_string(kFormatVersion) + ": use the same release on both sides");
+  }
+  PIRX_ASSIGN(const auto type, reader.get<std::uint8_t>());
+  PIRX_ASSIGN(const auto protocol, reader.get<std::uint8_t>());
+  if (protocol != static_cast<std::uint8_t>(ProtocolId::kDamgardJurikTree)) {
+    return invalid("protocol " + std::to_string(protocol) +
+                   " is not the Damgard-Jurik tree's, which is number 3");
+  }
+  if (type != static_cast<std::uint8_t>(expected)) {
+    return fail(ErrorCode::kDataLoss, "a message has type " + std::to_string(type) + " where type " +
+                                          std::to_string(static_cast<unsigned>(expected)) + " is expected");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> default_arities(std::uint64_t rows) {
+  constexpr std::uint64_t kLeaves = 32, kInner = 16, kAtOnce = 24;
+  std::vector<std::uint32_t> arities;
+  for (std::uint64_t left = rows; left > 1 || arities.empty();) {
+    const std::uint64_t usual = arities.empty() ? kLeaves : kInner;
+    const auto arity = std::max<std::uint64_t>(2, left <= std::max(usual, kAtOnce) ? left : usual);
+    arities.push_back(static_cast<std::uint32_t>(arity));
+    left = divide_up(left, arity);
+  }
+  return arities;
+}
+
+Result<Params> Params::create(Spec spec) {
+  PIRX_TRY(check_modulus_bits(spec.modulus_bits, spec.policy));
+  if (spec.modulus_bits < 16) return invalid("a toy modulus for trees has 16 bits or more");
+  Params params(std::move(spec));
+  auto& arities = params.spec_.arities;
+  const auto n = params.rows();
+  if (arities.empty()) arities = default_arities(n);
+  if (arities.size() > kMaxLevels) {
+    return invalid("a tree of " + std::to_string(arities.size()) + " levels is too high: at most " +
+                   std::to_string(kMaxLevels) + "; give larger arities");
+  }
+  std::uint64_t nodes = n;
+  std::size_t selectors = 0, selector_bytes = 0;
+  for (std::size_t level = 0; level < arities.size(); ++level) {
+    const auto arity = arities[level];
+    if (arity < 2 || arity > kMaxArity) {
+      return invalid("a node has from 2 to " + std::to_string(kMaxArity) + " children, not " +
+                     std::to_string(arity));
+    }
+    if (level > 0 && nodes == 1) {
+      return invalid("the tree has more levels than " + std::to_string(n) +
+                     " rows need: drop the last arities");
+    }
+    nodes = divide_up(nodes, arity);
+    selectors += arity - 1;
+    selector_bytes += (arity - 1) * params.ciphertext_bytes(static_cast<unsigned>(level + 1));
+  }
+  if (nodes != 1) {
+    return invalid("the tree has fewer leaves than the database's " + std::to_string(n) +
+                   " rows: give more arities");
+  }
+  if (selectors > kMaxSelectors) {
+    return invalid("a query of " + std::to_string(selectors) + " selectors is too long: at most " +
+                   std::to_string(kMaxSelectors) + "; give smaller arities");
+  }
+  const std::uint64_t row_bytes = params.geometry().row_bytes();
+  params.chunk_bytes_ =
+      static_cast<std::size_t>(std::min<std::uint64_t>((params.spec_.modulus_bits - 1) / 8, row_bytes));
+  const std::uint64_t chunks = divide_up(row_bytes, params.chunk_bytes_);
+  const auto reply = checked_mul(chunks, params.ciphertext_bytes(params.levels()));
+  params.request_bytes_ = kHeaderBytes + params.modulus_bytes() + selector_bytes;
+  if (!reply || *reply > kMaxMessageBytes - kHeaderBytes || params.request_bytes_ > kMaxMessageBytes) {
+    return invalid("a query takes " + std::to_string(params.request_bytes_) + " bytes and its reply " +
+                   std::to_string(chunks) + " ciphertexts; the limit is " + std::to_string(kMaxMessageBytes) +
+                   " bytes: use smaller rows");
+  }
+  params.chunks_ = static_cast<std::size_t>(chunks);
+  params.reply_bytes_ = kHeaderBytes + static_cast<std::size_t>(*reply);
+  params.digest_ = sha256(params.encode());
+  return params;
+}
+
+std::size_t Params::chunk_length(std::size_t chunk) const noexcept {
+  const auto row_bytes = static_cast<std::size_t>(spec_.geometry.row_bytes());
+  return std::min(chunk_bytes_, row_bytes - chunk * chunk_bytes_);
+}
+
+Bytes Params::encode() const {
+  Writer writer(64 + 4 * spec_.arities.size() + database::Geometry::kBytes);
+  encode_prefix(writer, Message::kParameters);
+  writer.put_bytes(spec_.version.identity);
+  writer.put(spec_.version.epoch);
+  writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
+  writer.put(static_cast<std::uint16_t>(spec_.policy));
+  writer.put(static_cast<std::uint16_t>(spec_.arities.size()));
+  for (const auto arity : spec_.arities) writer.put(arity);
+  spec_.geometry.encode(writer);
+  return std::move(writer).take();
+}
+
+Result<Params> Params::decode(ByteSpan bytes) {
+  Reader reader(bytes, "parameters message");
+  PIRX_TRY(decode_prefix(reader, Message::kParameters));
+  database::Version version;
+  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
+  std::copy(identity.begin(), identity.end(), version.identity.begin());
+  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto modulus_bits, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto policy, reader.get<std::uint16_t>());
+  PIRX_ASSIGN(const auto levels, reader.get<std::uint16_t>());
+  if (policy > static_cast<std::uint16_t>(KeyPolicy::kToy)) {
+    return fail(ErrorCode::kDataLoss, "key policy " + std::to_string(policy) + " is unknown");
+  }
+  if (levels < 1 || levels > kMaxLevels) {
+    return fail(ErrorCode::kDataLoss, "a tree of " + std::to_string(levels) + " levels is impossible");
+  }
+  std::vector<std::uint32_t> arities(levels);
+  for (auto& arity : arities) {
+    PIRX_ASSIGN(arity, reader.get<std::uint32_t>());
+  }
+  PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
+  PIRX_TRY(reader.expect_end());
+  return create({geometry, version, std::move(arities), modulus_bits, static_cast<KeyPolicy>(policy)});
+}
+
+void Params::encode_header(Writer& writer, Message type) const {
+  encode_prefix(writer, type);
+  writer.put_bytes(digest_);
+}
+
+Result<ByteSpan> Params::decode_header(ByteSpan message, Message type) const {
+  const std::string what = type == Message::kQuery ? "query" : "reply";
+  Reader reader(message, what);
+  PIRX_TRY(decode_prefix(reader, type));
+  PIRX_ASSIGN(const auto digest, reader.get_bytes(digest_.size()));
+  if (!std::equal(digest.begin(), digest.end(), digest_.begin())) {
+    return fail(ErrorCode::kStaleEpoch,
+                "the " + what +
+                    " is for other parameters or another version of the database: fetch the "
+                    "server's parameters and ask again");
+  }
+  const auto expected = type == Message::kQuery ? request_bytes_ : reply_bytes_;
+  if (message.size() != expected) {
+    return fail(ErrorCode::kDataLoss, "the " + what + " has " + std::to_string(message.size()) +
+                                          " bytes, not " + std::to_string(expected));
+  }
+  return message.subspan(kHeaderBytes);
+}
+
+}  // namespace pirx::cpir::dj

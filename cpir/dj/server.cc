@@ -1,0 +1,174 @@
+// Checks of a query, and the server behind AnyServer.
+#include "pirx/cpir/dj/server.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <charconv>
+#include <limits>
+
+#include "tree.h"
+
+namespace pirx::cpir::dj {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// Reads and checks what a client chose: the modulus, and selectors that are units.
+Result<Selectors> decode_query(const Params& params, ByteSpan request) {
+  PIRX_ASSIGN(ByteSpan body, params.decode_header(request, Params::Message::kQuery));
+  const auto take = [&](std::size_t bytes) {
+    const auto part = body.first(bytes);
+    body = body.subspan(bytes);
+    return part;
+  };
+  const auto& spec = params.spec();
+  PIRX_ASSIGN(const auto key,
+              PublicKey::create(take(params.modulus_bytes()), spec.modulus_bits, spec.policy));
+  Selectors out{number_from_bytes(key.modulus()), {}};
+  mpz_class product = 1;  // of all selectors, modulo N
+  for (unsigned s = 1; s <= params.levels(); ++s) {
+    const mpz_class modulus = power_of(out.n, s + 1);
+    auto& level = out.levels.emplace_back(1);  // c_0 to come
+    for (std::uint32_t i = 1; i < params.arities()[s - 1]; ++i) {
+      level.push_back(number_from_bytes(take(params.ciphertext_bytes(s))));
+      if (sgn(level.back()) == 0 || level.back() >= modulus) {
+        return invalid("a selector of the query is zero or not below N^" + std::to_string(s + 1));
+      }
+      product = product * level.back() % out.n;
+    }
+  }
+  if (gcd(product, out.n) != 1)
+    return invalid("a selector of the query has a factor in common with the modulus");
+  // c_0 encrypts 1 less all others.
+  for (unsigned s = 1; s <= params.levels(); ++s) {
+    const mpz_class modulus = power_of(out.n, s + 1);
+    auto& level = out.levels[s - 1];
+    mpz_class all = 1, inverse;
+    for (std::size_t i = 1; i < level.size(); ++i) all = all * level[i] % modulus;
+    mpz_invert(inverse.get_mpz_t(), all.get_mpz_t(), modulus.get_mpz_t());
+    level[0] = inverse * (out.n + 1) % modulus;
+  }
+  return out;
+}
+
+int all_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+class TreeServer final : public AnyServer {
+ public:
+  TreeServer(std::shared_ptr<const database::Database> database, Params params, const TreeOptions& options)
+      : database_(std::move(database)), params_(std::move(params)), options_(options) {}
+
+  ProtocolId protocol() const noexcept override { return ProtocolId::kDamgardJurikTree; }
+  Bytes parameters() const override { return params_.encode(); }
+  std::size_t max_request_bytes() const noexcept override { return params_.request_bytes(); }
+  std::size_t max_queries() const noexcept override { return 1; }
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    const auto total = checked_mul(queries, tree_bytes(params_, options_.table_bytes));
+    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+  }
+  Result<std::size_t> admit(ByteSpan request) const override {
+    PIRX_TRY(params_.decode_header(request, Params::Message::kQuery));
+    return std::size_t{1};
+  }
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    std::vector<Result<Bytes>> replies;
+    for (const auto request : requests) replies.push_back(answer_one(request));
+    return replies;
+  }
+
+ private:
+  Result<Bytes> answer_one(ByteSpan request) const {
+    PIRX_ASSIGN(const auto selectors, decode_query(params_, request));
+    PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), selectors, options_));
+    Writer writer(params_.reply_bytes());
+    params_.encode_header(writer, Params::Message::kReply);
+    writer.put_bytes(roots);
+    return std::move(writer).take();
+  }
+
+  std::shared_ptr<const database::Database> database_;
+  Params params_;
+  TreeOptions options_;
+};
+
+Result<std::uint64_t> parse_number(const std::string& name, std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      value > std::numeric_limits<std::uint32_t>::max()) {
+    return invalid("option " + name + ": '" + std::string(text) + "' is no number below 2^32");
+  }
+  return value;
+}
+
+Result<std::vector<std::uint32_t>> parse_arities(std::string_view text) {
+  std::vector<std::uint32_t> arities;
+  for (;;) {
+    const auto comma = text.find(',');
+    PIRX_ASSIGN(const auto arity, parse_number("arities", text.substr(0, comma)));
+    arities.push_back(static_cast<std::uint32_t>(arity));
+    if (comma == std::string_view::npos) return arities;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
+  ServerOptions options;
+  options.threads = spec.threads;
+  for (const auto& [name, value] : spec.options) {
+    if (name == "arities") {
+      PIRX_ASSIGN(options.arities, parse_arities(value));
+    } else if (name == "modulus" || name == "paper") {
+      PIRX_ASSIGN(const auto bits, parse_number(name, value));
+      options.modulus_bits = static_cast<unsigned>(bits);
+      if (name == "paper") options.policy = KeyPolicy::kPaperReproduction;
+    } else if (name == "table_mib") {
+      PIRX_ASSIGN(const auto mib, parse_number(name, value));
+      options.table_bytes = mib << 20;
+    } else if (name == "kernel") {
+      options.kernel = value;
+    } else {
+      return invalid("dj-tree has no option '" + name +
+                     "': the options are arities, modulus, paper, table_mib and kernel");
+    }
+  }
+  if (spec.options.contains("modulus") && spec.options.contains("paper")) {
+    return invalid("the options modulus and paper exclude each other");
+  }
+  if (options.policy == KeyPolicy::kPaperReproduction && spec.note) {
+    spec.note(
+        "warning: 1024-bit keys can be broken; they are for reproducing the paper and hide nothing from who "
+        "pays");
+  }
+  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+  return make_dj_server(std::move(database), options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
+                                                  const ServerOptions& options) {
+  PIRX_CHECK(database != nullptr);
+  PIRX_ASSIGN(const auto kernel, choose_kernel(options.kernel));
+  PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.arities,
+                                           options.modulus_bits, options.policy}));
+  const TreeOptions tree{kernel, options.threads > 0 ? options.threads : all_threads(), options.table_bytes};
+  return std::make_unique<TreeServer>(std::move(database), std::move(params), tree);
+}
+
+void register_dj_tree(Registry& registry) {
+  registry.add(
+      {"dj-tree", "one server, Damgard-Jurik ciphertexts: little traffic, seconds of work", &open_dj_tree});
+}
+
+}  // namespace pirx::cpir::dj

@@ -1,0 +1,35 @@
+// The tree of products over one database for one checked query: all nodes of a level share the level's
+// selectors.
+#pragma once
+
+#include <vector>
+
+#include "number.h"
+#include "pirx/cpir/dj/common.h"
+#include "pirx/matrix/matrix.h"
+#include "powers.h"
+
+namespace pirx::cpir::dj {
+
+/// Selectors of a query under its key, checked: every level's c_0 .. c_(a-1), units modulo N^(level+1).
+struct Selectors {
+  mpz_class n;
+  std::vector<std::vector<mpz_class>> levels;
+};
+
+struct TreeOptions {
+  const RowKernel* kernel = &kGmpKernel;
+  int threads = 1;
+  std::uint64_t table_bytes = 0;
+};
+
+/// The roots of all chunks' trees, one after another, in ciphertext_bytes(levels) bytes each.
+/// rows: the database, params.rows() x at least row_bytes(). The same for every kernel, plan and thread
+/// count. ResourceExhausted: no memory.
+Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const Selectors& selectors,
+                          const TreeOptions& options);
+
+/// The most memory that answer_tree() takes, about.
+std::uint64_t tree_bytes(const Params& params, std::uint64_t table_bytes);
+
+}  // namespace pirx::cpir::dj

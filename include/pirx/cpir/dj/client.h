@@ -1,0 +1,55 @@
+// The client half of the Damgard-Jurik tree: one query for a row, one reply, any number of queries under one
+// key.
+#pragma once
+
+#include <memory>
+
+#include "pirx/base/rng.h"
+#include "pirx/cpir/dj/common.h"
+
+namespace pirx::cpir::dj {
+
+/// Coins of one query: encryptions of zero that need neither the index nor the server, made ahead of time.
+/// Used once. Who sees them knows what was asked for with them: wiped, never stored.
+class Blinding {
+ public:
+  Blinding(Blinding&&) noexcept = default;
+  Blinding& operator=(Blinding&&) noexcept = default;
+
+ private:
+  friend class Client;
+  explicit Blinding(std::vector<SecretVector<std::byte>> zeros) : zeros_(std::move(zeros)) {}
+  std::vector<SecretVector<std::byte>> zeros_;  // one a selector, leaves first
+};
+
+/// Const and thread-safe. Constant time in the key, the row and the coins.
+class Client {
+ public:
+  /// InvalidArgument: the key is not of the plan's length and policy. Accepting a plan whose policy is not
+  /// kSecure is the caller's decision, made by handing in such a key.
+  static Result<Client> create(Params params, const SecretKey& key);
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  const Params& params() const noexcept;
+
+  /// The slow part of a query, for any row: two long powers a selector.
+  Blinding blind(Rng& rng) const;
+  /// The request for a row of params().geometry(). OutOfRange when there is none, without naming it.
+  Result<Bytes> query(std::uint64_t row, Blinding blinding) const;
+  Result<Bytes> query(std::uint64_t row, Rng& rng) const { return query(row, blind(rng)); }
+
+  /// The row that a reply holds, geometry().row_bytes() long; Geometry::locate and read_slot find the record
+  /// in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not as it
+  /// must be. Undecodable: some chunk is no ciphertext; decided when all are decrypted, so that time tells
+  /// nothing of which.
+  Result<SecretVector<std::byte>> decode(ByteSpan reply) const;
+
+ private:
+  struct State;
+  explicit Client(std::unique_ptr<const State> state);
+  std::unique_ptr<const State> state_;
+};
+
+}  // namespace pirx::cpir::dj

@@ -1,0 +1,27 @@
+// The server half of the Damgard-Jurik tree: a pure function of database and query, without randomness.
+#pragma once
+
+#include "pirx/cpir/dj/common.h"
+#include "pirx/database/database.h"
+#include "pirx/protocol.h"
+
+namespace pirx::cpir::dj {
+
+struct ServerOptions {
+  std::vector<std::uint32_t> arities = {};  ///< leaves first; empty: default_arities
+  unsigned modulus_bits = kDefaultModulusBits;
+  KeyPolicy policy = KeyPolicy::kSecure;
+  int threads = 0;                                      ///< 0: all
+  std::uint64_t table_bytes = std::uint64_t{64} << 20;  ///< for tables of powers, of all levels together
+  std::string kernel = "auto";                          ///< or gmp, ifma
+};
+
+/// InvalidArgument: what Params refuses, or an unknown kernel. Unavailable: a kernel that this machine lacks.
+Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
+                                                  const ServerOptions& options);
+
+/// Adds "dj-tree" with the options arities (such as 32,16), modulus (2048, 3072, 4096), paper (1024:
+/// reproduction of the paper, insecure), table_mib and kernel.
+void register_dj_tree(Registry& registry);
+
+}  // namespace pirx::cpir::dj

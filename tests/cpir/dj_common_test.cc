@@ -1,0 +1,175 @@
+// Plans and messages: sizes of the paper, every refusal, every truncation.
+#include <gtest/gtest.h>
+
+#include "pirx/cpir/dj/common.h"
+#include "support/seed.h"
+
+namespace pirx::cpir::dj {
+namespace {
+
+database::Geometry rows_of(std::uint64_t rows, std::uint64_t bytes) {
+  return database::Geometry::create({rows, bytes, 1, false, false}).value();
+}
+Params plan(std::uint64_t rows, std::uint64_t bytes, std::vector<std::uint32_t> arities, unsigned bits = 3072,
+            KeyPolicy policy = KeyPolicy::kSecure) {
+  return Params::create({rows_of(rows, bytes), {}, std::move(arities), bits, policy}).value();
+}
+std::string refusal(std::uint64_t rows, std::uint64_t bytes, std::vector<std::uint32_t> arities,
+                    unsigned bits = 3072, KeyPolicy policy = KeyPolicy::kSecure) {
+  const auto params = Params::create({rows_of(rows, bytes), {}, std::move(arities), bits, policy});
+  if (params) return "";
+  EXPECT_EQ(params.error().code(), ErrorCode::kInvalidArgument);
+  return params.error().message();
+}
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Params, SizesAreTheSpecifications) {
+  // Bits of traffic for n items of one plaintext: paper 001, Tables 1 and 2, where quad n = 4 and 16 are 8192
+  // and 18432.
+  const auto paper = KeyPolicy::kPaperReproduction;
+  struct Case {
+    std::uint64_t n;
+    std::uint32_t arity;
+    std::size_t bits;
+  };
+  for (const auto& [n, arity, bits] : {Case{2, 2, 4096},
+                                       {4, 2, 8192},
+                                       {8, 2, 13312},
+                                       {16, 2, 19456},
+                                       {32, 2, 26624},
+                                       {64, 2, 34816},
+                                       {128, 2, 44032},
+                                       {256, 2, 54272},
+                                       {4, 4, 8192},
+                                       {16, 4, 18432},
+                                       {64, 4, 31744},
+                                       {256, 4, 48128},
+                                       {8, 8, 16384},
+                                       {64, 8, 38912},
+                                       {512, 8, 68608}}) {
+    std::vector<std::uint32_t> arities;
+    for (std::uint64_t leaves = 1; leaves < n; leaves *= arity) arities.push_back(arity);
+    const auto params = plan(n, 127, arities, 1024, paper);
+    const std::size_t overhead = 2 * Params::kHeaderBytes + params.modulus_bytes();
+    EXPECT_EQ(8 * (params.request_bytes() + params.reply_bytes() - overhead), bits) << n << " by " << arity;
+  }
+  const auto octree = plan(512, 383, {8, 8, 8}), mixed = plan(512, 383, {32, 16});
+  EXPECT_EQ(octree.request_bytes(), Params::kHeaderBytes + 384 + 24192);
+  EXPECT_EQ(octree.reply_bytes(), Params::kHeaderBytes + 1536);
+  EXPECT_EQ(mixed.request_bytes(), Params::kHeaderBytes + 384 + 41088);
+  EXPECT_EQ(mixed.reply_bytes(), Params::kHeaderBytes + 1152);
+}
+
+TEST(Params, ChunksCoverARow) {
+  const auto params = plan(10, 1000, {10});
+  EXPECT_EQ(params.chunk_bytes(), 383u);
+  EXPECT_EQ(params.chunks(), 3u);
+  EXPECT_EQ(params.chunk_length(0), 383u);
+  EXPECT_EQ(params.chunk_length(2), 234u);
+  EXPECT_EQ(params.reply_bytes(), Params::kHeaderBytes + 3 * 768);
+  const auto small = plan(10, 5, {10});
+  EXPECT_EQ(small.chunk_bytes(), 5u);
+  EXPECT_EQ(small.chunks(), 1u);
+}
+
+TEST(Params, DefaultArities) {
+  using List = std::vector<std::uint32_t>;
+  EXPECT_EQ(default_arities(1), List({2}));
+  EXPECT_EQ(default_arities(2), List({2}));
+  EXPECT_EQ(default_arities(32), List({32}));
+  EXPECT_EQ(default_arities(33), List({32, 2}));
+  EXPECT_EQ(default_arities(512), List({32, 16}));
+  EXPECT_EQ(default_arities(640), List({32, 20}));
+  EXPECT_EQ(default_arities(65536), List({32, 16, 16, 8}));
+  for (std::uint64_t n = 1; n < 3000; ++n) EXPECT_EQ(refusal(n, 8, {}), "") << n;
+  EXPECT_EQ(refusal(std::uint64_t{1} << 33, 8, {}), "");
+  EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 34, 8, {}), "too high"));
+}
+
+TEST(Params, Refusals) {
+  EXPECT_TRUE(holds(refusal(10, 8, {10}, 1024), "1024 bits is refused"));
+  EXPECT_TRUE(holds(refusal(10, 8, {10}, 3072, KeyPolicy::kPaperReproduction), "1024 bits, not 3072"));
+  EXPECT_TRUE(holds(refusal(10, 8, {10}, 15, KeyPolicy::kToy), "16 bits or more"));
+  EXPECT_TRUE(holds(refusal(10, 8, {10, 1}), "from 2 to"));
+  EXPECT_TRUE(holds(refusal(10, 8, {0}), "from 2 to"));
+  EXPECT_TRUE(holds(refusal(10, 8, {1025}), "from 2 to"));
+  EXPECT_TRUE(holds(refusal(10, 8, {10, 2}), "more levels"));
+  EXPECT_TRUE(holds(refusal(10, 8, {3, 3}), "fewer leaves"));
+  EXPECT_TRUE(holds(refusal(10, 8, std::vector<std::uint32_t>(9, 2)), "too high"));
+  EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 49, 8, {1024, 1024, 1024, 1024, 512}), "too long"));
+  EXPECT_TRUE(holds(refusal(2, std::uint64_t{1} << 30, {2}), "the limit is"));
+}
+
+TEST(Params, EncodingGoesBothWays) {
+  auto engine = pirx::testing::seeded_engine();
+  Params::Spec spec{rows_of(600, 900), {}, {40, 15}, 2048, KeyPolicy::kSecure};
+  spec.version.identity[3] = std::byte{7};
+  spec.version.epoch = 99;
+  const auto params = Params::create(spec).value();
+  const auto bytes = params.encode();
+  const auto again = Params::decode(bytes).value();
+  EXPECT_EQ(again.encode(), bytes);
+  EXPECT_EQ(again.digest(), params.digest());
+  EXPECT_EQ(again.spec().version, spec.version);
+  EXPECT_EQ(again.arities(), spec.arities);
+  EXPECT_EQ(again.geometry(), spec.geometry);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(Params::decode(ByteSpan(bytes).first(size)).has_value()) << size;
+  }
+  auto longer = bytes;
+  longer.push_back(std::byte{0});
+  EXPECT_EQ(Params::decode(longer).error().code(), ErrorCode::kDataLoss);
+  // Damage is refused or means another plan.
+  for (int i = 0; i < 3000; ++i) {
+    auto damaged = bytes;
+    damaged[engine() % bytes.size()] ^= static_cast<std::byte>(1 + engine() % 255);
+    const auto other = Params::decode(damaged);
+    EXPECT_TRUE(!other || other->digest() != params.digest());
+  }
+}
+
+TEST(Params, ParametersOfOthers) {
+  const auto bytes = plan(10, 8, {10}).encode();
+  const auto with = [&](std::size_t at, unsigned value) {
+    auto changed = bytes;
+    changed[at] = static_cast<std::byte>(value);
+    return Params::decode(changed).error();
+  };
+  EXPECT_EQ(with(0, 'X').code(), ErrorCode::kDataLoss);
+  EXPECT_TRUE(holds(with(4, 2).message(), "message format 2"));
+  EXPECT_TRUE(holds(with(6, 1).message(), "type 1 where type 3"));
+  EXPECT_TRUE(holds(with(7, 1).message(), "protocol 1"));
+  EXPECT_TRUE(holds(with(52, 3).message(), "key policy 3"));
+  EXPECT_TRUE(holds(with(54, 0).message(), "0 levels"));
+  EXPECT_TRUE(holds(with(54, 200).message(), "200 levels"));
+}
+
+TEST(Params, HeadersAreChecked) {
+  const auto params = plan(10, 8, {10}), other = plan(10, 9, {10});
+  const auto message = [&](const Params& of, Params::Message type, std::size_t size) {
+    Writer writer;
+    of.encode_header(writer, type);
+    writer.extend(size - Params::kHeaderBytes);
+    return std::move(writer).take();
+  };
+  const auto query = Params::Message::kQuery, reply = Params::Message::kReply;
+  EXPECT_EQ(params.decode_header(message(params, query, params.request_bytes()), query).value().size(),
+            params.request_bytes() - Params::kHeaderBytes);
+  EXPECT_EQ(params.decode_header(message(params, reply, params.reply_bytes()), reply).value().size(),
+            params.reply_bytes() - Params::kHeaderBytes);
+  for (const std::size_t size :
+       {params.request_bytes() - 1, params.request_bytes() + 1, Params::kHeaderBytes}) {
+    EXPECT_EQ(params.decode_header(message(params, query, size), query).error().code(), ErrorCode::kDataLoss);
+  }
+  EXPECT_EQ(params.decode_header(message(other, query, params.request_bytes()), query).error().code(),
+            ErrorCode::kStaleEpoch);
+  EXPECT_EQ(params.decode_header(message(params, query, params.request_bytes()), reply).error().code(),
+            ErrorCode::kDataLoss);
+  const auto full = message(params, reply, params.reply_bytes());
+  for (std::size_t size = 0; size < full.size(); size += 7) {
+    EXPECT_EQ(params.decode_header(ByteSpan(full).first(size), reply).error().code(), ErrorCode::kDataLoss);
+  }
+}
+
+}  // namespace
+}  // namespace pirx::cpir::dj

@@ -1,0 +1,284 @@
+// Client and server over a database file: whole protocol, hostile queries and replies, options.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "dj_support.h"
+#include "pirx/cpir/dj/cipher.h"
+#include "pirx/cpir/dj/client.h"
+#include "pirx/cpir/dj/server.h"
+#include "pirx/database/builder.h"
+#include "support/seed.h"
+
+namespace pirx::cpir::dj {
+namespace {
+
+using testing::KnownKey;
+
+class DjServer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto engine = pirx::testing::seeded_engine();
+    folder_ = std::filesystem::temp_directory_path() / ("pirx-dj-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    auto builder = database::DatabaseBuilder::create(folder_ / "db", {.records_per_row = 3}).value();
+    for (int i = 0; i < 50; ++i) {
+      Bytes record(1 + engine() % 40);
+      for (auto& byte : record) byte = static_cast<std::byte>(engine());
+      ASSERT_TRUE(builder.add(record));
+      records_.push_back(std::move(record));
+    }
+    ASSERT_TRUE(builder.finish());
+    database_ = database::Database::open(folder_ / "db").value();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<AnyServer> toy_server(std::vector<std::uint32_t> arities = {3, 6}) const {
+    ServerOptions options;
+    options.arities = std::move(arities);
+    options.modulus_bits = 128;
+    options.policy = KeyPolicy::kToy;
+    options.threads = 2;
+    return make_dj_server(database_, options).value();
+  }
+  static Result<Bytes> ask(const AnyServer& server, ByteSpan request) {
+    auto admitted = server.admit(request);
+    auto replies = server.answer({&request, 1});
+    EXPECT_EQ(replies.size(), 1u);
+    if (!admitted) {
+      EXPECT_FALSE(replies[0].has_value());
+    }
+    return std::move(replies[0]);
+  }
+
+  std::filesystem::path folder_;
+  std::vector<Bytes> records_;
+  std::shared_ptr<const database::Database> database_;
+};
+
+TEST_F(DjServer, EveryRecordIsFetched) {
+  auto rng = Rng::from_os().value();
+  const auto secret = KnownKey("128").secret();
+  for (const std::vector<std::uint32_t>& arities :
+       {std::vector<std::uint32_t>{3, 6}, {2, 2, 2, 2, 2}, {17}, {}}) {
+    const auto server = toy_server(arities);
+    EXPECT_EQ(server->protocol(), ProtocolId::kDamgardJurikTree);
+    const auto client = Client::create(Params::decode(server->parameters()).value(), secret).value();
+    const auto& geometry = client.params().geometry();
+    for (std::uint64_t i = 0; i < records_.size(); i += arities.size() == 2 ? 1 : 7) {
+      const auto at = geometry.locate(i).value();
+      const auto request = client.query(at.row, rng).value();
+      EXPECT_EQ(request.size(), server->max_request_bytes());
+      EXPECT_EQ(server->admit(request).value(), 1u);
+      const auto reply = ask(*server, request).value();
+      EXPECT_LE(reply.size(), server->working_bytes(1));
+      const auto row = client.decode(reply).value();
+      const auto slot = ByteSpan(row.expose()).subspan(at.offset, geometry.slot_bytes());
+      const auto record = geometry.read_slot(i, slot).value();
+      EXPECT_TRUE(std::equal(record.begin(), record.end(), records_[i].begin(), records_[i].end()));
+      // A pure function of the query.
+      EXPECT_EQ(ask(*server, request).value(), reply);
+    }
+  }
+}
+
+TEST_F(DjServer, ABatchEqualsItsSingles) {
+  auto rng = Rng::from_os().value();
+  const auto server = toy_server();
+  const auto client =
+      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
+  const auto first = client.query(1, rng).value(), second = client.query(2, rng).value();
+  const Bytes bad(first.size());
+  const std::vector<ByteSpan> requests{first, bad, second};
+  const auto replies = server->answer(requests);
+  EXPECT_EQ(replies[0].value(), ask(*server, first).value());
+  EXPECT_FALSE(replies[1].has_value());
+  EXPECT_EQ(replies[2].value(), ask(*server, second).value());
+}
+
+TEST_F(DjServer, RequestsHideInDistinctCoins) {
+  auto rng = Rng::from_os().value();
+  const auto server = toy_server();
+  const auto params = Params::decode(server->parameters()).value();
+  const auto client = Client::create(params, KnownKey("128").secret()).value();
+  const auto one = client.query(4, rng).value(), two = client.query(4, rng).value();
+  const std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+  for (std::size_t i = at; i < one.size(); i += 32)
+    EXPECT_NE(to_hex(ByteSpan(one).subspan(i, 16)), to_hex(ByteSpan(two).subspan(i, 16)));
+}
+
+TEST_F(DjServer, SelectorsAreOneHot) {
+  auto rng = Rng::from_os().value();
+  const auto secret = KnownKey("128").secret();
+  const auto params = Params::decode(toy_server()->parameters()).value();
+  const auto client = Client::create(params, secret).value();
+  const auto cipher = Cipher::create(secret, 2).value();
+  for (std::uint64_t row = 0; row < params.rows(); ++row) {
+    const auto request = client.query(row, rng).value();
+    std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+    std::uint64_t rest = row;
+    for (unsigned s = 1; s <= 2; ++s) {
+      const auto arity = params.arities()[s - 1];
+      for (std::uint32_t i = 1; i < arity; ++i, at += params.ciphertext_bytes(s)) {
+        const auto bit = cipher.decrypt(s, ByteSpan(request).subspan(at, params.ciphertext_bytes(s))).value();
+        EXPECT_EQ(number_from_bytes(bit.expose()), rest % arity == i ? 1 : 0);
+      }
+      rest /= arity;
+    }
+  }
+}
+
+TEST_F(DjServer, HostileQueries) {
+  auto rng = Rng::from_os().value();
+  const KnownKey key("128");
+  const auto server = toy_server();
+  const auto params = Params::decode(server->parameters()).value();
+  const auto good = Client::create(params, key.secret()).value().query(5, rng).value();
+  const auto refusal = [&](const Bytes& request) {
+    const auto reply = ask(*server, request);
+    return reply ? std::string() : reply.error().to_string();
+  };
+  const auto holds = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_EQ(refusal(good), "");
+  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, Params::kHeaderBytes, good.size() - 1}) {
+    const Bytes cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_TRUE(holds(refusal(cut), "DataLoss")) << size;
+    EXPECT_EQ(server->admit(cut).error().code(), ErrorCode::kDataLoss);
+  }
+  auto longer = good;
+  longer.push_back(std::byte{0});
+  EXPECT_TRUE(holds(refusal(longer), "DataLoss"));
+  auto stale = good;
+  stale[20] ^= std::byte{1};
+  EXPECT_TRUE(holds(refusal(stale), "StaleEpoch"));
+
+  const std::size_t modulus_at = Params::kHeaderBytes, selector_at = modulus_at + params.modulus_bytes();
+  const auto with = [&](std::size_t at, const mpz_class& value, std::size_t size) {
+    auto request = good;
+    number_to_bytes(value, MutableByteSpan(request).subspan(at, size));
+    return refusal(request);
+  };
+  const auto size = params.ciphertext_bytes(1);
+  EXPECT_TRUE(holds(with(modulus_at, key.n + 1, 16), "even"));
+  EXPECT_TRUE(holds(with(modulus_at, key.n >> 1, 16), "exactly 128 bits"));
+  EXPECT_TRUE(holds(with(modulus_at, 0, 16), "exactly 128 bits"));
+  EXPECT_TRUE(holds(with(modulus_at, power_of(mpz_class("13043817825332782213"), 2), 16), "perfect power"));
+  EXPECT_TRUE(holds(with(selector_at, 0, size), "zero or not below N^2"));
+  EXPECT_TRUE(holds(with(selector_at, key.n * key.n, size), "zero or not below N^2"));
+  EXPECT_TRUE(holds(with(selector_at, (mpz_class(1) << 256) - 1, size), "zero or not below N^2"));
+  EXPECT_TRUE(holds(with(selector_at, key.p * 12345, size), "factor in common"));
+  EXPECT_TRUE(holds(with(good.size() - params.ciphertext_bytes(2), key.q * 3, params.ciphertext_bytes(2)),
+                    "factor in common"));
+  EXPECT_TRUE(holds(
+      with(good.size() - params.ciphertext_bytes(2), power_of(key.n, 3), params.ciphertext_bytes(2)), "N^3"));
+  // Anything else that is a unit is answered: the server cannot know better.
+  EXPECT_EQ(with(selector_at, 2, size), "");
+  auto engine = pirx::testing::seeded_engine(3);
+  for (int i = 0; i < 50; ++i) {
+    auto damaged = good;
+    damaged[engine() % good.size()] ^= static_cast<std::byte>(1 + engine() % 255);
+    const auto reply = ask(*server, damaged);
+    EXPECT_TRUE(!reply || reply->size() == params.reply_bytes());
+  }
+}
+
+TEST_F(DjServer, HostileReplies) {
+  auto rng = Rng::from_os().value();
+  const KnownKey key("128");
+  const auto server = toy_server();
+  const auto params = Params::decode(server->parameters()).value();
+  const auto client = Client::create(params, key.secret()).value();
+  const auto good = ask(*server, client.query(5, rng).value()).value();
+  ASSERT_GE(params.chunks(), 2u);
+  const auto code = [&](const Bytes& reply) { return client.decode(reply).error().code(); };
+  EXPECT_EQ(code(Bytes(good.begin(), good.end() - 1)), ErrorCode::kDataLoss);
+  EXPECT_EQ(code({}), ErrorCode::kDataLoss);
+  auto stale = good;
+  stale[39] ^= std::byte{1};
+  EXPECT_EQ(code(stale), ErrorCode::kStaleEpoch);
+  const auto size = params.ciphertext_bytes(2);
+  for (const std::size_t chunk : {std::size_t{0}, params.chunks() - 1}) {
+    const auto with = [&](const mpz_class& value) {
+      auto reply = good;
+      number_to_bytes(value, MutableByteSpan(reply).subspan(Params::kHeaderBytes + chunk * size, size));
+      return code(reply);
+    };
+    EXPECT_EQ(with(0), ErrorCode::kUndecodable);
+    EXPECT_EQ(with(power_of(key.n, 3)), ErrorCode::kUndecodable);
+    EXPECT_EQ(with(key.p), ErrorCode::kUndecodable);
+    // A plaintext longer than a chunk.
+    const auto inner = testing::encrypt_ref(key.n, 1, key.n - 1, 5);
+    EXPECT_EQ(with(testing::encrypt_ref(key.n, 2, inner, 7)), ErrorCode::kUndecodable);
+  }
+}
+
+TEST_F(DjServer, ClientRefusals) {
+  auto rng = Rng::from_os().value();
+  const auto params = Params::decode(toy_server()->parameters()).value();
+  const auto secret = KnownKey("128").secret();
+  const auto client = Client::create(params, secret).value();
+  EXPECT_EQ(client.query(params.rows(), rng).error().code(), ErrorCode::kOutOfRange);
+  EXPECT_EQ(client.query(~std::uint64_t{0}, rng).error().code(), ErrorCode::kOutOfRange);
+  auto blinding = client.blind(rng);
+  auto taken = std::move(blinding);
+  EXPECT_TRUE(client.query(3, std::move(taken)).has_value());
+  EXPECT_EQ(client.query(3, std::move(blinding)).error().code(), ErrorCode::kInvalidArgument);
+  const auto other = Client::create(Params::decode(toy_server({17})->parameters()).value(), secret).value();
+  EXPECT_EQ(client.query(3, other.blind(rng)).error().code(), ErrorCode::kInvalidArgument);
+  const auto secure =
+      Params::create({params.geometry(), params.spec().version, {}, 3072, KeyPolicy::kSecure}).value();
+  EXPECT_EQ(Client::create(secure, KnownKey("1024").secret()).error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(DjServer, OpensThroughTheRegistry) {
+  Registry registry;
+  register_dj_tree(registry);
+  ServerSpec spec;
+  spec.database_path = folder_ / "db";
+  const auto message = [&](std::map<std::string, std::string> options) {
+    spec.options = std::move(options);
+    const auto server = registry.open("dj-tree", spec);
+    return server ? std::string() : server.error().message();
+  };
+  const auto holds = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_EQ(message({}), "");
+  EXPECT_EQ(message({{"arities", "5,4"}, {"modulus", "2048"}, {"table_mib", "8"}, {"kernel", "gmp"}}), "");
+  EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
+            (std::vector<std::uint32_t>{5, 4}));
+  std::string noted;
+  spec.note = [&](const std::string& line) { noted = line; };
+  EXPECT_EQ(message({{"paper", "1024"}}), "");
+  EXPECT_TRUE(holds(noted, "can be broken"));
+  EXPECT_TRUE(holds(message({{"modulus", "1024"}}), "refused"));
+  EXPECT_TRUE(holds(message({{"paper", "2048"}}), "1024 bits"));
+  EXPECT_TRUE(holds(message({{"paper", "1024"}, {"modulus", "2048"}}), "exclude"));
+  EXPECT_TRUE(holds(message({{"modulus", "many"}}), "no number"));
+  EXPECT_TRUE(holds(message({{"arities", "5,,4"}}), "no number"));
+  EXPECT_TRUE(holds(message({{"arities", "5"}}), "fewer leaves"));
+  EXPECT_TRUE(holds(message({{"kernel", "gpu"}}), "no kernel"));
+  EXPECT_TRUE(holds(message({{"field", "gf2"}}), "no option 'field'"));
+  spec.database_path = folder_ / "none";
+  EXPECT_NE(message({}), "");
+}
+
+TEST_F(DjServer, ThePapersModulus) {
+  auto rng = Rng::from_os().value();
+  ServerOptions options;
+  options.modulus_bits = 1024;
+  options.policy = KeyPolicy::kPaperReproduction;
+  options.arities = {8, 3};
+  const auto server = make_dj_server(database_, options).value();
+  const auto client =
+      Client::create(Params::decode(server->parameters()).value(), KnownKey("1024").secret()).value();
+  const auto row = client.decode(ask(*server, client.query(11, rng).value()).value()).value();
+  const auto* expected = database_->rows().row(11);
+  EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), expected));
+}
+
+}  // namespace
+}  // namespace pirx::cpir::dj
