@@ -3,6 +3,7 @@
 // only finish(), which cuts records out of rows, knows them.
 #pragma once
 
+#include "check_messages.h"
 #include "decoding/locate.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "wishes.h"
@@ -51,7 +52,10 @@ class GoldbergCollector {
     if (round.status[server] == ServerStatus::kOk) {
       return fail(ErrorCode::kInvalidArgument, "server " + std::to_string(server) + " has replied already");
     }
-    const auto body = check_reply(server, reply);
+    const MessageHeader expected{
+        MessageHeader::Type::kReply,           field().tag(), spec_->version, spec_->coordinates[server],
+        static_cast<std::uint32_t>(vectors()), words_};
+    const auto body = check_reply(reply, expected, field().sum_bytes());
     if (!body) {
       round.status[server] = body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch
                                                                            : ServerStatus::kMalformed;
@@ -182,40 +186,6 @@ class GoldbergCollector {
   Result<decoding::Prediction<F>> predict(std::span<const std::size_t> servers, std::size_t from,
                                           std::span<const Elem> secrets = {}) const {
     return decoding::interpolate(field(), coordinates(), degree(), servers, from, secrets);
-  }
-
-  /// The bytes behind the header of a reply of exactly the shape that was asked for.
-  Result<ByteSpan> check_reply(std::size_t server, ByteSpan reply) const {
-    const auto wrong = [](std::string message) { return fail(ErrorCode::kDataLoss, std::move(message)); };
-    Reader reader(reply, "reply");
-    PIRX_ASSIGN(const auto header, MessageHeader::decode(reader));
-    if (header.type != MessageHeader::Type::kReply)
-      return wrong("the server sent a pirx message that is no reply");
-    if (header.version != spec_->version) {
-      return fail(ErrorCode::kStaleEpoch,
-                  "the reply is from epoch " + std::to_string(header.version.epoch) + " of database " +
-                      to_hex(ByteSpan(header.version.identity).first(8)) + ", the query was for epoch " +
-                      std::to_string(spec_->version.epoch) + " of " +
-                      to_hex(ByteSpan(spec_->version.identity).first(8)));
-    }
-    if (header.field != field().tag()) {
-      return wrong("the reply is over the field " + header.field.name() + " instead of " +
-                   field().tag().name());
-    }
-    if (header.coordinate != spec_->coordinates[server]) {
-      return wrong("the reply is from the server with coordinate " + std::to_string(header.coordinate) +
-                   " instead of " + std::to_string(spec_->coordinates[server]));
-    }
-    if (header.queries != vectors() || header.length != words_) {
-      return wrong("the reply has " + std::to_string(header.queries) + " x " + std::to_string(header.length) +
-                   " words instead of " + std::to_string(vectors()) + " x " + std::to_string(words_));
-    }
-    const auto expected = message_bytes(header.queries, header.length, field().sum_bytes());
-    if (reply.size() != expected) {
-      return wrong("the reply has " + std::to_string(reply.size()) + " bytes instead of " +
-                   std::to_string(expected));
-    }
-    return reply.subspan(MessageHeader::kBytes);
   }
 
   /// Whether all replies of the round lie on polynomials of degree d. Each reply is compared once, however

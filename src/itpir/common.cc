@@ -127,7 +127,7 @@ Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected)
 
 Bytes ServerParameters::encode() const {
   Writer writer(MessageHeader::kBytes + 16 + database::Geometry::kBytes);
-  MessageHeader{MessageHeader::Type::kParameters, field, version, coordinate, 0, 0}.encode(writer);
+  MessageHeader{MessageHeader::Type::kParameters, field, version, coordinate, 0, 0, protocol}.encode(writer);
   writer.put(std::uint32_t{arity});
   writer.put(std::uint32_t{independence});
   writer.put(modulus);
@@ -137,7 +137,9 @@ Bytes ServerParameters::encode() const {
 
 Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
-  PIRX_ASSIGN(const auto header, MessageHeader::decode(reader));
+  const bool chor = bytes.size() > 7 && bytes[7] == static_cast<std::byte>(ProtocolId::kChor);
+  PIRX_ASSIGN(const auto header,
+              MessageHeader::decode(reader, chor ? ProtocolId::kChor : ProtocolId::kGoldberg));
   if (header.type != MessageHeader::Type::kParameters) {
     return fail(ErrorCode::kDataLoss, "this is a pirx message, but no parameters message");
   }
@@ -153,7 +155,7 @@ Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
   PIRX_TRY(reader.expect_end());
   return ServerParameters{header.field, geometry,     header.version, header.coordinate,
-                          arity,        independence, modulus};
+                          arity,        independence, modulus,        header.protocol};
 }
 
 }  // namespace pirx::itpir

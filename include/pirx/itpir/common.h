@@ -24,9 +24,11 @@ struct ServerParameters {
   unsigned arity = 1;
   unsigned independence = 0;
   std::uint64_t modulus = 0;
+  ProtocolId protocol = ProtocolId::kGoldberg;
 
   Bytes encode() const;
-  /// DataLoss when malformed; InvalidArgument for a foreign protocol or version.
+  /// DataLoss when malformed; InvalidArgument for another version or a protocol that is neither Goldberg's
+  /// nor Chor's.
   static Result<ServerParameters> decode(ByteSpan bytes);
 };
 

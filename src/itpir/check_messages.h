@@ -1,0 +1,21 @@
+// Whether a message has exactly the shape that was agreed: what every half checks first.
+#pragma once
+
+#include "pirx/itpir/common.h"
+
+namespace pirx::itpir {
+
+/// A query's header against that of the largest query that the server takes. StaleEpoch: it is for another
+/// database version. InvalidArgument: it differs otherwise, or holds more queries; the message says in what.
+Result<void> check_query(const MessageHeader& header, const MessageHeader& largest);
+
+/// The exact length of a message of `queries` x `length` values. InvalidArgument.
+Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uint64_t length,
+                               std::uint64_t each_bytes);
+
+/// The bytes behind the header of a reply that has the header `expected` and sums of `sum_bytes`. StaleEpoch:
+/// it is from another database version. DataLoss, InvalidArgument: it is malformed or differs otherwise; the
+/// message says in what.
+Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std::size_t sum_bytes);
+
+}  // namespace pirx::itpir

@@ -1,0 +1,78 @@
+// Query vectors of Chor's protocol: random bits for all servers but the last, and what is missing to the unit
+// vector for the last. A template of the random source alone, so that the privacy test can enumerate coins.
+#pragma once
+
+#include <new>
+
+#include "chor_common.h"
+#include "pirx/base/secret.h"
+#include "pirx/itpir/chor.h"
+
+namespace pirx::itpir {
+
+/// Flips bit `row` of `bits` and touches every byte alike: no branch and no address depends on `row`.
+inline void flip_bit(MutableByteSpan bits, std::uint64_t row) noexcept {
+  const std::uint64_t at = row >> 3;
+  const auto bit = static_cast<std::byte>(1u << (row & 7));
+  for (std::uint64_t k = 0; k < bits.size(); ++k) {
+    const std::uint64_t difference = k ^ at;
+    // All ones when the difference is zero: its top bit or its negation's is set otherwise.
+    bits[k] ^= bit & static_cast<std::byte>(((difference | (0 - difference)) >> 63) - 1);
+  }
+}
+
+/// One request per server. Vector i has a one at each of the `ones` rows from rows[i * ones] on (two at the
+/// same row cancel). A fresh coin for every bit of the first l - 1 vectors, or 32 bytes of them for each of
+/// these vectors where `spec` is seeded. Time and addresses depend on no row. ResourceExhausted.
+template <RandomSource R>
+Result<std::vector<Bytes>> chor_requests(const ChorParams::Spec& spec, std::span<const std::uint64_t> rows,
+                                         std::size_t ones, R& rng) {
+  const std::size_t l = spec.coordinates.size(), queries = rows.size() / ones;
+  const std::uint64_t bits = spec.geometry.rows();
+  const auto vector_bytes = static_cast<std::size_t>(bit_bytes(bits));
+  const std::size_t random_bytes = spec.seeded ? kSeedBytes : vector_bytes;
+  try {
+    std::vector<Bytes> requests;
+    for (std::size_t j = 0; j < l; ++j) {
+      const bool seeds = spec.seeded && j + 1 < l;
+      const std::size_t body = queries * (seeds ? kSeedBytes : vector_bytes);
+      Writer writer(MessageHeader::kBytes + body);
+      MessageHeader{seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery,
+                    kTagGf2,
+                    spec.version,
+                    spec.coordinates[j],
+                    static_cast<std::uint32_t>(queries),
+                    bits,
+                    ProtocolId::kChor}
+          .encode(writer);
+      writer.extend(body);
+      requests.push_back(std::move(writer).take());
+    }
+    SecretVector<std::byte> expanded(spec.seeded ? vector_bytes : 0);
+    const auto part = [&](std::size_t server, std::size_t i, std::size_t each) {
+      return MutableByteSpan(requests[server]).subspan(MessageHeader::kBytes + i * each, each);
+    };
+    for (std::size_t i = 0; i < queries; ++i) {
+      const auto last = part(l - 1, i, vector_bytes);
+      for (std::size_t a = 0; a < ones; ++a) flip_bit(last, rows[i * ones + a]);
+      for (std::size_t j = 0; j + 1 < l; ++j) {
+        auto coins = part(j, i, random_bytes);
+        rng.fill(coins);
+        if (spec.seeded) {
+          expand_bits(coins.template first<kSeedBytes>(), bits, expanded.expose());
+          coins = expanded.expose();
+        } else {
+          coins.back() &= last_byte_mask(bits);
+        }
+        for (std::size_t k = 0; k < vector_bytes; ++k) last[k] ^= coins[k];
+      }
+    }
+    return requests;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted, "no memory for " + std::to_string(l) + " requests of " +
+                                                   std::to_string(queries) + " vectors of " +
+                                                   std::to_string(vector_bytes) + " bytes");
+  }
+}
+
+}  // namespace pirx::itpir

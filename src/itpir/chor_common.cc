@@ -1,0 +1,54 @@
+// Parameters of Chor's protocol, and vectors of bits.
+#include "chor_common.h"
+
+#include <algorithm>
+
+#include "pirx/base/cpu.h"
+#include "pirx/base/rng.h"
+#include "pirx/itpir/chor.h"
+
+namespace pirx::itpir {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+void expand_bits(std::span<const std::byte, kSeedBytes> seed, std::uint64_t bits, MutableByteSpan out) {
+  SeedStream(seed).fill(out);
+  if (!out.empty()) out.back() &= last_byte_mask(bits);
+}
+
+Result<void> check_chor_sizes(std::uint64_t rows, std::uint64_t row_bytes) {
+  const auto request = message_bytes(1, bit_bytes(rows), 1), reply = message_bytes(1, row_bytes, 1);
+  if (std::max(request, reply) <= kMaxMessageBytes) return {};
+  return invalid("a query for a single record would take a request of " + std::to_string(request) +
+                 " bytes and a reply of " + std::to_string(reply) + "; the limit is " +
+                 std::to_string(kMaxMessageBytes) + ": balance the records per row or split the database");
+}
+
+Result<ChorParams> ChorParams::create(Spec spec) {
+  PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
+  const auto l = spec.coordinates.size();
+  if (l < 2) {
+    return invalid("Chor's protocol needs at least two servers, not " + std::to_string(l) +
+                   ": a single one would see what is asked for");
+  }
+  if (l > Params::kMaxServers) {
+    return invalid(std::to_string(l) + " servers are too many: at most " +
+                   std::to_string(Params::kMaxServers));
+  }
+  auto sorted = spec.coordinates;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.front() == 0) return invalid("a server has coordinate 0: give every server another number");
+  const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twin != sorted.end()) {
+    return invalid("two servers have coordinate " + std::to_string(*twin) + ": every server needs its own");
+  }
+  PIRX_TRY(check_chor_sizes(spec.geometry.rows(), spec.geometry.row_bytes()));
+  return ChorParams(std::move(spec));
+}
+
+}  // namespace pirx::itpir

@@ -1,0 +1,109 @@
+// Privacy as a unit test: over every coin, the joint view of any l - 1 servers has the very same distribution
+// for every index; that of all l has not. Planted bugs show that the test can fail.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "src/itpir/chor_client_impl.h"
+
+namespace pirx::itpir {
+namespace {
+
+/// Replays the coins of one number, `bits` bits for each draw; what a client must clear comes as ones.
+/// Repeats after `period` draws: the planted bug of a client that reuses its coins.
+class Tape {
+ public:
+  Tape(unsigned bits, std::uint64_t coins, std::size_t period)
+      : bits_(bits), coins_(coins), period_(period) {}
+  void fill(MutableByteSpan out) {
+    ASSERT_EQ(out.size(), 1u);
+    const auto at = draws_++ % period_ * bits_;
+    out[0] = static_cast<std::byte>((coins_ >> at & ((1u << bits_) - 1)) | ~((1u << bits_) - 1));
+  }
+  std::size_t draws() const { return draws_; }
+
+ private:
+  unsigned bits_;
+  std::uint64_t coins_;
+  std::size_t period_, draws_ = 0;
+};
+
+using Views = std::map<std::string, std::uint64_t>;
+
+struct Case {
+  unsigned l, rows;
+  std::size_t queries = 1, ones = 1;
+  std::size_t period = 0;  ///< draws until coins repeat; 0: never
+
+  /// How often each joint view of these servers occurs over all coins.
+  Views views(std::span<const std::uint64_t> wanted, unsigned servers) const {
+    ChorParams::Spec spec{database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}};
+    for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
+    const std::size_t draws = queries * (l - 1), fresh = period == 0 ? draws : period;
+    Views views;
+    for (std::uint64_t coins = 0; coins < std::uint64_t{1} << (fresh * rows); ++coins) {
+      Tape tape(rows, coins, fresh);
+      const auto requests = chor_requests(spec, wanted, ones, tape).value();
+      EXPECT_EQ(tape.draws(), draws);
+      std::string view;
+      for (unsigned j = 0; j < l; ++j) {
+        if (servers >> j & 1) view += as_text(requests[j]);
+      }
+      ++views[view];
+    }
+    return views;
+  }
+
+  /// Whether the views of each set of `size` servers have one distribution for all lists of indices.
+  bool private_against(int size) const {
+    std::vector<std::uint64_t> wanted(queries * ones, 0);
+    for (unsigned servers = 0; servers < 1u << l; ++servers) {
+      if (__builtin_popcount(servers) != size) continue;
+      std::fill(wanted.begin(), wanted.end(), 0);
+      const auto first = views(wanted, servers);
+      std::size_t at = 0;
+      while (at < wanted.size()) {  // the next list
+        for (at = 0; at < wanted.size() && ++wanted[at] == rows; ++at) wanted[at] = 0;
+        if (views(wanted, servers) != first) return false;
+      }
+    }
+    return true;
+  }
+};
+
+TEST(ChorPrivacy, AllButOneServerLearnNothing) {
+  for (unsigned l = 2; l <= 3; ++l) {
+    for (unsigned rows = 1; rows <= 4; ++rows) {
+      SCOPED_TRACE("l=" + std::to_string(l) + " r=" + std::to_string(rows));
+      for (int size = 1; size < static_cast<int>(l); ++size) {
+        EXPECT_TRUE((Case{l, rows}.private_against(size)));
+      }
+      EXPECT_EQ((Case{l, rows}.private_against(static_cast<int>(l))), rows == 1) << "all of them can decode";
+    }
+  }
+}
+
+TEST(ChorPrivacy, FourServers) {
+  EXPECT_TRUE((Case{4, 3}.private_against(3)));
+  EXPECT_FALSE((Case{4, 3}.private_against(4)));
+}
+
+TEST(ChorPrivacy, ListsOfIndices) {
+  EXPECT_TRUE((Case{2, 4, 2}.private_against(1)));
+  EXPECT_TRUE((Case{3, 3, 2}.private_against(2)));
+  EXPECT_FALSE((Case{2, 3, 2}.private_against(2)));
+}
+
+TEST(ChorPrivacy, SumsOfThreeRows) {
+  EXPECT_TRUE((Case{2, 4, 1, 3}.private_against(1)));
+  EXPECT_TRUE((Case{3, 3, 1, 3}.private_against(2)));
+  EXPECT_FALSE((Case{2, 4, 1, 3}.private_against(2)));
+}
+
+TEST(ChorPrivacy, CoinsUsedTwiceAreCaught) {
+  EXPECT_FALSE((Case{2, 3, 2, 1, 1}.private_against(1)));
+  EXPECT_FALSE((Case{3, 3, 1, 1, 1}.private_against(2)));
+}
+
+}  // namespace
+}  // namespace pirx::itpir
