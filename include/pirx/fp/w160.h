@@ -49,11 +49,18 @@ class W160 {
   std::size_t elem_bytes() const noexcept { return kElemBytes; }
   std::size_t sum_bytes() const noexcept { return kElemBytes; }
   /// Writes 21 bytes, little-endian.
-  void encode_elem(Elem a, std::byte* to) const noexcept { std::memcpy(to, a.limb, kElemBytes); }
+  void encode_elem(Elem a, std::byte* to) const noexcept {
+    const auto top = static_cast<std::uint32_t>(a.limb[2]);
+    std::memcpy(to, &a.limb[0], 8);
+    std::memcpy(to + 8, &a.limb[1], 8);
+    std::memcpy(to + 16, &top, 4);
+    to[20] = static_cast<std::byte>(a.limb[2] >> 32);
+  }
   /// Reads 21 bytes; false, and `a` untouched, when they hold p or more.
   bool decode_elem(const std::byte* from, Elem& a) const noexcept {
     Elem value;
-    std::memcpy(value.limb, from, 16);
+    std::memcpy(&value.limb[0], from, 8);
+    std::memcpy(&value.limb[1], from + 8, 8);
     std::uint32_t top = 0;
     std::memcpy(&top, from + 16, 4);
     const auto above = static_cast<std::uint64_t>(from[20]);
