@@ -7,6 +7,11 @@
 #include "batchcodes/threads.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/lagrange.h"
+#include "pirx/fp/prime_field.h"
+#include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
 
 namespace pirx::batchcodes {
 
@@ -129,5 +134,12 @@ Result<void> Encoder<F>::update(std::uint64_t block, matrix::ConstView<Sum> delt
   }
   return {};
 }
+
+// Made once, in encoder.cc.
+extern template class Encoder<gf2e::Gf2_8>;
+extern template class Encoder<gf2e::Gf2_16>;
+extern template class Encoder<fp::W160>;
+extern template class Encoder<fp::W48>;
+extern template class Encoder<fp::PrimeField>;
 
 }  // namespace pirx::batchcodes

@@ -6,6 +6,12 @@
 
 #include "batchcodes/threads.h"
 #include "pirx/batchcodes/vertical_database.h"
+#include "pirx/fp/prime_field.h"
+#include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
 
 namespace pirx::batchcodes {
 namespace detail {
@@ -116,5 +122,18 @@ Result<void> collect(const strassen::Engine<F>& engine, const VerticalPlan& plan
   }
   return {};
 }
+
+// Made once, in vertical_database.cc.
+#define PIRX_MADE_ONCE(F)                                                                  \
+  extern template class VerticalDatabase<F>;                                               \
+  extern template Result<void> collect<F>(const strassen::Engine<F>&, const VerticalPlan&, \
+                                          matrix::ConstView<F::Sum>, matrix::View<F::Sum>)
+PIRX_MADE_ONCE(gf2e::Gf2);
+PIRX_MADE_ONCE(gf2e::Gf2_8);
+PIRX_MADE_ONCE(gf2e::Gf2_16);
+PIRX_MADE_ONCE(fp::W160);
+PIRX_MADE_ONCE(fp::W48);
+PIRX_MADE_ONCE(fp::PrimeField);
+#undef PIRX_MADE_ONCE
 
 }  // namespace pirx::batchcodes

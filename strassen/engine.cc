@@ -1,10 +1,4 @@
 // The engine of the shipped fields.
-#include "pirx/fp/prime_field.h"
-#include "pirx/fp/w160.h"
-#include "pirx/fp/w48.h"
-#include "pirx/gf2e/gf2.h"
-#include "pirx/gf2e/gf2_16.h"
-#include "pirx/gf2e/gf2_8.h"
 #include "strassen/engine_impl.h"
 
 namespace pirx::strassen {

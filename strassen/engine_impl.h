@@ -3,6 +3,12 @@
 #pragma once
 
 #include "pirx/base/cpu.h"
+#include "pirx/fp/prime_field.h"
+#include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
+#include "pirx/gf2e/gf2.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
 #include "strassen/prepared_planes.h"
 #include "strassen/residues.h"
 #include "strassen/strassen_impl.h"
@@ -310,3 +316,15 @@ Result<void> Engine<F>::multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<
 }  // namespace pirx::strassen
 
 #include "strassen/prepared_impl.h"  // Engine::save and load: here, for they use slices()
+
+namespace pirx::strassen {
+
+// Made once, in engine.cc: who includes this file for a tiny field does not make them again.
+extern template class Engine<gf2e::Gf2>;
+extern template class Engine<gf2e::Gf2_8>;
+extern template class Engine<gf2e::Gf2_16>;
+extern template class Engine<fp::W160>;
+extern template class Engine<fp::W48>;
+extern template class Engine<fp::PrimeField>;
+
+}  // namespace pirx::strassen

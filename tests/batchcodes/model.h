@@ -9,9 +9,8 @@
 
 #include "batchcodes/encoder_impl.h"
 #include "batchcodes/polynomial_code_impl.h"
-#include "strassen/engine_impl.h"
 #include "support/seed.h"
-#include "support/tiny_field.h"
+#include "support/tiny_engine.h"
 
 namespace pirx::batchcodes::testing {
 

@@ -7,9 +7,8 @@
 
 #include "src/itpir/decoding/locate.h"
 #include "src/itpir/fields.h"
-#include "strassen/engine_impl.h"
 #include "support/seed.h"
-#include "support/tiny_field.h"
+#include "support/tiny_engine.h"
 
 namespace pirx::itpir::decoding {
 namespace {

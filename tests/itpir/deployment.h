@@ -12,7 +12,7 @@
 #include "src/itpir/collector_impl.h"
 #include "src/itpir/server_impl.h"
 #include "support/seed.h"
-#include "strassen/engine_impl.h"
+#include "support/tiny_engine.h"
 
 namespace pirx::itpir::testing {
 

@@ -2,9 +2,8 @@
 // edges.
 #include <gtest/gtest.h>
 
-#include "strassen/engine_impl.h"
 #include "strassen/product_check.h"
-#include "support/tiny_field.h"
+#include "support/tiny_engine.h"
 
 namespace pirx::testing {
 namespace {
