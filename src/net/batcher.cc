@@ -32,8 +32,8 @@ std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const B
 
 }  // namespace
 
-Batcher::Batcher(std::shared_ptr<const AnyServer> server, const BatchLimits& limits, LogSink log)
-    : server_(std::move(server)), limits_(limits), log_(std::move(log)), thread_([this] { run(); }) {}
+Batcher::Batcher(const BatchLimits& limits, LogSink log)
+    : limits_(limits), log_(std::move(log)), thread_([this] { run(); }) {}
 
 Batcher::~Batcher() {
   {
@@ -44,20 +44,22 @@ Batcher::~Batcher() {
   thread_.join();
 }
 
-Result<Batcher::Ticket> Batcher::submit(Bytes request, std::size_t queries, ByteLease lease, Done done) {
+Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, Bytes request,
+                                        std::size_t queries, ByteLease lease, Done done) {
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
   if (queue_.size() >= limits_.max_queued) {
     return fail(ErrorCode::kResourceExhausted, "the server's queue is full: try again later");
   }
-  const auto bytes = checked_add(server_->working_bytes(queries), lease.held());
+  const auto bytes = checked_add(server->working_bytes(queries), lease.held());
   if (!bytes || !lease.resize(*bytes)) {
     return fail(ErrorCode::kResourceExhausted,
                 "the server holds too many bytes of other requests: try again later");
   }
   const auto ticket = next_ticket_++;
-  queue_.push_back({ticket, std::move(request), queries, std::move(lease), std::move(done), Clock::now()});
+  queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
+                    Clock::now()});
   queued_queries_ += queries;
   // The thread waits for a first request, or for enough of them.
   const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.max_queries;
@@ -95,7 +97,7 @@ bool Batcher::next_batch(std::vector<Job>& batch) {
   while (!queue_.empty()) {
     auto& job = queue_.front();
     const bool fits = job.queries <= limits_.max_queries - std::min(queries, limits_.max_queries);
-    if (!stopping_ && !batch.empty() && !fits) break;
+    if (!stopping_ && !batch.empty() && (!fits || job.server != batch.front().server)) break;
     queries += job.queries;
     queued_queries_ -= job.queries;
     batch.push_back(std::move(job));
@@ -113,7 +115,7 @@ void Batcher::compute(std::vector<Job>& batch) {
     requests.emplace_back(job.request);
     queries += job.queries;
   }
-  auto replies = answer_all(*server_, requests);
+  auto replies = answer_all(*batch.front().server, requests);
   const auto end = Clock::now();
 
   // Logged before the replies leave: who has a reply can find its batch in the log.

@@ -29,16 +29,18 @@ class Batcher {
   /// Called on the batcher's thread. The lease covers the reply; it must not outlive its budget.
   using Done = std::function<void(Result<Bytes> reply, ByteLease lease)>;
 
-  Batcher(std::shared_ptr<const AnyServer> server, const BatchLimits& limits, LogSink log);
+  Batcher(const BatchLimits& limits, LogSink log);
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
   ~Batcher();
 
-  /// Queues a request that was admitted with `queries`; `lease` covers its bytes. `done` is called exactly
-  /// once, unless cancel() is in time. ResourceExhausted, and `done` is never called, when the queue is full
-  /// or the lease cannot grow by what answering takes (AnyServer::working_bytes).
-  Result<Ticket> submit(Bytes request, std::size_t queries, ByteLease lease, Done done);
+  /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers
+  /// it, together with neighbours in the queue that it admitted too. `done` is called exactly once, unless
+  /// cancel() is in time. ResourceExhausted, and `done` is never called, when the queue is full or the lease
+  /// cannot grow by what answering takes (AnyServer::working_bytes).
+  Result<Ticket> submit(std::shared_ptr<const AnyServer> server, Bytes request, std::size_t queries,
+                        ByteLease lease, Done done);
 
   /// Takes a request out of the queue: true when its batch had not begun, and `done` will not be called.
   bool cancel(Ticket ticket);
@@ -47,6 +49,7 @@ class Batcher {
   using Clock = std::chrono::steady_clock;
   struct Job {
     Ticket ticket;
+    std::shared_ptr<const AnyServer> server;
     Bytes request;
     std::size_t queries;
     ByteLease lease;
@@ -61,7 +64,6 @@ class Batcher {
   void compute(std::vector<Job>& batch);
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
-  const std::shared_ptr<const AnyServer> server_;
   const BatchLimits limits_;
   const LogSink log_;
 

@@ -82,12 +82,11 @@ Result<void> check(const HttpServerOptions& options, const AnyServer& server) {
 struct HttpServer::Impl {
   Impl(std::shared_ptr<const AnyServer> server, const HttpServerOptions& options, LogSink log,
        Bytes parameters)
-      : host(server, options, log, std::move(parameters)),
+      : host(std::move(server), options, log, std::move(parameters)),
         loops(static_cast<std::size_t>(options.io_threads)),
         acceptor(loops[0].io),
         timer(loops[0].io),
-        batcher(std::move(server), {options.batch_window, options.batch_max, options.max_queued_requests},
-                std::move(log)) {
+        batcher({options.batch_window, options.batch_max, options.max_queued_requests}, std::move(log)) {
     host.batcher = &batcher;
     host.on_drained = [this] { asio::post(loops[0].io, [this] { finish_when_drained(); }); };
   }
@@ -303,6 +302,7 @@ struct HttpServer::Impl {
 
   LogEvent start_event() const {
     const auto& o = host.options;
+    const auto server = host.epoch()->server;
     const auto ms = [](auto duration) { return std::chrono::duration<double, std::milli>(duration).count(); };
     const auto count = [](std::size_t value) { return static_cast<double>(value); };
     return LogEvent{"start",
@@ -311,9 +311,9 @@ struct HttpServer::Impl {
                              : o.tls_allow_1_2 ? "1.2"
                                                : "1.3"}},
                     {{"port", port},
-                     {"protocol", static_cast<double>(host.server->protocol())},
+                     {"protocol", static_cast<double>(server->protocol())},
                      {"io_threads", o.io_threads},
-                     {"max_request_bytes", count(host.server->max_request_bytes())},
+                     {"max_request_bytes", count(server->max_request_bytes())},
                      {"max_connections", count(o.max_connections)},
                      {"max_header_bytes", count(o.max_header_bytes)},
                      {"max_in_flight_bytes", count(o.max_in_flight_bytes)},
@@ -362,6 +362,17 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::HttpServer(HttpServer&&) noexcept = default;
 HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
+
+Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<const AnyServer> next) {
+  if (!next) return fail(ErrorCode::kInvalidArgument, "there is no protocol server to serve");
+  PIRX_TRY(check(impl_->host.options, *next));
+  try {
+    auto parameters = next->parameters();
+    return impl_->host.replace(std::move(next), std::move(parameters))->server;
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kResourceExhausted, std::string("cannot change the server: ") + error.what());
+  }
+}
 
 std::uint16_t HttpServer::port() const noexcept { return impl_->port; }
 

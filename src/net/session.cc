@@ -258,7 +258,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (target == "/healthz") return reply(200, "text/plain", text_bytes("alive\n"));
     if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
     if (target == "/readyz") return reply(200, "text/plain", text_bytes("ready\n"));
-    if (target == "/v1/parameters") return reply(200, kOctetStream, host_.parameters);
+    if (target == "/v1/parameters") return reply(200, kOctetStream, host_.epoch()->parameters);
 
     if (encoded || !length) {
       keep_alive_ = false;  // whatever follows may be a body all the same
@@ -267,9 +267,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (!is_octet_stream(header[http::field::content_type])) {
       return refuse(415, "a query is sent as Content-Type: application/octet-stream");
     }
-    if (*length > host_.server->max_request_bytes()) {
+    if (*length > host_.max_request_bytes) {
       return refuse(413, "no query of this database is longer than " +
-                             std::to_string(host_.server->max_request_bytes()) +
+                             std::to_string(host_.max_request_bytes) +
                              " bytes (pirx serve --max-queries allows more queries in one)");
     }
     const auto expect = header[http::field::expect];
@@ -345,10 +345,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
   void submit() {
     clear_timer();
+    const auto epoch = host_.epoch();
     Result<std::size_t> queries =
         fail(ErrorCode::kInternal, "the protocol failed on this request: please report this");
     try {
-      queries = host_.server->admit(body_);
+      queries = epoch->server->admit(body_);
     } catch (const std::bad_alloc&) {
       queries = fail(ErrorCode::kResourceExhausted, "the server is out of memory: try again later");
     } catch (...) {  // stays Internal
@@ -365,7 +366,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         self->answer_lost_ = true;  // no memory to say so: its own timer finds it
       }
     };
-    const auto ticket = host_.batcher->submit(std::move(body_), *queries, std::move(lease_), std::move(done));
+    const auto ticket =
+        host_.batcher->submit(epoch->server, std::move(body_), *queries, std::move(lease_), std::move(done));
     body_ = {};
     if (!ticket) return refuse(ticket.error());
     ticket_ = *ticket;

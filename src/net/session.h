@@ -2,6 +2,7 @@
 // every limit.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <unordered_map>
@@ -23,16 +24,32 @@ class Session {
 struct SessionHost {
   SessionHost(std::shared_ptr<const AnyServer> any_server, const HttpServerOptions& server_options,
               LogSink sink, Bytes encoded_parameters)
-      : server(std::move(any_server)),
-        options(server_options),
-        log(std::move(sink)),
-        parameters(std::move(encoded_parameters)),
-        budget(server_options.max_in_flight_bytes) {}
+      : options(server_options), log(std::move(sink)), budget(server_options.max_in_flight_bytes) {
+    replace(std::move(any_server), std::move(encoded_parameters));
+  }
 
-  const std::shared_ptr<const AnyServer> server;
+  /// Who answers, and what GET /v1/parameters gives: always of one another.
+  struct Epoch {
+    std::shared_ptr<const AnyServer> server;
+    Bytes parameters;
+  };
+  std::shared_ptr<const Epoch> epoch() const {
+    const std::lock_guard lock(epoch_mutex);
+    return current;
+  }
+  /// Gives the one before; null at first.
+  std::shared_ptr<const Epoch> replace(std::shared_ptr<const AnyServer> server, Bytes parameters) {
+    // Queries of an earlier epoch may be longer; they are read all the same, to be told that they are stale.
+    max_request_bytes = std::max(max_request_bytes.load(), server->max_request_bytes());
+    auto next = std::make_shared<const Epoch>(Epoch{std::move(server), std::move(parameters)});
+    const std::lock_guard lock(epoch_mutex);
+    current.swap(next);
+    return next;
+  }
+
   const HttpServerOptions options;
   const LogSink log;
-  const Bytes parameters;
+  std::atomic<std::size_t> max_request_bytes{0};
   ByteBudget budget;
   Batcher* batcher = nullptr;
   std::atomic<bool> draining{false};
@@ -40,6 +57,9 @@ struct SessionHost {
   std::atomic<std::size_t> in_flight{0};
   /// Called when in_flight falls to zero while draining.
   std::function<void()> on_drained;
+
+  mutable std::mutex epoch_mutex;
+  std::shared_ptr<const Epoch> current;  ///< under epoch_mutex
 
   std::mutex mutex;
   std::unordered_map<Session*, std::weak_ptr<Session>> sessions;

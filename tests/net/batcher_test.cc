@@ -50,12 +50,12 @@ class Answers {
 
 struct Rig {
   explicit Rig(const BatchLimits& limits = {}, std::size_t budget_bytes = 1 << 20)
-      : budget(budget_bytes), batcher(fake, limits, log.sink()) {}
+      : budget(budget_bytes), batcher(limits, log.sink()) {}
   ~Rig() { fake->release(); }
   Result<Batcher::Ticket> submit(const std::string& text, std::size_t queries = 1) {
     ByteLease lease(budget);
     EXPECT_TRUE(lease.resize(text.size()));
-    return batcher.submit(bytes_of(text), queries, std::move(lease), answers.keep(text));
+    return batcher.submit(fake, bytes_of(text), queries, std::move(lease), answers.keep(text));
   }
   /// A first request is inside answer(), which waits.
   void hold_with_one() {
@@ -249,19 +249,39 @@ TEST(Batcher, AFailingProtocolIsAnErrorForItsBatchOnly) {
 
 TEST(Batcher, ACallbackThatThrowsHurtsNobodyElse) {
   Rig rig({1ms, 256, 10});
-  ASSERT_TRUE(
-      rig.batcher.submit(bytes_of("x"), 1, {}, [](Result<Bytes>, ByteLease) { throw std::bad_alloc(); }));
+  ASSERT_TRUE(rig.batcher.submit(rig.fake, bytes_of("x"), 1, {},
+                                 [](Result<Bytes>, ByteLease) { throw std::bad_alloc(); }));
   ASSERT_TRUE(rig.submit("ab"));
   EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, RequestsAreAnsweredByWhoAdmittedThem) {
+  Rig rig({1ms, 256, 10});
+  auto next = std::make_shared<FakeServer>();
+  const std::weak_ptr<FakeServer> watched = next;
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("old"));
+  for (const char* text : {"new", "newer"}) {
+    ASSERT_TRUE(rig.batcher.submit(next, bytes_of(text), 1, {}, rig.answers.keep(text)));
+  }
+  ASSERT_TRUE(rig.submit("late"));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(5));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "old", "late"}));
+  EXPECT_EQ(next->seen(), (std::vector<std::string>{"new", "newer"}));
+  EXPECT_EQ(next->batches(), std::vector<std::size_t>{2});
+  // Nothing keeps a server whose requests are answered.
+  next.reset();
+  EXPECT_TRUE(eventually([&] { return watched.expired(); }));
 }
 
 TEST(Batcher, StoppingRefusesWhatIsQueued) {
   Answers answers;
   auto fake = std::make_shared<FakeServer>();
   fake->hold();
-  auto batcher = std::make_unique<Batcher>(fake, BatchLimits{1ms, 1, 100}, LogSink());
+  auto batcher = std::make_unique<Batcher>(BatchLimits{1ms, 1, 100}, LogSink());
   for (const char* text : {"first", "second", "third"}) {
-    ASSERT_TRUE(batcher->submit(bytes_of(text), 1, {}, answers.keep(text)));
+    ASSERT_TRUE(batcher->submit(fake, bytes_of(text), 1, {}, answers.keep(text)));
   }
   ASSERT_TRUE(eventually([&] { return fake->batches().size() == 1; }));
   std::thread release([&] {

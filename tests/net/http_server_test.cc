@@ -657,6 +657,76 @@ TEST(HttpServer, StoppingUnderLoadLosesNoReply) {
             server.fake->seen().size());  // what was computed was delivered
 }
 
+TEST(HttpServer, ChangingTheServerUnderLoadFailsNoRequest) {
+  auto options = quick_options();
+  options.io_threads = 2;
+  options.batch_window = 0us;
+  RunningServer server(options);
+  std::atomic<bool> done{false};
+  std::atomic<int> answered{0};
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 4; ++c) {
+    clients.emplace_back([&] {
+      auto transport = HttpTransport::create({{server.url(), "", false}});
+      ASSERT_TRUE(transport);
+      while (!done) {
+        const auto reply = transport->query_all({bytes_of("load")}, {}).at(0).reply;
+        ASSERT_TRUE(reply) << reply.error().to_string();
+        EXPECT_EQ(text_of(*reply), "daol");
+        ++answered;
+      }
+    });
+  }
+  auto socket = RawSocket::connect_to(server.port());
+  for (int epoch = 1; epoch <= 30; ++epoch) {
+    const int before = answered;
+    auto next = std::make_shared<FakeServer>();
+    next->parameters_text = "epoch " + std::to_string(epoch);
+    next->delay = 1ms;
+    const auto watched = next.get();
+    auto old = server.server().replace(std::move(next));
+    ASSERT_TRUE(old);
+    socket.send(get_text("/v1/parameters"));
+    EXPECT_EQ(body_of(socket.receive_message()), "epoch " + std::to_string(epoch));
+    // The old one is left alone once its last request is answered; the new one is asked.
+    EXPECT_TRUE(eventually([&] { return old->use_count() == (epoch == 1 ? 2 : 1); }));
+    EXPECT_TRUE(eventually([&] { return answered > before && !watched->seen().empty(); }));
+  }
+  done = true;
+  for (auto& client : clients) client.join();
+  EXPECT_GT(answered, 30);
+}
+
+TEST(HttpServer, ARequestInItsBatchIsAnsweredByTheServerBefore) {
+  RunningServer server;
+  server.fake->hold();
+  auto socket = RawSocket::connect_to(server.port());
+  socket.send(query_text("abc"));
+  ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
+  auto next = std::make_shared<FakeServer>();
+  next->max_bytes = 10;
+  ASSERT_TRUE(server.server().replace(next));
+  server.fake->release();
+  EXPECT_EQ(body_of(socket.receive_message()), "cba");
+  EXPECT_TRUE(next->seen().empty());
+  // What fitted the server before is still read: only the new one can say what is wrong with it.
+  socket.send(query_text(std::string(100, 'x')));
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  EXPECT_EQ(next->seen().size(), 1u);
+}
+
+TEST(HttpServer, AServerThatDoesNotFitTheLimitsIsRefused) {
+  RunningServer server;
+  auto next = std::make_shared<FakeServer>();
+  next->working_per_query = std::size_t{1} << 40;
+  const auto refused = server.server().replace(next);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(has(refused.error().message(), "max_in_flight_bytes"));
+  EXPECT_FALSE(server.server().replace(nullptr));
+  expect_healthy(server);
+  EXPECT_EQ(server.fake->seen().size(), 1u);
+}
+
 TEST(HttpServer, StopTwiceOrBeforeRunOrAfter) {
   RunningServer server;
   std::thread other([&] { server.stop(); });

@@ -53,7 +53,7 @@ inline bool eventually(const std::function<bool()>& condition) {
 class FakeServer : public AnyServer {
  public:
   ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
-  Bytes parameters() const override { return bytes_of("fake parameters"); }
+  Bytes parameters() const override { return bytes_of(parameters_text); }
   std::size_t max_request_bytes() const noexcept override { return max_bytes; }
 
   std::size_t max_queries() const noexcept override { return 9; }
@@ -116,6 +116,7 @@ class FakeServer : public AnyServer {
     return seen_;
   }
 
+  std::string parameters_text = "fake parameters";
   std::size_t max_bytes = 1 << 20;
   std::size_t working_per_query = 0;
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long

@@ -18,7 +18,7 @@ class SessionTest : public ::testing::Test {
   SessionTest()
       : fake(std::make_shared<FakeServer>()),
         host(fake, quick_options(), log.sink(), fake->parameters()),
-        batcher(fake, {}, log.sink()),
+        batcher({}, log.sink()),
         acceptor(io, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)) {
     host.batcher = &batcher;
     host.on_drained = [this] { ++drained; };

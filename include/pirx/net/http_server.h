@@ -53,6 +53,11 @@ class HttpServer {
   HttpServer& operator=(HttpServer&&) noexcept;
   ~HttpServer();
   std::uint16_t port() const noexcept;
+  /// From now on `next` admits queries and gives the parameters, all at once; what was admitted before is
+  /// answered by who admitted it. Gives the server before, which may still answer: the caller lets it go,
+  /// so that no thread of the server has to free a database. InvalidArgument: the limits of this server are
+  /// too small for `next`; nothing has changed then. From any thread.
+  Result<std::shared_ptr<const AnyServer>> replace(std::shared_ptr<const AnyServer> next);
   /// Serves on this thread, io_threads - 1 more and one that computes; returns after stop() once in-flight
   /// requests are answered or drain_timeout has passed.
   Result<void> run();
