@@ -12,7 +12,12 @@
 namespace pirx {
 
 /// On the wire. New protocols take the next number; numbers are never reused.
-enum class ProtocolId : std::uint8_t { kGoldberg = 1, kChor = 2, kDamgardJurikTree = 3, kQuadraticResiduosity = 4 };
+enum class ProtocolId : std::uint8_t {
+  kGoldberg = 1,
+  kChor = 2,
+  kDamgardJurikTree = 3,
+  kQuadraticResiduosity = 4
+};
 
 /// The server half of a protocol over one database. Const and thread-safe. Requests are encoded messages of
 /// docs/wire_format.md, each from any client; one answer() is one pass over the database for all of them.

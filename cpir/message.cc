@@ -1,0 +1,71 @@
+// Fixed parts of messages.
+#include "message.h"
+
+#include <algorithm>
+
+namespace pirx::cpir {
+namespace {
+
+constexpr std::string_view kMagic = "PIRX";
+constexpr std::uint16_t kFormatVersion = 1;
+
+}  // namespace
+
+void encode_prefix(Writer& writer, ProtocolId protocol, Message type) {
+  writer.put_bytes(as_bytes(kMagic));
+  writer.put(kFormatVersion);
+  writer.put(static_cast<std::uint8_t>(type));
+  writer.put(static_cast<std::uint8_t>(protocol));
+}
+
+Result<void> decode_prefix(Reader& reader, ProtocolId protocol, Message type) {
+  PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
+  if (as_text(magic) != kMagic) {
+    return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
+  }
+  PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
+  if (format != kFormatVersion) {
+    return fail(ErrorCode::kInvalidArgument,
+                "message format " + std::to_string(format) + " is unknown, this pirx speaks " +
+                    std::to_string(kFormatVersion) + ": use the same release on both sides");
+  }
+  PIRX_ASSIGN(const auto found, reader.get<std::uint8_t>());
+  PIRX_ASSIGN(const auto number, reader.get<std::uint8_t>());
+  if (number != static_cast<std::uint8_t>(protocol)) {
+    return fail(ErrorCode::kInvalidArgument, "the message is of protocol number " + std::to_string(number) +
+                                                 " instead of " +
+                                                 std::to_string(static_cast<unsigned>(protocol)) +
+                                                 ": fetch the server's parameters again");
+  }
+  if (found != static_cast<std::uint8_t>(type)) {
+    return fail(ErrorCode::kDataLoss, "a message has type " + std::to_string(found) + " where type " +
+                                          std::to_string(static_cast<unsigned>(type)) + " is expected");
+  }
+  return {};
+}
+
+void encode_header(Writer& writer, ProtocolId protocol, Message type, const Digest& plan) {
+  encode_prefix(writer, protocol, type);
+  writer.put_bytes(plan);
+}
+
+Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, Message type, const Digest& plan,
+                               std::size_t bytes) {
+  const std::string what = type == Message::kQuery ? "query" : "reply";
+  Reader reader(message, what);
+  PIRX_TRY(decode_prefix(reader, protocol, type));
+  PIRX_ASSIGN(const auto digest, reader.get_bytes(plan.size()));
+  if (!std::equal(digest.begin(), digest.end(), plan.begin())) {
+    return fail(ErrorCode::kStaleEpoch,
+                "the " + what +
+                    " is for other parameters or another version of the database: fetch the server's "
+                    "parameters and ask again");
+  }
+  if (message.size() != bytes) {
+    return fail(ErrorCode::kDataLoss, "the " + what + " has " + std::to_string(message.size()) +
+                                          " bytes, not " + std::to_string(bytes));
+  }
+  return message.subspan(kHeaderBytes);
+}
+
+}  // namespace pirx::cpir

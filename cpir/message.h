@@ -1,0 +1,25 @@
+// How every message of a single-server protocol begins: what it is, and the plan that both sides must share.
+#pragma once
+
+#include "pirx/base/sha256.h"
+#include "pirx/base/wire.h"
+#include "pirx/protocol.h"
+
+namespace pirx::cpir {
+
+enum class Message : std::uint8_t { kQuery = 1, kReply = 2, kParameters = 3 };
+
+/// Magic, format version, type and protocol: 8 bytes.
+void encode_prefix(Writer& writer, ProtocolId protocol, Message type);
+/// DataLoss: no pirx message, or another type. InvalidArgument: another format version or protocol.
+Result<void> decode_prefix(Reader& reader, ProtocolId protocol, Message type);
+
+/// Start of a query or reply: the prefix and the digest of the plan.
+inline constexpr std::size_t kHeaderBytes = 40;
+void encode_header(Writer& writer, ProtocolId protocol, Message type, const Digest& plan);
+/// What is behind the header of a message of exactly `bytes` bytes. Errors as decode_prefix; StaleEpoch:
+/// another plan; DataLoss: another length.
+Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, Message type, const Digest& plan,
+                               std::size_t bytes);
+
+}  // namespace pirx::cpir

@@ -1,0 +1,97 @@
+// Queries and replies as numbers; what is secret about them is in residues.cc.
+#include "pirx/cpir/qr/client.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <atomic>
+
+#include "cpir/dj/number.h"
+#include "cpir/message.h"
+#include "residues.h"
+
+namespace pirx::cpir::qr {
+namespace {
+
+int thread_count(int threads) {
+#ifdef _OPENMP
+  return threads > 0 ? threads : omp_get_max_threads();
+#else
+  static_cast<void>(threads);
+  return 1;
+#endif
+}
+
+}  // namespace
+
+struct Client::State {
+  Params params;
+  PublicKey key;
+  Residues residues;
+};
+
+Client::Client(std::unique_ptr<const State> state) : state_(std::move(state)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+const Params& Client::params() const noexcept { return state_->params; }
+
+Result<Client> Client::create(Params params, const SecretKey& key) {
+  const auto& made = key.public_key();
+  const auto& spec = params.spec();
+  if (made.bits() != spec.modulus_bits || made.policy() != spec.policy) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the server's plan is for keys of another kind, of " + std::to_string(spec.modulus_bits) +
+                    " bits: make such a key, or use another server if it is too short");
+  }
+  return Client(std::make_unique<const State>(State{std::move(params), made, Residues(key)}));
+}
+
+Result<Bytes> Client::query(std::uint64_t row, Rng& rng) const {
+  const auto& params = state_->params;
+  if (row >= params.rows()) {
+    return fail(ErrorCode::kOutOfRange,
+                "there is no such row: the matrix has " + std::to_string(params.rows()));
+  }
+  Writer writer(params.request_bytes());
+  encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kQuery, params.digest());
+  writer.put_bytes(state_->key.modulus());
+  for (std::uint64_t i = 0; i < params.rows(); ++i) {
+    const std::uint64_t differs = i ^ row;
+    const auto wanted = static_cast<unsigned>(((differs | (0 - differs)) >> 63) ^ 1);
+    state_->residues.encrypt_bit(wanted, rng, writer.extend(params.number_bytes()));
+  }
+  return std::move(writer).take();
+}
+
+Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) const {
+  const auto& params = state_->params;
+  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kQuadraticResiduosity, Message::kReply,
+                                             params.digest(), params.reply_bytes()));
+  const mpz_class n = dj::number_from_bytes(state_->key.modulus());
+  SecretVector<std::byte> row(params.row_bytes());
+  std::atomic<bool> good = true;
+#pragma omp parallel for num_threads(thread_count(threads)) schedule(static)
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    unsigned byte = 0;
+    for (std::size_t j = 0; j < 8; ++j) {
+      const auto number = body.subspan((8 * i + j) * params.number_bytes(), params.number_bytes());
+      // The server knows z and N: what is checked here may take the time it takes.
+      const mpz_class z = dj::number_from_bytes(number);
+      if (z >= n || mpz_jacobi(z.get_mpz_t(), n.get_mpz_t()) != 1)
+        good.store(false, std::memory_order_relaxed);
+      byte |= state_->residues.decrypt_bit(number) << j;
+    }
+    row.expose()[i] = static_cast<std::byte>(byte);
+  }
+  if (!good) {
+    return fail(ErrorCode::kUndecodable,
+                "the reply holds what is no product of the query's numbers: the "
+                "server is broken or lies");
+  }
+  return row;
+}
+
+}  // namespace pirx::cpir::qr

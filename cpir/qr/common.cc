@@ -1,0 +1,95 @@
+// Validation of plans and the parameters message.
+#include "pirx/cpir/qr/common.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpir/message.h"
+#include "pirx/base/buffer.h"
+
+namespace pirx::cpir::qr {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// As many rows of the matrix as bits in a row: one number each.
+std::uint64_t balanced_slots(const database::Geometry& geometry) {
+  const auto slots =
+      std::sqrt(static_cast<double>(geometry.records()) / (8.0 * static_cast<double>(geometry.slot_bytes())));
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::llround(slots)), 1, geometry.records());
+}
+
+}  // namespace
+
+Result<Params> Params::create(Spec spec) {
+  PIRX_TRY(dj::check_modulus_bits(spec.modulus_bits, spec.policy));
+  const auto& geometry = spec.geometry;
+  if (geometry.keyed()) {
+    return invalid("a keyed database has no records by position: build it with a plain list of records");
+  }
+  if (spec.slots == 0) spec.slots = balanced_slots(geometry);
+  if (spec.slots > geometry.records()) {
+    return invalid("a row of " + std::to_string(spec.slots) + " slots is longer than the database's " +
+                   std::to_string(geometry.records()) + " records");
+  }
+  Params params(std::move(spec));
+  const std::uint64_t rows = (params.geometry().records() - 1) / params.slots() + 1;
+  const std::uint64_t number = params.number_bytes();
+  const auto row_bytes = checked_mul(params.slots(), params.geometry().slot_bytes());
+  const auto reply = row_bytes ? checked_mul(*row_bytes, 8 * number) : std::nullopt;
+  const auto query = checked_mul(rows + 1, number);
+  constexpr auto kMostBody = kMaxMessageBytes - kHeaderBytes;
+  if (!reply || !query || *reply > kMostBody || *query > kMostBody) {
+    return invalid("a query of " + std::to_string(rows) + " numbers or its reply is larger than " +
+                   std::to_string(kMaxMessageBytes) + " bytes: the database is too large for this protocol");
+  }
+  params.rows_ = static_cast<std::size_t>(rows);
+  params.row_bytes_ = static_cast<std::size_t>(*row_bytes);
+  params.request_bytes_ = kHeaderBytes + static_cast<std::size_t>(*query);
+  params.reply_bytes_ = kHeaderBytes + static_cast<std::size_t>(*reply);
+  params.digest_ = sha256(params.encode());
+  return params;
+}
+
+Result<database::Location> Params::locate(std::uint64_t record) const {
+  if (record >= geometry().records()) {
+    return fail(ErrorCode::kOutOfRange,
+                "there is no such record: the database has " + std::to_string(geometry().records()));
+  }
+  return database::Location{record / slots(), record % slots() * geometry().slot_bytes()};
+}
+
+Bytes Params::encode() const {
+  Writer writer(64 + database::Geometry::kBytes);
+  encode_prefix(writer, ProtocolId::kQuadraticResiduosity, Message::kParameters);
+  writer.put_bytes(spec_.version.identity);
+  writer.put(spec_.version.epoch);
+  writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
+  writer.put(static_cast<std::uint32_t>(spec_.policy));
+  writer.put(spec_.slots);
+  spec_.geometry.encode(writer);
+  return std::move(writer).take();
+}
+
+Result<Params> Params::decode(ByteSpan bytes) {
+  Reader reader(bytes, "parameters message");
+  PIRX_TRY(decode_prefix(reader, ProtocolId::kQuadraticResiduosity, Message::kParameters));
+  database::Version version;
+  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
+  std::copy(identity.begin(), identity.end(), version.identity.begin());
+  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto modulus_bits, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto policy, reader.get<std::uint32_t>());
+  PIRX_ASSIGN(const auto slots, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
+  PIRX_TRY(reader.expect_end());
+  if (policy > static_cast<std::uint32_t>(KeyPolicy::kToy)) {
+    return fail(ErrorCode::kDataLoss, "key policy " + std::to_string(policy) + " is unknown");
+  }
+  if (slots == 0) return fail(ErrorCode::kDataLoss, "rows without slots are impossible");
+  return create({geometry, version, slots, modulus_bits, static_cast<KeyPolicy>(policy)});
+}
+
+}  // namespace pirx::cpir::qr

@@ -1,0 +1,76 @@
+// Blum primes by OpenSSL; everything else of a key is checked where Damgard-Jurik's keys are.
+#include "pirx/cpir/qr/keys.h"
+
+#include <openssl/bn.h>
+
+#include <memory>
+
+namespace pirx::cpir::qr {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+struct FreeNumber {
+  void operator()(BIGNUM* number) const noexcept { BN_clear_free(number); }
+};
+struct FreeContext {
+  void operator()(BN_CTX* context) const noexcept { BN_CTX_free(context); }
+};
+
+unsigned last_bits(ByteSpan big_endian) {
+  return big_endian.empty() ? 0 : std::to_integer<unsigned>(big_endian.back()) & 3;
+}
+
+/// A uniform prime of so many bits, the two highest set, that is 3 modulo 4.
+Result<SecretVector<std::byte>> blum_prime(unsigned bits) {
+  const std::unique_ptr<BN_CTX, FreeContext> context(BN_CTX_secure_new());
+  const std::unique_ptr<BIGNUM, FreeNumber> prime(BN_new());
+  if (!context || !prime) return fail(ErrorCode::kResourceExhausted, "no memory for a key");
+  for (;;) {
+    const bool drawn =
+        BN_priv_rand(prime.get(), static_cast<int>(bits), BN_RAND_TOP_TWO, BN_RAND_BOTTOM_ODD) == 1;
+    if (!drawn || BN_set_bit(prime.get(), 1) != 1) {
+      return fail(ErrorCode::kUnavailable, "OpenSSL makes no primes: is there randomness?");
+    }
+    const int is_prime = BN_check_prime(prime.get(), context.get(), nullptr);
+    if (is_prime < 0) return fail(ErrorCode::kResourceExhausted, "no memory for a key");
+    if (is_prime == 0) continue;
+    SecretVector<std::byte> out((bits + 7) / 8);
+    const auto size = static_cast<int>(out.size());
+    PIRX_CHECK(BN_bn2binpad(prime.get(), reinterpret_cast<unsigned char*>(out.expose().data()), size) ==
+               size);
+    return out;
+  }
+}
+
+}  // namespace
+
+Result<PublicKey> make_public_key(ByteSpan modulus, unsigned bits, KeyPolicy policy) {
+  PIRX_ASSIGN(auto key, PublicKey::create(modulus, bits, policy));
+  if (last_bits(key.modulus()) != 1) return invalid("the modulus is 3 modulo 4: it is no Blum integer");
+  return key;
+}
+
+Result<SecretKey> SecretKey::generate(unsigned bits, KeyPolicy policy) {
+  PIRX_TRY(dj::check_modulus_bits(bits, policy));
+  if (bits < 512 || bits % 2 != 0) {
+    return invalid("keys below 512 bits or of an odd length are not generated: give their primes");
+  }
+  for (;;) {
+    PIRX_ASSIGN(const auto p, blum_prime(bits / 2));
+    PIRX_ASSIGN(const auto q, blum_prime(bits / 2));
+    auto key = from_primes(p.expose(), q.expose(), policy);
+    // Primes that are too close, or one that divides the other less 1, do not happen; drawing again is right.
+    if (key || key.error().code() != ErrorCode::kInvalidArgument) return key;
+  }
+}
+
+Result<SecretKey> SecretKey::from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy) {
+  if (last_bits(p) != 3 || last_bits(q) != 3) return invalid("a prime of the key is not 3 modulo 4");
+  PIRX_ASSIGN(auto key, dj::SecretKey::from_primes(p, q, policy));
+  return SecretKey(std::move(key));
+}
+
+}  // namespace pirx::cpir::qr

@@ -1,0 +1,57 @@
+// Squares over GMP's constant-time functions.
+#include "residues.h"
+
+#include "legendre.h"
+
+namespace pirx::cpir::qr {
+namespace {
+
+dj::Limbs import(ByteSpan big_endian) {
+  return dj::trimmed(dj::limbs_from_bytes(big_endian, (big_endian.size() + 7) / 8).expose());
+}
+
+}  // namespace
+
+Residues::Residues(const SecretKey& key)
+    : bits_(key.public_key().bits()),
+      n_(import(key.public_key().modulus())),
+      p_(import(key.expose_p())),
+      q_(import(key.expose_q())) {}
+
+dj::Limbs Residues::random_unit(Rng& rng) const {
+  const auto n = n_.expose();
+  dj::Limbs r(n.size()), difference(n.size());
+  for (;;) {
+    rng.fill(std::as_writable_bytes(r.expose()));
+    r.expose().back() &= ~mp_limb_t{0} >> (n.size() * 64 - bits_);
+    // What is refused says nothing of what is taken.
+    const auto below =
+        mpn_sub_n(difference.expose().data(), r.expose().data(), n.data(), static_cast<mp_size_t>(n.size()));
+    if (below == 0) continue;
+    const auto divided = dj::zero_mask(dj::reduce(r.expose(), p_.expose()).expose()) |
+                         dj::zero_mask(dj::reduce(r.expose(), q_.expose()).expose());
+    if (divided == 0) return r;
+  }
+}
+
+void Residues::encrypt_bit(unsigned bit, Rng& rng, MutableByteSpan out) const {
+  const auto n = n_.expose();
+  const auto size = static_cast<mp_size_t>(n.size());
+  const auto r = random_unit(rng);
+  const auto square = dj::multiply_mod(r.expose(), r.expose(), n);
+  dj::Limbs opposite(n.size());
+  mpn_sub_n(opposite.expose().data(), n.data(), square.expose().data(), size);
+  dj::Limbs y(n.size());
+  const mp_limb_t take = 0 - static_cast<mp_limb_t>(bit);
+  for (std::size_t i = 0; i < n.size(); ++i) {
+    y.expose()[i] = square.expose()[i] ^ ((square.expose()[i] ^ opposite.expose()[i]) & take);
+  }
+  dj::limbs_to_bytes(y.expose(), out);
+}
+
+unsigned Residues::decrypt_bit(ByteSpan z) const {
+  const auto limbs = dj::limbs_from_bytes(z, (z.size() + 7) / 8);
+  return legendre_nonresidue(dj::reduce(limbs.expose(), p_.expose()).expose(), p_.expose());
+}
+
+}  // namespace pirx::cpir::qr

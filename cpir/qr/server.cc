@@ -1,0 +1,172 @@
+// Checks of a query, and the server behind AnyServer.
+#include "pirx/cpir/qr/server.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <atomic>
+#include <charconv>
+#include <limits>
+
+#include "column_products.h"
+#include "cpir/dj/number.h"
+#include "cpir/message.h"
+#include "pirx/base/buffer.h"
+
+namespace pirx::cpir::qr {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+int all_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+struct Query {
+  mpz_class n;
+  std::vector<mpz_class> y;
+};
+
+/// Reads and checks what a client chose. A number of Jacobi symbol 1 is a unit; one of symbol -1 is known for
+/// a non-residue by everybody, and so would be the row.
+Result<Query> decode_query(const Params& params, ByteSpan request, int threads) {
+  PIRX_ASSIGN(const auto body, decode_header(request, ProtocolId::kQuadraticResiduosity, Message::kQuery,
+                                             params.digest(), params.request_bytes()));
+  const auto number = [&](std::size_t i) {
+    return body.subspan(i * params.number_bytes(), params.number_bytes());
+  };
+  PIRX_ASSIGN(const auto key, make_public_key(number(0), params.spec().modulus_bits, params.spec().policy));
+  Query out{dj::number_from_bytes(key.modulus()), std::vector<mpz_class>(params.rows())};
+  mpz_class product = 1;
+  for (std::size_t i = 0; i < params.rows(); ++i) {
+    out.y[i] = dj::number_from_bytes(number(i + 1));
+    if (sgn(out.y[i]) == 0 || out.y[i] >= out.n)
+      return invalid("a number of the query is zero or not below N");
+    product = product * out.y[i] % out.n;
+  }
+  if (gcd(product, out.n) != 1)
+    return invalid("a number of the query has a factor in common with the modulus");
+  std::atomic<bool> good = true;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::size_t i = 0; i < params.rows(); ++i) {
+    if (mpz_jacobi(out.y[i].get_mpz_t(), out.n.get_mpz_t()) != 1)
+      good.store(false, std::memory_order_relaxed);
+  }
+  if (!good) return invalid("a number of the query does not have Jacobi symbol 1");
+  return out;
+}
+
+class QrServer final : public AnyServer {
+ public:
+  QrServer(std::shared_ptr<const database::Database> database, Params params, const dj::RowKernel& kernel,
+           int threads)
+      : database_(std::move(database)), params_(std::move(params)), kernel_(kernel), threads_(threads) {}
+
+  ProtocolId protocol() const noexcept override { return ProtocolId::kQuadraticResiduosity; }
+  Bytes parameters() const override { return params_.encode(); }
+  std::size_t max_request_bytes() const noexcept override { return params_.request_bytes(); }
+  std::size_t max_queries() const noexcept override { return 1; }
+  /// The reply, the query's numbers, tables and sums.
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    const auto words = (params_.spec().modulus_bits + kernel_.slack_bits) / kernel_.limb_bits + 16;
+    const std::uint64_t each = params_.reply_bytes() +
+                               params_.rows() * (params_.number_bytes() + sizeof(mpz_class) + 16) +
+                               8 * params_.row_bytes() * words * sizeof(std::uint64_t) +
+                               static_cast<std::uint64_t>(threads_) * kMaxTableBytes;
+    const auto total = checked_mul(queries, each);
+    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+  }
+  Result<std::size_t> admit(ByteSpan request) const override {
+    PIRX_TRY(decode_header(request, ProtocolId::kQuadraticResiduosity, Message::kQuery, params_.digest(),
+                           params_.request_bytes()));
+    return std::size_t{1};
+  }
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    std::vector<Result<Bytes>> replies;
+    replies.reserve(requests.size());
+    for (const auto request : requests) replies.push_back(answer_one(request));
+    return replies;
+  }
+
+ private:
+  Result<Bytes> answer_one(ByteSpan request) const {
+    PIRX_ASSIGN(const auto query, decode_query(params_, request, threads_));
+    const dj::Ring ring(kernel_, query.n, 0);
+    const BitMatrix bits(params_, database_->rows());
+    Writer writer(params_.reply_bytes());
+    encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kReply, params_.digest());
+    const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
+    const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
+    PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers));
+    return std::move(writer).take();
+  }
+
+  std::shared_ptr<const database::Database> database_;
+  Params params_;
+  const dj::RowKernel& kernel_;
+  int threads_;
+};
+
+Result<std::uint64_t> parse_number(const std::string& name, const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return invalid("option " + name + "='" + text + "' is no number below 2^64");
+  }
+  return value;
+}
+
+Result<std::unique_ptr<AnyServer>> open_qr(const ServerSpec& spec) {
+  ServerOptions options;
+  options.threads = spec.threads;
+  for (const auto& [name, value] : spec.options) {
+    if (name == "slots") {
+      PIRX_ASSIGN(options.slots, parse_number(name, value));
+    } else if (name == "modulus" || name == "paper") {
+      PIRX_ASSIGN(const auto bits, parse_number(name, value));
+      // What does not fit becomes a length that is refused.
+      options.modulus_bits = bits <= dj::kMaxModulusBits ? static_cast<unsigned>(bits) : 0;
+      if (name == "paper") options.policy = KeyPolicy::kPaperReproduction;
+    } else if (name == "kernel") {
+      options.kernel = value;
+    } else {
+      return invalid("qr has no option '" + name + "': the options are slots, modulus, paper and kernel");
+    }
+  }
+  if (spec.options.contains("modulus") && spec.options.contains("paper")) {
+    return invalid("the options modulus and paper exclude each other");
+  }
+  if (options.policy == KeyPolicy::kPaperReproduction && spec.note) {
+    spec.note("warning: 1024-bit keys can be broken; they are for reproducing the paper only");
+  }
+  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+  return make_qr_server(std::move(database), options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database::Database> database,
+                                                  const ServerOptions& options) {
+  PIRX_CHECK(database != nullptr);
+  if (database->bucket() != nullptr) {
+    return invalid("qr serves a plain database, not a bucket of an encoded one");
+  }
+  PIRX_ASSIGN(const auto kernel, dj::choose_kernel(options.kernel));
+  PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.slots,
+                                           options.modulus_bits, options.policy}));
+  return std::make_unique<QrServer>(std::move(database), std::move(params), *kernel,
+                                    options.threads > 0 ? options.threads : all_threads());
+}
+
+void register_qr(Registry& registry) {
+  registry.add({"qr", "one server, quadratic residues: simple and slow, for small databases", &open_qr});
+}
+
+}  // namespace pirx::cpir::qr

@@ -1,0 +1,88 @@
+// Keys, databases and the textbook's server for the tests of quadratic-residuosity PIR: one multiplication
+// for every bit, over GMP's integers.
+#pragma once
+
+#include <gmpxx.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "cpir/dj/number.h"
+#include "pirx/cpir/qr/keys.h"
+#include "pirx/database/builder.h"
+
+namespace pirx::cpir::qr::testing {
+
+inline mpz_class random_below(const mpz_class& bound, std::mt19937_64& engine) {
+  mpz_class out;
+  const auto bits = mpz_sizeinbase(bound.get_mpz_t(), 2);
+  for (std::size_t i = 0; i < bits + 64; i += 64)
+    out = (out << 64) + mpz_class(static_cast<unsigned long>(engine()));
+  return out % bound;
+}
+
+inline Bytes bytes(const mpz_class& a) {
+  Bytes out((mpz_sizeinbase(a.get_mpz_t(), 2) + 7) / 8);
+  dj::number_to_bytes(a, out);
+  return out;
+}
+
+inline SecretKey toy_key(unsigned p, unsigned q) {
+  return SecretKey::from_primes(bytes(p), bytes(q), KeyPolicy::kToy).value();
+}
+
+/// Made once: 1024 bits.
+inline const SecretKey& paper_key() {
+  static const SecretKey key = SecretKey::generate(1024, KeyPolicy::kPaperReproduction).value();
+  return key;
+}
+
+/// Records of fixed or varying length in a database file that is removed again.
+class TestDatabase {
+ public:
+  TestDatabase(std::uint64_t records, std::uint64_t record_bytes, std::uint64_t per_row, bool plain,
+               std::mt19937_64& engine) {
+    static int files = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("pirx-qr-" + std::to_string(getpid()) + "-" + std::to_string(files++));
+    database::BuildOptions options;
+    options.records_per_row = per_row;
+    options.fixed_record_bytes = plain ? record_bytes : 0;
+    options.digests = !plain;
+    auto builder = database::DatabaseBuilder::create(path_, options).value();
+    for (std::uint64_t i = 0; i < records; ++i) {
+      Bytes record(plain || i == 0 ? record_bytes : engine() % (record_bytes + 1));
+      for (auto& byte : record) byte = static_cast<std::byte>(engine());
+      EXPECT_TRUE(builder.add(record));
+      records_.push_back(std::move(record));
+    }
+    EXPECT_TRUE(builder.finish());
+    database_ = database::Database::open(path_).value();
+  }
+  ~TestDatabase() { std::filesystem::remove(path_); }
+  TestDatabase(const TestDatabase&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::vector<Bytes>& records() const { return records_; }
+  const std::shared_ptr<const database::Database>& database() const { return database_; }
+
+ private:
+  std::filesystem::path path_;
+  std::vector<Bytes> records_;
+  std::shared_ptr<const database::Database> database_;
+};
+
+/// z_j = prod y_i^(D_ij): rows of bits as bytes, bit j of a byte first.
+inline std::vector<mpz_class> column_products_ref(const mpz_class& n, const std::vector<mpz_class>& y,
+                                                  const std::vector<Bytes>& rows) {
+  std::vector<mpz_class> z(8 * rows.at(0).size(), mpz_class(1));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < z.size(); ++j) {
+      if ((std::to_integer<unsigned>(rows[i][j / 8]) >> (j % 8) & 1) != 0) z[j] = z[j] * y[i] % n;
+    }
+  }
+  return z;
+}
+
+}  // namespace pirx::cpir::qr::testing
