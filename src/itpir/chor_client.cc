@@ -8,17 +8,18 @@ namespace pirx::itpir {
 
 ChorClient::ChorClient(ChorParams params) : params_(std::make_shared<const ChorParams>(std::move(params))) {}
 
-std::uint64_t ChorClient::request_bytes(std::size_t records, std::size_t server) const {
+std::uint64_t ChorClient::request_bytes(std::size_t wishes, std::size_t server) const {
   const bool seeds = params_->seeded() && server + 1 < params_->servers();
-  return message_bytes(records, seeds ? kSeedBytes : bit_bytes(params_->geometry().rows()), 1);
+  return message_bytes(wishes, seeds ? kSeedBytes : bit_bytes(params_->geometry().rows()), 1);
 }
 
-std::uint64_t ChorClient::reply_bytes(std::size_t records) const {
-  return message_bytes(records, params_->geometry().row_bytes(), 1);
+std::uint64_t ChorClient::reply_bytes(std::size_t wishes) const {
+  return message_bytes(wishes, params_->geometry().row_bytes(), 1);
 }
 
-Result<ChorQuery> ChorClient::query(std::span<const std::uint64_t> records, Rng& rng) const {
-  const std::size_t n = records.size();
+Result<std::vector<Bytes>> ChorClient::make_requests(std::span<const std::uint64_t> rows, std::size_t ones,
+                                                     Rng& rng) const {
+  const std::size_t n = rows.size() / ones;
   if (n == 0) return fail(ErrorCode::kInvalidArgument, "a query needs at least one record to ask for");
   if (n > kMaxQueriesPerRequest) {
     return fail(ErrorCode::kInvalidArgument, std::to_string(n) +
@@ -32,19 +33,41 @@ Result<ChorQuery> ChorClient::query(std::span<const std::uint64_t> records, Rng&
                 std::to_string(n) + " records in one query take messages of " + std::to_string(bytes) +
                     " bytes, the limit is " + std::to_string(kMaxMessageBytes) + ": ask for fewer at a time");
   }
-  SecretVector<std::uint64_t> rows(n);
-  for (std::size_t i = 0; i < n; ++i) {
+  return chor_requests(params_->spec(), rows, ones, rng);
+}
+
+Result<ChorQuery> ChorClient::query(std::span<const std::uint64_t> records, Rng& rng) const {
+  SecretVector<std::uint64_t> rows(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
     PIRX_ASSIGN(const auto location, params_->geometry().locate(records[i]));
     rows.expose()[i] = location.row;
   }
-  PIRX_ASSIGN(auto requests, chor_requests(params_->spec(), std::as_const(rows).expose(), 1, rng));
-  return ChorQuery{std::move(requests), ChorState(params_, SecretVector<std::uint64_t>(records))};
+  PIRX_ASSIGN(auto requests, make_requests(std::as_const(rows).expose(), 1, rng));
+  return ChorQuery{std::move(requests),
+                   ChorState(params_, QueryKind::kRecords, SecretVector<std::uint64_t>(records))};
+}
+
+Result<ChorQuery> ChorClient::query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows,
+                                         Rng& rng) const {
+  SecretVector<std::uint64_t> all(rows.size() * kSummedRows);
+  bool inside = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint64_t row = rows[i / kSummedRows][i % kSummedRows];
+    inside &= row < params_->geometry().rows();
+    all.expose()[i] = row;
+  }
+  if (!inside) {
+    return fail(ErrorCode::kOutOfRange, "there is no such row: the database has " +
+                                            std::to_string(params_->geometry().rows()) + " rows");
+  }
+  PIRX_ASSIGN(auto requests, make_requests(std::as_const(all).expose(), kSummedRows, rng));
+  return ChorQuery{std::move(requests), ChorState(params_, QueryKind::kRowSums, std::move(all))};
 }
 
 ChorCollector ChorClient::collect(ChorState&& state, DecodeOptions options) const {
   PIRX_CHECK(state.params_ != nullptr);
   // The deployment that the query was made for, should it be another client's.
-  return {std::move(state.params_), std::move(state.indices_), std::move(options)};
+  return {std::move(state), std::move(options)};
 }
 
 Result<Answer> ChorClient::decode(ChorState&& state, std::span<const std::optional<Bytes>> replies,
@@ -61,10 +84,11 @@ Result<Answer> ChorClient::decode(ChorState&& state, std::span<const std::option
   return std::move(collector).finish();
 }
 
-ChorCollector::ChorCollector(std::shared_ptr<const ChorParams> params, SecretVector<std::uint64_t> indices,
-                             DecodeOptions options)
-    : params_(std::move(params)),
-      indices_(std::move(indices)),
+ChorCollector::ChorCollector(ChorState&& state, DecodeOptions options)
+    : params_(std::move(state.params_)),
+      kind_(state.kind_),
+      indices_(std::move(state.indices_)),
+      queries_(indices_.size() / (kind_ == QueryKind::kRowSums ? kSummedRows : 1)),
       options_(std::move(options)),
       status_(params_->servers(), ServerStatus::kSilent) {}
 
@@ -80,7 +104,7 @@ Result<void> ChorCollector::add(std::size_t server, ByteSpan reply) {
                                kTagGf2,
                                params_->version(),
                                params_->coordinates()[server],
-                               static_cast<std::uint32_t>(indices_.size()),
+                               static_cast<std::uint32_t>(queries_),
                                params_->geometry().row_bytes(),
                                ProtocolId::kChor};
   const auto body = check_reply(reply, expected, 1);
@@ -125,32 +149,47 @@ Result<Answer> ChorCollector::finish() && {
                     (moved ? "get the parameters that the servers have now (pirx deploy)"
                            : "ask again when every server answers"));
   }
-  const auto& geometry = params_->geometry();
-  const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
-  const auto slot_bytes = static_cast<std::size_t>(geometry.slot_bytes());
-  Answer answer;
-  bool good = true;
-  for (std::size_t i = 0; i < indices_.size(); ++i) {
-    const std::uint64_t record = indices_.expose()[i];
-    const auto location = geometry.locate(record);
-    PIRX_CHECK(location.has_value());
-    const auto slot =
-        sum_.expose().subspan(i * row_bytes + static_cast<std::size_t>(location->offset), slot_bytes);
-    const auto data = geometry.read_slot(record, slot);
-    good &= data.has_value();
-    if (data) answer.records.emplace_back(data->begin(), data->end());
-  }
-  good = good && (!options_.check || options_.check(answer.records));
-  if (!good) {
+  auto records = cut_records();
+  if (!records || (options_.check && !options_.check(*records))) {
     return fail(ErrorCode::kDataLoss,
                 "a record is wrong: a server lied, or its database is corrupt (run pirx db verify there). "
                 "Chor's protocol cannot tell which one: Goldberg's corrects liars and names them");
   }
-  answer.certainty =
-      geometry.spec().digests || options_.check ? Certainty::kProbable : Certainty::kUnverified;
+  Answer answer;
+  answer.records = std::move(*records);
+  const bool digests = params_->geometry().spec().digests && kind_ == QueryKind::kRecords;
+  answer.certainty = digests || options_.check ? Certainty::kProbable : Certainty::kUnverified;
   answer.responders = static_cast<unsigned>(replied_);
   answer.servers = status_;
   return answer;
+}
+
+/// Looks at all of them whatever is wrong with one.
+Result<std::vector<Bytes>> ChorCollector::cut_records() const {
+  const auto& geometry = params_->geometry();
+  const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
+  const auto slot_bytes = static_cast<std::size_t>(geometry.slot_bytes());
+  std::vector<Bytes> records;
+  std::optional<Error> wrong;
+  for (std::size_t i = 0; i < queries_; ++i) {
+    const auto row = sum_.expose().subspan(i * row_bytes, row_bytes);
+    if (kind_ == QueryKind::kRowSums) {
+      records.emplace_back(row.begin(), row.end());
+      continue;
+    }
+    const std::uint64_t record = indices_.expose()[i];
+    const auto location = geometry.locate(record);
+    PIRX_CHECK(location.has_value());
+    const auto data =
+        geometry.read_slot(record, row.subspan(static_cast<std::size_t>(location->offset), slot_bytes));
+    if (data) {
+      records.emplace_back(data->begin(), data->end());
+    } else {
+      wrong = data.error();
+    }
+  }
+  if (wrong) return tl::unexpected(std::move(*wrong));
+  return records;
 }
 
 }  // namespace pirx::itpir

@@ -102,6 +102,32 @@ TEST(Chor, WithoutDigestsNothingIsVerified) {
   }
 }
 
+TEST(Chor, SumsOfRows) {
+  auto engine = pirx::testing::seeded_engine(25);
+  auto rng = Rng::from_os().value();
+  for (const bool seeded : {false, true}) {
+    const ChorDeployment deployment({30, 9, 2, true, true}, 3, engine, seeded);
+    const auto client = deployment.client();
+    const std::vector<std::array<std::uint64_t, 3>> rows{{0, 7, 14}, {3, 3, 5}, {2, 2, 2}};
+    auto query = client.query_sums(rows, rng).value();
+    EXPECT_EQ(query.requests[0].size(), client.request_bytes(3, 0));
+    const auto replies = deployment.replies(query.requests);
+    const auto answer = client.decode(std::move(query.state), replies).value();
+    EXPECT_EQ(answer.certainty, Certainty::kUnverified);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Bytes sum(static_cast<std::size_t>(deployment.spec().geometry.row_bytes()));
+      for (const auto row : rows[i]) {
+        for (std::size_t c = 0; c < sum.size(); ++c) sum[c] ^= deployment.rows().at(row, c);
+      }
+      EXPECT_EQ(answer.records[i], sum);
+    }
+  }
+  const ChorDeployment deployment({30, 9, 2, true, true}, 2, engine);
+  const std::vector<std::array<std::uint64_t, 3>> beyond{{0, 15, 1}};
+  EXPECT_EQ(deployment.client().query_sums(beyond, rng).error().code(), ErrorCode::kOutOfRange);
+  EXPECT_EQ(deployment.client().query_sums({}, rng).error().code(), ErrorCode::kInvalidArgument);
+}
+
 /// Some records of a deployment with a reply changed at will.
 class ChorLies : public ::testing::Test {
  protected:

@@ -51,10 +51,12 @@ class ChorState {
 
  private:
   friend class ChorClient;
-  ChorState(std::shared_ptr<const ChorParams> params, SecretVector<std::uint64_t> indices)
-      : params_(std::move(params)), indices_(std::move(indices)) {}
+  friend class ChorCollector;
+  ChorState(std::shared_ptr<const ChorParams> params, QueryKind kind, SecretVector<std::uint64_t> indices)
+      : params_(std::move(params)), kind_(kind), indices_(std::move(indices)) {}
   std::shared_ptr<const ChorParams> params_;
-  SecretVector<std::uint64_t> indices_;
+  QueryKind kind_;
+  SecretVector<std::uint64_t> indices_;  ///< of records, or of rows, kSummedRows for each sum
 };
 
 /// One request per server, in the order of ChorParams::coordinates, and the state that stays with the client.
@@ -83,10 +85,12 @@ class ChorCollector {
 
  private:
   friend class ChorClient;
-  ChorCollector(std::shared_ptr<const ChorParams> params, SecretVector<std::uint64_t> indices,
-                DecodeOptions options);
+  ChorCollector(ChorState&& state, DecodeOptions options);
+  Result<std::vector<Bytes>> cut_records() const;
   std::shared_ptr<const ChorParams> params_;
+  QueryKind kind_;
   SecretVector<std::uint64_t> indices_;
+  std::size_t queries_;
   DecodeOptions options_;
   std::vector<ServerStatus> status_;
   std::size_t replied_ = 0;
@@ -105,6 +109,9 @@ class ChorClient {
   /// or more than kMaxQueriesPerRequest. ResourceExhausted: messages beyond kMaxMessageBytes, or no memory.
   Result<ChorQuery> query(std::span<const std::uint64_t> records, Rng& rng) const;
 
+  /// Requests for sums of three rows each, as Client::query_sums. To servers they look as those of query().
+  Result<ChorQuery> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng) const;
+
   /// options.liars has no meaning here.
   ChorCollector collect(ChorState&& state, DecodeOptions options = {}) const;
 
@@ -112,11 +119,13 @@ class ChorClient {
   Result<Answer> decode(ChorState&& state, std::span<const std::optional<Bytes>> replies,
                         DecodeOptions options = {}) const;
 
-  /// Bytes of a request to that server and of a reply for that many records.
-  std::uint64_t request_bytes(std::size_t records, std::size_t server) const;
-  std::uint64_t reply_bytes(std::size_t records) const;
+  /// Bytes of a request to that server and of a reply for that many records or sums.
+  std::uint64_t request_bytes(std::size_t wishes, std::size_t server) const;
+  std::uint64_t reply_bytes(std::size_t wishes) const;
 
  private:
+  Result<std::vector<Bytes>> make_requests(std::span<const std::uint64_t> rows, std::size_t ones,
+                                           Rng& rng) const;
   std::shared_ptr<const ChorParams> params_;
 };
 
