@@ -1,10 +1,5 @@
 // Sharing and PolynomialCode for the shipped fields.
 #include "batchcodes/polynomial_code_impl.h"
-#include "pirx/fp/prime_field.h"
-#include "pirx/fp/w160.h"
-#include "pirx/fp/w48.h"
-#include "pirx/gf2e/gf2_16.h"
-#include "pirx/gf2e/gf2_8.h"
 
 namespace pirx::batchcodes {
 

@@ -4,6 +4,11 @@
 
 #include "batchcodes/sharing_impl.h"
 #include "pirx/batchcodes/polynomial_code.h"
+#include "pirx/fp/prime_field.h"
+#include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
+#include "pirx/gf2e/gf2_16.h"
+#include "pirx/gf2e/gf2_8.h"
 
 namespace pirx::batchcodes {
 
@@ -71,5 +76,21 @@ Result<matrix::Matrix<typename F::Elem>> PolynomialCode<F>::interpolation_rows(
   const auto secrets = secret_coordinates(slots);
   return lagrange_matrix(field(), x, secrets.expose());
 }
+
+// Made once, in polynomial_code.cc.
+#define PIRX_MADE_ONCE(F)                                                                         \
+  extern template Result<void> make_shares<F>(                                                    \
+      const strassen::Engine<F>&, std::span<const F::Elem>, std::span<const SharePoint<F::Elem>>, \
+      matrix::ConstView<F::Elem>, matrix::View<F::Elem>, std::span<const F::Elem>, std::size_t);  \
+  extern template Result<void> complete_shares<F>(                                                \
+      const strassen::Engine<F>&, std::span<const F::Elem>, std::span<const SharePoint<F::Elem>>, \
+      matrix::ConstView<F::Elem>, matrix::View<F::Elem>, std::span<const F::Elem>, std::size_t);  \
+  extern template class PolynomialCode<F>
+PIRX_MADE_ONCE(gf2e::Gf2_8);
+PIRX_MADE_ONCE(gf2e::Gf2_16);
+PIRX_MADE_ONCE(fp::W160);
+PIRX_MADE_ONCE(fp::W48);
+PIRX_MADE_ONCE(fp::PrimeField);
+#undef PIRX_MADE_ONCE
 
 }  // namespace pirx::batchcodes

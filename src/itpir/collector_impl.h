@@ -5,6 +5,7 @@
 
 #include "check_messages.h"
 #include "decoding/locate.h"
+#include "fields.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "wishes.h"
 
@@ -552,5 +553,12 @@ class GoldbergCollector {
   std::vector<Round> rounds_;
   std::optional<decoding::Verdict> verdict_;
 };
+
+// Made once, in collector.cc.
+extern template class GoldbergCollector<gf2e::Gf2_8>;
+extern template class GoldbergCollector<gf2e::Gf2_16>;
+extern template class GoldbergCollector<fp::W160>;
+extern template class GoldbergCollector<fp::W48>;
+extern template class GoldbergCollector<fp::PrimeField>;
 
 }  // namespace pirx::itpir

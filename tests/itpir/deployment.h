@@ -169,4 +169,22 @@ inline std::vector<std::vector<std::size_t>> subsets(std::size_t n) {
   return all;
 }
 
+// Made once, in deployment.cc.
+extern template class Deployment<gf2e::Gf2_8>;
+extern template class Deployment<gf2e::Gf2_16>;
+extern template class Deployment<fp::W160>;
+extern template class Deployment<fp::W48>;
+extern template class Deployment<fp::PrimeField>;
+extern template class Deployment<pirx::testing::TinyGf4>;
+extern template class Deployment<pirx::testing::TinyPrime<7>>;
+extern template class Deployment<pirx::testing::TinyPrime<97>>;
+
 }  // namespace pirx::itpir::testing
+
+namespace pirx::itpir {
+
+extern template class GoldbergCollector<pirx::testing::TinyGf4>;
+extern template class GoldbergCollector<pirx::testing::TinyPrime<7>>;
+extern template class GoldbergCollector<pirx::testing::TinyPrime<97>>;
+
+}  // namespace pirx::itpir

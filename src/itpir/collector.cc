@@ -1,0 +1,12 @@
+// GoldbergCollector for the shipped fields.
+#include "collector_impl.h"
+
+namespace pirx::itpir {
+
+template class GoldbergCollector<gf2e::Gf2_8>;
+template class GoldbergCollector<gf2e::Gf2_16>;
+template class GoldbergCollector<fp::W160>;
+template class GoldbergCollector<fp::W48>;
+template class GoldbergCollector<fp::PrimeField>;
+
+}  // namespace pirx::itpir
