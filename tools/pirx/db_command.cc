@@ -138,6 +138,11 @@ Result<void> info(const std::string& path, bool json) {
   const auto& geometry = db->geometry();
   if (!json) {
     print_geometry(geometry, db->version());
+    if (const auto* bucket = db->bucket(); bucket != nullptr) {
+      std::printf("bucket          of the server at coordinate %llu: u = %u, tau = %u, M = %llu over %s\n",
+                  static_cast<unsigned long long>(bucket->coordinate), bucket->arity, bucket->independence,
+                  static_cast<unsigned long long>(bucket->modulus), bucket->field.name().c_str());
+    }
     std::printf("keys            %s\n", db->has_keys() ? "yes" : "no");
     std::printf("file            %s\n", human_bytes(db->file_bytes()).c_str());
     return {};
@@ -244,6 +249,7 @@ void add_db_command(CLI::App& app) {
   auto& db = *app.add_subcommand("db", "Build, inspect and check database files");
   db.require_subcommand(1);
   add_build(db);
+  add_db_encode(db);
 
   {
     auto& command = *db.add_subcommand("info", "Geometry, epoch and identity of a database");

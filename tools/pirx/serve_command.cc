@@ -1,5 +1,6 @@
 // pirx serve: one protocol over one database behind HTTP(S), until SIGINT or SIGTERM.
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include "deployment.h"
 #include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
+#include "pirx/database/database.h"
 #include "pirx/itpir/server.h"
 #include "pirx/net/http_server.h"
 #include "tuning_file.h"
@@ -82,14 +84,15 @@ class LogWriter {
 };
 
 struct Arguments {
-  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field = "gf2_8", prepared,
-                        layout = "auto", tuning;
-  std::uint64_t coordinate = 0;
+  std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field, prepared, layout = "auto",
+                        tuning;
+  std::optional<std::uint64_t> coordinate;
   std::uint32_t max_queries = 256;
   int threads = 0;
   bool quiet = false;
   std::chrono::microseconds batch_window{2'000}, header_timeout{10'000'000}, body_timeout{30'000'000},
       idle_timeout{60'000'000}, write_timeout{30'000'000}, drain_timeout{10'000'000};
+  std::chrono::microseconds watch{0};
   std::uint64_t max_in_flight = std::uint64_t{1} << 30, max_header = 8 * 1024;
   net::HttpServerOptions http;
 };
@@ -129,6 +132,199 @@ std::chrono::milliseconds to_milliseconds(std::chrono::microseconds time) {
   return std::chrono::ceil<std::chrono::milliseconds>(time);
 }
 
+using Log = std::function<void(const net::LogEvent&)>;
+
+/// A database and the server half that was opened from the very same content.
+struct Served {
+  std::shared_ptr<const database::Database> database;
+  std::shared_ptr<const AnyServer> protocol;
+};
+
+/// Opens what the file and its delta hold now.
+Result<Served> open_served(const Registry& registry, const std::string& name, const ServerSpec& spec) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    PIRX_ASSIGN(auto before, database::Database::open(spec.database_path));
+    PIRX_ASSIGN(std::shared_ptr<const AnyServer> protocol, registry.open(name, spec));
+    // The protocol opens the file by itself: the same content before and after is what it found.
+    PIRX_ASSIGN(const auto after, database::Database::open(spec.database_path));
+    if (before->content_version() == after->content_version()) {
+      return Served{std::move(before), std::move(protocol)};
+    }
+    if (attempt == kAttempts) {
+      return fail(ErrorCode::kUnavailable, "the database changes faster than it can be opened");
+    }
+  }
+}
+
+/// Whether clients of `now` can go on with `next`: a later epoch of records of the same kind.
+Result<void> check_next(const database::Database& now, const database::Database& next) {
+  const auto refuse = [](std::string message) {
+    return fail(ErrorCode::kInvalidArgument, std::move(message) + ": the epoch served stays");
+  };
+  if (next.version().epoch <= now.version().epoch) {
+    return refuse("epoch " + std::to_string(next.version().epoch) + " does not follow epoch " +
+                  std::to_string(now.version().epoch));
+  }
+  const auto& old_spec = now.geometry().spec();
+  const auto& new_spec = next.geometry().spec();
+  if (old_spec.variable_length != new_spec.variable_length || old_spec.digests != new_spec.digests ||
+      now.geometry().keyed() != next.geometry().keyed()) {
+    return refuse("the new file keeps other records (lengths, digests or keys): restart the server for it");
+  }
+  const bool both = now.bucket() != nullptr && next.bucket() != nullptr;
+  if ((now.bucket() != nullptr) != (next.bucket() != nullptr) || (both && *now.bucket() != *next.bucket())) {
+    return refuse("the new file is encoded in another way: restart the server for it");
+  }
+  return {};
+}
+
+/// What tells a changed file from the same one, cheaply: of the database and its delta.
+std::string stamp(const std::string& path) {
+  std::string text;
+  std::error_code error;
+  auto file = std::filesystem::canonical(path, error);
+  if (error) file = path;
+  for (const char* suffix : {"", ".delta"}) {
+    struct stat status {};
+    const bool there = ::stat((file.native() + suffix).c_str(), &status) == 0;
+    for (const auto part :
+         {there ? static_cast<long>(status.st_ino) : -1L, static_cast<long>(status.st_size),
+          static_cast<long>(status.st_mtim.tv_sec), static_cast<long>(status.st_mtim.tv_nsec)}) {
+      text += std::to_string(part) + " ";
+    }
+  }
+  return text;
+}
+
+/// Opens and prepares the next epoch beside the one that is served, on a thread of its own, and hands it to
+/// the server; whatever is wrong with it, the server goes on as it is.
+class Reloader {
+ public:
+  Reloader(const Registry& registry, std::string name, ServerSpec spec, Served served,
+           net::HttpServer& server, std::chrono::microseconds watch, Log log)
+      : registry_(registry),
+        name_(std::move(name)),
+        spec_(std::move(spec)),
+        served_(std::move(served)),
+        server_(server),
+        watch_(watch),
+        log_(std::move(log)),
+        stamp_(stamp(spec_.database_path)),
+        thread_([this] { run(); }) {}
+  ~Reloader() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  /// As SIGHUP: look at the file now, and say what came of it.
+  void request() {
+    const std::lock_guard lock(mutex_);
+    requested_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void run() {
+    for (std::unique_lock lock(mutex_); !stopping_;) {
+      const auto wake = [this] { return requested_ || stopping_; };
+      if (watch_.count() > 0) {
+        changed_.wait_for(lock, watch_, wake);
+      } else {
+        changed_.wait(lock, wake);
+      }
+      if (stopping_) break;
+      const bool asked = std::exchange(requested_, false);
+      lock.unlock();
+      try {
+        look(asked);
+      } catch (const std::exception& error) {
+        refused(Error(ErrorCode::kResourceExhausted, error.what()));
+      }
+      lock.lock();
+    }
+  }
+
+  void refused(const Error& error) {
+    log_({.event = "epoch_refused",
+          .text = {{"code", std::string(error_code_name(error.code()))}, {"reason", error.message()}},
+          .numbers = {{"epoch_served", static_cast<double>(served_.database->version().epoch)}}});
+  }
+
+  void look(bool asked) {
+    std::string now = stamp(spec_.database_path);
+    if (now == stamp_ && !asked) return;
+    stamp_ = std::move(now);  // a bad file is named once, not at every look
+    if (const auto taken = take(asked); !taken) refused(taken.error());
+  }
+
+  Result<void> take(bool asked) {
+    const auto start = std::chrono::steady_clock::now();
+    // Before the work of preparing: most of what can be wrong.
+    PIRX_ASSIGN(const auto found, database::Database::open(spec_.database_path));
+    if (found->content_version() == served_.database->content_version()) {
+      if (asked) log_({.event = "epoch_unchanged", .text = {}, .numbers = {{"epoch", epoch_of(*found)}}});
+      return {};
+    }
+    PIRX_TRY(check_next(*served_.database, *found));
+    PIRX_ASSIGN(Served next, open_served(registry_, name_, spec_));
+    PIRX_TRY(check_next(*served_.database, *next.database));
+    PIRX_ASSIGN(auto old, server_.replace(next.protocol));
+    const auto seconds = [&start] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    log_({.event = "epoch",
+          .text = {{"identity", to_hex(next.database->version().identity)}},
+          .numbers = {{"epoch", epoch_of(*next.database)},
+                      {"epoch_before", epoch_of(*served_.database)},
+                      {"seconds", seconds()}}});
+    const double before = epoch_of(*served_.database);
+    served_ = std::move(next);
+    // Freed here, where nobody waits, once its last query is answered.
+    std::unique_lock lock(mutex_);
+    while (old.use_count() > 1 && !stopping_) changed_.wait_for(lock, std::chrono::milliseconds(20));
+    lock.unlock();
+    old.reset();
+    log_({.event = "epoch_retired", .text = {}, .numbers = {{"epoch", before}, {"seconds", seconds()}}});
+    return {};
+  }
+
+  static double epoch_of(const database::Database& database) {
+    return static_cast<double>(database.version().epoch);
+  }
+
+  const Registry& registry_;
+  const std::string name_;
+  const ServerSpec spec_;
+  Served served_;
+  net::HttpServer& server_;
+  const std::chrono::microseconds watch_;
+  const Log log_;
+  std::string stamp_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool requested_ = false, stopping_ = false;
+  std::thread thread_;  ///< last: it starts when everything else exists
+};
+
+/// The options of the protocol. A bucket says by itself what it is; a plain database is told.
+Result<void> set_options(const Arguments& a, ServerSpec& spec) {
+  spec.options = {{"max_queries", std::to_string(a.max_queries)}, {"layout", a.layout}};
+  if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
+  if (!a.field.empty()) spec.options["field"] = a.field;
+  if (a.coordinate) {
+    spec.options["coordinate"] = std::to_string(*a.coordinate);
+    return {};
+  }
+  PIRX_ASSIGN(const auto database, database::Database::open(a.database));
+  if (database->bucket() != nullptr) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "give --coordinate: every server of a plain database has its own, 1, 2, ...");
+}
+
 Result<void> serve(Arguments a) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
@@ -136,6 +332,7 @@ Result<void> serve(Arguments a) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   PIRX_TRY(parse_listen(a.listen, a.http));
@@ -156,43 +353,52 @@ Result<void> serve(Arguments a) {
   std::vector<std::string> notes;
   ServerSpec spec{.database_path = a.database,
                   .threads = a.threads,
-                  .options = {{"field", a.field},
-                              {"coordinate", std::to_string(a.coordinate)},
-                              {"max_queries", std::to_string(a.max_queries)},
-                              {"layout", a.layout}},
+                  .options = {},
                   .note = [&notes](const std::string& text) { notes.push_back(text); }};
-  if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
+  PIRX_TRY(set_options(a, spec));
   const auto start = std::chrono::steady_clock::now();
-  PIRX_ASSIGN(std::shared_ptr<const AnyServer> protocol, registry.open(a.protocol, spec));
+  PIRX_ASSIGN(Served served, open_served(registry, a.protocol, spec));
   const auto opened = std::chrono::steady_clock::now();
 
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   LogWriter writer;
-  const auto log = [quiet = a.quiet, &writer](const net::LogEvent& event) {
+  const Log log = [quiet = a.quiet, &writer](const net::LogEvent& event) {
     if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
   };
-  PIRX_ASSIGN(auto server, net::HttpServer::create(protocol, a.http, log));
-  log({.event = "database",
-       .text = {{"file", a.database},
-                {"protocol", a.protocol},
-                {"field", a.field},
-                {"isa", cpu_features_name(features)},
-                {"tuning", tuning.string()}},
-       .numbers = {{"coordinate", static_cast<double>(a.coordinate)},
-                   {"seconds_to_open", std::chrono::duration<double>(opened - start).count()}}});
-  for (const std::string& note : notes)
+  const auto log_note = [&log, &a](const std::string& note) {
     log({.event = "prepared",
          .text = {{"layout", a.layout}, {"file", a.prepared}, {"note", note}},
          .numbers = {}});
+  };
+  PIRX_ASSIGN(auto server, net::HttpServer::create(served.protocol, a.http, log));
+  const auto* bucket = served.database->bucket();
+  log({.event = "database",
+       .text = {{"file", a.database},
+                {"protocol", a.protocol},
+                {"field", !a.field.empty()    ? a.field
+                          : bucket != nullptr ? bucket->field.name()
+                                              : "gf2_8"},
+                {"isa", cpu_features_name(features)},
+                {"tuning", tuning.string()}},
+       .numbers = {{"coordinate", static_cast<double>(a.coordinate        ? *a.coordinate
+                                                      : bucket != nullptr ? bucket->coordinate
+                                                                          : 0)},
+                   {"epoch", static_cast<double>(served.database->version().epoch)},
+                   {"seconds_to_open", std::chrono::duration<double>(opened - start).count()}}});
+  for (const std::string& note : notes) log_note(note);
   if (const std::string note = huge_page_note(); !note.empty()) {
     log({.event = "huge_pages", .text = {{"note", note}}, .numbers = {}});
   }
   std::printf("listening on port %u\n", static_cast<unsigned>(server.port()));
   std::fflush(stdout);
 
+  spec.note = log_note;
+  Reloader reloader(registry, a.protocol, spec, std::move(served), server, a.watch, log);
   std::thread waiter([&] {
-    int signal = 0;
-    sigwait(&signals, &signal);
+    for (int signal = SIGHUP; signal == SIGHUP;) {
+      sigwait(&signals, &signal);
+      if (signal == SIGHUP) reloader.request();
+    }
     server.stop();
   });
   const auto done = server.run();
@@ -211,12 +417,13 @@ void add_serve_command(CLI::App& app) {
   command.add_option("database", a->database, "Database file")->required();
   command.add_option("--protocol", a->protocol, "Protocol")->capture_default_str();
   command
-      .add_option("--coordinate", a->coordinate,
-                  "This server's public x-coordinate: 1, 2, ...; no two servers alike")
-      ->required()
+      .add_option(
+          "--coordinate", a->coordinate,
+          "This server's public x-coordinate: 1, 2, ...; no two servers alike. A bucket knows its own")
       ->check(whole_number(0, ~std::uint64_t{0}));
-  command.add_option("--field", a->field, "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers")
-      ->capture_default_str();
+  command.add_option(
+      "--field", a->field,
+      "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers [gf2_8, or the bucket's]");
   command
       .add_option("--layout", a->layout,
                   "auto, rows (no copy), or what trades memory for speed of many queries: residues (prime "
@@ -227,6 +434,8 @@ void add_serve_command(CLI::App& app) {
       "--prepared", a->prepared,
       "File that keeps the prepared database, about as large as the database: used if it fits, "
       "else written");
+  add_duration(command, "--watch", a->watch,
+               "Look for a new epoch of the database so often, as 10s; SIGHUP looks at once [never]");
   command.add_option("--listen", a->listen, "address:port; port 0 takes a free one and prints it")
       ->capture_default_str();
   command.add_option("--threads", a->threads, "Threads of the matrix product; 0: one a core")
