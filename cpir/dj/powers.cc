@@ -227,7 +227,9 @@ void Powers::evaluate(std::size_t block, const Exponents& exponents, std::span<s
   }
   for (std::size_t row = 0; row < count; ++row) {
     work.extract(row * group, parts.data());
-    number_to_words(ring_->export_number(parts.data()), out.subspan((first + row) * words_each, words_each));
+    const mpz_class number =
+        ring_->export_number(parts.data()) * exponents.factor(first + row) % ring_->modulus();
+    number_to_words(number, out.subspan((first + row) * words_each, words_each));
   }
 }
 

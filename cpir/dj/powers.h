@@ -38,6 +38,8 @@ class Exponents {
   /// The exponent of a row and base, little-endian; `words` cover the shape's bits, and what is beyond them
   /// is zero.
   virtual void load(std::size_t row, std::size_t base, std::span<std::uint64_t> words) const = 0;
+  /// What else the row's product is multiplied with.
+  virtual mpz_class factor(std::size_t /*row*/) const { return 1; }
 };
 
 class Powers {

@@ -32,7 +32,7 @@ Result<Selectors> decode_query(const Params& params, ByteSpan request) {
   mpz_class product = 1;  // of all selectors, modulo N
   for (unsigned s = 1; s <= params.levels(); ++s) {
     const mpz_class modulus = power_of(out.n, s + 1);
-    auto& level = out.levels.emplace_back(1);  // c_0 to come
+    auto& level = out.levels.emplace_back();
     for (std::uint32_t i = 1; i < params.arities()[s - 1]; ++i) {
       level.push_back(number_from_bytes(take(params.ciphertext_bytes(s))));
       if (sgn(level.back()) == 0 || level.back() >= modulus) {
@@ -43,15 +43,6 @@ Result<Selectors> decode_query(const Params& params, ByteSpan request) {
   }
   if (gcd(product, out.n) != 1)
     return invalid("a selector of the query has a factor in common with the modulus");
-  // c_0 encrypts 1 less all others.
-  for (unsigned s = 1; s <= params.levels(); ++s) {
-    const mpz_class modulus = power_of(out.n, s + 1);
-    auto& level = out.levels[s - 1];
-    mpz_class all = 1, inverse;
-    for (std::size_t i = 1; i < level.size(); ++i) all = all * level[i] % modulus;
-    mpz_invert(inverse.get_mpz_t(), all.get_mpz_t(), modulus.get_mpz_t());
-    level[0] = inverse * (out.n + 1) % modulus;
-  }
   return out;
 }
 

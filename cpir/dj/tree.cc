@@ -3,40 +3,29 @@
 #include "tree.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
-#include <optional>
 
 namespace pirx::cpir::dj {
 namespace {
 
 std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
-/// Rows of a level are (chunk, node); the children of a node lie side by side one level below, and those that
-/// do not exist are zero.
-struct Shape {
-  std::size_t children = 0;  // of all nodes of a chunk: nodes one level below
-  std::size_t nodes = 0;     // a chunk
-  std::size_t arity = 0;
-
-  /// (chunk, child), or nothing.
-  std::optional<std::pair<std::size_t, std::size_t>> child(std::size_t row, std::size_t base) const {
-    const std::size_t at = row % nodes * arity + base;
-    if (at >= children) return std::nullopt;
-    return std::pair{row / nodes, at};
-  }
+/// What a level's nodes are made of: numbers by chunk and position. Those that do not exist are zero.
+class Children {
+ public:
+  virtual ~Children() = default;
+  virtual void load(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) const = 0;
 };
 
-class Leaves final : public Exponents {
+/// Bytes of the database, big-endian.
+class Leaves final : public Children {
  public:
-  Leaves(const Params& params, const Shape& shape, matrix::ConstView<std::byte> rows)
-      : params_(params), shape_(shape), rows_(rows) {}
-  void load(std::size_t row, std::size_t base, std::span<std::uint64_t> words) const override {
-    std::fill(words.begin(), words.end(), std::uint64_t{0});
-    const auto at = shape_.child(row, base);
-    if (!at) return;
-    const auto [chunk, child] = *at;
+  Leaves(const Params& params, matrix::ConstView<std::byte> rows) : params_(params), rows_(rows) {}
+  void load(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) const override {
     const std::byte* from = rows_.row(child) + chunk * params_.chunk_bytes();
     const std::size_t length = params_.chunk_length(chunk);
+    std::fill(words.begin(), words.end(), std::uint64_t{0});
     for (std::size_t i = 0; i < length; ++i) {
       words[i / 8] |= std::to_integer<std::uint64_t>(from[length - 1 - i]) << (i % 8 * 8);
     }
@@ -44,27 +33,88 @@ class Leaves final : public Exponents {
 
  private:
   const Params& params_;
-  Shape shape_;
   matrix::ConstView<std::byte> rows_;
 };
 
-class Inner final : public Exponents {
+/// Results of the level below: `each` words, chunk by chunk.
+class Results final : public Children {
  public:
-  Inner(const Shape& shape, std::span<const std::uint64_t> values, std::size_t words_each)
-      : shape_(shape), values_(values), words_each_(words_each) {}
-  void load(std::size_t row, std::size_t base, std::span<std::uint64_t> words) const override {
-    std::fill(words.begin(), words.end(), std::uint64_t{0});
-    const auto at = shape_.child(row, base);
-    if (!at) return;
-    const auto [chunk, child] = *at;
-    const auto value = values_.subspan((chunk * shape_.children + child) * words_each_, words_each_);
-    std::copy_n(value.begin(), std::min(words.size(), value.size()), words.begin());
+  Results(std::span<const std::uint64_t> values, std::size_t nodes, std::size_t each)
+      : values_(values), nodes_(nodes), each_(each) {}
+  void load(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) const override {
+    const auto value = values_.subspan((chunk * nodes_ + child) * each_, each_);
+    std::copy(value.begin(), value.end(), words.begin());
+    std::fill(words.begin() + static_cast<std::ptrdiff_t>(each_), words.end(), std::uint64_t{0});
   }
 
  private:
-  Shape shape_;
   std::span<const std::uint64_t> values_;
-  std::size_t words_each_;
+  std::size_t nodes_, each_;
+};
+
+/// Rows of a level are (chunk, node); the children of a node lie side by side one level below.
+struct Shape {
+  std::size_t children = 0;  // of all nodes of a chunk
+  std::size_t nodes = 0;     // a chunk
+  std::size_t arity = 0;
+};
+
+class Nodes final : public Exponents {
+ public:
+  Nodes(std::unique_ptr<Children> children, const Shape& shape, const mpz_class& n, unsigned s,
+        bool differences)
+      : children_(std::move(children)), shape_(shape), s_(s), differences_(differences) {
+    for (unsigned j = 0; j <= s + 1; ++j) powers_.push_back(power_of(n, j));
+    for (unsigned j = 1; j <= s; ++j) {
+      mpz_class& inverse = inverses_.emplace_back(j);
+      mpz_invert(inverse.get_mpz_t(), inverse.get_mpz_t(), powers_[s].get_mpz_t());
+    }
+    order_.resize(mpz_size(powers_[s].get_mpz_t()));
+    number_to_words(powers_[s], order_);
+  }
+
+  void load(std::size_t row, std::size_t base, std::span<std::uint64_t> words) const override {
+    if (!differences_) return child(row, base, words);
+    std::array<mp_limb_t, kOrderWords> first;
+    const auto size = static_cast<mp_size_t>(words.size());
+    child(row, 0, std::span(first).first(words.size()));
+    child(row, base + 1, words);
+    if (mpn_sub_n(words.data(), words.data(), first.data(), size) != 0) {
+      mpn_add_n(words.data(), words.data(), order_.data(), size);
+    }
+  }
+
+  /// (1 + N)^f_0, by the binomial series.
+  mpz_class factor(std::size_t row) const override {
+    if (!differences_) return 1;
+    std::array<std::uint64_t, kOrderWords> words;
+    child(row, 0, std::span(words).first(order_.size()));
+    const mpz_class m = number_from_words(std::span(words).first(order_.size()));
+    mpz_class sum = 1, binomial = 1;
+    for (unsigned j = 1; j <= s_; ++j) {
+      const mpz_class& modulus = powers_[s_ - j + 1];
+      binomial = binomial * (m - (j - 1)) % modulus * inverses_[j - 1] % modulus;
+      sum += binomial * powers_[j];
+    }
+    sum %= powers_[s_ + 1];
+    return sgn(sum) < 0 ? mpz_class(sum + powers_[s_ + 1]) : sum;
+  }
+
+ private:
+  static constexpr std::size_t kOrderWords = kMaxLevels * kMaxModulusBits / 64;
+
+  void child(std::size_t row, std::size_t i, std::span<std::uint64_t> words) const {
+    const std::size_t at = row % shape_.nodes * shape_.arity + i;
+    if (at < shape_.children) return children_->load(row / shape_.nodes, at, words);
+    std::fill(words.begin(), words.end(), std::uint64_t{0});
+  }
+
+  std::unique_ptr<Children> children_;
+  Shape shape_;
+  unsigned s_;
+  bool differences_;
+  std::vector<mpz_class> powers_, inverses_;  // N^j; 1/j modulo N^s
+  std::vector<std::uint64_t> order_;          // N^s
 };
 
 struct Level {
@@ -72,7 +122,7 @@ struct Level {
   std::size_t words_each = 0;  // of what it makes
   std::unique_ptr<Ring> ring;
   std::unique_ptr<Powers> powers;
-  std::unique_ptr<Exponents> exponents;
+  std::unique_ptr<Nodes> nodes;
   std::vector<std::uint64_t> values;
 };
 
@@ -87,8 +137,16 @@ void prepare(Level* level) {
 void evaluate(Level* level) {
   for (std::size_t block = 0; block < level->powers->blocks(); ++block) {
 #pragma omp task firstprivate(level, block)
-    level->powers->evaluate(block, *level->exponents, level->values, level->words_each);
+    level->powers->evaluate(block, *level->nodes, level->values, level->words_each);
   }
+}
+
+/// c_0, which encrypts 1 less all others.
+mpz_class first_selector(const mpz_class& n, const std::vector<mpz_class>& others, const mpz_class& modulus) {
+  mpz_class product = 1, inverse;
+  for (const auto& c : others) product = product * c % modulus;
+  mpz_invert(inverse.get_mpz_t(), product.get_mpz_t(), modulus.get_mpz_t());
+  return inverse * (n + 1) % modulus;
 }
 
 }  // namespace
@@ -104,24 +162,31 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
     level.ring = std::make_unique<Ring>(*options.kernel, selectors.n, s);
     const auto& modulus = level.ring->modulus();
     level.words_each = mpz_size(modulus.get_mpz_t());
-    // What is above the last child of the only node is zero and needs no table.
-    const std::size_t bases = std::min(level.shape.arity, level.shape.children);
-    const mpz_class below = modulus / selectors.n;
-    const PowerShape shape{bases, s == 1 ? 8 * params.chunk_bytes() : mpz_sizeinbase(below.get_mpz_t(), 2),
-                           params.chunks() * nodes};
+    std::unique_ptr<Children> children;
+    if (s == 1) {
+      children = std::make_unique<Leaves>(params, rows);
+    } else {
+      const Level& lower = levels[s - 2];
+      children = std::make_unique<Results>(lower.values, lower.shape.nodes, lower.words_each);
+    }
+    // What is behind the last child of the only node is zero and needs no table.
+    const std::size_t arity = std::min(level.shape.arity, level.shape.children);
+    const mpz_class order = modulus / selectors.n;
+    const std::size_t whole = mpz_sizeinbase(order.get_mpz_t(), 2),
+                      own = s == 1 ? 8 * params.chunk_bytes() : whole;
+    const bool differences = arity > 1 && (arity - 1) * whole < arity * own;
+    level.nodes = std::make_unique<Nodes>(std::move(children), level.shape, selectors.n, s, differences);
+    std::vector<mpz_class> bases = selectors.levels[s - 1];
+    if (!differences) bases.insert(bases.begin(), first_selector(selectors.n, bases, modulus));
+    bases.resize(differences ? arity - 1 : arity);
+    const PowerShape shape{bases.size(), differences ? whole : own, params.chunks() * nodes};
     const auto plan = plan_powers(*level.ring, shape, options.table_bytes / params.levels(), options.threads);
-    std::vector<std::uint64_t> imported(bases * level.ring->stride());
-    for (std::size_t i = 0; i < bases; ++i) {
-      level.ring->import_number(selectors.levels[s - 1][i], imported.data() + i * level.ring->stride());
+    std::vector<std::uint64_t> imported(bases.size() * level.ring->stride());
+    for (std::size_t i = 0; i < bases.size(); ++i) {
+      level.ring->import_number(bases[i], imported.data() + i * level.ring->stride());
     }
     PIRX_ASSIGN(auto powers, Powers::create(*level.ring, shape, plan, std::move(imported)));
     level.powers = std::make_unique<Powers>(std::move(powers));
-    if (s == 1) {
-      level.exponents = std::make_unique<Leaves>(params, level.shape, rows);
-    } else {
-      const Level& lower = levels[s - 2];
-      level.exponents = std::make_unique<Inner>(level.shape, lower.values, lower.words_each);
-    }
     level.values.resize(shape.rows * level.words_each);
   }
 

@@ -11,7 +11,7 @@
 
 namespace pirx::cpir::dj {
 
-/// Selectors of a query under its key, checked: every level's c_0 .. c_(a-1), units modulo N^(level+1).
+/// Selectors of a query under its key, checked: every level's c_1 .. c_(a-1), units modulo N^(level+1).
 struct Selectors {
   mpz_class n;
   std::vector<std::vector<mpz_class>> levels;

@@ -33,19 +33,6 @@ std::vector<TreeOptions> all_options() {
   return all;
 }
 
-/// c_1 .. c_(a-1) of every level, and c_0 as servers derive it.
-Selectors with_first(const mpz_class& n, std::vector<std::vector<mpz_class>> sent) {
-  Selectors out{n, std::move(sent)};
-  unsigned s = 1;
-  for (auto& level : out.levels) {
-    const mpz_class modulus = power_of(n, ++s);
-    mpz_class all = 1;
-    for (const auto& c : level) all = all * c % modulus;
-    level.insert(level.begin(), testing::inverse(all, modulus) * (n + 1) % modulus);
-  }
-  return out;
-}
-
 TEST(Tree, KnownAnswers) {
   int used = 0;
   for (const auto& known : testing::known_answers().at("trees")) {
@@ -64,7 +51,7 @@ TEST(Tree, KnownAnswers) {
       auto& out = sent.emplace_back();
       for (const auto& c : level) out.push_back(number(c));
     }
-    const auto selectors = with_first(key.n, sent);
+    const Selectors selectors{key.n, sent};
     for (const auto& options : all_options()) {
       const auto root = answer_tree(params, {rows.data(), items.size(), 15, 15}, selectors, options).value();
       EXPECT_EQ(number_from_bytes(root), number(known.at("root")));
@@ -80,10 +67,14 @@ TEST(Tree, TheWorkedExampleModulo35) {
   // Items below 35 are no bytes, so this one goes through the products alone: 8 children, s = 1.
   const auto& known = testing::known_answers().at("trees").at(0);
   const KnownKey key("35");
-  std::vector<mpz_class> sent;
-  for (const auto& c : known.at("selectors").at(0)) sent.push_back(number(c));
-  const auto selectors = with_first(key.n, {sent});
-  EXPECT_EQ(selectors.levels[0][0], 18);
+  const mpz_class modulus = key.n * key.n;
+  std::vector<mpz_class> selectors{1};
+  for (const auto& c : known.at("selectors").at(0)) {
+    selectors.push_back(number(c));
+    selectors[0] = selectors[0] * number(c) % modulus;
+  }
+  selectors[0] = testing::inverse(selectors[0], modulus) * (key.n + 1) % modulus;
+  EXPECT_EQ(selectors[0], 18);
   class Items final : public Exponents {
    public:
     void load(std::size_t, std::size_t base, std::span<std::uint64_t> words) const override {
@@ -94,8 +85,7 @@ TEST(Tree, TheWorkedExampleModulo35) {
     const Ring ring(*options.kernel, key.n, 1);
     const PowerShape shape{8, 6, 1};
     std::vector<std::uint64_t> bases(8 * ring.stride()), out(1);
-    for (std::size_t i = 0; i < 8; ++i)
-      ring.import_number(selectors.levels[0][i], bases.data() + i * ring.stride());
+    for (std::size_t i = 0; i < 8; ++i) ring.import_number(selectors[i], bases.data() + i * ring.stride());
     auto powers =
         Powers::create(ring, shape, plan_powers(ring, shape, options.table_bytes, 1), bases).value();
     for (std::size_t part = 0; part < powers.parts(); ++part) powers.prepare(part);
@@ -142,7 +132,7 @@ TEST(Tree, EqualsLookUp) {
       }
     }
     ASSERT_EQ(at, request.size());
-    const auto selectors = with_first(key.n, sent);
+    const Selectors selectors{key.n, sent};
     const matrix::ConstView<std::byte> view{rows.data(), n, bytes, stride};
     const auto roots = answer_tree(params, view, selectors, options[0]).value();
     for (const auto& other : options) EXPECT_EQ(answer_tree(params, view, selectors, other).value(), roots);

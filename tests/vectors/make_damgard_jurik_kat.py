@@ -44,21 +44,20 @@ def encrypt(n, s, m, r):
 
 
 def one_hot_tree(n, arities, items, index, coins):
-    """Selectors c_1 .. c_{a-1} of every level, and the root: products of c_i^child_i, c_0 = (1 + N) / (c_1 c_2 ...)."""
+    """Selectors c_1 .. c_{a-1} of every level, and the root: nodes (1+N)^f_0 c_1^((f_1 - f_0) mod N^s) c_2^(...) ..."""
     selectors, level = [], list(items)
     for s, arity in enumerate(arities, 1):
         modulus = n ** (s + 1)
         digit, index = index % arity, index // arity
-        sent, product = [], 1
+        sent = []
         for i in range(1, arity):
             sent.append(encrypt(n, s, int(i == digit), next(coins)))
-            product = product * sent[-1] % modulus
-        bases = [(1 + n) * pow(product, -1, modulus) % modulus] + sent
         nodes = []
         for at in range(0, len(level), arity):
-            value = 1
-            for base, child in zip(bases, level[at:at + arity]):
-                value = value * pow(base, child, modulus) % modulus
+            children = (level[at:at + arity] + [0] * arity)[:arity]
+            value = pow(1 + n, children[0], modulus)
+            for c, child in zip(sent, children[1:]):
+                value = value * pow(c, (child - children[0]) % n**s, modulus) % modulus
             nodes.append(value)
         level = nodes
         selectors.append([str(c) for c in sent])
