@@ -93,8 +93,14 @@ Result<std::vector<std::uint64_t>> Encoding::suggested_coordinates(const FieldTa
     return invalid(text(servers) + " servers are too many: " + room(field, size) + ", and at most " +
                    text(kMaxServers) + " servers are possible");
   }
+  std::uint64_t highest = size - 1;
+  if (field.kind == FieldKind::kPrime && size >> 32 != 0) {
+    __extension__ using Wide = unsigned __int128;
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // of 2^64
+    highest = static_cast<std::uint64_t>((static_cast<Wide>(size) * kGoldenRatio) >> 64);
+  }
   std::vector<std::uint64_t> labels(servers);
-  for (unsigned j = 0; j < servers; ++j) labels[j] = size - 1 - j;
+  for (unsigned j = 0; j < servers; ++j) labels[j] = highest - j;
   return labels;
 }
 

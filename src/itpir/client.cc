@@ -123,12 +123,14 @@ Result<Answer> ReplyCollector::finish() && {
   return std::visit([](auto& collector) { return std::move(collector).finish(); }, impl_->collector);
 }
 
-Client::Client(Params params) : params_(std::make_shared<const Params>(std::move(params))) {}
+Client::Client(Params params, const ClientOptions& options)
+    : params_(std::make_shared<const Params>(std::move(params))), options_(options) {}
 
 Result<Query> Client::make_query(Wishes wishes, Rng& rng) const {
   return with_field(params_->field(), [&](const auto& f) -> Result<Query> {
     using F = std::remove_cvref_t<decltype(f)>;
-    const GoldbergClient<F> client(strassen::Engine<F>(f), params_->spec(), params_->encoding());
+    const GoldbergClient<F> client(strassen::Engine<F>(f), params_->spec(), params_->encoding(),
+                                   Blinding::kOn, options_);
     PIRX_ASSIGN(auto query, client.query(wishes, rng));
     return Query{std::move(query.requests), ClientState(std::make_unique<ClientState::Impl>(ClientState::Impl{
                                                 params_, std::move(wishes), to_memory(query.blinding)}))};

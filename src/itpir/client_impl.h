@@ -20,16 +20,20 @@ class GoldbergClient {
 
   /// `spec` is what Params::create accepts, but for its field, which is the engine's; `encoding` is its own.
   GoldbergClient(strassen::Engine<F> engine, const Params::Spec& spec, batchcodes::Encoding encoding,
-                 Blinding blinding = Blinding::kOn)
-      : code_(std::move(engine), std::move(encoding)), spec_(&spec), blinding_(blinding) {}
+                 Blinding blinding = Blinding::kOn, const ClientOptions& options = {})
+      : code_(std::move(engine), std::move(encoding)),
+        spec_(&spec),
+        blinding_(blinding),
+        seeded_(options.seeded ? spec.threshold : 0) {}
 
   struct Query {
     std::vector<Bytes> requests;  ///< one per server, in the order of spec.coordinates
     SecretVector<Elem> blinding;  ///< of vector i and server j at i * servers + j; ones without blinding
   };
 
-  /// Fresh coins for every query vector: t x rows elements, then one non-zero element for each server. No
-  /// address and no branch depends on a wish. Errors as Client::query and query_sums, and ResourceExhausted.
+  /// Fresh coins for every query vector: t x rows elements, or t seeds, then one non-zero element for each
+  /// server. No address and no branch depends on a wish. Errors as Client::query and query_sums, and
+  /// ResourceExhausted.
   template <RandomSource R>
   Result<Query> query(const Wishes& wishes, R& rng) const {
     const auto& encoding = code_.encoding();
@@ -45,14 +49,24 @@ class GoldbergClient {
     const std::size_t vector_bytes = r * field().elem_bytes();
     for (std::size_t i = 0; i < plan.queries(); ++i) {
       for (std::size_t a = 0; a < t; ++a) {
-        field().random_fill(rng, std::span<Elem>(coins.expose().row(a), r));
+        const std::span<Elem> row(coins.expose().row(a), r);
+        if (seeded_ == 0) {
+          field().random_fill(rng, row);
+        } else {
+          const auto seed =
+              MutableByteSpan(query.requests[a]).subspan(MessageHeader::kBytes + i * kSeedBytes);
+          rng.fill(seed.first<kSeedBytes>());
+          expand_seed(field(), ByteSpan(seed).first<kSeedBytes>(), row);
+        }
       }
       const auto blinding = query.blinding.expose().subspan(i * l, l);
       std::fill(blinding.begin(), blinding.end(), field().one());
       if (blinding_ == Blinding::kOn) random_nonzero_fill(field(), rng, blinding);
-      PIRX_TRY(
-          code_.share(plan.query(i), std::as_const(coins).expose().view(), shares.expose().view(), blinding));
-      for (std::size_t j = 0; j < l; ++j) {
+      const auto uniform = std::as_const(coins).expose().view();
+      const auto rest = shares.expose().view().window(seeded_, 0, l - seeded_, r);
+      PIRX_TRY(seeded_ == 0 ? code_.share(plan.query(i), uniform, rest, blinding)
+                            : code_.complete(plan.query(i), uniform, rest, blinding));
+      for (std::size_t j = seeded_; j < l; ++j) {
         encode_elems(field(), {shares.expose().row(j), r},
                      query.requests[j].data() + MessageHeader::kBytes + i * vector_bytes);
       }
@@ -85,13 +99,19 @@ class GoldbergClient {
 
   /// Requests with their headers written and room for the query vectors of `rows` elements.
   Result<std::vector<Bytes>> empty_requests(std::size_t queries, std::uint64_t rows) const {
-    const auto bytes = message_bytes(queries, rows, field().elem_bytes());
+    auto bytes = seeds_bytes(queries);
     try {
       std::vector<Bytes> requests;
       for (const auto coordinate : spec_->coordinates) {
+        const bool seeds = requests.size() < seeded_;
+        if (!seeds) bytes = message_bytes(queries, rows, field().elem_bytes());
         Writer writer(static_cast<std::size_t>(bytes));
-        MessageHeader{MessageHeader::Type::kQuery,         field().tag(), spec_->version, coordinate,
-                      static_cast<std::uint32_t>(queries), rows}
+        MessageHeader{seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery,
+                      field().tag(),
+                      spec_->version,
+                      coordinate,
+                      static_cast<std::uint32_t>(queries),
+                      rows}
             .encode(writer);
         writer.extend(static_cast<std::size_t>(bytes) - MessageHeader::kBytes);
         requests.push_back(std::move(writer).take());
@@ -107,6 +127,7 @@ class GoldbergClient {
   batchcodes::PolynomialCode<F> code_;
   const Params::Spec* spec_;
   Blinding blinding_;
+  std::size_t seeded_;  ///< so many servers get seeds, the first ones: t or none, whatever is asked for
 };
 
 }  // namespace pirx::itpir

@@ -5,6 +5,7 @@
 
 #include "fields.h"
 #include "pirx/base/buffer.h"
+#include "pirx/base/rng.h"
 #include "pirx/protocol.h"
 
 namespace pirx::itpir {
@@ -26,6 +27,8 @@ std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::ui
   return total.value_or(~std::uint64_t{0});
 }
 
+std::uint64_t seeds_bytes(std::uint64_t queries) noexcept { return message_bytes(queries, 1, kSeedBytes); }
+
 Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint64_t> coordinates) {
   PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
   return with_field(field, [&](const auto& f) -> Result<void> {
@@ -45,6 +48,10 @@ Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint6
 
 Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
                                  const database::Geometry& geometry) {
+  if (geometry.keyed() && field.kind != FieldKind::kBinary) {
+    return invalid("the database is keyed: its records are sums of rows in characteristic 2, not over " +
+                   field.name() + "; use gf2_8 or gf2_16, or a database that is not keyed");
+  }
   return with_field(field, [&](const auto& f) -> Result<void> {
     const auto request = message_bytes(1, rows, f.elem_bytes());
     const auto reply = message_bytes(1, geometry.words_per_row(f.word_bytes()), f.sum_bytes());

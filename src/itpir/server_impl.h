@@ -40,11 +40,12 @@ class GoldbergServer final : public AnyServer {
         .encode();
   }
   std::size_t max_request_bytes() const noexcept override {
-    return static_cast<std::size_t>(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()));
+    return static_cast<std::size_t>(std::max(
+        message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()), seeds_bytes(max_queries_)));
   }
   std::size_t max_queries() const noexcept override { return max_queries_; }
-  /// The encoded reply, the sums, the decoded query vectors, and a share of the engine's workspace: the
-  /// shares of any requests that are answered together cover what their product takes.
+  /// The encoded reply, the sums, the decoded or expanded query vectors, and a share of the engine's
+  /// workspace: the shares of any requests that are answered together cover what their product takes.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
     const std::size_t per_query = prepared_.cols() * (field().sum_bytes() + sizeof(Sum)) +
                                   prepared_.rows() * sizeof(Elem);  // of dimensions that fit memory
@@ -55,35 +56,8 @@ class GoldbergServer final : public AnyServer {
   }
 
   Result<std::size_t> admit(ByteSpan request) const override {
-    Reader reader(request, "request");
-    const auto parsed = MessageHeader::decode(reader);
-    if (!parsed) return invalid("the request is malformed: " + parsed.error().message());
-    const MessageHeader& header = *parsed;
-    if (header.type != MessageHeader::Type::kQuery) return invalid("this pirx message is no query");
-    if (header.field != field().tag()) {
-      return invalid("the query is over the field " + header.field.name() + ", this server computes in " +
-                     field().tag().name() + ": fetch its parameters again");
-    }
-    if (header.version != served_.version) return stale(header.version);
-    if (header.coordinate != coordinate()) {
-      return invalid("the query is for the server with coordinate " + std::to_string(header.coordinate) +
-                     ", this one has " + std::to_string(coordinate()) +
-                     ": check the order of the servers in the deployment");
-    }
-    if (header.length != prepared_.rows()) {
-      return invalid("the query vectors have " + std::to_string(header.length) + " elements, there are " +
-                     std::to_string(prepared_.rows()) + " rows here: fetch the parameters again");
-    }
-    if (header.queries > max_queries_) {
-      return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +
-                     std::to_string(max_queries_) + ": ask in several requests");
-    }
-    const auto expected = message_bytes(header.queries, header.length, field().elem_bytes());
-    if (request.size() != expected) {
-      return invalid("the request has " + std::to_string(request.size()) + " bytes instead of " +
-                     std::to_string(expected));
-    }
-    return header.queries;
+    PIRX_ASSIGN(const Admitted admitted, check_request(request));
+    return admitted.queries;
   }
 
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
@@ -91,18 +65,19 @@ class GoldbergServer final : public AnyServer {
     std::vector<Admitted> slice;
     std::size_t stacked = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      const auto queries = admit(requests[i]);
-      if (!queries) {
-        replies[i] = tl::unexpected(queries.error());
+      auto admitted = check_request(requests[i]);
+      if (!admitted) {
+        replies[i] = tl::unexpected(admitted.error());
         continue;
       }
-      if (stacked + *queries > kMaxQueriesPerRequest) {
+      admitted->request = i;
+      if (stacked + admitted->queries > kMaxQueriesPerRequest) {
         answer_slice(requests, slice, stacked, replies);
         slice.clear();
         stacked = 0;
       }
-      slice.push_back({i, *queries});
-      stacked += *queries;
+      slice.push_back(*admitted);
+      stacked += admitted->queries;
     }
     answer_slice(requests, slice, stacked, replies);
     return replies;
@@ -112,6 +87,7 @@ class GoldbergServer final : public AnyServer {
   struct Admitted {
     std::size_t request;
     std::size_t queries;
+    bool seeds;  ///< in place of vectors
   };
 
   GoldbergServer(strassen::Engine<F> engine, ServedRows served, strassen::PreparedMatrix<F> prepared,
@@ -135,6 +111,41 @@ class GoldbergServer final : public AnyServer {
       workspace_ = std::max(workspace_, workspace);
       workspace_per_query_ = std::max(workspace_per_query_, workspace / q + (workspace % q != 0));
     }
+  }
+
+  /// Everything but whether the values are elements.
+  Result<Admitted> check_request(ByteSpan request) const {
+    Reader reader(request, "request");
+    const auto parsed = MessageHeader::decode(reader);
+    if (!parsed) return invalid("the request is malformed: " + parsed.error().message());
+    const MessageHeader& header = *parsed;
+    const bool seeds = header.type == MessageHeader::Type::kSeeds;
+    if (!seeds && header.type != MessageHeader::Type::kQuery) return invalid("this pirx message is no query");
+    if (header.field != field().tag()) {
+      return invalid("the query is over the field " + header.field.name() + ", this server computes in " +
+                     field().tag().name() + ": fetch its parameters again");
+    }
+    if (header.version != served_.version) return stale(header.version);
+    if (header.coordinate != coordinate()) {
+      return invalid("the query is for the server with coordinate " + std::to_string(header.coordinate) +
+                     ", this one has " + std::to_string(coordinate()) +
+                     ": check the order of the servers in the deployment");
+    }
+    if (header.length != prepared_.rows()) {
+      return invalid("the query vectors have " + std::to_string(header.length) + " elements, there are " +
+                     std::to_string(prepared_.rows()) + " rows here: fetch the parameters again");
+    }
+    if (header.queries > max_queries_) {
+      return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +
+                     std::to_string(max_queries_) + ": ask in several requests");
+    }
+    const auto expected = seeds ? seeds_bytes(header.queries)
+                                : message_bytes(header.queries, header.length, field().elem_bytes());
+    if (request.size() != expected) {
+      return invalid("the request has " + std::to_string(request.size()) + " bytes instead of " +
+                     std::to_string(expected));
+    }
+    return Admitted{0, header.queries, seeds};
   }
 
   const F& field() const noexcept { return engine_.field(); }
@@ -166,10 +177,15 @@ class GoldbergServer final : public AnyServer {
     PIRX_ASSIGN(auto Q, matrix::Matrix<Elem>::create(stacked, r));
     std::size_t rows = 0;
     std::erase_if(slice, [&](const Admitted& admitted) {
-      const std::byte* from = requests[admitted.request].data() + MessageHeader::kBytes;
+      const ByteSpan body = requests[admitted.request].subspan(MessageHeader::kBytes);
       bool good = true;
-      for (std::size_t i = 0; i < admitted.queries; ++i, from += r * field().elem_bytes()) {
-        good &= decode_elems(field(), from, std::span<Elem>(Q.row(rows + i), r));
+      for (std::size_t i = 0; i < admitted.queries; ++i) {
+        const std::span<Elem> vector(Q.row(rows + i), r);
+        if (admitted.seeds) {
+          expand_seed(field(), body.subspan(i * kSeedBytes).template first<kSeedBytes>(), vector);
+        } else {
+          good &= decode_elems(field(), body.data() + i * r * field().elem_bytes(), vector);
+        }
       }
       if (good) {
         rows += admitted.queries;

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "pirx/base/rng.h"
 #include "pirx/base/secret.h"
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/batchcodes/sharing.h"
@@ -52,6 +53,15 @@ template <SharingField F>
     from += f.sum_bytes();
   }
   return good;
+}
+
+/// The query vector that a seed stands for: each element the next value of the seed's stream that is one
+/// (docs/wire_format.md section 4). Client and server expand alike.
+template <SharingField F>
+void expand_seed(const F& f, std::span<const std::byte, kSeedBytes> seed,
+                 std::span<typename F::Elem> vector) {
+  SeedStream stream(seed);
+  f.random_fill(stream, vector);
 }
 
 /// A matrix of secrets: wiped on destruction. Move-only.

@@ -95,6 +95,9 @@ TEST(Encoding, SizesOfFields) {
   EXPECT_FALSE(Encoding::field_size({static_cast<FieldKind>(9), 8, 0}));
   EXPECT_FALSE(Encoding::suggested_coordinates(kTagGf2_8, 256));
   EXPECT_EQ(Encoding::suggested_coordinates(kTagGf2_8, 2).value(), (std::vector<std::uint64_t>{255, 254}));
+  const auto w48 = Encoding::suggested_coordinates(kTagW48, 3).value();
+  EXPECT_EQ(w48[0], 173961102589783u) << "0.618... of 2^48 + 21";
+  EXPECT_EQ(w48[2], w48[0] - 2);
 }
 
 TEST(Encoding, RefusesCountsOfZero) {

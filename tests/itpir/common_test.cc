@@ -77,6 +77,36 @@ TEST(Params, RefusesFieldTooSmall) {
   spec.ramp = 2;
   expect_refused(spec, "q + l = 2 + 255 coordinates do not fit the field");
 }
+TEST(Params, OfEncodings) {
+  auto spec = good_spec();
+  spec.arity = 2;
+  expect_refused(spec, "is also a data coordinate");
+  spec.coordinates = {2, 3, 4};
+  const auto params = Params::create(spec).value();
+  EXPECT_EQ(params.spec().modulus, 2u) << "M = u where none is given";
+  EXPECT_EQ(params.needed(), 3u);
+  spec.ramp = 2;
+  expect_refused(spec, "d + 1 = 4 servers are needed");
+  spec.coordinates = {250, 251, 252, 253};
+  EXPECT_EQ(Params::create(spec)->needed(), 4u);
+  spec.modulus = 3;
+  expect_refused(spec, "is no multiple of the arity");
+  spec.modulus = 254;
+  expect_refused(spec, "do not fit the field");
+  spec.modulus = 10;
+  EXPECT_TRUE(Params::create(spec).has_value());
+  spec.independence = 1;
+  expect_refused(spec, "d + 1 = 5 servers are needed");
+  // q > 1 with tau > 0 where all rows share a coordinate: no query polynomial takes two values there.
+  spec.arity = 1;
+  spec.modulus = 1;
+  expect_refused(spec, "decoding would return garbage");
+  spec.ramp = 0;
+  expect_refused(spec, "q >= 1");
+  spec.ramp = 1;
+  spec.arity = 0;
+  expect_refused(spec, "u >= 1");
+}
 TEST(Params, RefusesGf2) {
   auto spec = good_spec();
   spec.field = kTagGf2;
@@ -197,6 +227,24 @@ TEST(ServerParameters, RoundTrip) {
   EXPECT_EQ(back.version, parameters.version);
   EXPECT_EQ(back.coordinate, parameters.coordinate);
 }
+TEST(ServerParameters, SayHowTheBucketWasEncoded) {
+  ServerParameters parameters{kTagGf2_16, geometry_of(1000, 77), good_header().version, 5000, 2, 1, 1000};
+  const auto back = ServerParameters::decode(parameters.encode()).value();
+  EXPECT_EQ(back.arity, 2u);
+  EXPECT_EQ(back.independence, 1u);
+  EXPECT_EQ(back.modulus, 1000u);
+  for (const auto& [u, tau, M] :
+       {std::tuple{0u, 0u, 0u}, {1u, 0u, 1u}, {1u, 1u, 0u}, {2u, 0u, 0u}, {2u, 0u, 3u}}) {
+    parameters.arity = u;
+    parameters.independence = tau;
+    parameters.modulus = M;
+    const auto refused = ServerParameters::decode(parameters.encode());
+    ASSERT_FALSE(refused.has_value()) << u << " " << tau << " " << M;
+    EXPECT_EQ(refused.error().code(), ErrorCode::kDataLoss);
+    EXPECT_NE(refused.error().message().find("is impossible"), std::string::npos);
+  }
+}
+
 TEST(ServerParameters, RefuseWrongLengthsAndOtherMessages) {
   const auto bytes = ServerParameters{kTagGf2_16, geometry_of(1000, 77), {}, 12}.encode();
   for (std::size_t n = 0; n < bytes.size(); ++n) {

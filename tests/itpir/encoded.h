@@ -37,7 +37,9 @@ class Encoded {
     database::Geometry::Spec geometry;
   };
 
-  Encoded(const FieldTag& field, const Setting& set, std::mt19937_64& engine) : setting(set) {
+  Encoded(const FieldTag& field, const Setting& set, std::mt19937_64& engine,
+          const ClientOptions& options = {})
+      : setting(set) {
     Params::Spec spec{field, database::Geometry::create(set.geometry).value(), {}, {}, set.t};
     spec.version.epoch = 7;
     spec.version.identity.fill(std::byte{0x5A});
@@ -46,7 +48,7 @@ class Encoded {
     spec.arity = set.u;
     spec.independence = set.tau;
     spec.modulus = set.M;
-    client.emplace(Params::create(spec).value());
+    client.emplace(Params::create(spec).value(), options);
     const auto& geometry = spec.geometry;
     rows = matrix::Matrix<std::byte>::create(static_cast<std::size_t>(geometry.rows()),
                                              static_cast<std::size_t>(geometry.row_stride()))

@@ -1,5 +1,7 @@
 // Every polynomial encoding through the one client, over every shipped field: random settings, every set of
 // responders, liars, sums of rows.
+#include <set>
+
 #include "encoded.h"
 
 namespace pirx::itpir {
@@ -60,8 +62,9 @@ std::vector<std::size_t> shuffled(std::size_t n, std::mt19937_64& engine) {
 }
 
 void check_setting(const FieldTag& field, const Encoded::Setting& set, std::mt19937_64& engine) {
-  SCOPED_TRACE(field.name() + " " + text(set));
-  const Encoded deployment(field, set, engine);
+  const ClientOptions options{.seeded = engine() % 2 == 0};
+  SCOPED_TRACE(field.name() + " " + text(set) + (options.seeded ? " seeded" : ""));
+  const Encoded deployment(field, set, engine, options);
   const auto rows = deployment.params().geometry().rows();
   auto rng = Rng::from_os().value();
   std::vector<std::uint64_t> wanted(1 + engine() % 5);
@@ -72,7 +75,7 @@ void check_setting(const FieldTag& field, const Encoded::Setting& set, std::mt19
   const auto make = [&] {
     auto query = deployment.client->query(wanted, rng);
     EXPECT_TRUE(query.has_value()) << query.error().to_string();
-    EXPECT_EQ(query->requests[0].size(), deployment.client->request_bytes(wanted.size()));
+    EXPECT_EQ(query->requests.back().size(), deployment.client->request_bytes(wanted.size()));
     return std::move(*query);
   };
   const auto request = make().requests[0];
@@ -81,6 +84,7 @@ void check_setting(const FieldTag& field, const Encoded::Setting& set, std::mt19
   const bool packed = deployment.params().encoding().collision_free(rows);
   EXPECT_EQ(header.queries, packed ? (wanted.size() + set.q - 1) / set.q : wanted.size());
   EXPECT_EQ(header.length, (rows + set.u - 1) / set.u);
+  EXPECT_EQ(header.type, options.seeded ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery);
 
   const std::size_t needed = deployment.params().needed();
   ASSERT_EQ(needed, set.t + set.tau + set.q + set.u - 1);
@@ -140,6 +144,84 @@ TEST(Encodings, EverySetOfResponders) {
       }
     }
   }
+}
+
+/// Which servers get seeds does not depend on what is wanted, and the seeds are drawn before it is looked at.
+TEST(Seeds, GoToTheFirstServersWhateverIsWanted) {
+  auto engine = pirx::testing::seeded_engine(48);
+  const Encoded deployment(kTagW160, {2, 1, 1, 0, 5, 0, {6, 9, 1, true, true}}, engine, {.seeded = true});
+  auto rng = Rng::from_os().value();
+  std::set<std::string> seen;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const std::vector<std::uint64_t> wanted{i, 5 - i};
+    const auto requests = deployment.client->query(wanted, rng)->requests;
+    for (std::size_t j = 0; j < 5; ++j) {
+      Reader reader(requests[j], "request");
+      EXPECT_EQ(MessageHeader::decode(reader)->type,
+                j < 2 ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery);
+      EXPECT_EQ(requests[j].size(), 80 + (j < 2 ? 2 * 32 : 2 * 6 * 21));
+      if (j >= 2) continue;
+      const ByteSpan body = ByteSpan(requests[j]).subspan(80);
+      seen.insert(to_hex(body.first(32)));
+      seen.insert(to_hex(body.subspan(32)));
+    }
+  }
+  EXPECT_EQ(seen.size(), 6u * 2 * 2) << "no seed is used twice";
+}
+
+TEST(Seeds, ShareOneServerWithVectors) {
+  auto engine = pirx::testing::seeded_engine(49);
+  const Encoded deployment(kTagGf2_16, {1, 1, 1, 0, 3, 0, {30, 9, 1, true, true}}, engine, {.seeded = true});
+  auto rng = Rng::from_os().value();
+  const std::vector<std::uint64_t> wanted{3, 4};
+  const auto seeds = deployment.client->query(wanted, rng).value();
+  const auto vectors = Client(deployment.params()).query(wanted, rng).value();
+  auto damaged = seeds.requests[0];
+  damaged.pop_back();
+  const std::vector<ByteSpan> batch{vectors.requests[0], seeds.requests[0], damaged, vectors.requests[0]};
+  const auto replies = deployment.servers[0]->answer(batch);
+  for (const std::size_t i : {0u, 1u, 3u}) {
+    EXPECT_EQ(replies[i].value(), deployment.servers[0]->answer({&batch[i], 1}).at(0).value());
+  }
+  EXPECT_EQ(replies[2].error().code(), ErrorCode::kInvalidArgument);
+}
+
+/// Nothing but exactly c seeds for exactly this server is expanded; what it takes is charged as for vectors.
+TEST(Seeds, HostileMessagesAreRefused) {
+  auto engine = pirx::testing::seeded_engine(50);
+  const Encoded deployment(kTagGf2_8, {1, 1, 1, 0, 3, 0, {1000, 1, 1, false, false}}, engine,
+                           {.seeded = true});
+  auto rng = Rng::from_os().value();
+  const std::vector<std::uint64_t> wanted{3, 4};
+  const auto request = deployment.client->query(wanted, rng)->requests[0];
+  const auto& server = *deployment.servers[0];
+  ASSERT_EQ(server.admit(request).value(), 2u);
+  EXPECT_GE(server.working_bytes(2), 2u * 1000);
+  const auto refused = [&](Bytes bytes, std::string_view part) {
+    const auto admitted = server.admit(bytes);
+    ASSERT_FALSE(admitted.has_value()) << part;
+    EXPECT_EQ(admitted.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(admitted.error().message().find(part), std::string::npos) << admitted.error().message();
+    const ByteSpan one = bytes;
+    EXPECT_FALSE(server.answer({&one, 1}).at(0).has_value());
+  };
+  for (std::size_t size = 0; size < request.size(); ++size) {
+    refused({request.begin(), request.begin() + static_cast<std::ptrdiff_t>(size)}, "");
+  }
+  auto bytes = request;
+  bytes.push_back(std::byte{0});
+  refused(bytes, "145 bytes instead of 144");
+  const auto change = [&](std::size_t at, unsigned value) {
+    auto changed = request;
+    changed[at] = static_cast<std::byte>(value);
+    return changed;
+  };
+  refused(change(6, 1), "144 bytes instead of 2080");  // a query of vectors
+  refused(change(6, 5), "message type 5");
+  refused(change(56, 77), "the server with coordinate");
+  refused(change(64, 3), "144 bytes instead of 176");
+  refused(change(65, 15), "queries, this server takes 256");
+  refused(change(72, 1), "there are 1000 rows here");
 }
 
 TEST(Encodings, ShapeDependsOnTheNumberOfRecordsOnly) {

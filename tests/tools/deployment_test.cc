@@ -41,6 +41,29 @@ TEST(Deployment, RoundTrip) {
   EXPECT_EQ(b.servers[1].ca_file, a.servers[1].ca_file);
 }
 
+TEST(Deployment, OfBucketsRoundTrips) {
+  const auto a = parse_deployment(with("\"threshold\": 2",
+                                       "\"threshold\": 1, \"encoding\": {\"arity\": 2, "
+                                       "\"independence\": 0, \"modulus\": 2}"),
+                                  "");
+  ASSERT_FALSE(a) << "coordinate 1 is a data coordinate";
+  EXPECT_EQ(a.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(a.error().message().find("is also a data coordinate"), std::string::npos) << a.error().message();
+
+  auto text = with(
+      "\"threshold\": 2",
+      "\"threshold\": 1, \"ramp\": 1, \"encoding\": {\"arity\": 1, \"independence\": 1, \"modulus\": 1}");
+  const auto b = parse_deployment(text, "").value();
+  EXPECT_EQ(b.params.encoding().degree(), 2u);
+  const auto again = parse_deployment(format_deployment(b), "").value();
+  EXPECT_EQ(again.params.spec().independence, 1u);
+  EXPECT_EQ(again.params.spec().modulus, 1u);
+  EXPECT_EQ(again.params.spec().arity, 1u);
+
+  const auto c = parse_deployment(with("\"threshold\": 2", "\"threshold\": 1, \"ramp\": 2"), "").value();
+  EXPECT_EQ(parse_deployment(format_deployment(c), "")->params.spec().ramp, 2u);
+}
+
 struct Bad {
   const char *what, *by, *message;
   ErrorCode code = ErrorCode::kDataLoss;
@@ -55,6 +78,19 @@ TEST(Deployment, EveryMistakeIsNamed) {
       {"\"threshold\": 2", "\"threshold\": 3", "", ErrorCode::kInvalidArgument},
       {"\"threshold\": 2", "\"threshold\": 0", "", ErrorCode::kInvalidArgument},
       {"\"threshold\": 2", "\"threshold\": 2, \"treshold\": 1", "treshold' is not known"},
+      {"\"threshold\": 2", "\"threshold\": 99999", "threshold' is too large"},
+      {"\"threshold\": 2", "\"threshold\": 2, \"ramp\": 2", "4 servers are needed",
+       ErrorCode::kInvalidArgument},
+      {"\"threshold\": 2", "\"threshold\": 1, \"ramp\": 0", "q >= 1", ErrorCode::kInvalidArgument},
+      {"\"threshold\": 2", "\"threshold\": 1, \"ramp\": 99999999999", "ramp' is too large"},
+      {"\"threshold\": 2", "\"threshold\": 1, \"encoding\": 2", "'encoding' is not an object"},
+      {"\"threshold\": 2", "\"threshold\": 1, \"encoding\": {}", "encoding.arity' is missing"},
+      {"\"threshold\": 2",
+       "\"threshold\": 1, \"encoding\": {\"arity\": 1, \"independence\": 1, \"modulus\": 1, \"u\": 1}",
+       "encoding.u' is not known"},
+      {"\"threshold\": 2",
+       "\"threshold\": 1, \"encoding\": {\"arity\": 2, \"independence\": 0, \"modulus\": 3}",
+       "is no multiple of the arity", ErrorCode::kInvalidArgument},
       {"goldberg", "silverberg", "protocol 'silverberg'"},
       {"gf2_8", "gf3", "gf3", ErrorCode::kInvalidArgument},
       {"gf2_8", "gf2", "", ErrorCode::kInvalidArgument},
@@ -64,6 +100,21 @@ TEST(Deployment, EveryMistakeIsNamed) {
       {"\"records\": 100", "\"records\": 1e300", "not a whole number"},
       {"\"record_bytes\": 40", "\"record_bytes\": 18446744073709551615", "", ErrorCode::kInvalidArgument},
       {"\"digests\": true", "\"digests\": 1", "neither true nor false"},
+      {"goldberg", "silverberg", "protocol 'silverberg'"},
+      {"gf2_8", "gf3", "gf3", ErrorCode::kInvalidArgument},
+      {"gf2_8", "gf2", "", ErrorCode::kInvalidArgument},
+      {"00112233", "001122", "64 hexadecimal"},
+      {"00112233", "0011223g", "64 hexadecimal"},
+      {"\"records\": 100", "\"records\": 0", "", ErrorCode::kInvalidArgument},
+      {"\"records\": 100", "\"records\": 1e300", "not a whole number"},
+      {"\"record_bytes\": 40", "\"record_bytes\": 18446744073709551615", "", ErrorCode::kInvalidArgument},
+      {"\"digests\": true", "\"digests\": 1", "neither true nor false"},
+      {"\"digests\": true", "\"digests\": true, \"key_filter\": 1", "key_filter' is not an object"},
+      {"\"digests\": true", "\"digests\": true, \"key_filter\": {}", "segment_length' is missing"},
+      {"\"digests\": true}",
+       "\"digests\": true, \"key_filter\": {\"segment_length\": 9, \"segments\": 3, \"tweak\": 2, "
+       "\"seed\": \"12\"}}",
+       "seed' is not 64 hexadecimal"},
       {"\"coordinate\": 1", "\"coordinate\": 0", "", ErrorCode::kInvalidArgument},
       {"\"coordinate\": 1", "\"coordinate\": 2", "", ErrorCode::kInvalidArgument},
       {"\"coordinate\": 1", "\"coordinate\": 256", "", ErrorCode::kInvalidArgument},

@@ -9,10 +9,16 @@ namespace {
 struct Arguments {
   std::string target, database, ca_file;
   std::vector<std::string> urls;
-  unsigned threshold = 1;
+  unsigned threshold = 1, ramp = 1;
   bool allow_plaintext = false;
   std::chrono::microseconds deadline{10'000'000};
 };
+
+std::string describe(const itpir::ServerParameters& p) {
+  return "field " + p.field.name() + ", u = " + std::to_string(p.arity) +
+         ", tau = " + std::to_string(p.independence) + ", M = " + std::to_string(p.modulus) + ", epoch " +
+         std::to_string(p.version.epoch) + ", identity " + to_hex(p.version.identity).substr(0, 16) + "...";
+}
 
 Result<void> deploy(const Arguments& a) {
   const auto folder = std::filesystem::path(a.target).parent_path();
@@ -39,15 +45,12 @@ Result<void> deploy(const Arguments& a) {
     if (!agreed) {
       agreed = *parameters;
     } else if (parameters->field != agreed->field || parameters->geometry != agreed->geometry ||
-               parameters->version != agreed->version) {
-      return fail(ErrorCode::kStaleEpoch, a.urls[i] + " (field " + parameters->field.name() + ", epoch " +
-                                              std::to_string(parameters->version.epoch) + ", identity " +
-                                              to_hex(parameters->version.identity).substr(0, 16) +
-                                              "...) does not serve what " + a.urls[0] + " does (field " +
-                                              agreed->field.name() + ", epoch " +
-                                              std::to_string(agreed->version.epoch) + ", identity " +
-                                              to_hex(agreed->version.identity).substr(0, 16) +
-                                              "...): bring all servers to one database file first");
+               parameters->version != agreed->version || parameters->arity != agreed->arity ||
+               parameters->independence != agreed->independence || parameters->modulus != agreed->modulus) {
+      return fail(ErrorCode::kStaleEpoch,
+                  a.urls[i] + " (" + describe(*parameters) + ") does not serve what " + a.urls[0] +
+                      " does (" + describe(*agreed) +
+                      "): bring all servers to one database file, or its buckets, first");
     }
   }
   if (!agreed) return fail(ErrorCode::kInvalidArgument, "give at least one server");
@@ -63,13 +66,27 @@ Result<void> deploy(const Arguments& a) {
                                                   .geometry = agreed->geometry,
                                                   .version = agreed->version,
                                                   .coordinates = coordinates,
-                                                  .threshold = a.threshold}));
-  const unsigned l = params.servers(), t = params.threshold();
+                                                  .threshold = a.threshold,
+                                                  .ramp = a.ramp,
+                                                  .arity = agreed->arity,
+                                                  .independence = agreed->independence,
+                                                  .modulus = agreed->modulus}));
+  const unsigned l = params.servers(), t = params.threshold(), needed = params.needed();
+  const bool packed = params.encoding().collision_free(params.geometry().rows());
+  const unsigned tau = params.spec().independence;
   PIRX_TRY(save_deployment(a.target, {std::move(params), std::move(stored)}));
   std::printf(
       "wrote %s: %u servers, t = %u (so many together learn nothing), %u replies needed,\n"
       "%u liars corrected when all answer\n",
-      a.target.c_str(), l, t, t + 1, (l - t - 1) / 2);
+      a.target.c_str(), l, t, needed, (l - needed) / 2);
+  if (tau > 0) std::printf("tau = %u: so many together learn nothing of the database either\n", tau);
+  if (a.ramp > 1 && !packed) {
+    std::printf(
+        "q = %u saves nothing: rows with the same number modulo M = %llu cannot share a query vector, so "
+        "each "
+        "record takes one of its own; encode with M = u * rows / u, or leave --ramp away\n",
+        a.ramp, static_cast<unsigned long long>(params.spec().modulus));
+  }
   return {};
 }
 
@@ -82,6 +99,13 @@ void add_deploy_command(CLI::App& app) {
   command.add_option("--server", a->urls, "URL of a server, repeatable: https://host:port")->required();
   command.add_option("-t,--threshold", a->threshold, "So many servers together must learn nothing")
       ->capture_default_str();
+  command
+      .add_option(
+          "-q,--ramp", a->ramp,
+          "Rows that one query vector fetches: several records cost as much as one, and q - 1 servers "
+          "more must answer")
+      ->capture_default_str()
+      ->check(whole_number(1, itpir::Params::kMaxServers));
   command.add_option("--database", a->database, "Check that the servers hold this very database file");
   command.add_option("--ca-file", a->ca_file,
                      "PEM trust anchors of https servers, relative to the file written");

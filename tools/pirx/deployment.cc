@@ -84,6 +84,20 @@ Result<database::Geometry> parse_geometry(const Json& database) {
   return database::Geometry::create(spec);
 }
 
+Result<unsigned> get_count(const Json& object, const char* name, const std::string& where) {
+  PIRX_ASSIGN(const std::uint64_t value, get_number(object, name, where));
+  if (value > itpir::Params::kMaxServers) return broken("'" + where + "." + name + "' is too large");
+  return static_cast<unsigned>(value);
+}
+
+/// How the servers' buckets were encoded; the plain database without it.
+Result<void> parse_encoding(const Json& encoding, itpir::Params::Spec& spec) {
+  PIRX_ASSIGN(spec.arity, get_count(encoding, "arity", "encoding"));
+  PIRX_ASSIGN(spec.independence, get_count(encoding, "independence", "encoding"));
+  PIRX_ASSIGN(spec.modulus, get_number(encoding, "modulus", "encoding"));
+  return only(encoding, {"arity", "independence", "modulus"}, "encoding");
+}
+
 Result<net::Endpoint> parse_server(const Json& server, const std::string& where,
                                    const std::filesystem::path& folder,
                                    std::vector<std::uint64_t>& coordinates) {
@@ -113,8 +127,9 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
   if (version != kVersion) {
     return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
   }
-  PIRX_TRY(
-      only(json, {"pirx_deployment", "protocol", "field", "threshold", "database", "servers"}, "deployment"));
+  PIRX_TRY(only(
+      json, {"pirx_deployment", "protocol", "field", "threshold", "ramp", "encoding", "database", "servers"},
+      "deployment"));
   PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
   if (protocol != "goldberg") return broken("protocol '" + protocol + "' is not known; there is: goldberg");
 
@@ -125,9 +140,11 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
                            .threshold = 0};
   PIRX_ASSIGN(const std::string field, get_string(json, "field", "deployment"));
   PIRX_ASSIGN(spec.field, parse_field(field));
-  PIRX_ASSIGN(const std::uint64_t threshold, get_number(json, "threshold", "deployment"));
-  if (threshold > itpir::Params::kMaxServers) return broken("'deployment.threshold' is too large");
-  spec.threshold = static_cast<unsigned>(threshold);
+  PIRX_ASSIGN(spec.threshold, get_count(json, "threshold", "deployment"));
+  if (json.contains("ramp")) {
+    PIRX_ASSIGN(spec.ramp, get_count(json, "ramp", "deployment"));
+  }
+  if (json.contains("encoding")) PIRX_TRY(parse_encoding(json["encoding"], spec));
 
   PIRX_ASSIGN(const Json* database, member(json, "database", "deployment"));
   PIRX_ASSIGN(spec.version, parse_version(*database));
@@ -176,6 +193,12 @@ std::string format_deployment(const Deployment& deployment) {
   json["protocol"] = "goldberg";
   json["field"] = params.field().name();
   json["threshold"] = params.threshold();
+  if (params.spec().ramp > 1) json["ramp"] = params.spec().ramp;
+  if (params.encoding().has_data_coordinates()) {
+    json["encoding"] = {{"arity", params.spec().arity},
+                        {"independence", params.spec().independence},
+                        {"modulus", params.spec().modulus}};
+  }
   json["database"] = {{"identity", to_hex(params.version().identity)},
                       {"epoch", params.version().epoch},
                       {"records", geometry.records},

@@ -15,7 +15,7 @@ double milliseconds_since(Clock::time_point start) {
 
 /// As many as unique decoding corrects, and at least one where one can be noticed at all.
 unsigned default_liars(const itpir::Params& params) {
-  const unsigned redundant = params.servers() - params.threshold() - 1;
+  const unsigned redundant = params.servers() - params.needed();
   return std::max(redundant / 2, std::min(redundant, 1u));
 }
 
@@ -34,26 +34,27 @@ itpir::ServerStatus status_of(const Error& error) {
 
 }  // namespace
 
-Fetcher::Fetcher(Deployment deployment, net::HttpTransport transport, Rng rng)
+Fetcher::Fetcher(Deployment deployment, const itpir::ClientOptions& options, net::HttpTransport transport,
+                 Rng rng)
     : endpoints_(std::move(deployment.servers)),
-      client_(std::move(deployment.params)),
+      client_(std::move(deployment.params), options),
       transport_(std::move(transport)),
       rng_(std::move(rng)) {}
 
-Result<Fetcher> Fetcher::create(Deployment deployment) {
+Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOptions& options) {
   PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
   PIRX_ASSIGN(auto rng, Rng::from_os());
-  return Fetcher(std::move(deployment), std::move(transport), std::move(rng));
+  return Fetcher(std::move(deployment), options, std::move(transport), std::move(rng));
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
   const auto& params = client_.params();
-  const unsigned redundant = params.servers() - params.threshold() - 1;
+  const unsigned redundant = params.servers() - params.needed();
   if (options.liars && *options.liars > redundant) {
-    return fail(ErrorCode::kInvalidArgument, "of " + std::to_string(params.servers()) + " servers with t = " +
-                                                 std::to_string(params.threshold()) + " at most " +
-                                                 std::to_string(redundant) + " liars can be noticed, not " +
-                                                 std::to_string(*options.liars));
+    return fail(ErrorCode::kInvalidArgument,
+                "of " + std::to_string(params.servers()) + " servers, of which " +
+                    std::to_string(params.needed()) + " must answer, at most " + std::to_string(redundant) +
+                    " liars can be noticed, not " + std::to_string(*options.liars));
   }
   if (records.size() > kMaxRecordsPerRound) {
     return fail(ErrorCode::kInvalidArgument, std::to_string(records.size()) +

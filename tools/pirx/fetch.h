@@ -11,8 +11,8 @@ namespace pirx::cli {
 
 struct FetchOptions {
   std::chrono::milliseconds deadline{10'000};
-  /// Lying servers the caller wants to be safe from; nothing: as many as unique decoding corrects, (l - t -
-  /// 1) / 2, and at least one when there are more than t + 1 servers.
+  /// Lying servers the caller wants to be safe from; nothing: as many as unique decoding corrects, (l - d -
+  /// 1) / 2, and at least one when there are more than the d + 1 servers that must answer.
   std::optional<unsigned> liars;
   /// Wait for every server up to the deadline, so that each one's behaviour is reported.
   bool wait_for_all = false;
@@ -41,7 +41,7 @@ inline constexpr std::size_t kMaxRecordsPerRound = 256;
 /// A client's connections to a deployment. Not thread-safe.
 class Fetcher {
  public:
-  static Result<Fetcher> create(Deployment deployment);
+  static Result<Fetcher> create(Deployment deployment, const itpir::ClientOptions& options = {});
   const itpir::Client& client() const noexcept { return client_; }
   /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round of queries to all
   /// servers, or more where the replies do not settle who lied. Errors of Client::query and
@@ -49,7 +49,7 @@ class Fetcher {
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
 
  private:
-  Fetcher(Deployment deployment, net::HttpTransport transport, Rng rng);
+  Fetcher(Deployment deployment, const itpir::ClientOptions& options, net::HttpTransport transport, Rng rng);
   std::vector<net::Endpoint> endpoints_;
   itpir::Client client_;
   net::HttpTransport transport_;

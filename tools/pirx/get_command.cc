@@ -17,7 +17,7 @@ struct Arguments {
   std::vector<std::string> keys;
   std::optional<unsigned> liars;
   unsigned rounds = 4;
-  bool json = false, raw = false, all = false, quiet = false;
+  bool json = false, raw = false, all = false, quiet = false, seeded = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -155,7 +155,7 @@ Result<void> get(Arguments a) {
   }
   if (!a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
   PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
-  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment));
+  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, {.seeded = a.seeded}));
   const FetchOptions options{.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline),
                              .liars = a.liars,
                              .wait_for_all = a.all,
@@ -183,12 +183,16 @@ void add_get_command(CLI::App& app) {
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
   command
       .add_option("--liars", a->liars,
-                  "Lying servers to be safe from; default (l - t - 1) / 2, at least 1 where possible")
+                  "Lying servers to be safe from; default (l - d - 1) / 2, at least 1 where possible")
       ->check(whole_number(0, 1024));
   command
       .add_option("--rounds", a->rounds,
                   "Queries to ask at most, where only more of them tell the liars apart [4]")
       ->check(whole_number(1, itpir::kMaxRounds));
+  command.add_flag(
+      "--seeded", a->seeded,
+      "Send seeds of 32 bytes in place of t of the query vectors: less to upload, and privacy then "
+      "rests on AES-256 too");
   add_duration(command, "--deadline", a->deadline, "Of each round [10s]");
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");

@@ -43,7 +43,9 @@ class Encoding {
 
   /// The smallest M under which no two of `blocks` blocks collide: u * ceil(blocks / u).
   static std::uint64_t batch_modulus(unsigned arity, std::uint64_t blocks) noexcept;
-  /// x_j = |F| - 1 - j, so that data coordinates can grow from 0 upward. InvalidArgument: an unknown field,
+  /// x_j = |F| - 1 - j, so that data coordinates can grow from 0 upward. In prime fields above 2^32 they are
+  /// 0.618 |F| - j: at x near -1 rows of small words would have small negative sums, which are no words (see
+  /// store_words), and multiples of the golden ratio keep clear of 0. InvalidArgument: an unknown field,
   /// or too few elements.
   static Result<std::vector<std::uint64_t>> suggested_coordinates(const FieldTag& field, unsigned servers);
   /// min(|F|, 2^64 - 1). InvalidArgument for a tag of no field.

@@ -155,10 +155,17 @@ class ReplyCollector {
   std::unique_ptr<Impl> impl_;
 };
 
+struct ClientOptions {
+  /// Seeded queries: the first t servers get seeds of 32 bytes in place of query vectors and expand them, so
+  /// that the client uploads l - t vectors. t servers together then learn nothing as long as they cannot tell
+  /// AES-256 in counter mode from random, where without they learn nothing whatever they compute.
+  bool seeded = false;
+};
+
 /// Const and thread-safe (each thread with its own Rng).
 class Client {
  public:
-  explicit Client(Params params);
+  explicit Client(Params params, const ClientOptions& options = {});
   const Params& params() const noexcept { return *params_; }
 
   /// Requests for these records; the same record may be asked for twice. Blinded query vectors: with q = 1
@@ -180,13 +187,15 @@ class Client {
   Result<Answer> decode(ClientState&& state, std::span<const std::optional<Bytes>> replies,
                         DecodeOptions options = {}) const;
 
-  /// Bytes of a request and of a reply for that many records or sums; for limits and planning.
+  /// Bytes of a request (to a server that gets no seeds) and of a reply for that many records or sums; for
+  /// limits and planning.
   std::uint64_t request_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const;
   std::uint64_t reply_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const;
 
  private:
   Result<Query> make_query(Wishes wishes, Rng& rng) const;
   std::shared_ptr<const Params> params_;
+  ClientOptions options_;
 };
 
 }  // namespace pirx::itpir

@@ -89,9 +89,12 @@ std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::ui
 /// coordinate that is zero or no element of it.
 Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint64_t> coordinates);
 /// InvalidArgument: a query vector of `rows` elements, or a row of `geometry`, too large for
-/// kMaxMessageBytes.
+/// kMaxMessageBytes; or a keyed geometry over a field of another characteristic than 2.
 Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
                                  const database::Geometry& geometry);
+
+/// Bytes of a query that has a seed of kSeedBytes in place of each vector.
+std::uint64_t seeds_bytes(std::uint64_t queries) noexcept;
 
 /// The field of that name: gf2, gf2_8, gf2_16, w160, w48 or prime<bits of a word>. InvalidArgument lists
 /// them.
