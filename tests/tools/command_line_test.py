@@ -148,6 +148,72 @@ class CommandLine(unittest.TestCase):
                 if key:
                     self.assertEqual(run("db", "get", target, "--key", key, "--raw").stdout, record)
 
+    def test_keyed_database_by_name(self):
+        source = self.path / "records.jsonl"
+        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(RECORDS)))
+        database = self.path / "keyed.pirx"
+        words = ["db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed"]
+        run(*words)
+        info = json.loads(run("db", "info", database, "--json").stdout)
+        self.assertEqual((info["records"], info["keyed"], info["keys"]), (500, True, False))
+        self.assertIn("sound", run("db", "verify", database).stdout)
+        self.assertEqual(run("db", "get", database, "--key", "key17").stdout, RECORDS[17] + "\n")
+        run("db", "get", database, "--key", "nobody", code=3)
+        self.assertIn("by key", run("db", "get", database, 17, code=2).stderr)
+        self.assertIn("no list", run("db", "list", database, code=2).stderr)
+
+        servers = [self.serve(database, x) for x in (1, 2, 3, 4, 5)]
+        liar = self.proxy(servers[4], "lie")
+        deployment = self.deploy([*servers[:4], liar], 1)
+        asked = {}
+        for name, code in (("key499", 0), ("nobody", 3)):
+            done = run("get", deployment, "--key", name, "--json", "--wait-for-all", code=code)
+            report = json.loads(done.stdout)
+            self.assertEqual(report["certainty"], "proven")
+            self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 4 + ["lied"])
+            asked[name] = [(s["bytes_up"], s["bytes_down"]) for s in report["servers"]], report["rounds"]
+            self.assertEqual([r and r["text"] for r in report["records"]], [RECORDS[499]] if code == 0 else [None])
+            self.assertEqual("'nobody'" in done.stderr, code == 3)
+        # Present or absent: as many messages of the same sizes.
+        self.assertEqual(asked["key499"], asked["nobody"])
+        done = run("get", deployment, "--key", "key0", "--key", "nobody", "--key", "key1", "--raw", code=3)
+        self.assertEqual(done.stdout, RECORDS[0] + RECORDS[1])
+        run("get", deployment, 17, code=2)
+        run("get", deployment, "--key", "key0", "--positions", source, code=2)
+
+        # Three servers, one of them a liar, and t = 1: a fingerprint that fits is all that tells who is right.
+        three = self.deploy([servers[0], servers[1], liar], 1, name="three.json")
+        report = json.loads(run("get", three, "--key", "key7", "--json", "--wait-for-all").stdout)
+        self.assertEqual((report["certainty"], report["records"][0]["text"]), ("probable", RECORDS[7]))
+        self.assertEqual(report["servers"][2]["status"], "suspected")
+        run("get", three, "--key", "nobody", "--wait-for-all", code=9)
+        # Two servers that agree on nothing being there: an answer, but nothing to check it by.
+        two = self.deploy(servers[:2], 1, name="two.json")
+        report = json.loads(run("get", two, "--key", "nobody", "--json", code=3).stdout)
+        self.assertEqual((report["certainty"], report["records"]), ("unverified", [None]))
+
+        # Over a prime field sums of rows are no records: refused before anything is served.
+        done = run("serve", database, "--coordinate", 1, "--field", "w160", "--listen", "127.0.0.1:0", code=2)
+        self.assertIn("keyed", done.stderr)
+
+    def test_keyed_build_and_repeated_keys(self):
+        source = self.path / "records.csv"
+        source.write_text("k,v\na,one\nb,two\n\"a\",three\n")
+        target = self.path / "keyed.pirx"
+        words = ["db", "build", target, source, "--from", "csv", "--key", "k", "--value", "v", "--keyed"]
+        done = run(*words, code=2)
+        self.assertIn("line 4 repeats the key 'a' of line 2; 1 of 3 records", done.stderr)
+        self.assertFalse(target.exists())
+        for policy, record in (("first", "one"), ("last", "three")):
+            report = json.loads(run(*words, "--duplicates", policy, "--json").stdout)
+            self.assertEqual((report["records"], report["keys"], report["duplicate_keys"]), (2, 2, 1))
+            self.assertEqual(run("db", "get", target, "--key", "a", "--raw").stdout, record)
+        run(*words, "--duplicates", "some", code=1)
+        run(*words[:-1], "--duplicates", "first", code=2)
+        run(*words, "--no-digests", code=2)
+        done = run("db", "build", target, source, "--from", "lines", "--keyed", code=2)
+        self.assertIn("key", done.stderr)
+
     def test_bad_input_leaves_the_old_file(self):
         database = self.build()
         before = database.read_bytes()

@@ -74,6 +74,21 @@ Result<database::Version> parse_version(const Json& database) {
   return version;
 }
 
+Result<database::FilterSpec> parse_filter(const Json& filter) {
+  database::FilterSpec spec;
+  PIRX_ASSIGN(spec.segment_length, get_number(filter, "segment_length", "database.key_filter"));
+  PIRX_ASSIGN(spec.segments, get_number(filter, "segments", "database.key_filter"));
+  PIRX_ASSIGN(spec.tweak, get_number(filter, "tweak", "database.key_filter"));
+  PIRX_ASSIGN(const std::string seed_text, get_string(filter, "seed", "database.key_filter"));
+  const auto seed = from_hex(seed_text);
+  if (!seed || seed->size() != spec.seed.size()) {
+    return broken("'database.key_filter.seed' is not 64 hexadecimal digits");
+  }
+  std::copy(seed->begin(), seed->end(), spec.seed.begin());
+  PIRX_TRY(only(filter, {"segment_length", "segments", "tweak", "seed"}, "database.key_filter"));
+  return spec;
+}
+
 Result<database::Geometry> parse_geometry(const Json& database) {
   database::Geometry::Spec spec;
   PIRX_ASSIGN(spec.records, get_number(database, "records", "database"));
@@ -81,6 +96,9 @@ Result<database::Geometry> parse_geometry(const Json& database) {
   PIRX_ASSIGN(spec.records_per_row, get_number(database, "records_per_row", "database"));
   PIRX_ASSIGN(spec.variable_length, get_bool(database, "variable_length", "database"));
   PIRX_ASSIGN(spec.digests, get_bool(database, "digests", "database"));
+  if (database.contains("key_filter")) {
+    PIRX_ASSIGN(spec.filter, parse_filter(database["key_filter"]));
+  }
   return database::Geometry::create(spec);
 }
 
@@ -149,10 +167,10 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
   PIRX_ASSIGN(const Json* database, member(json, "database", "deployment"));
   PIRX_ASSIGN(spec.version, parse_version(*database));
   PIRX_ASSIGN(spec.geometry, parse_geometry(*database));
-  PIRX_TRY(
-      only(*database,
-           {"identity", "epoch", "records", "record_bytes", "records_per_row", "variable_length", "digests"},
-           "database"));
+  PIRX_TRY(only(*database,
+                {"identity", "epoch", "records", "record_bytes", "records_per_row", "variable_length",
+                 "digests", "key_filter"},
+                "database"));
 
   PIRX_ASSIGN(const Json* servers, member(json, "servers", "deployment"));
   if (!servers->is_array()) return broken("'deployment.servers' is not a list");
@@ -206,6 +224,12 @@ std::string format_deployment(const Deployment& deployment) {
                       {"records_per_row", geometry.records_per_row},
                       {"variable_length", geometry.variable_length},
                       {"digests", geometry.digests}};
+  if (geometry.filter) {
+    json["database"]["key_filter"] = {{"segment_length", geometry.filter->segment_length},
+                                      {"segments", geometry.filter->segments},
+                                      {"tweak", geometry.filter->tweak},
+                                      {"seed", to_hex(geometry.filter->seed)}};
+  }
   json["servers"] = Json::array();
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     const auto& endpoint = deployment.servers[i];

@@ -48,6 +48,11 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOption
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
+  const auto query = [&] { return client_.query(records, rng_); };
+  return run({records.size(), itpir::QueryKind::kRecords, query, {}, [] {}}, options);
+}
+
+Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& options) {
   const auto& params = client_.params();
   const unsigned redundant = params.servers() - params.needed();
   if (options.liars && *options.liars > redundant) {
@@ -56,8 +61,8 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
                     std::to_string(params.needed()) + " must answer, at most " + std::to_string(redundant) +
                     " liars can be noticed, not " + std::to_string(*options.liars));
   }
-  if (records.size() > kMaxRecordsPerRound) {
-    return fail(ErrorCode::kInvalidArgument, std::to_string(records.size()) +
+  if (request.wishes > kMaxRecordsPerRound) {
+    return fail(ErrorCode::kInvalidArgument, std::to_string(request.wishes) +
                                                  " records are too many for a round: ask for at most " +
                                                  std::to_string(kMaxRecordsPerRound) + " at a time");
   }
@@ -67,16 +72,16 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
   const net::CallOptions call{
       .deadline = options.deadline,
       .connect_timeout = options.deadline,
-      .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(records.size())),
+      .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(request.wishes, request.kind)),
   };
   std::optional<itpir::ReplyCollector> collector;
   const auto ask = [&]() -> Result<void> {
     auto start = Clock::now();
-    PIRX_ASSIGN(auto query, client_.query(records, rng_));
+    PIRX_ASSIGN(auto query, request.query());
     if (collector) {
       PIRX_TRY(collector->ask_again(std::move(query.state)));
     } else {
-      collector.emplace(client_.collect(std::move(query.state), {options.liars, {}}));
+      collector.emplace(client_.collect(std::move(query.state), {options.liars, request.check}));
     }
     report.query_milliseconds += milliseconds_since(start);
 
@@ -111,6 +116,7 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
     const auto start = Clock::now();
     PIRX_ASSIGN(const auto decoded, collector->decode());
     report.decode_milliseconds += milliseconds_since(start);
+    if (decoded.status == itpir::DecodeStatus::kOk) request.on_agreed();
     if (decoded.status != itpir::DecodeStatus::kNeedMoreQueries || round >= options.rounds) break;
   }
 

@@ -31,6 +31,7 @@ struct ServerOutcome {
 
 struct FetchReport {
   itpir::Answer answer;
+  std::vector<std::size_t> missing;  ///< fetch_keys: keys without a record, whose `records` are empty
   std::vector<ServerOutcome> servers;
   double query_milliseconds = 0, network_milliseconds = 0, decode_milliseconds = 0;
 };
@@ -47,8 +48,21 @@ class Fetcher {
   /// servers, or more where the replies do not settle who lied. Errors of Client::query and
   /// ReplyCollector::finish; the message of an undecodable round lists what each server answered.
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
+  /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key, nor
+  /// does the number of rounds. Where replies prove no answer, one in which every key has a record is taken
+  /// for the true one. InvalidArgument where the database is not keyed.
+  Result<FetchReport> fetch_keys(std::span<const std::string> keys, const FetchOptions& options);
 
  private:
+  /// What is asked for in each round.
+  struct Request {
+    std::size_t wishes;
+    itpir::QueryKind kind;
+    std::function<Result<itpir::Query>()> query;
+    itpir::RecordCheck check;         ///< see DecodeOptions
+    std::function<void()> on_agreed;  ///< called before the check when the replies alone settle the answer
+  };
+  Result<FetchReport> run(const Request& request, const FetchOptions& options);
   Fetcher(Deployment deployment, const itpir::ClientOptions& options, net::HttpTransport transport, Rng rng);
   std::vector<net::Endpoint> endpoints_;
   itpir::Client client_;

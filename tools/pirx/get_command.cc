@@ -1,4 +1,5 @@
 // pirx get: fetch records privately and say how every server behaved.
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,18 @@ bool is_utf8(ByteSpan bytes) {
          Json(std::string(as_text(bytes))).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// The records in the order asked for; those of missing keys are null.
+Json records_to_json(const FetchReport& report) {
+  Json records = Json::array();
+  for (const auto& record : report.answer.records) {
+    Json entry = {{"hex", to_hex(record)}};
+    if (is_utf8(record)) entry["text"] = std::string(as_text(record));
+    records.push_back(std::move(entry));
+  }
+  for (const std::size_t i : report.missing) records[i] = nullptr;
+  return records;
+}
+
 Json to_json(const FetchReport& report, const Deployment& deployment) {
   const auto& answer = report.answer;
   Json json = {{"certainty", certainty_name(answer.certainty)},
@@ -68,13 +81,8 @@ Json to_json(const FetchReport& report, const Deployment& deployment) {
                 {{"query", report.query_milliseconds},
                  {"network", report.network_milliseconds},
                  {"decode", report.decode_milliseconds}}},
-               {"records", Json::array()},
+               {"records", records_to_json(report)},
                {"servers", Json::array()}};
-  for (const auto& record : answer.records) {
-    Json entry = {{"hex", to_hex(record)}};
-    if (is_utf8(record)) entry["text"] = std::string(as_text(record));
-    json["records"].push_back(std::move(entry));
-  }
   for (std::size_t i = 0; i < report.servers.size(); ++i) {
     const auto& server = report.servers[i];
     json["servers"].push_back({{"url", deployment.servers[i].url},
@@ -126,9 +134,16 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
                report.query_milliseconds, report.network_milliseconds, report.decode_milliseconds);
 }
 
-Result<void> write_records(const Arguments& a, const std::vector<Bytes>& records) {
+/// All but those of missing keys.
+Result<void> write_records(const Arguments& a, const FetchReport& report) {
+  const auto& records = report.answer.records;
+  const auto is_missing = [&report](std::size_t i) {
+    return std::binary_search(report.missing.begin(), report.missing.end(), i);
+  };
   if (a.output.empty()) {
-    for (const auto& record : records) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (is_missing(i)) continue;
+      const auto& record = records[i];
       std::fwrite(record.data(), 1, record.size(), stdout);
       if (!a.raw) std::fputc('\n', stdout);
     }
@@ -140,6 +155,7 @@ Result<void> write_records(const Arguments& a, const std::vector<Bytes>& records
   std::error_code error;
   std::filesystem::create_directories(a.output, error);
   for (std::size_t i = 0; i < records.size(); ++i) {
+    if (is_missing(i)) continue;
     const auto path = std::filesystem::path(a.output) / std::to_string(i);
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(records[i].data()),
@@ -150,24 +166,35 @@ Result<void> write_records(const Arguments& a, const std::vector<Bytes>& records
 }
 
 Result<void> get(Arguments a) {
-  if (a.positions_file.empty() != a.keys.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "--key and --positions go together");
-  }
-  if (!a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
   PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
+  const bool keyed = deployment.params.geometry().keyed();
+  if (keyed && (!a.positions.empty() || !a.positions_file.empty())) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the database is keyed: its records have no positions, ask for them with --key alone");
+  }
+  if (!keyed && a.positions_file.empty() != a.keys.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--key and --positions go together, as the database is not keyed (pirx db build --keyed)");
+  }
+  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
   PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, {.seeded = a.seeded}));
   const FetchOptions options{.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline),
                              .liars = a.liars,
                              .wait_for_all = a.all,
                              .rounds = a.rounds};
-  PIRX_ASSIGN(const auto report, fetcher.fetch(a.positions, options));
+  PIRX_ASSIGN(const auto report,
+              keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options));
   if (a.json) {
     std::printf("%s\n", to_json(report, deployment).dump(2).c_str());
-    return {};
+  } else {
+    PIRX_TRY(write_records(a, report));
+    if (!a.quiet) print_report(report, deployment);
   }
-  PIRX_TRY(write_records(a, report.answer.records));
-  if (!a.quiet) print_report(report, deployment);
-  return {};
+  if (report.missing.empty()) return {};
+  std::string names;
+  for (const std::size_t i : report.missing)
+    names += (names.empty() ? "'" : ", '") + escape_key(a.keys[i]) + "'";
+  return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
 }
 
 }  // namespace
@@ -179,7 +206,8 @@ void add_get_command(CLI::App& app) {
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
       ->check(whole_number(0, ~std::uint64_t{0}));
-  command.add_option("--key", a->keys, "Key of a record, repeatable; looked up in --positions");
+  command.add_option("--key", a->keys,
+                     "Key of a record, repeatable; looked up in --positions unless the database is keyed");
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
   command
       .add_option("--liars", a->liars,
@@ -203,6 +231,7 @@ void add_get_command(CLI::App& app) {
   command.footer(
       "Records go to standard output, the report on every server to standard error.\n"
       "Examples:\n"
+      "  pirx get packages.json --key bash          (pirx db build --keyed)\n"
       "  pirx get packages.json 17 4711\n"
       "  pirx get packages.json --positions positions.tsv --key bash");
   set_action(command, [a] { return get(*a); });
