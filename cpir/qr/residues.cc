@@ -13,12 +13,9 @@ dj::Limbs import(ByteSpan big_endian) {
 }  // namespace
 
 Residues::Residues(const SecretKey& key)
-    : bits_(key.public_key().bits()),
-      n_(import(key.public_key().modulus())),
-      p_(import(key.expose_p())),
-      q_(import(key.expose_q())) {}
+    : bits_(key.public_key().bits()), n_(import(key.public_key().modulus())), p_(import(key.expose_p())) {}
 
-dj::Limbs Residues::random_unit(Rng& rng) const {
+dj::Limbs Residues::random_number(Rng& rng) const {
   const auto n = n_.expose();
   dj::Limbs r(n.size()), difference(n.size());
   for (;;) {
@@ -27,17 +24,14 @@ dj::Limbs Residues::random_unit(Rng& rng) const {
     // What is refused says nothing of what is taken.
     const auto below =
         mpn_sub_n(difference.expose().data(), r.expose().data(), n.data(), static_cast<mp_size_t>(n.size()));
-    if (below == 0) continue;
-    const auto divided = dj::zero_mask(dj::reduce(r.expose(), p_.expose()).expose()) |
-                         dj::zero_mask(dj::reduce(r.expose(), q_.expose()).expose());
-    if (divided == 0) return r;
+    if (below != 0) return r;
   }
 }
 
 void Residues::encrypt_bit(unsigned bit, Rng& rng, MutableByteSpan out) const {
   const auto n = n_.expose();
   const auto size = static_cast<mp_size_t>(n.size());
-  const auto r = random_unit(rng);
+  const auto r = random_number(rng);
   const auto square = dj::multiply_mod(r.expose(), r.expose(), n);
   dj::Limbs opposite(n.size());
   mpn_sub_n(opposite.expose().data(), n.data(), square.expose().data(), size);

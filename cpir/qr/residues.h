@@ -12,16 +12,16 @@ class Residues {
  public:
   explicit Residues(const SecretKey& key);
 
-  /// A uniform unit modulo N of Jacobi symbol 1, big-endian: a square if bit is 0, else a non-square (N - r^2
-  /// for a uniform unit r; -1 is none modulo p and q).
+  /// A uniform square modulo N, big-endian, if bit is 0; else N less one, a non-square of Jacobi symbol 1 (-1
+  /// is no square modulo p and q). All but one in 2^(k/2 - 1) are units: for others than toys, all.
   void encrypt_bit(unsigned bit, Rng& rng, MutableByteSpan out) const;
   /// 1 if z, big-endian, is no square modulo p. Either where p divides z.
   unsigned decrypt_bit(ByteSpan z) const;
 
  private:
-  dj::Limbs random_unit(Rng& rng) const;
+  dj::Limbs random_number(Rng& rng) const;
   std::size_t bits_;  // of N
-  dj::Limbs n_, p_, q_;
+  dj::Limbs n_, p_;
 };
 
 }  // namespace pirx::cpir::qr
