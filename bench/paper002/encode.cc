@@ -1,15 +1,13 @@
 // Experiment 2 of paper 002 (Henry 2016): one server's time for a query to a u-ary bucket, against the plain
 // database, through the encoder, the client's shares and the engine that ship. Every bucket's answers are
 // decoded on a narrow window before the clock runs. Prints a JSON record a case; the figure is speedup / u,
-// of medians taken in turns.
+// of medians taken in turns, in seconds of one core.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "engine/record.h"
+#include "paper002/measure.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "pirx/fp/w160.h"
@@ -21,34 +19,19 @@ namespace {
 
 using namespace pirx;
 using namespace pirx::batchcodes;
+using bench::cpu_milliseconds;
+using bench::median;
+using bench::need;
 using matrix::ConstView;
 using matrix::Matrix;
-using Clock = std::chrono::steady_clock;
 
 struct Arguments {
   std::uint64_t mib = 1024, row_kib = 64;
   std::vector<std::string> fields{"gf2_8", "gf2_16", "w160", "w48"};
   std::vector<unsigned> arities{1, 2, 4, 6, 8};
   std::vector<std::size_t> queries{1, 16};
-  int threads = 1, samples = 7;
+  int samples = 7;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-template <class T>
-T need(Result<T> result) {
-  if (result) {
-    if constexpr (std::is_void_v<T>) {
-      return;
-    } else {
-      return std::move(*result);
-    }
-  }
-  std::fprintf(stderr, "paper002_encode: %s\n", result.error().to_string().c_str());
-  std::exit(1);
-}
 
 /// One server's bucket for one arity.
 template <class F>
@@ -79,9 +62,9 @@ class Bucket {
     if (u > 1) {
       bucket_ = need(Matrix<Elem>::create(R, s));
       const auto encoder = need(Encoder<F>::create(engine_, encoding, {0}));
-      const auto start = Clock::now();
+      const double start = cpu_milliseconds();
       need(encoder.encode(0, D.view(), {}, bucket_.view(), exec_));
-      encode_seconds_ = seconds_since(start);
+      encode_seconds_ = (cpu_milliseconds() - start) / 1e3;
     }
     if (u > 1 && as_words) {
       words_ = need(Matrix<std::byte>::create(R, s * f.word_bytes()));
@@ -101,13 +84,13 @@ class Bucket {
   }
 
   double answer() {
-    const auto start = Clock::now();
+    const double start = cpu_milliseconds();
     if (prepared_) {
       need(engine_.multiply(shares_[0].view(), *prepared_, answers_.view(), exec_));
     } else {
       need(engine_.multiply_sums(shares_[0].view(), std::as_const(bucket_).view(), answers_.view(), exec_));
     }
-    return seconds_since(start);
+    return (cpu_milliseconds() - start) / 1e3;
   }
 
   /// Answers of server 0, and those of the other servers for the first words of each row, give the wanted
@@ -164,7 +147,7 @@ class Bucket {
 template <class F>
 void run(const F& f, const Arguments& a, std::size_t queries, bool as_words) {
   auto rng = need(Rng::from_os());
-  const strassen::ExecOptions exec{a.threads, -1};
+  const strassen::ExecOptions exec{1, -1};
   const std::size_t s = std::max<std::size_t>(1, (a.row_kib << 10) / f.word_bytes());
   // A multiple of 24 rows: every arity divides it, so that none pays for padding.
   const std::size_t r = std::max<std::size_t>(1, (a.mib << 20) / (s * f.word_bytes()) / 24) * 24;
@@ -183,10 +166,6 @@ void run(const F& f, const Arguments& a, std::size_t queries, bool as_words) {
   for (int sample = 0; sample < a.samples; ++sample) {
     for (std::size_t i = 0; i < buckets.size(); ++i) times[i].push_back(buckets[i]->answer());
   }
-  const auto median = [](std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-  };
   const double base = median(times[0]);
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const double time = median(times[i]);
@@ -223,7 +202,6 @@ int main(int argc, char** argv) {
   app.add_option("--fields", a.fields, "gf2_8, gf2_16, w160, w48")->delimiter(',');
   app.add_option("--u", a.arities, "arities; the first is what the others are compared with")->delimiter(',');
   app.add_option("--q", a.queries, "query vectors at a time")->delimiter(',');
-  app.add_option("--threads", a.threads, "of the engine");
   app.add_option("--samples", a.samples, "rounds; the median is reported");
   CLI11_PARSE(app, argc, argv);
   for (const auto& field : a.fields) {
