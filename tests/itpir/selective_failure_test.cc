@@ -1,0 +1,190 @@
+// Selective failure, counted exactly: whatever at most t servers see and answer, what the client does next
+// (whether it asks again, gives up, or whom it blames) has the same distribution over the other coins for
+// every index. Every strategy of liars is a choice of replies for each view, so all of them are covered. Two
+// controls show that the test can fail.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "privacy_case.h"
+
+namespace pirx::itpir::testing {
+namespace {
+
+using pirx::testing::TinyPrime;
+
+constexpr std::uint64_t kRows = 2;
+
+/// What the client shows to the world after the replies.
+struct Outcome {
+  DecodeStatus status;
+  unsigned queries_to_add, rank;
+  std::vector<std::vector<bool>> candidates;
+  std::optional<ErrorCode> error;  ///< of finish()
+  std::optional<Certainty> certainty;
+  std::vector<ServerStatus> servers;
+  friend auto operator<=>(const Outcome&, const Outcome&) = default;
+};
+
+/// By what the liars see and what they answer, both packed into numbers: how often each outcome occurs.
+using Tally = std::map<std::pair<std::uint64_t, std::uint64_t>, std::map<std::size_t, std::uint64_t>>;
+
+template <class F>
+class Game {
+ public:
+  Game(unsigned l, unsigned t, std::vector<std::size_t> liars, Blinding blinding, DecodeOptions options = {})
+      : random_(pirx::testing::seeded_engine(l)),
+        deployment_(F{}, {kRows, 1, 1, false, false}, l, t, random_),
+        liars_(std::move(liars)),
+        blinding_(blinding),
+        options_(std::move(options)) {}
+
+  /// Over every coin, when the client wants `index` of the database `words`.
+  Tally play(std::span<const unsigned> words, std::uint64_t index) {
+    const F f;
+    const auto& spec = deployment_.spec();
+    const std::size_t l = spec.coordinates.size();
+    const std::size_t coins = spec.threshold * kRows + (blinding_ == Blinding::kOn ? l : 0);
+    const auto size = static_cast<unsigned>(f.size_limit());
+    auto rows = matrix::Matrix<std::byte>::create(kRows, 1).value();
+    for (std::size_t i = 0; i < kRows; ++i) rows.at(i, 0) = static_cast<std::byte>(words[i]);
+    std::vector<std::unique_ptr<AnyServer>> servers;
+    for (const auto coordinate : spec.coordinates)
+      servers.push_back(deployment_.serve(coordinate, rows.view()));
+    std::map<Bytes, Bytes> known;
+
+    Tally tally;
+    CoinTape tape(coins, coins);
+    const auto client = deployment_.client(blinding_);
+    do {
+      auto query = client.query(records_of({&index, 1}), tape).value();
+      if (blinding_ == Blinding::kOn && tape.drawn() > coins) continue;  // a zero is drawn again
+      PIRX_CHECK(tape.drawn() == coins);
+      std::vector<Bytes> replies;
+      for (std::size_t j = 0; j < l; ++j) {
+        auto& reply = known[query.requests[j]];
+        if (reply.empty()) reply = deployment_.answer(*servers[j], query.requests[j]);
+        replies.push_back(reply);
+      }
+      std::uint64_t view = 0, lies = 1;
+      for (const auto j : liars_) {
+        for (const auto byte : ByteSpan(query.requests[j]).subspan(MessageHeader::kBytes)) {
+          view = view * size + std::to_integer<unsigned>(byte);
+        }
+        lies *= size;
+      }
+      for (std::uint64_t lie = 0; lie < lies; ++lie) {
+        auto rest = lie;
+        for (const auto j : liars_) {
+          replies[j].back() = static_cast<std::byte>(rest % size);
+          rest /= size;
+        }
+        ++tally[{view, lie}][judge(index, replies, std::as_const(query.blinding).expose())];
+      }
+    } while (tape.next(size));
+    return tally;
+  }
+
+  /// What happened at all, by number.
+  const std::map<Outcome, std::size_t>& outcomes() const { return outcomes_; }
+  std::set<DecodeStatus> statuses() const {
+    std::set<DecodeStatus> all;
+    for (const auto& [outcome, number] : outcomes_) all.insert(outcome.status);
+    return all;
+  }
+
+ private:
+  std::size_t judge(std::uint64_t index, const std::vector<Bytes>& replies,
+                    std::span<const typename F::Elem> blinding) {
+    std::vector<unsigned> key{static_cast<unsigned>(index)};
+    for (const auto& reply : replies) key.push_back(std::to_integer<unsigned>(reply.back()));
+    key.insert(key.end(), blinding.begin(), blinding.end());
+    const auto [found, fresh] = judged_.try_emplace(std::move(key));
+    if (!fresh) return found->second;
+
+    auto collector = deployment_.collector({&index, 1}, blinding, options_);
+    for (std::size_t j = 0; j < replies.size(); ++j) PIRX_CHECK(collector.add(j, replies[j]).has_value());
+    const auto report = collector.decode().value();
+    Outcome outcome{report.status, report.queries_to_add, report.rank, {}, {}, {}, {}};
+    for (const auto& candidate : report.candidates) outcome.candidates.push_back(candidate.agrees);
+    const auto answer = std::move(collector).finish();
+    if (answer) {
+      outcome.certainty = answer->certainty;
+      outcome.servers = answer->servers;
+    } else {
+      outcome.error = answer.error().code();
+    }
+    return found->second = outcomes_.try_emplace(std::move(outcome), outcomes_.size()).first->second;
+  }
+
+  std::mt19937_64 random_;
+  Deployment<F> deployment_;
+  std::vector<std::size_t> liars_;
+  Blinding blinding_;
+  DecodeOptions options_;
+  std::map<std::vector<unsigned>, std::size_t> judged_;
+  std::map<Outcome, std::size_t> outcomes_;
+};
+
+/// All databases of two words, for every single liar of l servers with t = 1.
+template <class F>
+std::set<DecodeStatus> expect_no_difference(unsigned l) {
+  std::set<DecodeStatus> statuses;
+  for (std::size_t liar = 0; liar < l; ++liar) {
+    Game<F> game(l, 1, {liar}, Blinding::kOff);
+    const auto size = static_cast<unsigned>(F{}.size_limit());
+    for (unsigned a = 0; a < size; ++a) {
+      for (unsigned b = 0; b < size; ++b) {
+        const unsigned words[] = {a, b};
+        EXPECT_TRUE(game.play(words, 0) == game.play(words, 1))
+            << "server " << liar << " tells the index of database " << a << ", " << b;
+      }
+    }
+    statuses.merge(game.statuses());
+  }
+  return statuses;
+}
+
+TEST(SelectiveFailure, LiarsThatAreCorrectedLearnNothing) {
+  EXPECT_EQ(expect_no_difference<TinyPrime<7>>(4), std::set{DecodeStatus::kOk});
+}
+
+TEST(SelectiveFailure, LiarsThatAreOnlyNoticedLearnNothing) {
+  const auto statuses = expect_no_difference<TinyPrime<5>>(3);
+  EXPECT_TRUE(statuses.count(DecodeStatus::kOk));
+  EXPECT_GT(statuses.size(), 1u) << "no lie stopped the client";
+}
+
+TEST(SelectiveFailure, BlindedQueriesTellNothing) {
+  Game<TinyPrime<5>> game(3, 1, {1}, Blinding::kOn);
+  const unsigned words[] = {3, 1};
+  EXPECT_TRUE(game.play(words, 0) == game.play(words, 1));
+  EXPECT_GT(game.statuses().size(), 1u);
+}
+
+TEST(SelectiveFailure, WhoMakesTheClientAskAgainLearnsNothing) {
+  Game<TinyPrime<7>> game(6, 2, {1, 4}, Blinding::kOff);
+  const unsigned words[] = {5, 2};
+  EXPECT_TRUE(game.play(words, 0) == game.play(words, 1));
+  EXPECT_TRUE(game.statuses().count(DecodeStatus::kOk));
+  EXPECT_TRUE(game.statuses().count(DecodeStatus::kNeedMoreQueries));
+}
+
+TEST(SelectiveFailure, ControlOneLiarMoreThanTIsNoticed) {
+  Game<TinyPrime<5>> game(4, 1, {0, 3}, Blinding::kOff);
+  const unsigned words[] = {3, 1};
+  EXPECT_FALSE(game.play(words, 0) == game.play(words, 1));
+}
+
+/// A client that stops at certain records is what the attack needs: the tally sees it.
+TEST(SelectiveFailure, ControlAClientThatLooksAtRecordsIsNoticed) {
+  DecodeOptions options;
+  options.check = [](std::span<const Bytes> records) { return records[0][0] != std::byte{3}; };
+  Game<TinyPrime<5>> game(4, 1, {2}, Blinding::kOff, options);
+  const unsigned words[] = {3, 1};
+  EXPECT_FALSE(game.play(words, 0) == game.play(words, 1));
+}
+
+}  // namespace
+}  // namespace pirx::itpir::testing
