@@ -4,7 +4,8 @@
     faulty_proxy.py --listen 127.0.0.1:9001 --upstream 127.0.0.1:8101 --mode lie
 
 Modes: honest, lie (adds a random value to every reply word), flip (one bit), zero, truncate, extend, close (in
-mid-reply), slow (after --delay seconds), stale (another epoch). --tap FILE appends every query body that
+mid-reply), slow (after --delay seconds), stale (another epoch), conspire (answers from the server --other of another
+database of the same shape, under this one's name: several such proxies lie in concert, on one polynomial). --tap FILE appends every query body that
 passes, headers of the message cut off: what this server could see. Standard library only.
 """
 import argparse
@@ -18,7 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HEADER = 80  # bytes of a message header, docs/wire_format.md
 EPOCH_AT = 48
-MODES = ("honest", "lie", "flip", "zero", "truncate", "extend", "close", "slow", "stale")
+VERSION = slice(16, 56)  # identity and epoch of a database
+MODES = ("honest", "lie", "flip", "zero", "truncate", "extend", "close", "slow", "stale", "conspire")
 
 
 def misbehave(body: bytes, mode: str) -> bytes:
@@ -39,22 +41,34 @@ def misbehave(body: bytes, mode: str) -> bytes:
     return head + bytes(words)
 
 
+def ask(address, command, path, body):
+    host, _, port = address.rpartition(":")
+    connection = HTTPConnection(host, int(port), timeout=60)
+    try:
+        headers = {"Content-Type": "application/octet-stream"} if body is not None else {}
+        connection.request(command, path, body, headers)
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+    finally:
+        connection.close()
+
+
+def with_version(message: bytes, version: bytes) -> bytes:
+    return message[: VERSION.start] + version + message[VERSION.stop :]
+
+
 def make_handler(options):
-    upstream_host, _, upstream_port = options.upstream.rpartition(":")
     tap_lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def forward(self, body):
-            connection = HTTPConnection(upstream_host, int(upstream_port), timeout=60)
-            try:
-                headers = {"Content-Type": "application/octet-stream"} if body is not None else {}
-                connection.request(self.command, self.path, body, headers)
-                response = connection.getresponse()
-                return response.status, response.headers, response.read()
-            finally:
-                connection.close()
+            if options.mode != "conspire" or body is None:
+                return ask(options.upstream, self.command, self.path, body)
+            version = ask(options.other, "GET", "/v1/parameters", None)[2][VERSION]
+            status, headers, reply = ask(options.other, self.command, self.path, with_version(body, version))
+            return status, headers, with_version(reply, body[VERSION]) if status == 200 else reply
 
         def answer(self, body):
             try:
@@ -104,9 +118,12 @@ def main() -> int:
     parser.add_argument("--listen", default="127.0.0.1:0", help="address:port; port 0 takes a free one")
     parser.add_argument("--upstream", required=True, help="address:port of the real server")
     parser.add_argument("--mode", choices=MODES, default="honest")
+    parser.add_argument("--other", help="address:port of a server of another database, for --mode conspire")
     parser.add_argument("--delay", type=float, default=3.0, help="seconds, for --mode slow")
     parser.add_argument("--tap", help="file to append query bodies to")
     options = parser.parse_args()
+    if (options.mode == "conspire") != (options.other is not None):
+        parser.error("--mode conspire needs --other, and nothing else does")
     host, _, port = options.listen.rpartition(":")
     server = ThreadingHTTPServer((host, int(port)), make_handler(options))
     server.daemon_threads = True
