@@ -44,6 +44,12 @@ void check_case(const F& f, const json& known) {
                                   shape.at("variable_length"), shape.at("digests")})
           .value();
   Params::Spec spec{f.tag(), geometry, {}, known.at("coordinates"), known.at("threshold")};
+  spec.ramp = known.value("ramp", 1u);
+  if (known.contains("encoding")) {
+    spec.arity = known.at("encoding").at("arity");
+    spec.independence = known.at("encoding").at("independence");
+    spec.modulus = known.at("encoding").at("modulus");
+  }
   const auto identity = bytes_of(known.at("identity"));
   std::copy(identity.begin(), identity.end(), spec.version.identity.begin());
   spec.version.epoch = known.at("epoch");
@@ -67,10 +73,11 @@ void check_case(const F& f, const json& known) {
     EXPECT_EQ(to_hex({rows.row(k), static_cast<std::size_t>(geometry.row_bytes())}), to_hex(known_rows[k]));
   }
 
+  const bool seeded = known.contains("seeds");
   Bytes coins;
-  for (const auto& query : known.at("coins")) {
+  for (const auto& query : known.at(seeded ? "seeds" : "coins")) {
     for (const auto& row : query) {
-      for (const auto& hex : row) {
+      for (const auto& hex : seeded ? json::array({row}) : row) {
         const auto encoded = bytes_of(hex);
         coins.insert(coins.end(), encoded.begin(), encoded.end());
       }
@@ -79,7 +86,7 @@ void check_case(const F& f, const json& known) {
   RecordedCoins tape(std::move(coins));
   // The vectors are of bare shares.
   const auto encoding = testing::encoding_of(spec);
-  const GoldbergClient<F> client(engine, spec, encoding, Blinding::kOff);
+  const GoldbergClient<F> client(engine, spec, encoding, Blinding::kOff, {.seeded = seeded});
   const auto [requests, blinding] = client.query(testing::records_of(wanted), tape).value();
   EXPECT_TRUE(tape.used_up());
   for (const auto& scalar : blinding.expose()) EXPECT_TRUE(f.equal(scalar, f.one()));
@@ -89,15 +96,26 @@ void check_case(const F& f, const json& known) {
   const auto parameters = all_bytes_of(known.at("parameters"));
   for (std::size_t j = 0; j < spec.coordinates.size(); ++j) {
     const ServerOptions options{f.tag(), spec.coordinates[j], 1, 16};
-    const auto server = GoldbergServer<F>::create(
-                            engine, {geometry, spec.version, std::as_const(rows).view(), nullptr}, options)
-                            .value();
+    ServedRows served{geometry, spec.version, std::as_const(rows).view(), nullptr};
+    matrix::Matrix<std::byte> bucket;
+    if (known.contains("buckets")) {
+      const auto bucket_rows = all_bytes_of(known.at("buckets").at(j));
+      bucket = matrix::Matrix<std::byte>::create(bucket_rows.size(), bucket_rows.at(0).size()).value();
+      for (std::size_t g = 0; g < bucket.rows(); ++g) {
+        std::copy(bucket_rows[g].begin(), bucket_rows[g].end(), bucket.row(g));
+      }
+      served.rows = std::as_const(bucket).view();
+      served.arity = spec.arity;
+      served.independence = spec.independence;
+      served.modulus = spec.modulus;
+    }
+    const auto server = GoldbergServer<F>::create(engine, std::move(served), options).value();
     EXPECT_EQ(server->parameters(), parameters[j]);
     EXPECT_EQ(testing::Deployment<F>::answer(*server, requests[j]), replies[j]);
   }
 
   std::vector<typename F::Elem> x;
-  for (std::size_t j = 0; j <= spec.threshold; ++j) x.push_back(f.from_label(spec.coordinates[j]));
+  for (std::size_t j = 0; j <= encoding.degree(); ++j) x.push_back(f.from_label(spec.coordinates[j]));
   const auto zero = f.zero();
   const auto weights =
       lagrange_matrix(f, std::span<const typename F::Elem>(x), std::span<const typename F::Elem>(&zero, 1))

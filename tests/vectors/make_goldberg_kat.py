@@ -74,6 +74,71 @@ GF2_16 = Binary("gf2_16", 16, 0x50D7)
 W160 = Prime("w160", 160, 7)
 
 
+# ---- AES-256 in counter mode (FIPS 197, SP 800-38A): what a seed stands for (section 4) ----
+
+AES_FIELD = Binary("", 8, 0x1B)
+
+
+def make_sbox():
+    box = []
+    for a in range(256):
+        b = AES_FIELD.inverse(a)
+        box.append(b ^ 0x63)
+        for turn in range(1, 5):
+            box[a] ^= (b << turn | b >> (8 - turn)) & 0xFF
+    return box
+
+
+SBOX = make_sbox()
+
+
+def expand_key(key):
+    words, round_constant = [list(key[i:i + 4]) for i in range(0, 32, 4)], 1
+    for i in range(8, 60):
+        word = words[-1]
+        if i % 8 == 0:
+            word = [SBOX[b] for b in word[1:] + word[:1]]
+            word[0] ^= round_constant
+            round_constant = AES_FIELD.mul(round_constant, 2)
+        elif i % 8 == 4:
+            word = [SBOX[b] for b in word]
+        words.append([a ^ b for a, b in zip(words[-8], word)])
+    return [sum(words[i:i + 4], []) for i in range(0, 60, 4)]
+
+
+def encrypt(round_keys, block):
+    state = [a ^ b for a, b in zip(block, round_keys[0])]
+    for number, round_key in enumerate(round_keys[1:], 1):
+        state = [SBOX[state[(i + 4 * (i % 4)) % 16]] for i in range(16)]
+        if number < 14:
+            mixed = []
+            for column in range(0, 16, 4):
+                for row in range(4):
+                    a, b, c, d = (state[column + (row + k) % 4] for k in range(4))
+                    mixed.append(AES_FIELD.mul(a, 2) ^ AES_FIELD.mul(b, 3) ^ c ^ d)
+            state = mixed
+        state = [a ^ b for a, b in zip(state, round_key)]
+    return bytes(state)
+
+
+assert encrypt(expand_key(bytes(range(32))), bytes(17 * i for i in range(16))).hex() == "8ea2b7ca516745bfeafc49904b496089"
+
+
+def expand_seed(f, seed, count):
+    """The vector of `count` elements that a seed stands for."""
+    round_keys, text, vector, at = expand_key(seed), b"", [], 0
+    while len(vector) < count:
+        while len(text) < at + f.element_bytes:
+            text += encrypt(round_keys, (len(text) // 16).to_bytes(16, "big"))
+        candidate = int.from_bytes(text[at:at + f.element_bytes], "little")
+        at += f.element_bytes
+        if isinstance(f, Prime):
+            candidate %= 2 << 8 * f.word_bytes
+        if candidate < f.order:
+            vector.append(candidate)
+    return vector
+
+
 class Geometry:
     """How records lie in rows (sections 3 and 6)."""
 
@@ -119,18 +184,55 @@ def header(f, kind, identity, epoch, coordinate, queries, length):
     return struct.pack("<4sHBB8s32sQQIIQ", b"PIRX", 1, kind, 1, f.tag, identity, epoch, coordinate, queries, 0, length)
 
 
-def lagrange_at_0(f, xs):
+def lagrange(f, xs, at):
     row = []
     for j, x in enumerate(xs):
         value = 1
         for m, other in enumerate(xs):
             if m != j:
-                value = f.mul(value, f.mul(other, f.inverse(f.sub(other, x))))
+                value = f.mul(value, f.mul(f.sub(at, other), f.inverse(f.sub(x, other))))
         row.append(value)
     return row
 
 
-def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None):
+def make_shares(f, t, xs, points, coins, rows):
+    """Of the polynomials that are the unit vector of `row` at s for the points (s, row); coins are G_1..G_t."""
+    shares = []
+    for x in xs:
+        z = 1
+        for s, _ in points:
+            z = f.mul(z, f.sub(x, s))
+        share = []
+        for k in range(rows):
+            value, power = 0, z
+            for a in range(t):
+                value = f.add(value, f.mul(power, coins[a][k]))
+                power = f.mul(power, x)
+            share.append(value)
+        for weight, (_, row) in zip(lagrange(f, [s for s, _ in points], x), points):
+            share[row] = f.add(share[row], weight)
+        shares.append(share)
+    return shares
+
+
+def complete_shares(f, t, xs, points, given, rows):
+    """The same, where the first t shares are given."""
+    shares = list(given)
+    for x in xs[t:]:
+        weights = lagrange(f, xs[:t] + [s for s, _ in points], x)
+        share = []
+        for k in range(rows):
+            value = 0
+            for weight, vector in zip(weights, given):
+                value = f.add(value, f.mul(weight, vector[k]))
+            share.append(value)
+        for weight, (_, row) in zip(weights[t:], points):
+            share[row] = f.add(share[row], weight)
+        shares.append(share)
+    return shares
+
+
+def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None, seeded=False, q=1, u=1, tau=0, modulus=0):
     identity, epoch = stream(name + "/identity", 32), 3
     padded = [geometry.slot(i, data) for i, data in enumerate(records)]
     rows = [b"".join(padded[k * geometry.per_row:(k + 1) * geometry.per_row]).ljust(geometry.row_bytes, b"\0")
@@ -140,44 +242,62 @@ def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None):
     for row in rows:
         row = row.ljust(width * f.word_bytes, b"\0")
         words.append([int.from_bytes(row[c * f.word_bytes:(c + 1) * f.word_bytes], "little") for c in range(width)])
-    if coins is None:
-        coins = [[[int.from_bytes(stream(f"{name}/coin {i} {a} {k}", 40), "little") % f.order for k in range(geometry.rows)]
-                  for a in range(t)] for i in range(len(wanted))]
-    requests, replies, sums = [], [], []
+    bucket_rows = -(-geometry.rows // u)
+    # A server's bucket: row g is the value at x of the polynomial through rows ug .. ug+u-1 at their coordinates, and
+    # through tau random ones at -1, -2, ... (any that are free).
+    words += [[0] * width] * (u * bucket_rows - geometry.rows)
+    noise = [[[int.from_bytes(stream(f"{name}/noise {g} {h} {c}", 40), "little") % f.order for c in range(width)]
+              for h in range(tau)] for g in range(bucket_rows)]
+    buckets = []
     for x in coordinates:
+        bucket = []
+        for g in range(bucket_rows):
+            nodes = [(u * g + h) % modulus for h in range(u)] if u > 1 or tau > 0 else [0]
+            nodes += [f.order - 1 - h for h in range(tau)]
+            weights, values = lagrange(f, nodes, x), words[u * g:u * g + u] + noise[g]
+            bucket.append([0] * width)
+            for weight, value in zip(weights, values):
+                bucket[g] = [f.add(a, f.mul(weight, b)) for a, b in zip(bucket[g], value)]
+        buckets.append(bucket)
+    # q wanted rows in each query vector, at their coordinates; in the plain database at the lowest free ones.
+    free = [s for s in range(q + len(coordinates)) if s not in coordinates][:q]
+    places = [(index // geometry.per_row, slot % q) for slot, index in enumerate(wanted)]
+    points = [(row % modulus if modulus else free[slot], row // u) for row, slot in places]
+    queries = [points[i:i + q] for i in range(0, len(points), q)]
+    seeds = [[stream(f"{name}/seed {i} {a}", 32) for a in range(t)] for i in range(len(queries))] if seeded else []
+    if coins is None:
+        coins = [[[int.from_bytes(stream(f"{name}/coin {i} {a} {k}", 40), "little") % f.order for k in range(bucket_rows)]
+                  for a in range(t)] for i in range(len(queries))]
+    shares = [complete_shares(f, t, coordinates, points, [expand_seed(f, seed, bucket_rows) for seed in seeds[i]], bucket_rows)
+              if seeded else make_shares(f, t, coordinates, points, coins[i], bucket_rows) for i, points in enumerate(queries)]
+    requests, replies, sums = [], [], []
+    for j, x in enumerate(coordinates):
         query, reply, answered = b"", b"", []
-        for i, index in enumerate(wanted):
-            share = []
-            for k in range(geometry.rows):
-                value = int(k == index // geometry.per_row)
-                power = 1
-                for a in range(t):
-                    power = f.mul(power, x)
-                    value = f.add(value, f.mul(power, coins[i][a][k]))
-                share.append(value)
-            query += b"".join(element(f, value) for value in share)
+        for i in range(len(queries)):
+            as_seed = seeded and j < t
+            query += seeds[i][j] if as_seed else b"".join(element(f, value) for value in shares[i][j])
             answer = []
             for c in range(width):
                 total = 0
-                for k in range(geometry.rows):
-                    total = f.add(total, f.mul(share[k], words[k][c]))
+                for k in range(bucket_rows):
+                    total = f.add(total, f.mul(shares[i][j][k], buckets[j][k][c]))
                 answer.append(total)
             reply += b"".join(element(f, value) for value in answer)
             answered.append(answer)
-        requests.append(header(f, 1, identity, epoch, x, len(wanted), geometry.rows) + query)
-        replies.append(header(f, 2, identity, epoch, x, len(wanted), width) + reply)
+        requests.append(header(f, 4 if as_seed else 1, identity, epoch, x, len(queries), bucket_rows) + query)
+        replies.append(header(f, 2, identity, epoch, x, len(queries), width) + reply)
         sums.append(answered)
-    # Decode with the first t + 1 servers, as a client would.
-    weights = lagrange_at_0(f, coordinates[:t + 1])
+    # Decode with the first d + 1 servers, as a client would.
+    needed = t + tau + q + u - 1
     for i, index in enumerate(wanted):
-        row = b""
+        weights, row = lagrange(f, coordinates[:needed], points[i][0]), b""
         for c in range(width):
             total = 0
             for j, weight in enumerate(weights):
-                total = f.add(total, f.mul(weight, sums[j][i][c]))
+                total = f.add(total, f.mul(weight, sums[j][i // q][c]))
             row += total.to_bytes(f.word_bytes, "little")
         assert geometry.read(index, row) == records[index]
-    return {
+    result = {
         "name": name,
         "field": f.name,
         "threshold": t,
@@ -189,12 +309,23 @@ def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None):
         "records": [data.hex() for data in records],
         "rows": [row.hex() for row in rows],
         "wanted": wanted,
-        "coins": [[[element(f, value).hex() for value in row] for row in query] for query in coins],
-        "parameters": [(header(f, 3, identity, epoch, x, 0, 0) + struct.pack("<IIQ", 1, 0, 0) + geometry.encode()).hex() for x in coordinates],
+        "parameters": [(header(f, 3, identity, epoch, x, 0, 0) + struct.pack("<IIQ", u, tau, modulus) + geometry.encode()).hex()
+                       for x in coordinates],
         "requests": [message.hex() for message in requests],
         "replies": [message.hex() for message in replies],
-        "lagrange_at_0": [element(f, value).hex() for value in weights],
+        "lagrange_at_0": [element(f, value).hex() for value in lagrange(f, coordinates[:needed], 0)],
     }
+    if seeded:
+        result["seeds"] = [[seed.hex() for seed in query] for query in seeds]
+    else:
+        result["coins"] = [[[element(f, value).hex() for value in row] for row in query] for query in coins]
+    if q > 1:
+        result["ramp"] = q
+    if modulus:
+        result["encoding"] = {"arity": u, "independence": tau, "modulus": modulus}
+        result["buckets"] = [[b"".join(value.to_bytes(f.word_bytes, "little") for value in row).hex() for row in bucket]
+                             for bucket in buckets]
+    return result
 
 
 def varying(name, count, longest):
@@ -219,6 +350,17 @@ def make_all():
         records = (varying(name, geometry.records, geometry.record_bytes) if geometry.variable else
                    [stream(f"{name}/record {i}", geometry.record_bytes) for i in range(geometry.records)])
         cases.append(make_case(name, f, t, coordinates, geometry, records, [geometry.records - 1, 0]))
+    for name, f, t, coordinates, setting in (
+            ("seeded gf2_16", GF2_16, 2, [1, 2, 3, 4], {"seeded": True}),
+            ("seeded w160", W160, 1, [1, 2, 3], {"seeded": True}),
+            ("ramp gf2_8", GF2_8, 1, [1, 2, 3, 4], {"q": 2}),
+            ("u-ary gf2_8", GF2_8, 1, [255, 254, 253, 252], {"u": 2, "modulus": 2}),
+            ("tau-independent u-ary batch gf2_16, seeded", GF2_16, 1, [65535 - j for j in range(2, 7)],
+             {"u": 2, "tau": 1, "modulus": 6, "seeded": True})):
+        geometry = Geometry(9, 7, 2, 1, 1)
+        records = varying(name, geometry.records, geometry.record_bytes)
+        # In the order in which pirx deals wanted rows to vectors; any other is as good.
+        cases.append(make_case(name, f, t, coordinates, geometry, records, [0, geometry.records - 1], **setting))
     return {"source": "make_goldberg_kat.py, from docs/wire_format.md", "cases": cases}
 
 
