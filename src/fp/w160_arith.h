@@ -18,6 +18,7 @@ using Elem = W160::Elem;
 /// p = 2^160 + 7.
 inline constexpr std::uint64_t kPrime[3] = {7, 0, std::uint64_t{1} << 32};
 inline constexpr std::uint64_t kMask32 = 0xffffffffu;
+inline constexpr std::uint64_t kMask54 = (std::uint64_t{1} << 54) - 1;
 
 inline std::uint64_t low64(uint128 value) { return static_cast<std::uint64_t>(value); }
 inline std::uint64_t high64(uint128 value) { return static_cast<std::uint64_t>(value >> 64); }
@@ -78,26 +79,39 @@ inline Elem load_word(const std::byte* from) {
   return out;
 }
 
-/// Columns of a sum of products: column k counts 2^(kBits k). Reduces the sum, which is below 2^380, modulo
-/// p.
-template <unsigned kBits, class Column, std::size_t n>
-inline Elem reduce_columns(const Column (&columns)[n]) {
-  // The sum in 64-bit limbs: each column is added at its place and its carry runs to the top.
-  std::uint64_t wide[6] = {};
-  for (std::size_t k = 0; k < n; ++k) {
-    const std::size_t at = kBits * k / 64;
-    const unsigned shift = kBits * k % 64;
-    const uint128 low = uint128{low64(columns[k])} << shift;
-    const uint128 high = uint128{high64(columns[k])} << shift;
-    const uint128 middle = uint128{high64(low)} + low64(high);
-    const std::uint64_t parts[3] = {low64(low), low64(middle), high64(high) + high64(middle)};
-    uint128 carry = 0;
-    for (std::size_t i = at; i < 6; ++i) {
-      carry += uint128{wide[i]} + (i - at < 3 ? parts[i - at] : 0);
-      wide[i] = low64(carry);
-      carry >>= 64;
-    }
+/// An element in three limbs of 54 bits: the products of kMaxProducts pairs fit the 128-bit columns.
+struct Limbs54 {
+  std::uint64_t limb[3];
+};
+inline constexpr std::size_t kMaxProducts = std::size_t{1} << 18;
+
+inline Limbs54 split54(const Elem& a) {
+  return {{a.limb[0] & kMask54, (a.limb[0] >> 54 | a.limb[1] << 10) & kMask54,
+           a.limb[1] >> 44 | a.limb[2] << 20}};
+}
+
+/// columns += a * b.
+inline void accumulate(uint128 (&columns)[5], const Limbs54& a, const Limbs54& b) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t k = 0; k < 3; ++k) columns[i + k] += uint128{a.limb[i]} * b.limb[k];
   }
+}
+
+/// The sum of up to kMaxProducts products in columns, of which column k counts 2^(54 k), modulo p.
+inline Elem reduce_columns(const uint128 (&columns)[5]) {
+  // 54 bits of each column are final once the carry from below is added, which a column has room for. They
+  // and what is left behind the last column lie side by side in 64-bit limbs.
+  std::uint64_t part[5];
+  uint128 carried = 0;
+  for (std::size_t k = 0; k < 5; ++k) {
+    carried += columns[k];
+    part[k] = low64(carried) & kMask54;
+    carried >>= 54;
+  }
+  carried <<= 14;  // below 2^110 before: the sum is below 2^380
+  const std::uint64_t wide[6] = {part[0] | part[1] << 54,        part[1] >> 10 | part[2] << 44,
+                                 part[2] >> 20 | part[3] << 34,  part[3] >> 30 | part[4] << 24,
+                                 part[4] >> 40 | low64(carried), high64(carried)};
   // N = L + 2^160 H + 2^320 T = L - 7 H + 49 T, kept positive by adding 7 p.
   const std::uint64_t fold[3] = {wide[2] >> 32 | wide[3] << 32, wide[3] >> 32 | wide[4] << 32, wide[4] >> 32};
   const std::uint64_t low[3] = {wide[0], wide[1], wide[2] & kMask32};
@@ -121,28 +135,10 @@ inline Elem reduce_columns(const Column (&columns)[n]) {
   return reduce_once(t);
 }
 
-/// An element in three limbs of 54 bits: the products of kMaxProducts pairs fit the 128-bit columns.
-struct Limbs54 {
-  std::uint64_t limb[3];
-};
-inline constexpr std::size_t kMaxProducts = std::size_t{1} << 18;
-
-inline Limbs54 split54(const Elem& a) {
-  constexpr std::uint64_t mask = (std::uint64_t{1} << 54) - 1;
-  return {{a.limb[0] & mask, (a.limb[0] >> 54 | a.limb[1] << 10) & mask, a.limb[1] >> 44 | a.limb[2] << 20}};
-}
-
-/// columns += a * b.
-inline void accumulate(uint128 (&columns)[5], const Limbs54& a, const Limbs54& b) {
-  for (std::size_t i = 0; i < 3; ++i) {
-    for (std::size_t k = 0; k < 3; ++k) columns[i + k] += uint128{a.limb[i]} * b.limb[k];
-  }
-}
-
 inline Elem mul(const Elem& a, const Elem& b) {
   uint128 columns[5] = {};
   accumulate(columns, split54(a), split54(b));
-  return reduce_columns<54>(columns);
+  return reduce_columns(columns);
 }
 
 }  // namespace pirx::fp::w160

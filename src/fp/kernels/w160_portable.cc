@@ -45,7 +45,7 @@ void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::siz
         }
         for (std::size_t j = 0; j < width; ++j) {
           Elem* out = at(R, r_stride, i, j0 + j);
-          const Elem sum = add(load(out), reduce_columns<54>(columns[j]));
+          const Elem sum = add(load(out), reduce_columns(columns[j]));
           std::memcpy(out, &sum, sizeof sum);
         }
       }
