@@ -1,30 +1,14 @@
 // Queries and replies as numbers; what is secret about them is in residues.cc.
 #include "pirx/cpir/qr/client.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <atomic>
 
 #include "cpir/dj/number.h"
 #include "cpir/message.h"
+#include "parallel.h"
 #include "residues.h"
 
 namespace pirx::cpir::qr {
-namespace {
-
-int thread_count(int threads) {
-#ifdef _OPENMP
-  return threads > 0 ? threads : omp_get_max_threads();
-#else
-  static_cast<void>(threads);
-  return 1;
-#endif
-}
-
-}  // namespace
-
 struct Client::State {
   Params params;
   PublicKey key;
@@ -73,8 +57,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) cons
   const mpz_class n = dj::number_from_bytes(state_->key.modulus());
   SecretVector<std::byte> row(params.row_bytes());
   std::atomic<bool> good = true;
-#pragma omp parallel for num_threads(thread_count(threads)) schedule(static)
-  for (std::size_t i = 0; i < row.size(); ++i) {
+  parallel_for(thread_count(threads), row.size(), [&](std::size_t i) {
     unsigned byte = 0;
     for (std::size_t j = 0; j < 8; ++j) {
       const auto number = body.subspan((8 * i + j) * params.number_bytes(), params.number_bytes());
@@ -85,7 +68,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) cons
       byte |= state_->residues.decrypt_bit(number) << j;
     }
     row.expose()[i] = static_cast<std::byte>(byte);
-  }
+  });
   if (!good) {
     return fail(ErrorCode::kUndecodable,
                 "the reply holds what is no product of the query's numbers: the "

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "cpir/dj/number.h"
+#include "parallel.h"
 #include "pirx/base/buffer.h"
 
 namespace pirx::cpir::qr {
@@ -57,14 +58,12 @@ class ColumnProducts {
     };
     for (std::size_t first = 0; first < windows; first += tables_) {
       const std::size_t count = std::min(tables_, windows - first);
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-      for (std::size_t i = 0; i < count; ++i) make_table(i, (first + i) * window_);
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 1)
-      for (std::size_t task = 0; task < tasks; ++task) multiply_piece(piece(task), first, count);
+      parallel_for(threads_, count, [&](std::size_t i) { make_table(i, (first + i) * window_); });
+      parallel_for(threads_, tasks, [&](std::size_t task) { multiply_piece(piece(task), first, count); });
     }
     const std::size_t number_bytes = out.size() / (bits_.row_bytes() * kByteColumns);
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::size_t byte = 0; byte < bits_.row_bytes(); ++byte) write_numbers(byte, number_bytes, out);
+    parallel_for(threads_, bits_.row_bytes(),
+                 [&](std::size_t byte) { write_numbers(byte, number_bytes, out); });
     return {};
   }
 

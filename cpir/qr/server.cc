@@ -1,10 +1,6 @@
 // Checks of a query, and the server behind AnyServer.
 #include "pirx/cpir/qr/server.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <atomic>
 #include <charconv>
 #include <limits>
@@ -12,6 +8,7 @@
 #include "column_products.h"
 #include "cpir/dj/number.h"
 #include "cpir/message.h"
+#include "parallel.h"
 #include "pirx/base/buffer.h"
 
 namespace pirx::cpir::qr {
@@ -19,14 +16,6 @@ namespace {
 
 tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-int all_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
 }
 
 struct Query {
@@ -54,11 +43,10 @@ Result<Query> decode_query(const Params& params, ByteSpan request, int threads) 
   if (gcd(product, out.n) != 1)
     return invalid("a number of the query has a factor in common with the modulus");
   std::atomic<bool> good = true;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::size_t i = 0; i < params.rows(); ++i) {
+  parallel_for(threads, params.rows(), [&](std::size_t i) {
     if (mpz_jacobi(out.y[i].get_mpz_t(), out.n.get_mpz_t()) != 1)
       good.store(false, std::memory_order_relaxed);
-  }
+  });
   if (!good) return invalid("a number of the query does not have Jacobi symbol 1");
   return out;
 }
@@ -162,7 +150,7 @@ Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database
   PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.slots,
                                            options.modulus_bits, options.policy}));
   return std::make_unique<QrServer>(std::move(database), std::move(params), *kernel,
-                                    options.threads > 0 ? options.threads : all_threads());
+                                    thread_count(options.threads));
 }
 
 void register_qr(Registry& registry) {
