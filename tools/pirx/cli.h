@@ -25,6 +25,7 @@ Action& chosen_action();
 
 void add_db_command(CLI::App& app);
 void add_db_encode(CLI::App& db);
+void add_db_update(CLI::App& db);
 void add_serve_command(CLI::App& app);
 void add_deploy_command(CLI::App& app);
 void add_get_command(CLI::App& app);

@@ -168,6 +168,9 @@ Result<void> info(const std::string& path, bool json) {
                                         : db->has_keys() ? "yes"
                                                          : "no");
     std::printf("file            %s\n", human_bytes(db->file_bytes()).c_str());
+    if (db->delta_bytes() != 0) {
+      std::printf("changes         %s in %s.delta\n", human_bytes(db->delta_bytes()).c_str(), path.c_str());
+    }
     return {};
   }
   const Json object = {{"records", geometry.records()},
@@ -180,6 +183,8 @@ Result<void> info(const std::string& path, bool json) {
                        {"keys", db->has_keys()},
                        {"keyed", geometry.keyed()},
                        {"file_bytes", db->file_bytes()},
+                       {"delta_bytes", db->delta_bytes()},
+                       {"bucket", db->bucket() != nullptr},
                        {"epoch", db->version().epoch},
                        {"identity", to_hex(db->version().identity)}};
   std::printf("%s\n", object.dump().c_str());
@@ -294,6 +299,7 @@ void add_db_command(CLI::App& app) {
   db.require_subcommand(1);
   add_build(db);
   add_db_encode(db);
+  add_db_update(db);
 
   {
     auto& command = *db.add_subcommand("info", "Geometry, epoch and identity of a database");

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pirx/batchcodes/encoding.h"
-#include "pirx/database/database.h"
+#include "pirx/database/update.h"
 
 namespace pirx::itpir {
 
@@ -29,5 +29,24 @@ struct EncodeReport {
 /// batchcodes::store_words). Unavailable, ResourceExhausted, DataLoss.
 Result<EncodeReport> encode_database(const database::Database& plain, const batchcodes::Encoding& encoding,
                                      const std::filesystem::path& prefix, const EncodeOptions& options = {});
+
+struct BucketsReport {
+  database::Version version;               ///< of the buckets now
+  std::uint64_t rows = 0;                  ///< encoded anew, of each bucket
+  std::vector<std::uint64_t> delta_bytes;  ///< of each bucket's delta; 0: it was at that epoch already
+};
+
+/// Brings buckets of `plain` to its epoch: encodes the rows again whose blocks have changed, and writes them
+/// as each bucket's delta (database::DatabaseUpdate says how, and what survives a crash: each file is at its
+/// old epoch or at the new one, and a second call brings up those that lag). `last`: what the update of the
+/// plain database reported; with it only what that update changed is encoded, without it, or for a bucket
+/// that lags further, everything that plain's delta holds. tau = 0: any servers' buckets, so a server may
+/// keep its own. tau > 0: all servers' at once, with fresh noise and a new identity; the old and the new
+/// shares of tau servers together still tell nothing. InvalidArgument: no buckets, buckets of several
+/// encodings or of another database, or older than what plain's delta goes back to: encode again. Otherwise
+/// as encode_database.
+Result<BucketsReport> update_buckets(const database::Database& plain,
+                                     std::span<const std::filesystem::path> buckets,
+                                     const database::UpdateReport* last = nullptr, int threads = 0);
 
 }  // namespace pirx::itpir

@@ -1,0 +1,180 @@
+// Carries changes of a plain database over to its buckets, row by row.
+#include <algorithm>
+#include <set>
+
+#include "bucket_rows.h"
+#include "fields.h"
+#include "pirx/itpir/encode_database.h"
+#include "src/database/delta.h"
+#include "src/database/guarded.h"
+#include "src/database/mapping.h"
+
+namespace pirx::itpir {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+struct Bucket {
+  std::filesystem::path path;
+  database::UpdateLock lock;
+  std::shared_ptr<const database::Database> file;
+  const database::BucketInfo& info() const { return *file->bucket(); }
+};
+
+Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
+                                         std::span<const std::filesystem::path> paths) {
+  if (paths.empty()) return invalid("there are no buckets to update");
+  std::vector<Bucket> buckets;
+  for (const auto& path : paths) {
+    PIRX_ASSIGN(auto lock, database::UpdateLock::take(path));
+    PIRX_ASSIGN(auto file, database::Database::open(path));
+    const auto refuse = [&path](const char* what) {
+      return invalid(printable(path.native()) + " " + what + ": encode the database again");
+    };
+    if (file->bucket() == nullptr) return refuse("is no bucket");
+    auto expected = file->geometry().spec();
+    expected.records = plain.geometry().records();
+    if (expected != plain.geometry().spec()) return refuse("is of another database");
+    if (!buckets.empty()) {
+      database::BucketInfo other = buckets[0].info();
+      other.coordinate = file->bucket()->coordinate;
+      if (other != *file->bucket()) return refuse("is encoded in another way than the first bucket");
+      if (other.independence > 0 && file->version() != buckets[0].file->version()) {
+        return refuse("does not share its noise with the first bucket");
+      }
+    }
+    // Epochs of one database only grow, and its delta knows all changes since its file was written.
+    const database::Version& base = plain.mapping().base_version;
+    const database::Version& now = plain.version();
+    const database::Version& at = file->version();
+    const bool named = file->bucket()->independence == 0;  // by the plain database's identity
+    if (at.epoch < base.epoch) return refuse("is older than the changes that are kept");
+    if (at.epoch > now.epoch || (named && at.epoch == base.epoch && at.identity != base.identity) ||
+        (named && at.epoch == now.epoch && at.identity != now.identity)) {
+      return refuse("is of another database");
+    }
+    buckets.push_back({path, std::move(lock), std::move(file)});
+  }
+  return buckets;
+}
+
+/// The encoding that the buckets came from, as far as their files tell: other servers' coordinates change
+/// nothing for these, but there are to be enough.
+Result<batchcodes::Encoding> encoding_of(const std::vector<Bucket>& buckets) {
+  const database::BucketInfo& info = buckets[0].info();
+  batchcodes::Encoding::Spec spec;
+  spec.field = info.field;
+  spec.arity = info.arity;
+  spec.independence = info.independence;
+  spec.modulus = info.modulus;
+  for (const Bucket& bucket : buckets) spec.coordinates.push_back(bucket.info().coordinate);
+  if (info.independence == 0) {
+    PIRX_ASSIGN(std::uint64_t label, batchcodes::Encoding::field_size(info.field));
+    while (spec.coordinates.size() < std::size_t{info.arity} + 1 && label > 0) {
+      --label;
+      if (std::find(spec.coordinates.begin(), spec.coordinates.end(), label) == spec.coordinates.end()) {
+        spec.coordinates.push_back(label);
+      }
+    }
+  }
+  return batchcodes::Encoding::create(std::move(spec));
+}
+
+/// Rows of the buckets with blocks that changed since the bucket's epoch.
+std::set<std::uint64_t> changed_rows(const database::Database& plain, const std::vector<Bucket>& buckets,
+                                     const database::UpdateReport* last) {
+  const unsigned arity = buckets[0].info().arity;
+  std::set<std::uint64_t> rows;
+  const bool only_last = last != nullptr && last->after == plain.version() &&
+                         std::all_of(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
+                           return bucket.file->version().epoch == last->before.epoch;
+                         });
+  if (only_last) {
+    for (const std::uint64_t block : last->changed_rows) rows.insert(block / arity);
+  } else {
+    const database::Section section = plain.mapping().header.layout.rows;
+    const std::uint64_t stride = plain.geometry().row_stride();
+    for (const database::Section& patch : plain.mapping().patched) {
+      const std::uint64_t begin = std::max(patch.offset, section.offset);
+      const std::uint64_t end = std::min(patch.end(), section.end());
+      if (begin >= end) continue;
+      const std::uint64_t first = (begin - section.offset) / stride / arity;
+      const std::uint64_t behind = (end - section.offset - 1) / stride / arity + 1;
+      for (std::uint64_t row = first; row < behind; ++row) rows.insert(rows.end(), row);
+    }
+  }
+  // What was cut off behind the last block shared a row with it.
+  rows.insert(buckets[0].info().rows(plain.geometry().rows()) - 1);
+  return rows;
+}
+
+template <class F>
+Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& rows, std::uint64_t stride,
+                         std::vector<database::RowChanges>& changes) {
+  for (auto row = rows.begin(); row != rows.end();) {
+    const std::uint64_t first = *row;
+    std::size_t n = 0;
+    while (row != rows.end() && *row == first + n && n < encoder.band()) {
+      ++n;
+      ++row;
+    }
+    PIRX_TRY(encoder.encode(first, n));
+    for (std::size_t b = 0; b < changes.size(); ++b) {
+      for (std::size_t i = 0; i < n; ++i) {
+        Bytes bytes(stride);
+        PIRX_TRY(encoder.store(b, i, MutableByteSpan(bytes).first(encoder.row_bytes())));
+        changes[b].rows.emplace(first + i, std::move(bytes));
+      }
+    }
+  }
+  return {};
+}
+
+Result<BucketsReport> update(const database::Database& plain, std::span<const std::filesystem::path> paths,
+                             const database::UpdateReport* last, int threads) {
+  if (plain.bucket() != nullptr) return invalid("this is a bucket: name the plain database");
+  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths));
+  BucketsReport report{plain.version(), 0, std::vector<std::uint64_t>(buckets.size())};
+  const auto lags = [&](const Bucket& bucket) {
+    return bucket.file->version().epoch != plain.version().epoch;
+  };
+  if (std::none_of(buckets.begin(), buckets.end(), lags)) {
+    report.version = buckets[0].file->version();
+    return report;
+  }
+  if (buckets[0].info().independence > 0) {
+    PIRX_ASSIGN(auto rng, Rng::from_os());
+    rng.fill(report.version.identity);
+  }
+  PIRX_ASSIGN(const auto encoding, encoding_of(buckets));
+  const std::set<std::uint64_t> rows = changed_rows(plain, buckets, last);
+  report.rows = rows.size();
+  std::vector<database::RowChanges> changes(buckets.size(),
+                                            {plain.geometry(), report.version, {}, std::nullopt});
+  std::vector<std::size_t> servers(buckets.size());
+  for (std::size_t j = 0; j < servers.size(); ++j) servers[j] = j;
+  PIRX_TRY(with_field(buckets[0].info().field, [&](const auto& f) -> Result<void> {
+    using F = std::remove_cvref_t<decltype(f)>;
+    PIRX_ASSIGN(auto encoder, BucketRows<F>::create(f, encoding, servers, plain, threads));
+    return encode_rows(encoder, rows, plain.geometry().row_stride(), changes);
+  }));
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    if (!lags(buckets[b])) continue;
+    PIRX_TRY(database::write_delta(*buckets[b].file, changes[b], {}));
+    std::error_code ignored;
+    report.delta_bytes[b] = std::filesystem::file_size(database::delta_path(buckets[b].path), ignored);
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<BucketsReport> update_buckets(const database::Database& plain,
+                                     std::span<const std::filesystem::path> buckets,
+                                     const database::UpdateReport* last, int threads) {
+  return database::guarded([&] { return update(plain, buckets, last, threads); });
+}
+
+}  // namespace pirx::itpir

@@ -1,0 +1,294 @@
+// Bucket files: any u + tau of them give back every row of the plain database, after encoding and after any
+// sequence of updates; without noise an updated bucket is, byte for byte, an encoded one.
+#include "pirx/itpir/encode_database.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "pirx/batchcodes/lagrange.h"
+#include "pirx/database/builder.h"
+#include "src/database/mapping.h"
+#include "src/itpir/fields.h"
+#include "support/files.h"
+#include "support/seed.h"
+
+namespace pirx::itpir {
+namespace {
+
+using batchcodes::Encoding;
+using database::Database;
+using pirx::testing::expect_error;
+using pirx::testing::good;
+using pirx::testing::random_bytes;
+using pirx::testing::read_file;
+using pirx::testing::seeded_engine;
+using pirx::testing::TemporaryFolder;
+using pirx::testing::to_bytes;
+
+void build(const std::filesystem::path& path, std::size_t records, std::mt19937_64& engine,
+           std::uint64_t per_row = 3) {
+  auto builder = database::DatabaseBuilder::create(path, {.records_per_row = per_row});
+  ASSERT_TRUE(good(builder));
+  ASSERT_TRUE(good(builder->add(random_bytes(engine, 50))));
+  for (std::size_t i = 1; i < records; ++i)
+    ASSERT_TRUE(good(builder->add(random_bytes(engine, engine() % 50))));
+  ASSERT_TRUE(good(builder->finish()));
+}
+
+Encoding encoding(const FieldTag& field, unsigned u, unsigned tau, std::uint64_t modulus, unsigned servers) {
+  return Encoding::create(
+             {field, 1, 1, u, tau, modulus, Encoding::suggested_coordinates(field, servers).value()})
+      .value();
+}
+
+std::vector<std::filesystem::path> paths(const std::filesystem::path& prefix, unsigned servers) {
+  std::vector<std::filesystem::path> result;
+  for (unsigned j = 1; j <= servers; ++j) result.emplace_back(prefix.native() + "." + std::to_string(j));
+  return result;
+}
+
+/// Every row of `plain`, interpolated from u + tau random ones of the buckets.
+void expect_decodes(const Database& plain, const std::vector<std::filesystem::path>& files,
+                    std::mt19937_64& engine) {
+  std::vector<std::shared_ptr<const Database>> buckets;
+  for (const auto& file : files) {
+    auto bucket = Database::open(file, {.verify_content = true});
+    ASSERT_TRUE(good(bucket));
+    ASSERT_NE((*bucket)->bucket(), nullptr);
+    EXPECT_EQ((*bucket)->geometry(), plain.geometry());
+    EXPECT_EQ((*bucket)->version().epoch, plain.version().epoch);
+    buckets.push_back(std::move(*bucket));
+  }
+  std::shuffle(buckets.begin(), buckets.end(), engine);
+  const auto info = *buckets[0]->bucket();
+  for (const auto& bucket : buckets) EXPECT_EQ(bucket->version(), buckets[0]->version());
+  EXPECT_EQ(buckets[0]->version() == plain.version(), info.independence == 0);
+  const std::size_t k = info.arity + info.independence;
+  const auto checked = with_field(info.field, [&](const auto& f) -> Result<void> {
+    using F = std::remove_cvref_t<decltype(f)>;
+    std::vector<typename F::Elem> x;
+    for (std::size_t j = 0; j < k; ++j) x.push_back(f.from_label(buckets[j]->bucket()->coordinate));
+    const std::size_t word = f.word_bytes();
+    const auto words = static_cast<std::size_t>(plain.geometry().words_per_row(word));
+    for (std::uint64_t block = 0; block < plain.rows().rows; ++block) {
+      const typename F::Elem at[] = {f.from_label(block % info.modulus)};
+      PIRX_ASSIGN(const auto W, batchcodes::lagrange_matrix<F>(f, x, at));
+      for (std::size_t c = 0; c < words; ++c) {
+        auto sum = f.load_word(plain.rows().row(block) + c * word);
+        for (std::size_t j = 0; j < k; ++j) {
+          const auto share = f.load_word(buckets[j]->rows().row(block / info.arity) + c * word);
+          sum = f.sum_sub(sum, f.sum_scale(W.at(0, j), share));
+        }
+        if (!f.sum_equal(sum, f.load_word(Bytes(word).data()))) {
+          return fail(ErrorCode::kInternal, "row " + std::to_string(block) + " does not come back");
+        }
+      }
+    }
+    return {};
+  });
+  EXPECT_TRUE(good(checked));
+}
+
+struct Case {
+  FieldTag field;
+  unsigned arity, independence;
+  std::uint64_t modulus;
+};
+const Case kCases[] = {{kTagGf2_8, 2, 0, 0},  {kTagGf2_8, 4, 0, 24}, {kTagGf2_8, 1, 2, 1},
+                       {kTagGf2_8, 3, 2, 30}, {kTagGf2_16, 2, 1, 2}, {kTagW160, 2, 1, 40},
+                       {kTagW48, 3, 0, 3},    {kTagW48, 2, 2, 2}};
+
+TEST(EncodeDatabase, AnyEnoughBucketsGiveEveryRowBack) {
+  auto engine = seeded_engine(71);
+  for (const Case& c : kCases) {
+    const TemporaryFolder folder(TemporaryFolder::kMemory);
+    ASSERT_NO_FATAL_FAILURE(build(folder / "db", 40 + engine() % 20, engine));
+    const auto plain = Database::open(folder / "db");
+    const unsigned servers = c.arity + c.independence + 2;
+    const auto code = encoding(c.field, c.arity, c.independence, c.modulus, servers);
+    const auto report = encode_database(**plain, code, folder / "b");
+    ASSERT_TRUE(good(report));
+    EXPECT_EQ(report->files, paths(folder / "b", servers));
+    EXPECT_EQ(report->rows, ((*plain)->rows().rows + c.arity - 1) / c.arity);
+    expect_decodes(**plain, report->files, engine);
+    if (c.independence > 0) {
+      // Another set of shares, another name.
+      const auto again = encode_database(**plain, code, folder / "c");
+      ASSERT_TRUE(good(again));
+      EXPECT_NE(again->version.identity, report->version.identity);
+      EXPECT_NE(read_file(folder / "c.1"), read_file(folder / "b.1"));
+      continue;
+    }
+    // A server alone makes the same bucket, on one thread.
+    const auto own = encode_database(**plain, code, folder / "own", {.only = {1}, .threads = 1});
+    ASSERT_TRUE(good(own));
+    EXPECT_EQ(read_file(folder / "own.2"), read_file(folder / "b.2"));
+  }
+}
+
+TEST(EncodeDatabase, RefusesWhatMakesNoSense) {
+  auto engine = seeded_engine(72);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 20, engine));
+  const auto plain = Database::open(folder / "db");
+  const auto code = encoding(kTagGf2_8, 2, 0, 2, 4), noisy = encoding(kTagGf2_8, 2, 1, 2, 4);
+  expect_error(encode_database(**plain, encoding(kTagGf2_8, 1, 0, 1, 3), folder / "b"),
+               ErrorCode::kInvalidArgument, "would be the database itself");
+  expect_error(encode_database(**plain, noisy, folder / "b", {.only = {1}}), ErrorCode::kInvalidArgument,
+               "share noise");
+  expect_error(encode_database(**plain, code, folder / "b", {.only = {4}}), ErrorCode::kInvalidArgument,
+               "no position 4");
+  pirx::testing::write_file(folder / "b.2", to_bytes("precious"));
+  expect_error(encode_database(**plain, code, folder / "b"), ErrorCode::kInvalidArgument, "is no bucket");
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"b.2", "db"}));
+  std::filesystem::remove(folder / "b.2");
+  ASSERT_TRUE(good(encode_database(**plain, code, folder / "b")));
+  const auto bucket = Database::open(folder / "b.1");
+  ASSERT_TRUE(good(bucket));
+  expect_error(encode_database(**bucket, code, folder / "c"), ErrorCode::kInvalidArgument, "bucket already");
+  expect_error((*bucket)->record(0), ErrorCode::kInvalidArgument, "shares, not records");
+  expect_error((*bucket)->find("k"), ErrorCode::kInvalidArgument, "no keys");
+  expect_error(database::DatabaseUpdate::begin(folder / "b.1"), ErrorCode::kInvalidArgument, "--buckets");
+  // Damage is found in a bucket too.
+  Bytes file = read_file(folder / "b.1");
+  file[file.size() / 2] ^= std::byte{1};
+  pirx::testing::write_file(folder / "b.1", file);
+  EXPECT_FALSE(Database::open(folder / "b.1", {.verify_content = true}));
+}
+
+TEST(EncodeDatabase, ASumThatIsNoWordIsNamedWithAWayOut) {
+  const fp::W48 f;
+  const auto code = encoding(kTagW48, 2, 0, 2, 3);
+  // Blocks 0 and 1 at coordinates 0 and 1: at x their polynomial is a + (b - a) x. Wanted: 2^48 there.
+  const auto x = f.from_label(code.spec().coordinates[1]);
+  const auto wanted = f.from_label(std::uint64_t{1} << 48);
+  Bytes first(6), second(6);
+  for (std::uint64_t a = 0;; ++a) {
+    ASSERT_LT(a, 1000u);
+    const auto start = f.from_label(a);
+    const auto b = f.add(start, f.mul(f.sub(wanted, start), f.inv(x)));
+    if (f.store_word(start, first.data()) && f.store_word(b, second.data())) break;
+  }
+  const TemporaryFolder folder;
+  auto builder = database::DatabaseBuilder::create(
+      folder / "db", {.records_per_row = 1, .fixed_record_bytes = 6, .digests = false});
+  ASSERT_TRUE(good(builder));
+  ASSERT_TRUE(good(builder->add(first)));
+  ASSERT_TRUE(good(builder->add(second)));
+  ASSERT_TRUE(good(builder->finish()));
+  expect_error(
+      encode_database(**Database::open(folder / "db"), code, folder / "b"), ErrorCode::kInvalidArgument,
+      "coordinate " + std::to_string(code.spec().coordinates[1]) + " has a value that no word of w48");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+}
+
+/// Some random changes; the first record stays.
+Result<database::UpdateReport> change(const std::filesystem::path& path, std::mt19937_64& engine) {
+  PIRX_ASSIGN(auto update, database::DatabaseUpdate::begin(path));
+  for (std::uint64_t n = 1 + engine() % 4; n > 0; --n) {
+    switch (engine() % 4) {
+      case 0:
+        PIRX_TRY(update.truncate(update.records() - std::min(update.records() - 3, engine() % 12)));
+        break;
+      case 1:
+        for (std::uint64_t more = engine() % 12; more > 0; --more) {
+          PIRX_TRY(update.append(random_bytes(engine, engine() % 50)));
+        }
+        break;
+      default:
+        PIRX_TRY(update.set(engine() % update.records(), random_bytes(engine, engine() % 50)));
+    }
+  }
+  return update.commit();
+}
+
+TEST(UpdateBuckets, RandomSequencesDecodeAndEqualEncodingAnew) {
+  auto engine = seeded_engine(73);
+  for (const Case& c : kCases) {
+    const TemporaryFolder folder(TemporaryFolder::kMemory);
+    ASSERT_NO_FATAL_FAILURE(build(folder / "db", 30 + engine() % 20, engine));
+    const unsigned servers = c.arity + c.independence + 1;
+    const auto code = encoding(c.field, c.arity, c.independence, c.modulus, servers);
+    ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), code, folder / "b")));
+    const auto files = paths(folder / "b", servers);
+    for (int round = 0; round < 6 && !::testing::Test::HasFailure(); ++round) {
+      auto last = change(folder / "db", engine);
+      ASSERT_TRUE(good(last));
+      // Sometimes buckets lag by two epochs.
+      const bool twice = engine() % 3 == 0;
+      if (twice) last = change(folder / "db", engine);
+      ASSERT_TRUE(good(last));
+      const auto plain = Database::open(folder / "db");
+      const auto done = update_buckets(**plain, files, engine() % 3 == 0 ? nullptr : &*last);
+      ASSERT_TRUE(good(done));
+      expect_decodes(**plain, files, engine);
+      EXPECT_EQ(update_buckets(**plain, files)->rows, 0u);
+      if (c.independence == 0) {
+        ASSERT_TRUE(good(encode_database(**plain, code, folder / "anew")));
+        for (unsigned j = 1; j <= servers; ++j) {
+          const auto bucket = Database::open(folder / ("b." + std::to_string(j)));
+          EXPECT_TRUE(std::ranges::equal((*bucket)->mapping().file,
+                                         read_file(folder / ("anew." + std::to_string(j)))));
+        }
+      }
+      if (engine() % 3 == 0) {
+        for (const auto& file : files) ASSERT_TRUE(good(database::compact_database(file)));
+        expect_decodes(**plain, files, engine);
+      }
+    }
+  }
+}
+
+TEST(UpdateBuckets, CostsWhatChangesAndServersMayBeAlone) {
+  auto engine = seeded_engine(74);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 3000, engine));
+  const auto code = encoding(kTagGf2_8, 4, 0, 4, 6);
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), code, folder / "b")));
+  auto update = database::DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->set(1000, to_bytes("new"))));
+  const auto last = update->commit();
+  ASSERT_TRUE(good(last));
+  const std::filesystem::path own[] = {folder / "b.3"};
+  const auto plain = Database::open(folder / "db");
+  const auto done = update_buckets(**plain, own, &*last);
+  ASSERT_TRUE(good(done));
+  EXPECT_EQ(done->rows, 2u);  // the one that changed, and the last
+  EXPECT_LT(done->delta_bytes[0], 16'000u);
+  EXPECT_EQ(done->version, (*plain)->version());
+  const auto others = paths(folder / "b", 6);
+  ASSERT_TRUE(good(update_buckets(**plain, others)));
+  expect_decodes(**plain, others, engine);
+}
+
+TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
+  auto engine = seeded_engine(75);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 30, engine));
+  ASSERT_NO_FATAL_FAILURE(build(folder / "other", 30, engine));
+  const auto noisy = encoding(kTagGf2_8, 2, 1, 2, 4), code = encoding(kTagGf2_8, 2, 0, 2, 4);
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), noisy, folder / "b")));
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), noisy, folder / "c")));
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "other"), code, folder / "o")));
+  ASSERT_TRUE(good(change(folder / "db", engine)));
+  const auto plain = Database::open(folder / "db");
+  const auto refused = [&](const std::vector<std::filesystem::path>& files, std::string_view part) {
+    expect_error(update_buckets(**plain, files), ErrorCode::kInvalidArgument, part);
+  };
+  refused({}, "no buckets");
+  refused({folder / "other"}, "is no bucket");
+  refused(paths(folder / "o", 4), "another database");
+  refused({folder / "b.1", folder / "b.2", folder / "c.3", folder / "b.4"}, "share its noise");
+  refused({folder / "b.1", folder / "b.2"}, "servers");
+  const auto bucket = Database::open(folder / "b.1");
+  expect_error(update_buckets(**bucket, paths(folder / "b", 4)), ErrorCode::kInvalidArgument,
+               "name the plain");
+  // Changes that are folded in are not known any more.
+  ASSERT_TRUE(good(database::compact_database(folder / "db")));
+  expect_error(update_buckets(**Database::open(folder / "db"), paths(folder / "b", 4)),
+               ErrorCode::kInvalidArgument, "older than the changes");
+}
+
+}  // namespace
+}  // namespace pirx::itpir

@@ -1,0 +1,210 @@
+// pirx db update and pirx db compact: records changed, appended and truncated, here and in encoded buckets.
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+#include "pirx/database/update.h"
+#include "pirx/itpir/encode_database.h"
+
+namespace pirx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Arguments {
+  std::string database, changes, buckets;
+  std::vector<std::string> set, key, append;
+  std::optional<std::uint64_t> truncate;
+  int threads = 0;
+};
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Result<Bytes> read_record(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) return fail(ErrorCode::kUnavailable, "cannot read the record " + path);
+  const ByteSpan bytes = as_bytes(text);
+  return Bytes(bytes.begin(), bytes.end());
+}
+
+/// "WHAT=FILE" at its last '=' that leaves a file name.
+Result<std::pair<std::string, std::string>> split(const std::string& option, const std::string& text) {
+  const auto at = text.rfind('=');
+  if (at == std::string::npos || at + 1 == text.size()) {
+    return invalid(option + " wants '=' and a file with the record, not '" + text + "'");
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+/// The record with that key, or a new one.
+Result<void> put(database::DatabaseUpdate& update, const std::string& key, ByteSpan data) {
+  auto done = update.set(key, data);
+  if (done || done.error().code() != ErrorCode::kOutOfRange) return done;
+  return update.append(key, data);
+}
+
+/// {"position": N, "record": TEXT}, {"key": K, "record": TEXT}, {"record": TEXT} or {"truncate": N}.
+Result<void> apply_line(database::DatabaseUpdate& update, const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return invalid("not a JSON object");
+  for (const auto& [name, value] : json.items()) {
+    const bool text = name == "key" || name == "record";
+    if (!text && name != "position" && name != "truncate")
+      return invalid("no field is called '" + name + "'");
+    if (text ? !value.is_string() : !value.is_number_unsigned()) {
+      return invalid("'" + name + "' is " + (text ? "a string" : "a whole number"));
+    }
+  }
+  if (json.contains("truncate")) {
+    if (json.size() != 1) return invalid("'truncate' stands alone");
+    return update.truncate(json["truncate"].get<std::uint64_t>());
+  }
+  if (!json.contains("record")) return invalid("'record' is missing");
+  const std::string record = json["record"].get<std::string>();
+  if (json.contains("position")) {
+    if (json.contains("key")) return invalid("'position' and 'key' exclude each other");
+    return update.set(json["position"].get<std::uint64_t>(), as_bytes(record));
+  }
+  if (json.contains("key")) return put(update, json["key"].get<std::string>(), as_bytes(record));
+  return update.append(as_bytes(record));
+}
+
+Result<void> apply_lines(database::DatabaseUpdate& update, const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
+    if (line.empty()) continue;
+    if (auto applied = apply_line(update, line); !applied) {
+      return tl::unexpected(Error(applied.error().code(), path + " line " + std::to_string(number) + ": " +
+                                                              applied.error().message()));
+    }
+  }
+  if (!in.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path);
+  return {};
+}
+
+Result<void> apply(const Arguments& a, database::DatabaseUpdate& update) {
+  if (a.truncate) PIRX_TRY(update.truncate(*a.truncate));
+  for (const std::string& text : a.set) {
+    PIRX_ASSIGN(const auto parts, split("--set", text));
+    std::uint64_t position = 0;
+    const auto& digits = parts.first;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), position);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+      return invalid("--set wants a position before '=', not '" + digits + "'");
+    }
+    PIRX_ASSIGN(const Bytes record, read_record(parts.second));
+    PIRX_TRY(update.set(position, record));
+  }
+  for (const std::string& text : a.key) {
+    PIRX_ASSIGN(const auto parts, split("--key", text));
+    PIRX_ASSIGN(const Bytes record, read_record(parts.second));
+    PIRX_TRY(put(update, parts.first, record));
+  }
+  for (const std::string& path : a.append) {
+    PIRX_ASSIGN(const Bytes record, read_record(path));
+    PIRX_TRY(update.append(record));
+  }
+  if (!a.changes.empty()) PIRX_TRY(apply_lines(update, a.changes));
+  return {};
+}
+
+/// PREFIX.1, PREFIX.2, ... as far as there are such files.
+Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (std::size_t j = 1; fs::exists(prefix + "." + std::to_string(j), ignored); ++j) {
+    files.emplace_back(prefix + "." + std::to_string(j));
+  }
+  if (files.empty()) return invalid("there is no bucket " + prefix + ".1");
+  return files;
+}
+
+Result<void> update(const Arguments& a) {
+  const bool changes =
+      a.truncate || !a.set.empty() || !a.key.empty() || !a.append.empty() || !a.changes.empty();
+  if (!changes && a.buckets.empty()) {
+    return invalid("nothing to do: give --set, --key, --append, --changes or --truncate, or --buckets");
+  }
+  std::vector<fs::path> files;
+  if (!a.buckets.empty()) {
+    PIRX_ASSIGN(files, bucket_files(a.buckets));
+  }
+  std::optional<database::UpdateReport> report;
+  if (changes) {
+    PIRX_ASSIGN(auto work, database::DatabaseUpdate::begin(a.database));
+    PIRX_TRY(apply(a, work));
+    PIRX_ASSIGN(report, work.commit());
+    std::printf("%s: epoch %llu, %llu records, %zu rows changed, %s in %s.delta\n", a.database.c_str(),
+                static_cast<unsigned long long>(report->after.epoch),
+                static_cast<unsigned long long>(report->records), report->changed_rows.size(),
+                human_bytes(report->delta_bytes).c_str(), a.database.c_str());
+    std::printf("identity        %s\n", to_hex(report->after.identity).c_str());
+  }
+  if (files.empty()) return {};
+  PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
+  PIRX_ASSIGN(const auto done, itpir::update_buckets(*plain, files, report ? &*report : nullptr, a.threads));
+  for (std::size_t b = 0; b < files.size(); ++b) {
+    std::printf("%s: epoch %llu, %llu rows encoded, %s in %s.delta\n", files[b].c_str(),
+                static_cast<unsigned long long>(done.version.epoch),
+                static_cast<unsigned long long>(done.rows), human_bytes(done.delta_bytes[b]).c_str(),
+                files[b].c_str());
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_db_update(CLI::App& db) {
+  {
+    auto& command =
+        *db.add_subcommand("update", "Change, append or truncate records, at the cost of the change");
+    auto a = std::make_shared<Arguments>();
+    command.add_option("database", a->database, "The plain database file")->required();
+    command.add_option("--set", a->set, "New record at a position, repeatable")->type_name("POSITION=FILE");
+    command.add_option("--key", a->key, "New record with a key; appended when no record has it; repeatable")
+        ->type_name("KEY=FILE");
+    command
+        .add_option("--append", a->append, "New record at the end, of a database without keys; repeatable")
+        ->type_name("FILE");
+    command
+        .add_option("--changes", a->changes,
+                    "JSON lines: {\"position\":N,\"record\":TEXT}, {\"key\":K,\"record\":TEXT}, "
+                    "{\"record\":TEXT}, {\"truncate\":N}")
+        ->type_name("FILE");
+    command.add_option("--truncate", a->truncate, "First of all, keep so many records")
+        ->check(whole_number(1, ~std::uint64_t{0}));
+    command
+        .add_option(
+            "--buckets", a->buckets,
+            "Bring the buckets PREFIX.1, PREFIX.2, ... to the new epoch; without changes: those that lag")
+        ->type_name("PREFIX");
+    command.add_option("--threads", a->threads, "Threads; 0: one a core")
+        ->capture_default_str()
+        ->check(whole_number(0, 1024));
+    command.footer(
+        "Changes go to DATABASE.delta, which belongs to the file: copy both. Running servers keep their "
+        "epoch\n"
+        "until SIGHUP or --watch.\n"
+        "Example:\n  pirx db update packages.pirx --key bash=bash.txt --buckets packages.bucket");
+    set_action(command, [a] { return update(*a); });
+  }
+  {
+    auto& command = *db.add_subcommand("compact", "Write a database and its delta as one file again");
+    auto path = std::make_shared<std::string>();
+    command.add_option("database", *path, "Database or bucket file")->required();
+    command.footer("Example:\n  pirx db compact packages.pirx");
+    set_action(command, [path]() -> Result<void> {
+      ProgressLine line("pirx db compact");
+      return database::compact_database(
+          *path, [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); });
+    });
+  }
+}
+
+}  // namespace pirx::cli
