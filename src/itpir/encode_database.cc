@@ -4,6 +4,7 @@
 #include "batchcodes/threads.h"
 #include "bucket_rows.h"
 #include "fields.h"
+#include "pirx/itpir/common.h"
 #include "src/database/content_writer.h"
 #include "src/database/guarded.h"
 
@@ -55,7 +56,8 @@ Result<void> write_rows(BucketRows<F>& rows, std::uint64_t total,
   for (std::uint64_t first = 0; first < total;) {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(rows.band(), total - first));
     PIRX_TRY(rows.encode(first, n));
-#pragma omp parallel for schedule(dynamic) num_threads(batchcodes::detail::threads({.threads = options.threads}))
+#pragma omp parallel for schedule(dynamic) \
+    num_threads(batchcodes::detail::threads({.threads = options.threads}))
     for (std::size_t b = 0; b < files.size(); ++b) {
       BucketFile& file = *files[b];
       file.result = database::guarded([&]() -> Result<void> {
@@ -97,6 +99,8 @@ Result<EncodeReport> encode(const database::Database& plain, const batchcodes::E
         "with independence above 0 all buckets are made at once: they share noise that is kept "
         "nowhere");
   }
+  // What no server could serve is not encoded either.
+  PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));
   std::vector<std::size_t> servers = options.only;
   for (std::size_t j = 0; servers.size() < encoding.servers() && options.only.empty(); ++j) {
     servers.push_back(j);

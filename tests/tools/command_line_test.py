@@ -192,7 +192,17 @@ class CommandLine(unittest.TestCase):
         report = json.loads(run("get", two, "--key", "nobody", "--json", code=3).stdout)
         self.assertEqual((report["certainty"], report["records"]), ("unverified", [None]))
 
+        # Encoded, the three rows lie at different coordinates of the same query.
+        run("db", "encode", database, "--servers", 5, "--arity", 2, "--out", self.path / "bucket")
+        buckets = [self.start(PIRX, "serve", self.path / f"bucket.{i}", "--listen", "127.0.0.1:0") for i in range(1, 6)]
+        encoded = self.deploy(buckets, 1, name="encoded.json")
+        report = json.loads(run("get", encoded, "--key", "key3", "--json").stdout)
+        self.assertEqual((report["certainty"], report["records"][0]["text"]), ("proven", RECORDS[3]))
+        run("get", encoded, "--key", "nobody", "-q", code=3)
+
         # Over a prime field sums of rows are no records: refused before anything is served.
+        done = run("db", "encode", database, "--servers", 5, "--arity", 2, "--field", "w160", "--out", self.path / "w", code=2)
+        self.assertIn("keyed", done.stderr)
         done = run("serve", database, "--coordinate", 1, "--field", "w160", "--listen", "127.0.0.1:0", code=2)
         self.assertIn("keyed", done.stderr)
 
