@@ -396,7 +396,7 @@ class CommandLine(unittest.TestCase):
         run(*serve, "--coordinate", 1, "--field", "gf2", code=2)
         run(*serve, "--coordinate", 1, "--field", "gf9", code=2)
         run(*serve, "--coordinate", 1, "--protocol", "telepathy", code=2)
-        run(*serve, code=1)
+        self.assertIn("--coordinate", run(*serve, code=2).stderr)
         for option in ("--batch-max", "--max-connections", "--threads", "--io-threads", "--max-queries"):
             for value in ("-1", "99999999999", "x"):
                 run(*serve, "--coordinate", 1, option, value, code=1)
