@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""The README's C++ is that of examples/embed, which is compiled and run: line for line, in the same order, comments aside."""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def code_lines(text):
+    lines = (re.sub(r"\s+", " ", re.sub(r"//.*", "", line)).strip() for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+def first_strange(wanted, program):
+    """The first line of `wanted` that `program` does not have after those before it; None: it has them all."""
+    rest = iter(program)
+    return next((line for line in wanted if line not in rest), None)
+
+
+def main() -> int:
+    program = code_lines((ROOT / "examples/embed/main.cc").read_text())
+    # That the comparison can fail.
+    assert first_strange(["return 1;", "no such line"], program) == "no such line"
+    assert first_strange([program[5], program[2]], program) == program[2]
+    blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    lines = [line for block in blocks for line in code_lines(block)]
+    if not lines:
+        print("README.md has no C++ any more")
+        return 1
+    for block in blocks:
+        strange = first_strange(code_lines(block), program)
+        if strange is not None:
+            print(f"README.md: not in examples/embed/main.cc, or not in this order: {strange}")
+            return 1
+    print(f"{len(lines)} lines of C++ are those of examples/embed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
