@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__) && defined(__x86_64__)
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -30,10 +36,62 @@ TEST(Cpu, DetectionAgreesWithTheOperatingSystem) {
                                                              kernel_says("avx512dq"));
   EXPECT_EQ((detected_cpu_features() & kCpuAvx512Ifma) != 0, kernel_says("avx512ifma"));
   EXPECT_EQ((detected_cpu_features() & kCpuAvx512Vnni) != 0, kernel_says("avx512_vnni"));
-  // The operating system may refuse the tiles that the CPU has.
-  EXPECT_TRUE((detected_cpu_features() & kCpuAmxInt8) == 0 || kernel_says("amx_int8"));
 #endif
 }
+
+#if defined(__linux__) && defined(__x86_64__)
+
+constexpr long kGetPermission = 0x1022, kRequestPermission = 0x1023;  // ARCH_GET_ and ARCH_REQ_XCOMP_PERM
+constexpr unsigned kTileData = 18;
+
+/// What Linux says of the tiles: whether this process may use them.
+bool may_use_tiles() {
+  std::uint64_t granted = 0;
+  return syscall(SYS_arch_prctl, kGetPermission, &granted) == 0 && (granted >> kTileData & 1) != 0;
+}
+
+/// Whether everything but the permission is there for the AMX kernels.
+bool wants_tiles() {
+#if defined(PIRX_PORTABLE_ONLY)
+  return false;
+#else
+  const char* forced = std::getenv("PIRX_FORCE_ISA");
+  const bool wanted = forced == nullptr || *forced == '\0' || std::string(forced) == "amx";
+  return wanted && kernel_says("amx_tile") && kernel_says("amx_int8") && kernel_says("avx512bw");
+#endif
+}
+
+/// In a process of its own, for permissions are never given back.
+TEST(CpuDeathTest, TilesAreUsedWhereLinuxGrantsThem) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const bool detected = (detected_cpu_features() & kCpuAmxInt8) != 0;
+        // Nobody asks for what is not used.
+        if (detected != may_use_tiles()) std::exit(1);
+        const bool grants = syscall(SYS_arch_prctl, kRequestPermission, long{kTileData}) == 0;
+        std::exit(detected == (grants && wants_tiles()) ? 0 : 2);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST(CpuDeathTest, TilesAreNotUsedWhereLinuxRefusesThem) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        // A signal stack that has no room for tiles: Linux refuses them to the process.
+        alignas(64) static std::byte memory[8192];
+        stack_t stack{};
+        stack.ss_sp = memory;
+        stack.ss_size = sizeof memory;
+        if (sigaltstack(&stack, nullptr) != 0) std::exit(3);
+        const bool detected = (detected_cpu_features() & kCpuAmxInt8) != 0;
+        std::exit(detected || may_use_tiles() ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+#endif
 
 TEST(Cpu, AllowedIsASubsetOfDetected) {
   EXPECT_EQ(allowed_cpu_features_or_die() & ~detected_cpu_features(), 0u);

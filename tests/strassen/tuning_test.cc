@@ -6,6 +6,7 @@
 #include <set>
 
 #include "pirx/fp/w160.h"
+#include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
@@ -79,6 +80,7 @@ void expect_the_same_products() {
       const Engine<F> tuned(f, kernels, Tuning::create(thresholds).value());
       product.expect_words(tuned, {1 + static_cast<int>(engine() % 3), -1});
       if (kernels.sliced != nullptr) product.expect_words(tuned, {2, -1}, Layout::kSliced, 2);
+      if (kernels.residues != nullptr) product.expect_words(tuned, {2, -1}, Layout::kResidues);
     }
   }
 }
@@ -88,6 +90,53 @@ TEST(Tuning, NoTableChangesAProduct) {
   expect_the_same_products<gf2e::Gf2_8>();
   expect_the_same_products<gf2e::Gf2_16>();
   expect_the_same_products<fp::W160>();
+  expect_the_same_products<fp::W48>();
+}
+
+// Both ways through residues are taken from the number of queries that the table says, on every kernel that
+// has them, and never where it says 0.
+template <class F>
+void expect_residues_where_the_table_says() {
+  const F f;
+  auto random = testing::seeded_engine(f.tag().bits + 500u);
+  for (const Kernels<F>& kernels : kernel_table(f)) {
+    if ((kernels.needs & ~detected_cpu_features()) != 0 || kernels.residues == nullptr) continue;
+    SCOPED_TRACE(kernels.name);
+    const auto engine_with = [&](std::size_t fresh, std::size_t kept) {
+      return Engine<F>(f, kernels,
+                       Tuning::create({{f.tag(), kernels.name, Way::kToom, 0},
+                                       {f.tag(), kernels.name, Way::kResidues, fresh},
+                                       {f.tag(), kernels.name, Way::kKeptResidues, kept}})
+                           .value());
+    };
+    const std::size_t words = std::max<std::size_t>(kernels.residue_words, 1) + 3;
+    const PrepareOptions keep{.layout = Layout::kResidues}, rows{.layout = Layout::kRows};
+    const auto tuned = engine_with(5, 2);
+    for (const std::size_t q : {1u, 2u, 4u, 5u, 9u}) {
+      const Shape shape{q, 70, words};
+      EXPECT_EQ(tuned.plan(shape, {1, -1}, rows).residues, q >= 5) << q;
+      EXPECT_FALSE(tuned.plan(shape, {1, -1}, rows).kept);
+      EXPECT_EQ(tuned.plan(shape, {1, -1}, keep).residues, q >= 2) << q;
+      EXPECT_EQ(tuned.plan(shape, {1, -1}, keep).kept, q >= 2) << q;
+      testing::ProductCase<F> product(f, shape, 1, random);
+      product.expect_words(tuned, {2, -1}, Layout::kRows);
+      product.expect_words(tuned, {2, -1}, Layout::kResidues);
+    }
+    const auto never = engine_with(0, 0);
+    for (const auto& options : {keep, rows}) {
+      EXPECT_FALSE(never.plan({1000, 4096, 4096}, {1, -1}, options).residues);
+    }
+  }
+}
+
+TEST(Tuning, ResiduesW160) { expect_residues_where_the_table_says<fp::W160>(); }
+TEST(Tuning, ResiduesW48) { expect_residues_where_the_table_says<fp::W48>(); }
+
+TEST(Tuning, TheTilesAreChosenWhereTheyAreAllowed) {
+  const CpuFeatures needs = kCpuAvx512 | kCpuAvx512Ifma | kCpuAvx512Vnni | kCpuAmxInt8;
+  const bool allowed = (allowed_cpu_features_or_die() & needs) == needs;
+  EXPECT_EQ(std::string_view(Engine<fp::W160>(fp::W160{}).kernels().name) == "amx", allowed);
+  EXPECT_EQ(std::string_view(Engine<fp::W48>(fp::W48{}).kernels().name) == "amx", allowed);
 }
 
 // A table that wants the direct way for many queries meets blocks of queries that are padded: it gives way.
