@@ -61,21 +61,34 @@ struct Case {
   std::size_t queries = 1;
   std::size_t period = 0;  ///< coins until the tape repeats: the planted bug
   Blinding blinding = Blinding::kOff;
+  // Of the encoding, as in Params::Spec.
+  unsigned ramp = 1, arity = 1, independence = 0;
+  std::uint64_t modulus = 0;
+  QueryKind kind = QueryKind::kRecords;  ///< `queries` records, or sums
 
   /// One distribution per group of servers.
   std::vector<Distribution> views(std::span<const std::uint64_t> wanted,
                                   const std::vector<std::vector<std::size_t>>& groups) const {
     const F f;
     Params::Spec spec{f.tag(), database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}, t};
-    for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
-    const GoldbergClient<F> client(strassen::Engine<F>(f), spec, encoding_of(spec), blinding);
-    const std::size_t coins = (std::size_t{t} * rows + (blinding == Blinding::kOn ? l : 0)) * queries;
+    spec.ramp = ramp;
+    spec.arity = arity;
+    spec.independence = independence;
+    spec.modulus = modulus;
+    for (unsigned j = 1; j <= l; ++j) {
+      spec.coordinates.push_back(modulus == 0 ? j : f.size_limit() - j);
+    }
+    const auto encoding = encoding_of(spec);
+    const GoldbergClient<F> client(strassen::Engine<F>(f), spec, encoding, blinding);
+    const auto vectors = static_cast<std::size_t>(query_vectors(encoding, spec.geometry, kind, queries));
+    const auto R = static_cast<std::size_t>(encoding.rows(rows));
+    const std::size_t coins = (std::size_t{t} * R + (blinding == Blinding::kOn ? l : 0)) * vectors;
     CoinTape tape(coins, period == 0 ? coins : period);
     const auto size = static_cast<unsigned>(f.size_limit());
     std::vector<Distribution> result;
     for (const auto& group : groups) {
       std::uint64_t possible = 1;
-      for (std::size_t i = 0; i < group.size() * rows * queries; ++i) possible *= size;
+      for (std::size_t i = 0; i < group.size() * R * vectors; ++i) possible *= size;
       result.emplace_back(possible);
     }
     // What precedes the elements may depend on the server and nothing else.
@@ -83,17 +96,17 @@ struct Case {
     for (const auto coordinate : spec.coordinates) {
       Writer writer;
       MessageHeader{MessageHeader::Type::kQuery,         f.tag(), {}, coordinate,
-                    static_cast<std::uint32_t>(queries), rows}
+                    static_cast<std::uint32_t>(vectors), R}
           .encode(writer);
       headers.push_back(std::move(writer).take());
     }
     do {
-      const auto requests = client.query(records_of(wanted), tape).value().requests;
+      const auto requests = client.query({kind, SecretVector<std::uint64_t>(wanted)}, tape).value().requests;
       // Zeros are no blinding and are drawn again; what is kept has the distribution without them.
       if (blinding == Blinding::kOn && tape.drawn() > coins) continue;
       PIRX_CHECK(tape.drawn() == coins);
       for (std::size_t j = 0; j < l; ++j) {
-        PIRX_CHECK(requests[j].size() == MessageHeader::kBytes + rows * queries);
+        PIRX_CHECK(requests[j].size() == MessageHeader::kBytes + R * vectors);
         PIRX_CHECK(std::equal(headers[j].begin(), headers[j].end(), requests[j].begin()));
       }
       for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -119,7 +132,8 @@ struct Case {
   /// Every list of indices.
   std::vector<std::vector<std::uint64_t>> wishes() const {
     std::vector<std::vector<std::uint64_t>> all{{}};
-    for (std::size_t i = 0; i < queries; ++i) {
+    const std::size_t indices = queries * (kind == QueryKind::kRowSums ? kSummedRows : 1);
+    for (std::size_t i = 0; i < indices; ++i) {
       std::vector<std::vector<std::uint64_t>> longer;
       for (const auto& wish : all) {
         for (std::uint64_t row = 0; row < rows; ++row) {

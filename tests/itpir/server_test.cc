@@ -118,7 +118,7 @@ TEST_F(Gf8Server, DescribesItself) {
   EXPECT_EQ(parameters.geometry, deployment_.spec().geometry);
   EXPECT_EQ(parameters.version, deployment_.spec().version);
   EXPECT_EQ(parameters.coordinate, 1u);
-  EXPECT_EQ(server().max_request_bytes(), 80u + 4096u * 15u);
+  EXPECT_EQ(server().max_request_bytes(), 80u + 4096u * 32u) << "seeds are longer than vectors of 15 rows";
 }
 
 void expect_refused(const AnyServer& server, const Bytes& request, ErrorCode code, std::string_view part) {
