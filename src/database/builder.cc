@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "content_writer.h"
+#include "delta.h"
 #include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
@@ -213,6 +214,7 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
   report.file_bytes = layout.file_bytes();
   report.geometry = geometry.spec();
   PIRX_TRY(file.commit(target));
+  remove_delta(target);
   if (options.progress) options.progress(report.file_bytes, report.file_bytes);
   return report;
 }

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -191,6 +192,13 @@ std::filesystem::path delta_path(const std::filesystem::path& database) {
   if (error) file = database;
   file += ".delta";
   return file;
+}
+
+void remove_delta(const std::filesystem::path& database) noexcept {
+  try {
+    static_cast<void>(::unlink(delta_path(database).c_str()));
+  } catch (const std::exception&) {  // no memory: the next open says what lies there
+  }
 }
 
 Result<Version> write_delta(const Database& database, const RowChanges& changes, const Progress& progress) {

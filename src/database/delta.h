@@ -16,6 +16,9 @@ inline constexpr std::uint32_t kDeltaVersion = 1;
 /// Where the delta of a database lies: beside the file, behind a link.
 std::filesystem::path delta_path(const std::filesystem::path& database);
 
+/// Removes the delta of a file that was just written anew, whose changes it does not hold.
+void remove_delta(const std::filesystem::path& database) noexcept;
+
 /// A delta file, mapped and checked.
 class Delta {
  public:

@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "pirx/itpir/common.h"
 #include "src/database/content_writer.h"
+#include "src/database/delta.h"
 #include "src/database/guarded.h"
 
 namespace pirx::itpir {
@@ -127,6 +128,7 @@ Result<EncodeReport> encode(const database::Database& plain, const batchcodes::E
     }
     for (const auto& file : files) {
       PIRX_TRY(file->file.commit(file->target));
+      database::remove_delta(file->target);
       report.files.push_back(file->target);
     }
     return report;

@@ -307,6 +307,12 @@ TEST_F(Damaged, AForeignDeltaIsRefusedAndAnOldOneIgnored) {
   EXPECT_EQ(as_text(*(*Database::open(folder / "db"))->record(0)), "NEW");
 }
 
+TEST_F(Damaged, ABuildDropsTheChangesOfWhatItReplaces) {
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("new")})));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  EXPECT_EQ(as_text(*(*Database::open(folder / "db"))->record(0)), "new");
+}
+
 TEST_F(Damaged, ADeltaIsAsPrivateAsItsDatabase) {
   ASSERT_EQ(::chmod((folder / "db").c_str(), 0600), 0);
   ASSERT_TRUE(good(commit("2")));

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Updates of databases and buckets under running servers, as an operator would do them.
+
+    epochs_test.py PIRX
+"""
+import json
+import signal
+import sys
+import time
+import unittest
+
+import command_line_test as cl
+
+
+class Epochs(unittest.TestCase):
+    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
+    start, serve = cl.CommandLine.start, cl.CommandLine.serve
+    build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
+
+    def bucket_server(self, bucket, *more):
+        return self.start(cl.PIRX, "serve", bucket, "--listen", "127.0.0.1:0", *more)
+
+    def event(self, server, name, count=1):
+        """The count-th event of that name, waited for."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            found = [e for e in map(json.loads, list(server.log)) if e["event"] == name]
+            if len(found) >= count:
+                return found[count - 1]
+            time.sleep(0.02)
+        raise AssertionError(f"no {name} in {server.log}")
+
+    def record(self, text):
+        path = self.path / f"record{len(list(self.path.iterdir()))}"
+        path.write_text(text)
+        return path
+
+    def test_update_and_compact(self):
+        database = self.build()
+        changes = self.path / "changes.jsonl"
+        changes.write_text("".join(json.dumps(c) + "\n" for c in (
+            {"position": 3, "record": "three"}, {"key": "key4", "record": "four"}, {"key": "new", "record": "added"})))
+        cl.run("db", "update", database, "--truncate", 400, "--set", f"0={self.record('zero')}",
+               "--key", f"a=b={self.record('keyed')}", "--changes", changes)
+        info = json.loads(cl.run("db", "info", database, "--json").stdout)
+        self.assertEqual((info["epoch"], info["records"]), (2, 402))
+        self.assertGreater(info["delta_bytes"], 0)
+
+        def check():
+            for words, text in (((0,), "zero"), ((3,), "three"), ((4,), "four"), (("--key", "a=b"), "keyed"),
+                                (("--key", "new"), "added"), ((399,), cl.RECORDS[399])):
+                self.assertEqual(cl.run("db", "get", database, *words, "--raw").stdout, text)
+            cl.run("db", "get", database, "--key", "key450", code=3)
+            self.assertIn("sound", cl.run("db", "verify", database).stdout)
+
+        check()
+        cl.run("db", "compact", database)
+        cl.run("db", "compact", database)
+        again = json.loads(cl.run("db", "info", database, "--json").stdout)
+        self.assertEqual((again["delta_bytes"], again["epoch"], again["identity"]), (0, 2, info["identity"]))
+        check()
+        # What is wrong changes nothing.
+        long = self.record("x" * 1000)
+        for words, code in ((("--set", f"0={long}"), 2), (("--set", "0"), 2), (("--set", f"x={long}"), 2),
+                            (("--set", f"402={self.record('x')}"), 3), (("--append", self.record("x")), 2),
+                            (("--set", "0=/nowhere/file"), 5), (("--truncate", 500), 2), ((), 2),
+                            (("--changes", long), 2), (("--changes", "/nowhere/file"), 5),
+                            (("--buckets", self.path / "none"), 2)):
+            cl.run("db", "update", database, *words, code=code)
+        self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout), again)
+        for line, part in (('{"record": 1}', "is a string"), ('{"position": -1, "record": ""}', "whole number"),
+                           ('{"key": "a"}', "missing"), ('{"truncate": 3, "record": ""}', "alone"),
+                           ('{"colour": 1}', "no field"), ("[]", "not a JSON object")):
+            changes.write_text('{"position": 3, "record": "other"}\n' + line + "\n")
+            done = cl.run("db", "update", database, "--changes", changes, code=2)
+            self.assertIn("line 2", done.stderr)
+            self.assertIn(part, done.stderr)
+        check()
+
+    def test_servers_take_new_epochs_and_laggards_are_erasures(self):
+        database = self.build()
+        copies = []
+        for x in range(1, 6):
+            copies.append(self.path / f"copy{x}.pirx")
+            copies[-1].write_bytes(database.read_bytes())
+        servers = [self.serve(copy, x + 1) for x, copy in enumerate(copies)]
+        old = self.deploy(servers, 1)
+        change = f"17={self.record('changed')}"
+        # One server runs ahead: the others are enough for whoever has the old deployment.
+        cl.run("db", "update", copies[0], "--set", change)
+        servers[0].child.send_signal(signal.SIGHUP)
+        self.assertEqual(self.event(servers[0], "epoch")["epoch"], 2)
+        self.event(servers[0], "epoch_retired")
+        report = json.loads(cl.run("get", old, 17, "--json", "--wait-for-all").stdout)
+        self.assertEqual([s["status"] for s in report["servers"]], ["stale epoch"] + ["ok"] * 4)
+        self.assertEqual(report["records"][0]["text"], cl.RECORDS[17])
+        # One server lags: the others are enough for whoever has the new one.
+        for copy, server in list(zip(copies, servers))[1:4]:
+            cl.run("db", "update", copy, "--set", change)
+            server.child.send_signal(signal.SIGHUP)
+            self.event(server, "epoch")
+        new = self.deploy(servers[:4], 1, name="four.json")
+        deployment = json.loads(new.read_text())
+        deployment["servers"].append(json.loads(old.read_text())["servers"][4])
+        new.write_text(json.dumps(deployment))
+        report = json.loads(cl.run("get", new, 17, "--json", "--wait-for-all").stdout)
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 4 + ["stale epoch"])
+        self.assertEqual((report["records"][0]["text"], report["certainty"]), ("changed", "proven"))
+        cl.run("get", old, 17, code=8)
+        # Replicas that made the same changes are the same database.
+        identities = {json.loads(cl.run("db", "info", copy, "--json").stdout)["identity"] for copy in copies[:4]}
+        self.assertEqual(len(identities), 1)
+
+    def test_a_bad_file_leaves_the_epoch_that_is_served(self):
+        database = self.build()
+        server = self.serve(database, 1, "--watch", "50ms")
+        cl.run("db", "update", database, "--set", f"0={self.record('one')}")
+        self.assertEqual(self.event(server, "epoch")["epoch_before"], 1)
+        delta = self.path / "db.pirx.delta"
+        good = delta.read_bytes()
+        delta.write_bytes(good[:-1])
+        self.assertEqual(self.event(server, "epoch_refused")["code"], "DataLoss")
+        delta.write_bytes(good)
+        server.child.send_signal(signal.SIGHUP)
+        self.assertEqual(self.event(server, "epoch_unchanged")["epoch"], 2)
+        # An older epoch, and records of another kind.
+        delta.unlink()
+        self.assertIn("does not follow", self.event(server, "epoch_refused", 2)["reason"])
+        source = self.record("a\nb\n")
+        cl.run("db", "build", database, source, "--from", "lines", "--no-digests", "--epoch", 9)
+        self.assertIn("other records", self.event(server, "epoch_refused", 3)["reason"])
+        two = self.serve(self.build("two.pirx"), 2)
+        self.assertEqual(server.child.poll(), None)
+        cl.run("db", "update", self.path / "two.pirx", "--set", f"0={self.record('one')}")
+        two.child.send_signal(signal.SIGHUP)
+        self.event(two, "epoch")
+        self.assertEqual(cl.run("get", self.deploy([server, two], 1), 0, "-q").stdout, "one\n")
+
+    def test_buckets_from_encoding_to_a_new_epoch(self):
+        database = self.build()
+        prefix = self.path / "bucket"
+        out = cl.run("db", "encode", database, "--servers", 6, "--arity", 2, "--independence", 1, "--out", prefix).stdout
+        self.assertIn("u = 2, tau = 1, M = 2 over gf2_8", out)
+        buckets = [self.path / f"bucket.{j}" for j in range(1, 7)]
+        self.assertTrue(json.loads(cl.run("db", "info", buckets[0], "--json").stdout)["bucket"])
+        self.assertIn("sound", cl.run("db", "verify", buckets[3]).stdout)
+        cl.run("db", "get", buckets[0], 0, code=2)
+        servers = [self.bucket_server(bucket, "--watch", "50ms") for bucket in buckets]
+        self.assertEqual(cl.run("get", self.deploy(servers, 1), 17, "-q").stdout, cl.RECORDS[17] + "\n")
+        cl.run("db", "update", database, "--set", f"17={self.record('changed')}")  # the buckets lag ...
+        cl.run("db", "update", database, "--buckets", prefix)  # ... and follow
+        for server in servers:
+            self.event(server, "epoch")
+        self.assertEqual(cl.run("get", self.deploy(servers, 1), 17, "-q").stdout, "changed\n")
+        for bucket in buckets:
+            cl.run("db", "compact", bucket)
+        self.assertEqual(list(self.path.glob("bucket.*.delta")), [])
+        cl.run("db", "encode", database, "--servers", 6, "--out", prefix, code=2)
+        cl.run("db", "encode", database, "--arity", 2, "--out", prefix, code=2)
+        cl.run("serve", database, "--listen", "127.0.0.1:0", code=2)
+
+
+if __name__ == "__main__":
+    cl.PIRX = sys.argv.pop(1)
+    unittest.main(verbosity=1)
