@@ -1,7 +1,7 @@
 // Rows are taken w at a time: a table has the products of all 2^w subsets of their numbers, and each column
-// needs one product with the entry that its w bits choose. Tables of several windows are made at once, one a
-// thread; then each thread takes its columns through all of them. Eight columns, or eight entries of a table,
-// fill the lanes of the kernel.
+// needs one product with the entry that its w bits choose. Threads make tables of several windows at once;
+// then each takes its share of the columns through one table after the other. Eight columns, or eight entries
+// of a table, fill the lanes of the kernel.
 #include "column_products.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 using Word = std::uint64_t;
 constexpr std::size_t kByteColumns = 8;
-constexpr std::size_t kTaskBytes = 32;  // columns, in bytes, that a thread takes at a time
-constexpr std::size_t kMaxTables = 64;  // at once
+constexpr std::size_t kMaxTables = 64;       // at once
+constexpr std::size_t kTablesPerThread = 8;  // so that threads seldom wait for each other
 static_assert(kMaxWindow <= 16);
 
 /// Transposes 8 x 8 bits; byte i is row i.
@@ -30,7 +30,9 @@ Word transpose(Word x) {
   return x ^ t ^ (t << 28);
 }
 
-std::size_t tables_at_once(int threads) { return std::min(static_cast<std::size_t>(threads), kMaxTables); }
+std::size_t tables_at_once(int threads) {
+  return threads == 1 ? 1 : std::min(static_cast<std::size_t>(threads) * kTablesPerThread, kMaxTables);
+}
 
 class ColumnProducts {
  public:
@@ -50,16 +52,14 @@ class ColumnProducts {
   Result<void> run(MutableByteSpan out) {
     PIRX_TRY(allocate());
     const std::size_t windows = (y_.size() + window_ - 1) / window_;
-    const std::size_t pieces = (bits_.slot_bytes() + kTaskBytes - 1) / kTaskBytes;
-    const std::size_t tasks = bits_.slots() * pieces;
-    const auto piece = [&](std::size_t task) {
-      const std::size_t from = task % pieces * kTaskBytes;
-      return Piece{task / pieces, from, std::min(bits_.slot_bytes(), from + kTaskBytes)};
-    };
+    // More would load the tables into caches more often.
+    const std::size_t shares = threads_ == 1 ? 1 : 2 * static_cast<std::size_t>(threads_);
     for (std::size_t first = 0; first < windows; first += tables_) {
       const std::size_t count = std::min(tables_, windows - first);
       parallel_for(threads_, count, [&](std::size_t i) { make_table(i, (first + i) * window_); });
-      parallel_for(threads_, tasks, [&](std::size_t task) { multiply_piece(piece(task), first, count); });
+      parallel_for(threads_, shares, [&](std::size_t i) {
+        multiply_columns(bits_.row_bytes() * i / shares, bits_.row_bytes() * (i + 1) / shares, first, count);
+      });
     }
     const std::size_t number_bytes = out.size() / (bits_.row_bytes() * kByteColumns);
     parallel_for(threads_, bits_.row_bytes(),
@@ -68,11 +68,6 @@ class ColumnProducts {
   }
 
  private:
-  /// Bytes `from` to `to` of a slot of every row.
-  struct Piece {
-    std::size_t slot, from, to;
-  };
-
   Result<void> allocate() {
     table_words_ = ring_.stride() << window_;
     const auto create = [](std::size_t words) { return AlignedBuffer::create(words * sizeof(Word)); };
@@ -125,43 +120,53 @@ class ColumnProducts {
     }
   }
 
-  void multiply_piece(const Piece& piece, std::size_t first_window, std::size_t count) {
-    alignas(64) Word other[kBlockWords], by[kBlockWords];
-    const std::size_t lanes = kernel_.lanes;
-    std::array<std::array<const std::byte*, 16>, kMaxTables> slots;  // [window][row]
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t r = 0; r < slots[i].size(); ++r) {
-        const std::size_t row = (first_window + i) * window_ + r;
-        // Rows of other windows count as zero.
-        slots[i][r] = bits_.slot(r < window_ ? row : bits_.rows(), piece.slot);
+  /// The columns of bytes `from` to `to` of a row, through `count` tables.
+  void multiply_columns(std::size_t from, std::size_t to, std::size_t first_window, std::size_t count) {
+    if (first_window == 0) {
+      for (std::size_t byte = from; byte < to; ++byte) {
+        for (std::size_t j = 0; j < kByteColumns; j += kernel_.lanes) {
+          gather_all(one_.data(), columns(byte) + j * ring_.stride());
+        }
       }
     }
-    for (std::size_t at = piece.from; at < piece.to; ++at) {
-      Word* sum = columns(piece.slot * bits_.slot_bytes() + at);
-      if (first_window == 0) {
-        for (std::size_t j = 0; j < kByteColumns; j += lanes)
-          gather_all(one_.data(), sum + j * ring_.stride());
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        Word low = 0, high = 0;
-        for (std::size_t r = 0; r < 8; ++r) {
-          low |= std::to_integer<Word>(slots[i][r][at]) << (8 * r);
-          high |= std::to_integer<Word>(slots[i][r + 8][at]) << (8 * r);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t byte = from; byte < to;) {
+        const std::size_t slot = byte / bits_.slot_bytes(), at = byte % bits_.slot_bytes();
+        const std::size_t end = std::min(to, (slot + 1) * bits_.slot_bytes());
+        std::array<const std::byte*, 16> rows;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          // Rows of other windows count as zero.
+          const std::size_t row = r < window_ ? (first_window + i) * window_ + r : bits_.rows();
+          rows[r] = bits_.slot(row, slot) + at;
         }
-        low = transpose(low);
-        high = transpose(high);
-        std::array<const Word*, kByteColumns> numbers;
-        for (std::size_t j = 0; j < kByteColumns; ++j) {
-          const std::size_t entry = (low >> (8 * j) & 0xFF) | (high >> (8 * j) & 0xFF) << 8;
-          numbers[j] = table(i) + entry * ring_.stride();
-        }
-        for (std::size_t j = 0; j < kByteColumns; j += lanes) {
-          Word* target = sum + j * ring_.stride();
-          kernel_.gather(ring_.view(), by, numbers.data() + j);
-          kernel_.multiply(ring_.view(), other, target, by);
-          std::copy_n(other, ring_.view().limbs * lanes, target);
+        for (std::size_t offset = 0; byte < end; ++byte, ++offset) {
+          multiply_byte(table(i), rows, offset, columns(byte));
         }
       }
+    }
+  }
+
+  /// The eight columns of a byte by the entries that its bits choose.
+  void multiply_byte(const Word* entries, const std::array<const std::byte*, 16>& rows, std::size_t offset,
+                     Word* sums) const {
+    alignas(64) Word product[kBlockWords], by[kBlockWords];
+    Word low = 0, high = 0;
+    for (std::size_t r = 0; r < 8; ++r) {
+      low |= std::to_integer<Word>(rows[r][offset]) << (8 * r);
+      high |= std::to_integer<Word>(rows[r + 8][offset]) << (8 * r);
+    }
+    low = transpose(low);
+    high = transpose(high);
+    std::array<const Word*, kByteColumns> numbers;
+    for (std::size_t j = 0; j < kByteColumns; ++j) {
+      const std::size_t entry = (low >> (8 * j) & 0xFF) | (high >> (8 * j) & 0xFF) << 8;
+      numbers[j] = entries + entry * ring_.stride();
+    }
+    for (std::size_t j = 0; j < kByteColumns; j += kernel_.lanes) {
+      Word* sum = sums + j * ring_.stride();
+      kernel_.gather(ring_.view(), by, numbers.data() + j);
+      kernel_.multiply(ring_.view(), product, sum, by);
+      std::copy_n(product, ring_.view().limbs * kernel_.lanes, sum);
     }
   }
 
@@ -206,9 +211,11 @@ ColumnPlan plan_columns(std::size_t rows, std::size_t columns, const dj::Ring& r
   return best;
 }
 
-std::uint64_t column_products_bytes(std::size_t columns, const dj::Ring& ring, const ColumnPlan& plan,
+std::uint64_t column_products_bytes(const dj::RowKernel& kernel, unsigned modulus_bits, std::size_t columns,
                                     int threads) {
-  return tables_at_once(threads) * plan.table_bytes + std::uint64_t{columns} * ring.stride() * sizeof(Word);
+  const std::uint64_t words =
+      (modulus_bits + kernel.slack_bits) / kernel.limb_bits + kernel.limb_multiple + 8;
+  return tables_at_once(threads) * kMaxTableBytes + columns * words * sizeof(Word);
 }
 
 Result<void> column_products(const dj::Ring& ring, std::span<const mpz_class> y, const BitMatrix& bits,

@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kMaxTableBytes = std::uint64_t{2} << 20;
 /// The cheapest window for so many rows and columns.
 ColumnPlan plan_columns(std::size_t rows, std::size_t columns, const dj::Ring& ring);
 
-/// Memory that column_products takes beside its arguments and its result.
-std::uint64_t column_products_bytes(std::size_t columns, const dj::Ring& ring, const ColumnPlan& plan,
+/// Memory that column_products takes at most beside its arguments and its result.
+std::uint64_t column_products_bytes(const dj::RowKernel& kernel, unsigned modulus_bits, std::size_t columns,
                                     int threads);
 
 /// z_j = prod of y_i over all rows i with D_ij = 1, modulo the ring's N (s = 0), big-endian one after the

@@ -63,11 +63,9 @@ class QrServer final : public AnyServer {
   std::size_t max_queries() const noexcept override { return 1; }
   /// The reply, the query's numbers, tables and sums.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    const auto words = (params_.spec().modulus_bits + kernel_.slack_bits) / kernel_.limb_bits + 16;
-    const std::uint64_t each = params_.reply_bytes() +
-                               params_.rows() * (params_.number_bytes() + sizeof(mpz_class) + 16) +
-                               8 * params_.row_bytes() * words * sizeof(std::uint64_t) +
-                               static_cast<std::uint64_t>(threads_) * kMaxTableBytes;
+    const std::uint64_t each =
+        params_.reply_bytes() + params_.rows() * (params_.number_bytes() + sizeof(mpz_class) + 16) +
+        column_products_bytes(kernel_, params_.spec().modulus_bits, 8 * params_.row_bytes(), threads_);
     const auto total = checked_mul(queries, each);
     return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
   }
