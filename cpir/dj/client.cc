@@ -3,32 +3,10 @@
 
 #include <algorithm>
 
+#include "digits.h"
 #include "pirx/cpir/dj/cipher.h"
 
 namespace pirx::cpir::dj {
-namespace {
-
-/// Quotient and remainder by a public number, in the same time for every value: bit by bit.
-std::uint64_t divide(std::uint64_t value, std::uint64_t by, std::uint64_t& remainder) {
-  std::uint64_t quotient = 0, rest = 0;
-  for (int bit = 63; bit >= 0; --bit) {
-    rest = rest << 1 | (value >> bit & 1);
-    const std::uint64_t below = 0 - ((rest - by) >> 63);  // both are below 2^62
-    rest -= by & ~below;
-    quotient = quotient << 1 | (1 & ~below);
-  }
-  remainder = rest;
-  return quotient;
-}
-
-/// 1 if equal, else 0.
-unsigned equal_bit(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t difference = a ^ b;
-  return static_cast<unsigned>(1 ^ ((difference | (0 - difference)) >> 63));
-}
-
-}  // namespace
-
 struct Client::State {
   Params params;
   Cipher cipher;
@@ -85,7 +63,7 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
   auto zero = blinding.zeros_.begin();
   for (unsigned level = 1; level <= params.levels(); ++level) {
     const auto arity = params.arities()[level - 1];
-    rest.expose() = divide(rest.expose(), arity, digit.expose());
+    rest.expose() = divide_digit(rest.expose(), arity, digit.expose());
     for (std::uint32_t i = 1; i < arity; ++i, ++zero) {
       PIRX_ASSIGN(const auto selector,
                   state_->cipher.encrypt_bit(level, equal_bit(digit.expose(), i), std::move(*zero)));

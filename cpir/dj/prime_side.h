@@ -15,6 +15,9 @@ class PrimeSide {
   /// p^j for j = 1 .. s_max + 1, without leading zero limbs.
   LimbSpan power(unsigned j) const { return powers_[j - 1].expose(); }
 
+  /// p - 1.
+  LimbSpan order() const { return order_.expose(); }
+
   /// A uniform number from 1 to p - 1.
   Limbs random_unit(Rng& rng) const;
   /// The root of unity modulo p^(s+1) that is u modulo p (Teichmuller's lift): u^(p^s), raised one power at a

@@ -150,6 +150,9 @@ Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
 Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
                                                   const ServerOptions& options) {
   PIRX_CHECK(database != nullptr);
+  if (database->bucket() != nullptr) {
+    return invalid("this file is one server's bucket of an encoded database: trees serve plain ones");
+  }
   PIRX_ASSIGN(const auto kernel, choose_kernel(options.kernel));
   PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.arities,
                                            options.modulus_bits, options.policy}));

@@ -1,6 +1,7 @@
 // The Damgard-Jurik cryptosystem against known answers and the textbook's version, and its errors.
 #include <gtest/gtest.h>
 
+#include "cpir/dj/digits.h"
 #include "cpir/dj/prime_side.h"
 #include "dj_support.h"
 #include "pirx/base/sha256.h"
@@ -116,6 +117,18 @@ TEST(DamgardJurik, LayersOpenAtOnce) {
       EXPECT_EQ(opened.size(), key.secret().public_key().modulus().size());
       EXPECT_EQ(number_from_bytes(opened.expose()), m);
     }
+  }
+}
+
+TEST(Digits, EqualDivision) {
+  auto engine = pirx::testing::seeded_engine(2);
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t value = engine() >> engine() % 64, by = 1 + (engine() >> (2 + engine() % 62));
+    std::uint64_t remainder = 0;
+    ASSERT_EQ(divide_digit(value, by, remainder), value / by);
+    ASSERT_EQ(remainder, value % by);
+    ASSERT_EQ(equal_bit(value, by), value == by ? 1u : 0u);
+    ASSERT_EQ(equal_bit(value, value), 1u);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/database/builder.h"
+#include "pirx/itpir/encode_database.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::dj {
@@ -264,6 +265,18 @@ TEST_F(DjServer, OpensThroughTheRegistry) {
   EXPECT_TRUE(holds(message({{"field", "gf2"}}), "no option 'field'"));
   spec.database_path = folder_ / "none";
   EXPECT_NE(message({}), "");
+}
+
+TEST_F(DjServer, BucketsAreRefused) {
+  const auto field = kTagGf2_8;
+  const auto code = batchcodes::Encoding::create(
+      {field, 1, 1, 2, 0, 2, batchcodes::Encoding::suggested_coordinates(field, 4).value()});
+  ASSERT_TRUE(code) << code.error().to_string();
+  const auto encoded = itpir::encode_database(*database_, code.value(), folder_ / "b");
+  ASSERT_TRUE(encoded) << encoded.error().to_string();
+  const auto server = make_dj_server(database::Database::open(folder_ / "b.1").value(), {});
+  EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(server.error().message().find("bucket"), std::string::npos);
 }
 
 TEST_F(DjServer, ThePapersModulus) {

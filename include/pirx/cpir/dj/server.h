@@ -16,7 +16,8 @@ struct ServerOptions {
   std::string kernel = "auto";                          ///< or gmp, ifma
 };
 
-/// InvalidArgument: what Params refuses, or an unknown kernel. Unavailable: a kernel that this machine lacks.
+/// InvalidArgument: what Params refuses, a bucket of an encoded database, or an unknown kernel. Unavailable:
+/// a kernel that this machine lacks.
 Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
                                                   const ServerOptions& options);
 
