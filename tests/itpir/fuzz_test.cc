@@ -147,7 +147,7 @@ TEST(Erasures, EveryReasonIsNamed) {
                  "1 x 4 words instead of 1 x 3");
   expect_erasure(deployment, changed([](auto& h) { h.version.epoch = 9; }), stale, "epoch 9");
   expect_erasure(deployment, changed([](auto& h) { h.version.identity[0] = std::byte{1}; }), stale,
-                 "of database 015a");
+                 "(015a");
   auto bytes = good;
   bytes.push_back(std::byte{0});
   expect_erasure(deployment, bytes, malformed, "bytes instead of");
@@ -161,12 +161,16 @@ TEST(Erasures, EveryReasonIsNamed) {
 TEST(Parameters, MutationsGiveTypedErrorsOrValidValues) {
   auto engine = pirx::testing::seeded_engine(5);
   const auto bytes =
-      ServerParameters{kTagGf2_8, database::Geometry::create({1000, 50, 3, true, true}).value(), {}, 3}
+      ServerParameters{kTagGf2_8, database::Geometry::create({1000, 50, 3, true, true}).value(), {}, 3, 2, 1,
+                       2}
           .encode();
   for (int round = 0; round < 10'000; ++round) {
     const auto parameters = ServerParameters::decode(mutate(bytes, bytes, engine));
     if (parameters) {
-      const Params::Spec spec{parameters->field, parameters->geometry, parameters->version, {1, 2}, 1};
+      Params::Spec spec{parameters->field, parameters->geometry, parameters->version, {5, 6, 7, 8}, 1};
+      spec.arity = parameters->arity;
+      spec.independence = parameters->independence;
+      spec.modulus = parameters->modulus;
       static_cast<void>(Params::create(spec));
     } else {
       ASSERT_TRUE(parameters.error().code() == ErrorCode::kDataLoss ||
