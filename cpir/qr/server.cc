@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <limits>
+#include <new>
 
 #include "column_products.h"
 #include "cpir/dj/number.h"
@@ -83,15 +84,20 @@ class QrServer final : public AnyServer {
 
  private:
   Result<Bytes> answer_one(ByteSpan request) const {
-    PIRX_ASSIGN(const auto query, decode_query(params_, request, threads_));
-    const dj::Ring ring(kernel_, query.n, 0);
-    const BitMatrix bits(params_, database_->rows());
-    Writer writer(params_.reply_bytes());
-    encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kReply, params_.digest());
-    const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
-    const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
-    PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers));
-    return std::move(writer).take();
+    try {
+      PIRX_ASSIGN(const auto query, decode_query(params_, request, threads_));
+      const dj::Ring ring(kernel_, query.n, 0);
+      const BitMatrix bits(params_, database_->rows());
+      Writer writer(params_.reply_bytes());
+      encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kReply, params_.digest());
+      const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
+      const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
+      PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers));
+      return std::move(writer).take();
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "no memory for a reply of " + std::to_string(params_.reply_bytes()) + " bytes: ask later");
+    }
   }
 
   std::shared_ptr<const database::Database> database_;

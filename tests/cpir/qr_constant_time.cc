@@ -10,7 +10,7 @@
 int main() {
   using namespace pirx;
   using namespace pirx::cpir;
-  const auto key = qr::SecretKey::generate(1024, qr::KeyPolicy::kPaperReproduction).value();
+  const auto key = qr::SecretKey::generate(512, qr::KeyPolicy::kToy).value();
   auto rng = Rng::from_os().value();
   for (const auto prime : {key.expose_p(), key.expose_q()}) {
     static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(prime.data() + 8, prime.size() - 8));
@@ -20,7 +20,7 @@ int main() {
   for (unsigned round = 0; round < 4; ++round) {
     unsigned bit = round % 2;
     static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(&bit, sizeof bit));
-    Bytes number(128);
+    Bytes number(64);
     residues.encrypt_bit(bit, rng, number);
     // What is sent is public.
     static_cast<void>(VALGRIND_MAKE_MEM_DEFINED(number.data(), number.size()));
