@@ -2,6 +2,7 @@
 #include "pirx/cpir/qr/client.h"
 
 #include <atomic>
+#include <new>
 
 #include "cpir/dj/number.h"
 #include "cpir/message.h"
@@ -39,15 +40,20 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng) const {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such row: the matrix has " + std::to_string(params.rows()));
   }
-  Writer writer(params.request_bytes());
-  encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kQuery, params.digest());
-  writer.put_bytes(state_->key.modulus());
-  for (std::uint64_t i = 0; i < params.rows(); ++i) {
-    const std::uint64_t differs = i ^ row;
-    const auto wanted = static_cast<unsigned>(((differs | (0 - differs)) >> 63) ^ 1);
-    state_->residues.encrypt_bit(wanted, rng, writer.extend(params.number_bytes()));
+  try {
+    Writer writer(params.request_bytes());
+    encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kQuery, params.digest());
+    writer.put_bytes(state_->key.modulus());
+    for (std::uint64_t i = 0; i < params.rows(); ++i) {
+      const std::uint64_t differs = i ^ row;
+      const auto wanted = static_cast<unsigned>(((differs | (0 - differs)) >> 63) ^ 1);
+      state_->residues.encrypt_bit(wanted, rng, writer.extend(params.number_bytes()));
+    }
+    return std::move(writer).take();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted,
+                "no memory for a query of " + std::to_string(params.request_bytes()) + " bytes");
   }
-  return std::move(writer).take();
 }
 
 Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) const {

@@ -22,7 +22,7 @@ class Client {
   const Params& params() const noexcept;
 
   /// The request for a row of the plan's matrix (Params::locate finds a record's). OutOfRange when there is
-  /// none, without naming it.
+  /// none, without naming it. ResourceExhausted: no memory for params().request_bytes().
   Result<Bytes> query(std::uint64_t row, Rng& rng) const;
 
   /// The row that a reply holds, params().row_bytes() long: Params::locate and Geometry::read_slot find the
