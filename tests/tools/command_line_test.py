@@ -492,6 +492,36 @@ class CommandLine(unittest.TestCase):
                 deployment = self.deploy(servers, 1)
                 self.assertEqual(run("get", deployment, 250, 251, "-q").stdout, f"{RECORDS[250]}\n{RECORDS[251]}\n")
 
+    def test_encoded_databases(self):
+        """Buckets, several rows in a query vector, seeds, a liar."""
+        database = self.build()
+        run("db", "encode", database, "--servers", 7, "--arity", 2, "--modulus", "batch", "--field", "gf2_16", "--out", self.path / "b")
+        servers = [self.start(PIRX, "serve", self.path / f"b.{i}", "--listen", "127.0.0.1:0") for i in range(1, 8)]
+        servers[3] = self.proxy(servers[3], "flip")
+        deployment = self.deploy(servers, 1, "--ramp", 2)
+        self.assertEqual(json.loads(deployment.read_text())["ramp"], 2)
+        expected = [RECORDS[i] for i in (250, 0, 250)]
+        sizes = {}
+        for seeded in ([], ["--seeded"]):
+            report = json.loads(run("get", deployment, 250, 0, 250, "--json", "--wait-for-all", *seeded).stdout)
+            self.assertEqual([record["text"] for record in report["records"]], expected)
+            self.assertEqual((report["certainty"], report["servers"][3]["status"]), ("proven", "lied"))
+            sizes[bool(seeded)] = [server["bytes_up"] for server in report["servers"]]
+        self.assertLess(sizes[True][0], sizes[False][0] / 2)
+        self.assertEqual(sizes[True][1:3], sizes[False][1:3])
+
+        # d + 1 = t + q + u - 1.
+        self.assertIn("d + 1 = 8 servers are needed", self.deploy_error(servers, 4, "--ramp", 3))
+        # Plain and encoded servers are not one deployment.
+        plain = self.serve(database, 9, "--field", "gf2_16")
+        self.assertIn("does not serve what", self.deploy_error(servers[:4] + [plain], 1, code=8))
+        done = run("serve", self.path / "b.1", "--coordinate", 5, "--listen", "127.0.0.1:0", code=2)
+        self.assertIn("the bucket is for the server with coordinate", done.stderr)
+
+    def deploy_error(self, servers, threshold, *more, code=2):
+        words = [word for server in servers for word in ("--server", server.url)]
+        return run("deploy", self.path / "refused.json", "-t", threshold, *words, *more, code=code).stderr
+
     def test_tls(self):
         def openssl(*words):
             subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=self.path)
