@@ -146,8 +146,7 @@ TEST(Erasures, EveryReasonIsNamed) {
   expect_erasure(deployment, changed([](auto& h) { h.length = 4; }), malformed,
                  "1 x 4 words instead of 1 x 3");
   expect_erasure(deployment, changed([](auto& h) { h.version.epoch = 9; }), stale, "epoch 9");
-  expect_erasure(deployment, changed([](auto& h) { h.version.identity[0] = std::byte{1}; }), stale,
-                 "(015a");
+  expect_erasure(deployment, changed([](auto& h) { h.version.identity[0] = std::byte{1}; }), stale, "(015a");
   auto bytes = good;
   bytes.push_back(std::byte{0});
   expect_erasure(deployment, bytes, malformed, "bytes instead of");
