@@ -6,6 +6,11 @@
 
 namespace pirx::itpir {
 
+Result<ChorParams> ChorParams::create(Spec spec) {
+  PIRX_TRY(check_chor_deployment(spec.geometry, spec.coordinates));
+  return ChorParams(std::move(spec));
+}
+
 ChorClient::ChorClient(ChorParams params) : params_(std::make_shared<const ChorParams>(std::move(params))) {}
 
 std::uint64_t ChorClient::request_bytes(std::size_t wishes, std::size_t server) const {

@@ -1,11 +1,10 @@
-// Parameters of Chor's protocol, and vectors of bits.
+// Deployments of Chor's protocol, and vectors of bits.
 #include "chor_common.h"
 
 #include <algorithm>
 
 #include "pirx/base/cpu.h"
 #include "pirx/base/rng.h"
-#include "pirx/itpir/chor.h"
 
 namespace pirx::itpir {
 namespace {
@@ -29,9 +28,10 @@ Result<void> check_chor_sizes(std::uint64_t rows, std::uint64_t row_bytes) {
                  std::to_string(kMaxMessageBytes) + ": balance the records per row or split the database");
 }
 
-Result<ChorParams> ChorParams::create(Spec spec) {
+Result<void> check_chor_deployment(const database::Geometry& geometry,
+                                   std::span<const std::uint64_t> coordinates) {
   PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
-  const auto l = spec.coordinates.size();
+  const auto l = coordinates.size();
   if (l < 2) {
     return invalid("Chor's protocol needs at least two servers, not " + std::to_string(l) +
                    ": a single one would see what is asked for");
@@ -40,15 +40,14 @@ Result<ChorParams> ChorParams::create(Spec spec) {
     return invalid(std::to_string(l) + " servers are too many: at most " +
                    std::to_string(Params::kMaxServers));
   }
-  auto sorted = spec.coordinates;
+  std::vector<std::uint64_t> sorted(coordinates.begin(), coordinates.end());
   std::sort(sorted.begin(), sorted.end());
   if (sorted.front() == 0) return invalid("a server has coordinate 0: give every server another number");
   const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
   if (twin != sorted.end()) {
     return invalid("two servers have coordinate " + std::to_string(*twin) + ": every server needs its own");
   }
-  PIRX_TRY(check_chor_sizes(spec.geometry.rows(), spec.geometry.row_bytes()));
-  return ChorParams(std::move(spec));
+  return check_chor_sizes(geometry.rows(), geometry.row_bytes());
 }
 
 }  // namespace pirx::itpir

@@ -17,6 +17,10 @@ constexpr std::byte last_byte_mask(std::uint64_t bits) noexcept {
 /// out: bit_bytes(bits).
 void expand_bits(std::span<const std::byte, kSeedBytes> seed, std::uint64_t bits, MutableByteSpan out);
 
+/// What ChorParams::create and Params::create check.
+Result<void> check_chor_deployment(const database::Geometry& geometry,
+                                   std::span<const std::uint64_t> coordinates);
+
 /// InvalidArgument: a query vector of `rows` bits or a row that no message can hold.
 Result<void> check_chor_sizes(std::uint64_t rows, std::uint64_t row_bytes);
 

@@ -8,8 +8,8 @@
 
 #include "check_messages.h"
 #include "chor_common.h"
-#include "pirx/itpir/chor.h"
 #include "server_options.h"
+#include "server_vertical.h"
 
 namespace pirx::itpir {
 namespace {
@@ -174,6 +174,11 @@ Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const databa
   if (database->bucket() != nullptr) {
     return invalid(
         "this file is one server's bucket of an encoded database: Chor's protocol serves plain ones");
+  }
+  if (!options.code.empty()) {
+    const auto open = [&](ServedRows rows) { return make_chor_server(std::move(rows), options); };
+    PIRX_TRY(check_server_options(options));
+    return make_vertical_server(std::move(database), options.code, options.threads, open);
   }
   return make_chor_server(ServedRows{database->geometry(), database->version(), database->rows(), database},
                           options);

@@ -8,6 +8,7 @@
 #include "client_impl.h"
 #include "collector_impl.h"
 #include "fields.h"
+#include "pirx/itpir/chor.h"
 
 namespace pirx::itpir {
 
@@ -60,7 +61,8 @@ std::string_view decode_status_name(DecodeStatus status) noexcept {
 struct ClientState::Impl {
   std::shared_ptr<const Params> params;
   Wishes wishes;
-  SecretVector<std::byte> blinding;  ///< the field's elements as they lie in memory
+  SecretVector<std::byte> blinding;    ///< the field's elements as they lie in memory
+  std::optional<ChorState> chor = {};  ///< all there is in a query of Chor's protocol
 };
 
 namespace {
@@ -86,7 +88,7 @@ ClientState::~ClientState() = default;
 struct ReplyCollector::Impl {
   std::shared_ptr<const Params> params;
   std::variant<GoldbergCollector<gf2e::Gf2_8>, GoldbergCollector<gf2e::Gf2_16>, GoldbergCollector<fp::W160>,
-               GoldbergCollector<fp::W48>, GoldbergCollector<fp::PrimeField>>
+               GoldbergCollector<fp::W48>, GoldbergCollector<fp::PrimeField>, ChorCollector>
       collector;
 };
 
@@ -105,7 +107,8 @@ bool ReplyCollector::settled(unsigned liars) const {
   return std::visit([&](const auto& collector) { return collector.settled(liars); }, impl_->collector);
 }
 Result<DecodeReport> ReplyCollector::decode() {
-  return std::visit([](auto& collector) { return collector.decode(); }, impl_->collector);
+  return std::visit([](auto& collector) -> Result<DecodeReport> { return collector.decode(); },
+                    impl_->collector);
 }
 Result<void> ReplyCollector::ask_again(ClientState&& state) {
   PIRX_CHECK(state.impl_ != nullptr);
@@ -114,14 +117,29 @@ Result<void> ReplyCollector::ask_again(ClientState&& state) {
     return fail(ErrorCode::kInvalidArgument, "a further query must be of the client that made the first");
   }
   return std::visit(
-      [&]<class F>(GoldbergCollector<F>& collector) {
-        return collector.ask_again(from->wishes, from_memory<typename F::Elem>(from->blinding));
+      [&]<class Collector>(Collector& collector) -> Result<void> {
+        if constexpr (std::same_as<Collector, ChorCollector>) {
+          return fail(ErrorCode::kInvalidArgument,
+                      "Chor's protocol cannot tell liars apart, however often it asks: begin again");
+        } else {
+          return collector.ask_again(from->wishes, from_memory<typename Collector::Elem>(from->blinding));
+        }
       },
       impl_->collector);
 }
 Result<Answer> ReplyCollector::finish() && {
   return std::visit([](auto& collector) { return std::move(collector).finish(); }, impl_->collector);
 }
+
+namespace {
+
+ChorClient chor_client(const Params& params, bool seeded) {
+  auto chor = ChorParams::create({params.geometry(), params.version(), params.coordinates(), seeded});
+  PIRX_CHECK(chor.has_value());  // Params::create checked the same
+  return ChorClient(std::move(*chor));
+}
+
+}  // namespace
 
 Client::Client(Params params, const ClientOptions& options)
     : params_(std::make_shared<const Params>(std::move(params))), options_(options) {}
@@ -137,12 +155,24 @@ Result<Query> Client::make_query(Wishes wishes, Rng& rng) const {
   });
 }
 
+Result<Query> Client::wrap(Result<ChorQuery> query) const {
+  if (!query) return tl::unexpected(std::move(query).error());
+  return Query{std::move(query->requests), ClientState(std::make_unique<ClientState::Impl>(
+                                               ClientState::Impl{params_, {}, {}, std::move(query->state)}))};
+}
+
 Result<Query> Client::query(std::span<const std::uint64_t> records, Rng& rng) const {
+  if (params_->protocol() == ProtocolId::kChor) {
+    return wrap(chor_client(*params_, options_.seeded).query(records, rng));
+  }
   return make_query({QueryKind::kRecords, SecretVector<std::uint64_t>(records)}, rng);
 }
 
 Result<Query> Client::query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows,
                                  Rng& rng) const {
+  if (params_->protocol() == ProtocolId::kChor) {
+    return wrap(chor_client(*params_, options_.seeded).query_sums(rows, rng));
+  }
   if (params_->field().kind != FieldKind::kBinary) {
     return fail(
         ErrorCode::kInvalidArgument,
@@ -159,6 +189,11 @@ Result<Query> Client::query_sums(std::span<const std::array<std::uint64_t, kSumm
 ReplyCollector Client::collect(ClientState&& state, DecodeOptions options) const {
   PIRX_CHECK(state.impl_ != nullptr);
   const auto from = std::move(state.impl_);
+  if (from->chor) {
+    const ChorClient client = chor_client(*from->params, false);
+    return ReplyCollector(std::make_unique<ReplyCollector::Impl>(
+        ReplyCollector::Impl{from->params, client.collect(std::move(*from->chor), std::move(options))}));
+  }
   // The deployment that the query was made for, should it be another client's.
   auto impl =
       with_field(from->params->field(), [&](const auto& f) -> Result<std::unique_ptr<ReplyCollector::Impl>> {
@@ -188,6 +223,9 @@ Result<Answer> Client::decode(ClientState&& state, std::span<const std::optional
 }
 
 std::uint64_t Client::request_bytes(std::size_t wishes, QueryKind kind) const {
+  if (params_->protocol() == ProtocolId::kChor) {
+    return chor_client(*params_, false).request_bytes(wishes, params_->servers() - 1);
+  }
   const auto vectors = query_vectors(params_->encoding(), params_->geometry(), kind, wishes);
   const auto bytes = with_field(params_->field(), [&](const auto& f) -> Result<std::uint64_t> {
     return message_bytes(vectors, params_->encoding().rows(params_->geometry().rows()), f.elem_bytes());
@@ -196,6 +234,7 @@ std::uint64_t Client::request_bytes(std::size_t wishes, QueryKind kind) const {
 }
 
 std::uint64_t Client::reply_bytes(std::size_t wishes, QueryKind kind) const {
+  if (params_->protocol() == ProtocolId::kChor) return chor_client(*params_, false).reply_bytes(wishes);
   const auto vectors = query_vectors(params_->encoding(), params_->geometry(), kind, wishes);
   const auto bytes = with_field(params_->field(), [&](const auto& f) -> Result<std::uint64_t> {
     return message_bytes(vectors, params_->geometry().words_per_row(f.word_bytes()), f.sum_bytes());

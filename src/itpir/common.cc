@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "chor_common.h"
 #include "fields.h"
 #include "pirx/base/buffer.h"
 #include "pirx/base/rng.h"
+#include "pirx/batchcodes/vertical.h"
 #include "pirx/protocol.h"
 
 namespace pirx::itpir {
@@ -65,7 +67,26 @@ Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
   });
 }
 
+Result<Params> Params::create_chor(Spec spec) {
+  PIRX_TRY(check_chor_deployment(spec.geometry, spec.coordinates));
+  if (spec.field != kTagGf2 || spec.ramp != 1 || spec.arity != 1 || spec.independence != 0) {
+    return invalid("Chor's protocol is over gf2, with q = u = 1 and tau = 0: it has no encodings");
+  }
+  const auto l = static_cast<unsigned>(spec.coordinates.size());
+  if (spec.threshold != l - 1) {
+    return invalid("Chor's protocol with " + std::to_string(l) + " servers has threshold " +
+                   std::to_string(l - 1) + ", not " + std::to_string(spec.threshold));
+  }
+  batchcodes::Encoding::Spec stand_in;
+  stand_in.field = kTagGf2_16;
+  stand_in.threshold = l - 1;
+  for (unsigned j = 1; j <= l; ++j) stand_in.coordinates.push_back(j);
+  PIRX_ASSIGN(auto encoding, batchcodes::Encoding::create(std::move(stand_in)));
+  return Params(std::move(spec), std::move(encoding));
+}
+
 Result<Params> Params::create(Spec spec) {
+  if (spec.protocol == ProtocolId::kChor) return create_chor(std::move(spec));
   const auto l = spec.coordinates.size();
   if (l == 0) return invalid("a deployment needs servers: none were given");
   if (l > kMaxServers) {
@@ -139,6 +160,7 @@ Bytes ServerParameters::encode() const {
   writer.put(std::uint32_t{independence});
   writer.put(modulus);
   geometry.encode(writer);
+  writer.put_bytes(as_bytes(code));
   return std::move(writer).take();
 }
 
@@ -160,9 +182,14 @@ Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
                                           ", M = " + std::to_string(modulus) + ") is impossible");
   }
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
+  constexpr std::size_t kLongestCode = 32;
+  PIRX_ASSIGN(const auto code, reader.get_bytes(std::min(reader.remaining(), kLongestCode)));
   PIRX_TRY(reader.expect_end());
-  return ServerParameters{header.field, geometry,     header.version, header.coordinate,
-                          arity,        independence, modulus,        header.protocol};
+  if (!code.empty() && !batchcodes::vertical_code(as_text(code))) {
+    return fail(ErrorCode::kDataLoss, "a parameters message ends in something that is no batch code");
+  }
+  return ServerParameters{header.field, geometry, header.version,  header.coordinate,         arity,
+                          independence, modulus,  header.protocol, std::string(as_text(code))};
 }
 
 }  // namespace pirx::itpir

@@ -4,6 +4,7 @@
 #include "fields.h"
 #include "server_impl.h"
 #include "server_options.h"
+#include "server_vertical.h"
 
 namespace pirx::itpir {
 namespace {
@@ -51,6 +52,10 @@ Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const da
   }
   chosen.field = chosen.field.value_or(kTagGf2_8);
   chosen.coordinate = chosen.coordinate.value_or(1);
+  if (!options.code.empty()) {
+    const auto open = [&](ServedRows rows) { return serve_rows(std::move(rows), chosen); };
+    return make_vertical_server(std::move(database), options.code, options.threads, open);
+  }
   return serve_rows(std::move(served), chosen);
 }
 

@@ -57,9 +57,11 @@ Result<ServerOptions> parse_server_options(const ServerSpec& spec, const std::st
       PIRX_ASSIGN(options.layout, parse_layout(value));
     } else if (name == "prepared") {
       options.prepared_file = value;
+    } else if (name == "code") {
+      options.code = value;
     } else {
       return invalid(protocol + " has no option '" + name +
-                     "': the options are field, coordinate, max_queries, layout and prepared");
+                     "': the options are field, coordinate, max_queries, layout, prepared and code");
     }
   }
   return options;
@@ -68,6 +70,9 @@ Result<ServerOptions> parse_server_options(const ServerSpec& spec, const std::st
 Result<void> check_server_options(const ServerOptions& options) {
   if (options.max_queries_per_request < 1 || options.max_queries_per_request > kMaxQueriesPerRequest) {
     return invalid("max_queries must be from 1 to " + std::to_string(kMaxQueriesPerRequest));
+  }
+  if (!options.code.empty() && !options.prepared_file.empty()) {
+    return invalid("one file cannot keep the buckets of a batch code: leave 'prepared' or 'code' away");
   }
   return {};
 }

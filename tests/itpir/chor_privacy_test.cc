@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "pirx/itpir/vertical.h"
 #include "src/itpir/chor_client_impl.h"
 
 namespace pirx::itpir {
@@ -98,6 +99,38 @@ TEST(ChorPrivacy, SumsOfThreeRows) {
   EXPECT_TRUE((Case{2, 4, 1, 3}.private_against(1)));
   EXPECT_TRUE((Case{3, 3, 1, 3}.private_against(2)));
   EXPECT_FALSE((Case{2, 4, 1, 3}.private_against(2)));
+}
+
+/// Four rows, two of them wanted by subcube:2,1: three buckets of two rows, each asked whatever is wanted.
+TEST(ChorPrivacy, BatchCodes) {
+  Params::Spec plain{kTagGf2, database::Geometry::create({4, 1, 1, false, false}).value(), {}, {1, 2}, 1};
+  plain.protocol = ProtocolId::kChor;
+  const auto client = VerticalClient::create(Params::create(plain).value(), "subcube:2,1").value();
+  const ChorParams::Spec buckets{client.layout().bucket, client.layout().version, {1, 2}};
+  const auto views = [&](std::uint64_t i, std::uint64_t j, unsigned servers) {
+    const std::uint64_t wanted[] = {i, j};
+    const auto wish = client.plan(wanted).value();
+    Views result;
+    for (std::uint64_t coins = 0; coins < 1u << 6; ++coins) {
+      Tape tape(2, coins, 3);
+      const auto requests = chor_requests(buckets, wish.rows(), 1, tape).value();
+      std::string view;
+      for (unsigned server = 0; server < 2; ++server) {
+        if (servers >> server & 1) view += as_text(requests[server]);
+      }
+      ++result[view];
+    }
+    return result;
+  };
+  bool all_alike = true;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    for (std::uint64_t j = 0; j < 4; ++j) {
+      EXPECT_EQ(views(i, j, 1), views(0, 0, 1));
+      EXPECT_EQ(views(i, j, 2), views(0, 0, 2));
+      all_alike &= views(i, j, 3) == views(0, 0, 3);
+    }
+  }
+  EXPECT_FALSE(all_alike) << "both servers together can decode";
 }
 
 TEST(ChorPrivacy, CoinsUsedTwiceAreCaught) {

@@ -261,5 +261,21 @@ TEST(ServerParameters, RefuseWrongLengthsAndOtherMessages) {
   EXPECT_EQ(ServerParameters::decode(impossible).error().code(), ErrorCode::kDataLoss);
 }
 
+TEST(ServerParameters, NameTheProtocolAndTheCode) {
+  ServerParameters parameters{kTagGf2, geometry_of(1000, 77), good_header().version, 12};
+  parameters.protocol = ProtocolId::kChor;
+  for (const char* code : {"", "subcube:2,1", "subset:10,3"}) {
+    parameters.code = code;
+    const auto back = ServerParameters::decode(parameters.encode()).value();
+    EXPECT_EQ(back.protocol, ProtocolId::kChor);
+    EXPECT_EQ(back.code, code);
+  }
+  for (const char* code : {"x", "subcube", "subcube:02,1", "subcube:2,1 ", "subcube:1,1", "subset:4,4",
+                           "subcube:99999999999,1", "subcube:2,00000000000000000000001"}) {
+    parameters.code = code;
+    EXPECT_EQ(ServerParameters::decode(parameters.encode()).error().code(), ErrorCode::kDataLoss) << code;
+  }
+}
+
 }  // namespace
 }  // namespace pirx::itpir

@@ -228,7 +228,8 @@ TEST_F(Opened, RefusesMoreQueriesThanItTakes) {
 
 TEST_F(Opened, RefusesBadOptions) {
   expect_refused({{"layout", "spiral"}}, "only auto, rows, residues, strassen1");
-  expect_refused({{"colour", "red"}}, "the options are field, coordinate, max_queries, layout and prepared");
+  expect_refused({{"colour", "red"}},
+                 "the options are field, coordinate, max_queries, layout, prepared and code");
   expect_refused({{"field", "gf3"}}, "there are gf2_8");
   expect_refused({{"field", "gf2"}}, "single non-zero element");
   expect_refused({{"field", "primeval"}}, "no field is called");

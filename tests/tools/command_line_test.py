@@ -522,6 +522,52 @@ class CommandLine(unittest.TestCase):
         words = [word for server in servers for word in ("--server", server.url)]
         return run("deploy", self.path / "refused.json", "-t", threshold, *words, *more, code=code).stderr
 
+    def test_chor(self):
+        database = self.build()
+        servers = [self.serve(database, x, "--protocol", "chor") for x in (1, 2, 300)]
+        self.deploy(servers, 1, code=2)  # t = l - 1
+        deployment = self.deploy(servers, 2)
+        self.assertEqual(json.loads(deployment.read_text())["protocol"], "chor")
+        self.assertEqual(run("get", deployment, 3, 499, 3, "-q").stdout, f"{RECORDS[3]}\n{RECORDS[499]}\n{RECORDS[3]}\n")
+        report = json.loads(run("get", deployment, 42, "--json", "--seeded").stdout)
+        self.assertEqual(report["records"][0]["text"], RECORDS[42])
+        self.assertEqual(report["certainty"], "probable")
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 3)
+        # A liar loses the answer and is not named; so does a server that is away.
+        liar = self.proxy(servers[1], "zero")
+        done = run("get", self.deploy([servers[0], liar, servers[2]], 2), 17, code=4)
+        self.assertIn("cannot tell which one", done.stderr)
+        servers[2].stop()
+        self.assertIn("needs all of them", run("get", deployment, 1, code=9).stderr)
+        run("serve", database, "--protocol", "chor", "--coordinate", 0, "--listen", "127.0.0.1:0", code=2)
+        run("serve", database, "--protocol", "chor", "--coordinate", 1, "--field", "gf2_8", "--listen", "127.0.0.1:0", code=2)
+        self.deploy([self.serve(database, 1, "--protocol", "chor"), self.serve(database, 2)], 1, code=8)
+
+    def test_batch_codes(self):
+        database = self.build()
+        for code, protocol, count in (("subcube:2,2", "goldberg", 4), ("subset:4,2", "chor", 2)):
+            with self.subTest(code=code, protocol=protocol):
+                servers = [self.serve(database, x, "--code", code, "--protocol", protocol) for x in range(1, count + 1)]
+                deployment = self.deploy(servers, 1)
+                self.assertEqual(json.loads(deployment.read_text())["code"], code)
+                wanted = [3, 499, 120, 3, 77, 0]
+                expected = "".join(RECORDS[i] + "\n" for i in wanted)
+                self.assertEqual(run("get", deployment, *wanted, "-q").stdout, expected)
+                self.assertEqual(run("get", deployment, *wanted, "-q", "--seeded").stdout, expected)
+                if protocol == "goldberg":
+                    servers[2] = self.proxy(servers[2], "lie")
+                    report = json.loads(run("get", self.deploy(servers, 1), 5, 6, "--json", "--wait-for-all").stdout)
+                    self.assertEqual([r["text"] for r in report["records"]], [RECORDS[5], RECORDS[6]])
+                    self.assertEqual(report["certainty"], "proven")
+                    self.assertEqual([s["status"] for s in report["servers"]], ["ok", "ok", "lied", "ok"])
+                run("get", deployment, 500, code=3)
+                plain = self.serve(database, 9, "--protocol", protocol)
+                self.deploy([servers[0], plain], 1, code=8, name="mixed.json")
+        serve = ["serve", database, "--coordinate", 1, "--listen", "127.0.0.1:0", "--code"]
+        for bad in ("cube:2,1", "subcube:1,1", "subcube:15,4", "subset:4,4"):
+            run(*serve, bad, code=2)
+        run(*serve, "subcube:2,1", "--prepared", self.path / "kept", code=2)
+
     def test_tls(self):
         def openssl(*words):
             subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=self.path)

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "deployment.h"
 #include "pirx/database/database.h"
+#include "pirx/itpir/vertical.h"
 
 namespace pirx::cli {
 namespace {
@@ -15,8 +16,9 @@ struct Arguments {
 };
 
 std::string describe(const itpir::ServerParameters& p) {
-  return "field " + p.field.name() + ", u = " + std::to_string(p.arity) +
-         ", tau = " + std::to_string(p.independence) + ", M = " + std::to_string(p.modulus) + ", epoch " +
+  return std::string(p.protocol == ProtocolId::kChor ? "chor" : "goldberg") + ", field " + p.field.name() +
+         ", u = " + std::to_string(p.arity) + ", tau = " + std::to_string(p.independence) +
+         ", M = " + std::to_string(p.modulus) + (p.code.empty() ? "" : ", code " + p.code) + ", epoch " +
          std::to_string(p.version.epoch) + ", identity " + to_hex(p.version.identity).substr(0, 16) + "...";
 }
 
@@ -46,7 +48,8 @@ Result<void> deploy(const Arguments& a) {
       agreed = *parameters;
     } else if (parameters->field != agreed->field || parameters->geometry != agreed->geometry ||
                parameters->version != agreed->version || parameters->arity != agreed->arity ||
-               parameters->independence != agreed->independence || parameters->modulus != agreed->modulus) {
+               parameters->independence != agreed->independence || parameters->modulus != agreed->modulus ||
+               parameters->protocol != agreed->protocol || parameters->code != agreed->code) {
       return fail(ErrorCode::kStaleEpoch,
                   a.urls[i] + " (" + describe(*parameters) + ") does not serve what " + a.urls[0] +
                       " does (" + describe(*agreed) +
@@ -70,15 +73,18 @@ Result<void> deploy(const Arguments& a) {
                                                   .ramp = a.ramp,
                                                   .arity = agreed->arity,
                                                   .independence = agreed->independence,
-                                                  .modulus = agreed->modulus}));
+                                                  .modulus = agreed->modulus,
+                                                  .protocol = agreed->protocol}));
+  if (!agreed->code.empty()) PIRX_TRY(itpir::VerticalClient::create(params, agreed->code));
   const unsigned l = params.servers(), t = params.threshold(), needed = params.needed();
   const bool packed = params.encoding().collision_free(params.geometry().rows());
   const unsigned tau = params.spec().independence;
-  PIRX_TRY(save_deployment(a.target, {std::move(params), std::move(stored)}));
+  PIRX_TRY(save_deployment(a.target, {std::move(params), std::move(stored), agreed->code}));
   std::printf(
       "wrote %s: %u servers, t = %u (so many together learn nothing), %u replies needed,\n"
       "%u liars corrected when all answer\n",
       a.target.c_str(), l, t, needed, (l - needed) / 2);
+  if (!agreed->code.empty()) std::printf("batch code %s\n", agreed->code.c_str());
   if (tau > 0) std::printf("tau = %u: so many together learn nothing of the database either\n", tau);
   if (a.ramp > 1 && !packed) {
     std::printf(

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "pirx/itpir/vertical.h"
+
 namespace pirx::cli {
 namespace {
 
@@ -145,17 +147,21 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
   if (version != kVersion) {
     return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
   }
-  PIRX_TRY(only(
-      json, {"pirx_deployment", "protocol", "field", "threshold", "ramp", "encoding", "database", "servers"},
-      "deployment"));
+  PIRX_TRY(only(json,
+                {"pirx_deployment", "protocol", "field", "threshold", "ramp", "encoding", "code", "database",
+                 "servers"},
+                "deployment"));
   PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
-  if (protocol != "goldberg") return broken("protocol '" + protocol + "' is not known; there is: goldberg");
+  if (protocol != "goldberg" && protocol != "chor") {
+    return broken("protocol '" + protocol + "' is not known; there are: goldberg and chor");
+  }
 
   itpir::Params::Spec spec{.field = {},
                            .geometry = *database::Geometry::create({.records = 1, .record_bytes = 1}),
                            .version = {},
                            .coordinates = {},
                            .threshold = 0};
+  spec.protocol = protocol == "chor" ? ProtocolId::kChor : ProtocolId::kGoldberg;
   PIRX_ASSIGN(const std::string field, get_string(json, "field", "deployment"));
   PIRX_ASSIGN(spec.field, parse_field(field));
   PIRX_ASSIGN(spec.threshold, get_count(json, "threshold", "deployment"));
@@ -163,6 +169,11 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
     PIRX_ASSIGN(spec.ramp, get_count(json, "ramp", "deployment"));
   }
   if (json.contains("encoding")) PIRX_TRY(parse_encoding(json["encoding"], spec));
+
+  std::string code;
+  if (json.contains("code")) {
+    PIRX_ASSIGN(code, get_string(json, "code", "deployment"));
+  }
 
   PIRX_ASSIGN(const Json* database, member(json, "database", "deployment"));
   PIRX_ASSIGN(spec.version, parse_version(*database));
@@ -187,7 +198,8 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
     endpoints.push_back(std::move(endpoint));
   }
   PIRX_ASSIGN(auto params, itpir::Params::create(std::move(spec)));
-  return Deployment{std::move(params), std::move(endpoints)};
+  if (!code.empty()) PIRX_TRY(itpir::VerticalClient::create(params, code));
+  return Deployment{std::move(params), std::move(endpoints), std::move(code)};
 }
 
 Result<Deployment> load_deployment(const std::filesystem::path& path) {
@@ -208,7 +220,7 @@ std::string format_deployment(const Deployment& deployment) {
   const auto& geometry = params.geometry().spec();
   Json json;
   json["pirx_deployment"] = kVersion;
-  json["protocol"] = "goldberg";
+  json["protocol"] = params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
   json["field"] = params.field().name();
   json["threshold"] = params.threshold();
   if (params.spec().ramp > 1) json["ramp"] = params.spec().ramp;
@@ -217,6 +229,7 @@ std::string format_deployment(const Deployment& deployment) {
                         {"independence", params.spec().independence},
                         {"modulus", params.spec().modulus}};
   }
+  if (!deployment.code.empty()) json["code"] = deployment.code;
   json["database"] = {{"identity", to_hex(params.version().identity)},
                       {"epoch", params.version().epoch},
                       {"records", geometry.records},

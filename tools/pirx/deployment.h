@@ -15,6 +15,7 @@ namespace pirx::cli {
 struct Deployment {
   itpir::Params params;
   std::vector<net::Endpoint> servers;  ///< in the order of params.coordinates()
+  std::string code = {};  ///< vertical batch code that the servers hold the buckets of; empty: none
 };
 
 /// Reads and validates. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an

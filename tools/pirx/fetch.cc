@@ -32,24 +32,48 @@ itpir::ServerStatus status_of(const Error& error) {
   }
 }
 
+Result<void> check_count(std::size_t records) {
+  if (records <= kMaxRecordsPerRound) return {};
+  return fail(ErrorCode::kInvalidArgument, std::to_string(records) +
+                                               " records are too many for a round: ask for at most " +
+                                               std::to_string(kMaxRecordsPerRound) + " at a time");
+}
+
 }  // namespace
 
-Fetcher::Fetcher(Deployment deployment, const itpir::ClientOptions& options, net::HttpTransport transport,
-                 Rng rng)
-    : endpoints_(std::move(deployment.servers)),
-      client_(std::move(deployment.params), options),
+Fetcher::Fetcher(std::vector<net::Endpoint> endpoints, itpir::Client client,
+                 std::optional<itpir::VerticalClient> vertical, net::HttpTransport transport, Rng rng)
+    : endpoints_(std::move(endpoints)),
+      client_(std::move(client)),
+      vertical_(std::move(vertical)),
       transport_(std::move(transport)),
       rng_(std::move(rng)) {}
 
 Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOptions& options) {
   PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
   PIRX_ASSIGN(auto rng, Rng::from_os());
-  return Fetcher(std::move(deployment), options, std::move(transport), std::move(rng));
+  std::optional<itpir::VerticalClient> vertical;
+  if (!deployment.code.empty()) {
+    PIRX_ASSIGN(vertical, itpir::VerticalClient::create(deployment.params, deployment.code, options));
+  }
+  auto client = vertical ? vertical->client() : itpir::Client(std::move(deployment.params), options);
+  return Fetcher(std::move(deployment.servers), std::move(client), std::move(vertical), std::move(transport),
+                 std::move(rng));
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
-  const auto query = [&] { return client_.query(records, rng_); };
-  return run({records.size(), itpir::QueryKind::kRecords, query, {}, [] {}}, options);
+  if (!vertical_) {
+    const auto query = [&] { return client_.query(records, rng_); };
+    return run({records.size(), itpir::QueryKind::kRecords, query, {}, [] {}}, options);
+  }
+  PIRX_TRY(check_count(records.size()));
+  PIRX_ASSIGN(const auto wish, vertical_->plan(records));
+  const auto query = [&] { return client_.query(wish.rows(), rng_); };
+  PIRX_ASSIGN(
+      auto report,
+      run({wish.rows().size(), itpir::QueryKind::kRecords, query, vertical_->check(wish), [] {}}, options));
+  PIRX_ASSIGN(report.answer.records, vertical_->records(wish, report.answer.records));
+  return report;
 }
 
 Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& options) {
@@ -61,11 +85,7 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
                     std::to_string(params.needed()) + " must answer, at most " + std::to_string(redundant) +
                     " liars can be noticed, not " + std::to_string(*options.liars));
   }
-  if (request.wishes > kMaxRecordsPerRound) {
-    return fail(ErrorCode::kInvalidArgument, std::to_string(request.wishes) +
-                                                 " records are too many for a round: ask for at most " +
-                                                 std::to_string(kMaxRecordsPerRound) + " at a time");
-  }
+  if (!vertical_) PIRX_TRY(check_count(request.wishes));
   FetchReport report;
   report.servers.resize(params.servers());
   const unsigned liars = options.liars.value_or(default_liars(params));

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "deployment.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/vertical.h"
 
 namespace pirx::cli {
 
@@ -45,8 +45,9 @@ class Fetcher {
   static Result<Fetcher> create(Deployment deployment, const itpir::ClientOptions& options = {});
   const itpir::Client& client() const noexcept { return client_; }
   /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round of queries to all
-  /// servers, or more where the replies do not settle who lied. Errors of Client::query and
-  /// ReplyCollector::finish; the message of an undecodable round lists what each server answered.
+  /// servers (with a batch code one for every batch of records), or more where the replies do not settle who
+  /// lied. Errors of Client::query and ReplyCollector::finish; the message of an undecodable round lists what
+  /// each server answered.
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
   /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key, nor
   /// does the number of rounds. Where replies prove no answer, one in which every key has a record is taken
@@ -63,9 +64,11 @@ class Fetcher {
     std::function<void()> on_agreed;  ///< called before the check when the replies alone settle the answer
   };
   Result<FetchReport> run(const Request& request, const FetchOptions& options);
-  Fetcher(Deployment deployment, const itpir::ClientOptions& options, net::HttpTransport transport, Rng rng);
+  Fetcher(std::vector<net::Endpoint> endpoints, itpir::Client client,
+          std::optional<itpir::VerticalClient> vertical, net::HttpTransport transport, Rng rng);
   std::vector<net::Endpoint> endpoints_;
-  itpir::Client client_;
+  itpir::Client client_;                           ///< of the buckets where there is a code
+  std::optional<itpir::VerticalClient> vertical_;  ///< where there is a code
   net::HttpTransport transport_;
   Rng rng_;
 };

@@ -85,7 +85,7 @@ class LogWriter {
 
 struct Arguments {
   std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field, prepared, layout = "auto",
-                        tuning;
+                        code, tuning;
   std::optional<std::uint64_t> coordinate;
   std::uint32_t max_queries = 256;
   int threads = 0;
@@ -315,6 +315,7 @@ Result<void> set_options(const Arguments& a, ServerSpec& spec) {
   spec.options = {{"max_queries", std::to_string(a.max_queries)}, {"layout", a.layout}};
   if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
   if (!a.field.empty()) spec.options["field"] = a.field;
+  if (!a.code.empty()) spec.options["code"] = a.code;
   if (a.coordinate) {
     spec.options["coordinate"] = std::to_string(*a.coordinate);
     return {};
@@ -350,6 +351,7 @@ Result<void> serve(Arguments a) {
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   Registry registry;
   itpir::register_goldberg(registry);
+  itpir::register_chor(registry);
   std::vector<std::string> notes;
   ServerSpec spec{.database_path = a.database,
                   .threads = a.threads,
@@ -375,9 +377,10 @@ Result<void> serve(Arguments a) {
   log({.event = "database",
        .text = {{"file", a.database},
                 {"protocol", a.protocol},
-                {"field", !a.field.empty()    ? a.field
-                          : bucket != nullptr ? bucket->field.name()
-                                              : "gf2_8"},
+                {"field", !a.field.empty()       ? a.field
+                          : bucket != nullptr    ? bucket->field.name()
+                          : a.protocol == "chor" ? "gf2"
+                                                 : "gf2_8"},
                 {"isa", cpu_features_name(features)},
                 {"tuning", tuning.string()}},
        .numbers = {{"coordinate", static_cast<double>(a.coordinate        ? *a.coordinate
@@ -415,7 +418,10 @@ void add_serve_command(CLI::App& app) {
       *app.add_subcommand("serve", "Serve a database to clients, batching independent clients' queries");
   auto a = std::make_shared<Arguments>();
   command.add_option("database", a->database, "Database file")->required();
-  command.add_option("--protocol", a->protocol, "Protocol")->capture_default_str();
+  command.add_option("--protocol", a->protocol, "goldberg, or chor: all servers must answer")
+      ->capture_default_str();
+  command.add_option("--code", a->code,
+                     "Batch code: subcube:L,K or subset:L,w; several records then cost little more than one");
   command
       .add_option(
           "--coordinate", a->coordinate,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "pirx/base/result.h"
@@ -137,5 +138,10 @@ class Subset final : public VerticalCode {
   std::vector<std::uint32_t> sets_;
   std::size_t first_plain_;
 };
+
+/// The code that people and messages call "subcube:L,K" or "subset:L,w" (of characteristic two, for exclusive
+/// or). One name a code: no spaces, signs or leading zeros. InvalidArgument for another name or what create()
+/// refuses.
+Result<std::shared_ptr<const VerticalCode>> vertical_code(std::string_view name);
 
 }  // namespace pirx::batchcodes

@@ -20,6 +20,7 @@ enum class QueryKind : std::uint8_t {
 inline constexpr std::size_t kSummedRows = 3;
 
 struct Wishes;
+struct ChorQuery;
 
 /// How sure an answer is.
 enum class Certainty : std::uint8_t {
@@ -194,6 +195,7 @@ class Client {
 
  private:
   Result<Query> make_query(Wishes wishes, Rng& rng) const;
+  Result<Query> wrap(Result<ChorQuery> query) const;
   std::shared_ptr<const Params> params_;
   ClientOptions options_;
 };

@@ -25,6 +25,7 @@ struct ServerParameters {
   unsigned independence = 0;
   std::uint64_t modulus = 0;
   ProtocolId protocol = ProtocolId::kGoldberg;
+  std::string code = {};  ///< vertical batch code (batchcodes::vertical_code) of the database; empty: none
 
   Bytes encode() const;
   /// DataLoss when malformed; InvalidArgument for another version or a protocol that is neither Goldberg's
@@ -47,6 +48,8 @@ class Params {
     unsigned arity = 1;                      ///< u: database rows in a row of the servers' buckets
     unsigned independence = 0;               ///< tau: so many servers together learn nothing of the database
     std::uint64_t modulus = 0;               ///< M, see batchcodes::Encoding; 0: u
+    ProtocolId protocol =
+        ProtocolId::kGoldberg;  ///< or kChor, which is over gf2 with t = l - 1 and q = u = 1
 
     batchcodes::Encoding::Spec encoding() const {
       return {field, threshold, ramp, arity, independence, modulus, coordinates};
@@ -54,7 +57,8 @@ class Params {
   };
   /// InvalidArgument: an unknown field, no server, more than kMaxServers, a coordinate that is zero, a
   /// geometry too large for kMaxMessageBytes, and whatever batchcodes::Encoding::create refuses: t < 1, fewer
-  /// than d + 1 servers, coordinates that are repeated or do not fit the field.
+  /// than d + 1 servers, coordinates that are repeated or do not fit the field. For Chor's protocol: what
+  /// ChorParams::create refuses, and other settings than its own.
   static Result<Params> create(Spec spec);
 
   static constexpr unsigned kMaxServers = 1024;
@@ -66,11 +70,14 @@ class Params {
   const std::vector<std::uint64_t>& coordinates() const noexcept { return spec_.coordinates; }
   unsigned servers() const noexcept { return static_cast<unsigned>(spec_.coordinates.size()); }  ///< l
   unsigned threshold() const noexcept { return spec_.threshold; }                                ///< t
+  ProtocolId protocol() const noexcept { return spec_.protocol; }
+  /// Of Chor's protocol: one whose degree is l - 1, since it needs as many replies.
   const batchcodes::Encoding& encoding() const noexcept { return encoding_; }
   /// d + 1: so many replies make a record; with more of them, lies are noticed.
   unsigned needed() const noexcept { return encoding_.degree() + 1; }
 
  private:
+  static Result<Params> create_chor(Spec spec);
   Params(Spec spec, batchcodes::Encoding encoding) : spec_(std::move(spec)), encoding_(std::move(encoding)) {}
   Spec spec_;
   batchcodes::Encoding encoding_;

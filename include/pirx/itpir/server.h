@@ -23,6 +23,9 @@ struct ServerOptions {
   /// Where the prepared database is kept between runs (docs/prepared_format.md), so that a start reads it
   /// instead of making it anew; empty: nowhere. A file that fits is used, any other side file replaced.
   std::string prepared_file = {};
+  /// A vertical batch code, as "subcube:2,1": all its buckets are served, and one request asks each of them
+  /// (pirx/itpir/vertical.h). Empty: none. No prepared_file goes with it.
+  std::string code = {};
   /// Told in a line for people what came of prepared_file.
   std::function<void(const std::string&)> note = nullptr;
 };
@@ -32,7 +35,7 @@ struct ServerOptions {
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
 
-/// Adds "goldberg" with the options field, coordinate, max_queries, layout and prepared.
+/// Adds "goldberg" with the options field, coordinate, max_queries, layout, prepared and code.
 /// layout: auto, rows, residues (prime fields), strassen1, strassen2 or strassen3 (GF(2^n)).
 void register_goldberg(Registry& registry);
 
@@ -42,7 +45,7 @@ void register_goldberg(Registry& registry);
 Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const database::Database> database,
                                                     const ServerOptions& options);
 
-/// Adds "chor" with the options coordinate, max_queries, layout and prepared.
+/// Adds "chor" with the options coordinate, max_queries, layout, prepared and code.
 void register_chor(Registry& registry);
 
 }  // namespace pirx::itpir

@@ -1,0 +1,97 @@
+// The client half of vertical codes.
+#include "pirx/itpir/vertical.h"
+
+#include <algorithm>
+
+namespace pirx::itpir {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+Result<VerticalClient> VerticalClient::create(const Params& plain, const std::string& code,
+                                              const ClientOptions& options) {
+  Params::Spec spec = plain.spec();
+  if (spec.arity != 1 || spec.independence != 0 || spec.ramp != 1) {
+    return invalid(
+        "a batch code goes with the plain database and one row in a query vector: leave u, tau "
+        "and q of polynomial codes away");
+  }
+  PIRX_ASSIGN(auto layout, VerticalLayout::create(code, spec.geometry, spec.version));
+  spec.geometry = layout.bucket;
+  spec.version = layout.version;
+  PIRX_ASSIGN(auto params, Params::create(std::move(spec)));
+  return VerticalClient(std::move(layout), Client(std::move(params), options));
+}
+
+Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t> records) const {
+  const std::size_t m = layout_.code->buckets(), q = layout_.code->batch();
+  if (records.empty()) return invalid("a query needs at least one record to ask for");
+  const std::size_t batches = records.size() / q + (records.size() % q != 0);
+  if (batches > kMaxQueriesPerRequest / m) {
+    return invalid(std::to_string(records.size()) + " records in one request are too many: at most " +
+                   std::to_string(kMaxQueriesPerRequest / m * q) + " with this code, ask in several");
+  }
+  Wish wish;
+  wish.records_ = SecretVector<std::uint64_t>(records);
+  wish.rows_ = SecretVector<std::uint64_t>(batches * m);
+  SecretVector<std::uint64_t> wanted(records.size());
+  for (std::size_t k = 0; k < records.size(); ++k) {
+    PIRX_ASSIGN(const auto location, layout_.plain.locate(records[k]));
+    wanted.expose()[k] = location.row;
+  }
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    const auto part =
+        std::as_const(wanted).expose().subspan(batch * q, std::min(q, records.size() - batch * q));
+    PIRX_ASSIGN(auto plan, layout_.code->plan(layout_.plain.rows(), part));
+    for (std::size_t b = 0; b < m; ++b) wish.rows_.expose()[batch * m + b] = plan.row(b);
+    wish.plans_.push_back(std::move(plan));
+  }
+  return wish;
+}
+
+Result<std::vector<Bytes>> VerticalClient::records(const Wish& wish, std::span<const Bytes> rows) const {
+  const auto& geometry = layout_.plain;
+  const std::size_t m = layout_.code->buckets(), q = layout_.code->batch();
+  const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
+  PIRX_CHECK(rows.size() == wish.rows_.size());
+  // A wanted row is the sum of the answers that serve it.
+  SecretVector<std::byte> blocks(wish.records_.size() * row_bytes);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& use = wish.plans_[i / m].uses()[i % m];
+    if (use.wanted == batchcodes::VerticalPlan::kBlank) continue;
+    PIRX_CHECK(rows[i].size() == row_bytes);
+    const auto block = blocks.expose().subspan((i / m * q + use.wanted) * row_bytes, row_bytes);
+    for (std::size_t c = 0; c < row_bytes; ++c) block[c] ^= rows[i][c];
+  }
+  std::vector<Bytes> records;
+  std::optional<Error> wrong;  // all are looked at whatever is wrong with one
+  for (std::size_t k = 0; k < wish.records_.size(); ++k) {
+    const std::uint64_t record = wish.records_.expose()[k];
+    const auto location = geometry.locate(record);
+    PIRX_CHECK(location.has_value());
+    const auto slot = blocks.expose().subspan(k * row_bytes + static_cast<std::size_t>(location->offset),
+                                              static_cast<std::size_t>(geometry.slot_bytes()));
+    const auto data = geometry.read_slot(record, slot);
+    if (data) {
+      records.emplace_back(data->begin(), data->end());
+    } else {
+      wrong = data.error();
+    }
+  }
+  if (wrong) return tl::unexpected(std::move(*wrong));
+  return records;
+}
+
+RecordCheck VerticalClient::check(const Wish& wish, RecordCheck of_records) const {
+  if (!layout_.plain.spec().digests && !of_records) return {};
+  return [this, &wish, of_records = std::move(of_records)](std::span<const Bytes> rows) {
+    const auto found = records(wish, rows);
+    return found && (!of_records || of_records(*found));
+  };
+}
+
+}  // namespace pirx::itpir

@@ -1,0 +1,265 @@
+// Vertical batch codes over the wire: both codes over both protocols, end to end; liars; what is refused; and
+// one shape for all indices.
+#include "pirx/itpir/vertical.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include "pirx/database/builder.h"
+#include "pirx/itpir/server.h"
+#include "support/seed.h"
+
+namespace pirx::itpir {
+namespace {
+
+constexpr std::size_t kHeader = MessageHeader::kBytes;
+
+struct Setting {
+  std::string code, protocol, field;
+  unsigned l, t;
+};
+
+std::ostream& operator<<(std::ostream& out, const Setting& s) {
+  return out << s.code << " over " << s.protocol << " " << s.field;
+}
+
+class Vertical : public ::testing::TestWithParam<Setting> {
+ protected:
+  static constexpr std::size_t kRecords = 61;
+
+  Vertical() : engine_(pirx::testing::seeded_engine(30)), rng_(Rng::from_os().value()) {
+    folder_ = std::filesystem::temp_directory_path() / ("pirx-vertical-test-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    auto builder =
+        database::DatabaseBuilder::create(folder_ / "db", {.epoch = 3, .records_per_row = 2}).value();
+    for (std::size_t i = 0; i < kRecords; ++i) {
+      records_.push_back("record " + std::to_string(i) + std::string(engine_() % 20, 'x'));
+      EXPECT_TRUE(builder.add(as_bytes(records_.back())).has_value());
+    }
+    EXPECT_TRUE(builder.finish().has_value());
+    register_goldberg(registry_);
+    register_chor(registry_);
+    for (unsigned j = 0; j < GetParam().l; ++j) servers_.push_back(open({}, j + 1).value());
+    const auto parameters = ServerParameters::decode(servers_[0]->parameters()).value();
+    EXPECT_EQ(parameters.code, GetParam().code);
+    Params::Spec spec{.field = parameters.field,
+                      .geometry = parameters.geometry,
+                      .version = parameters.version,
+                      .coordinates = {},
+                      .threshold = GetParam().t};
+    spec.protocol = parameters.protocol;
+    for (unsigned j = 0; j < GetParam().l; ++j) spec.coordinates.push_back(j + 1);
+    plain_.emplace(Params::create(spec).value());
+    client_.emplace(VerticalClient::create(*plain_, parameters.code).value());
+  }
+  ~Vertical() override { std::filesystem::remove_all(folder_); }
+
+  Result<std::unique_ptr<AnyServer>> open(std::map<std::string, std::string> options,
+                                          unsigned coordinate = 1) {
+    options.emplace("code", GetParam().code);
+    options.emplace("coordinate", std::to_string(coordinate));
+    if (!GetParam().field.empty()) options.emplace("field", GetParam().field);
+    return registry_.open(GetParam().protocol, {(folder_ / "db").string(), 1, options});
+  }
+  static Result<Bytes> answer(const AnyServer& server, const Bytes& request) {
+    const ByteSpan one = request;
+    return std::move(server.answer({&one, 1}).at(0));
+  }
+  std::size_t m() const { return client_->layout().code->buckets(); }
+  std::size_t q() const { return client_->layout().code->batch(); }
+  /// Asks for these records; server `liar`, if any, flips all it says.
+  Result<std::vector<Bytes>> ask(std::span<const std::uint64_t> wanted,
+                                 std::optional<std::size_t> liar = {}) {
+    PIRX_ASSIGN(const auto wish, client_->plan(wanted));
+    auto query = client_->client().query(wish.rows(), rng_).value();
+    std::vector<std::optional<Bytes>> replies;
+    for (std::size_t j = 0; j < servers_.size(); ++j) {
+      EXPECT_EQ(query.requests[j].size(), client_->client().request_bytes(wish.rows().size()));
+      auto reply = answer(*servers_[j], query.requests[j]).value();
+      EXPECT_EQ(reply.size(), client_->client().reply_bytes(wish.rows().size()));
+      if (liar && *liar == j) {
+        for (std::size_t k = kHeader; k < reply.size(); ++k) reply[k] ^= std::byte{1};
+      }
+      replies.emplace_back(std::move(reply));
+    }
+    DecodeOptions options;
+    options.check = client_->check(wish);
+    PIRX_ASSIGN(const auto decoded, client_->client().decode(std::move(query.state), replies, options));
+    statuses_ = decoded.servers;
+    return client_->records(wish, decoded.records);
+  }
+  void expect_records(std::span<const std::uint64_t> wanted, const Result<std::vector<Bytes>>& found) {
+    ASSERT_TRUE(found.has_value()) << found.error().to_string();
+    ASSERT_EQ(found->size(), wanted.size());
+    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(as_text((*found)[k]), records_[wanted[k]]);
+  }
+
+  std::mt19937_64 engine_;
+  Rng rng_;
+  std::filesystem::path folder_;
+  std::vector<std::string> records_;
+  Registry registry_;
+  std::vector<std::unique_ptr<AnyServer>> servers_;
+  std::optional<Params> plain_;
+  std::optional<VerticalClient> client_;
+  std::vector<ServerStatus> statuses_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Vertical,
+                         ::testing::Values(Setting{"subcube:2,1", "goldberg", "gf2_8", 4, 1},
+                                           Setting{"subcube:2,2", "goldberg", "w48", 4, 1},
+                                           Setting{"subcube:3,1", "goldberg", "gf2_16", 5, 2},
+                                           Setting{"subset:4,2", "goldberg", "gf2_8", 4, 1},
+                                           Setting{"subset:3,1", "goldberg", "w160", 4, 1},
+                                           Setting{"subcube:2,2", "chor", "", 3, 2},
+                                           Setting{"subcube:4,1", "chor", "", 2, 1},
+                                           Setting{"subset:4,2", "chor", "", 2, 1}));
+
+TEST_P(Vertical, EveryRecordAloneAndInBatches) {
+  for (std::uint64_t i = 0; i < kRecords; ++i) expect_records({&i, 1}, ask({&i, 1}));
+  for (int round = 0; round < 20; ++round) {
+    // Distinct rows, which both codes always serve; more than one batch of them.
+    std::vector<std::uint64_t> wanted;
+    for (std::size_t k = 0; k < 2 * q() + 1; ++k) wanted.push_back(2 * ((engine_() % 4) * 7 + k % 7) + k % 2);
+    const auto found = ask(wanted);
+    if (!found && GetParam().code.starts_with("subset")) {
+      EXPECT_EQ(found.error().code(), ErrorCode::kInvalidArgument) << "no way found: nothing was sent";
+      continue;
+    }
+    expect_records(wanted, found);
+  }
+}
+
+TEST_P(Vertical, TheSameRecordAsOftenAsTheBatchHasRoom) {
+  for (const std::uint64_t record : {std::uint64_t{0}, std::uint64_t{kRecords - 1}, std::uint64_t{30}}) {
+    const std::vector<std::uint64_t> wanted(q(), record);
+    expect_records(wanted, ask(wanted));
+  }
+}
+
+TEST_P(Vertical, ALiarIsFoundWhereTheProtocolCan) {
+  const std::vector<std::uint64_t> wanted{7, 50};
+  for (std::size_t liar = 0; liar < servers_.size(); ++liar) {
+    const auto found = ask(wanted, liar);
+    if (GetParam().protocol == "chor") {
+      ASSERT_FALSE(found.has_value());
+      EXPECT_EQ(found.error().code(), ErrorCode::kDataLoss);
+    } else {
+      expect_records(wanted, found);
+      // Over a prime field some of what it says is no element.
+      EXPECT_TRUE(statuses_[liar] == ServerStatus::kLied || statuses_[liar] == ServerStatus::kMalformed);
+    }
+  }
+}
+
+TEST_P(Vertical, OneShapeForAllIndices) {
+  for (const std::size_t count : {std::size_t{1}, q()}) {
+    std::set<std::vector<Bytes>> headers;
+    std::set<std::size_t> sizes;
+    for (int round = 0; round < 30; ++round) {
+      std::vector<std::uint64_t> wanted;
+      for (std::size_t k = 0; k < count; ++k) wanted.push_back(engine_() % kRecords);
+      const auto wish = client_->plan(wanted);
+      if (!wish) continue;  // a subset code finds no way for some repeated ones
+      EXPECT_EQ(wish->rows().size(), m());
+      for (const auto row : wish->rows()) EXPECT_LT(row, client_->layout().bucket.rows());
+      const auto query = client_->client().query(wish->rows(), rng_).value();
+      std::vector<Bytes> heads;
+      for (const auto& request : query.requests) {
+        sizes.insert(request.size());
+        heads.emplace_back(request.begin(), request.begin() + kHeader);
+      }
+      headers.insert(heads);
+    }
+    EXPECT_EQ(headers.size(), 1u);
+    EXPECT_EQ(sizes.size(), 1u);
+  }
+}
+
+TEST_P(Vertical, ABatchEqualsItsSinglesAndBadRequestsFailAlone) {
+  std::vector<Bytes> requests;
+  for (const std::size_t count : {std::size_t{1}, q() + 1, q(), std::size_t{1}}) {
+    std::vector<std::uint64_t> wanted;
+    for (std::size_t k = 0; k < count; ++k) wanted.push_back(2 * k);
+    requests.push_back(client_->client().query(client_->plan(wanted)->rows(), rng_).value().requests[0]);
+  }
+  const auto bad = [&](std::size_t at, unsigned value) {
+    auto bytes = requests[0];
+    bytes[at] = static_cast<std::byte>(value);
+    return bytes;
+  };
+  const auto good = requests.size();
+  requests.push_back(bad(0, 'Q'));
+  requests.push_back(bad(6, 2));
+  requests.push_back(bad(6, 3));
+  requests.push_back(bad(7, 7));
+  requests.push_back(bad(16, std::to_integer<unsigned>(requests[0][16]) ^ 1));
+  requests.push_back(bad(48, 9));
+  requests.push_back(bad(56, 77));
+  requests.push_back(bad(64, static_cast<unsigned>(m() + 1)));
+  requests.push_back(bad(64, static_cast<unsigned>(2 * m())));
+  requests.push_back(bad(65, 255));
+  requests.push_back(bad(72, 1));
+  requests.push_back({});
+  requests.emplace_back(requests[0].begin(), requests[0].end() - 1);
+  requests.push_back(requests[0]);
+  requests.back().push_back(std::byte{0});
+  requests.emplace_back(requests[0].begin(), requests[0].begin() + kHeader);
+  const std::vector<ByteSpan> batch(requests.begin(), requests.end());
+  const auto replies = servers_[0]->answer(batch);
+  ASSERT_EQ(replies.size(), requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto admitted = servers_[0]->admit(requests[i]);
+    EXPECT_EQ(admitted.has_value(), i < good) << i;
+    EXPECT_EQ(replies[i].has_value(), i < good) << i;
+    if (i < good) {
+      EXPECT_EQ(*replies[i], answer(*servers_[0], requests[i]).value());
+      EXPECT_EQ(*admitted, i == 1 ? 2u : 1u);
+    } else if (!replies[i]) {
+      EXPECT_EQ(replies[i].error().code(),
+                i == 8 || i == 9 ? ErrorCode::kStaleEpoch : ErrorCode::kInvalidArgument);
+    }
+  }
+}
+
+TEST_P(Vertical, QueriesOfAnotherCodeAreRefused) {
+  const std::string other = GetParam().code == "subcube:2,1" ? "subcube:3,1" : "subcube:2,1";
+  const auto foreign = VerticalClient::create(*plain_, other).value();
+  const std::vector<std::uint64_t> wanted{1};
+  const auto request = foreign.client().query(foreign.plan(wanted)->rows(), rng_).value().requests[0];
+  EXPECT_FALSE(servers_[0]->admit(request).has_value());
+  const auto plain = Client(*plain_).query(wanted, rng_).value().requests[0];
+  EXPECT_FALSE(servers_[0]->admit(plain).has_value());
+}
+
+TEST_P(Vertical, DescribesItself) {
+  const auto& server = *servers_[0];
+  EXPECT_EQ(server.max_queries(), std::min<std::size_t>(256, 4096 / m()));
+  const std::vector<std::uint64_t> wanted{1};
+  const auto request = client_->client().query(client_->plan(wanted)->rows(), rng_).value().requests[0];
+  EXPECT_GE(server.max_request_bytes(), kHeader + server.max_queries() * (request.size() - kHeader));
+  EXPECT_GT(server.working_bytes(1), answer(server, request)->size());
+  EXPECT_EQ(server.working_bytes(SIZE_MAX), SIZE_MAX);
+  EXPECT_TRUE(server.answer({}).empty());
+}
+
+TEST_P(Vertical, RefusesWhatCannotWork) {
+  const auto code_of = [&](const std::vector<std::uint64_t>& wanted) {
+    const auto wish = client_->plan(wanted);
+    return wish ? ErrorCode{} : wish.error().code();
+  };
+  EXPECT_EQ(code_of({}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of({kRecords}), ErrorCode::kOutOfRange);
+  EXPECT_EQ(code_of(std::vector<std::uint64_t>(4096 * q(), 1)), ErrorCode::kInvalidArgument);
+  for (const char* code : {"cube:2,1", "subcube:1,1", "subcube:02,1", "subcube:2", "subcube:2,1,",
+                           "subcube:2,-1", "subset:4,4", "subcube:15,4"}) {
+    EXPECT_EQ(open({{"code", code}}).error().code(), ErrorCode::kInvalidArgument) << code;
+  }
+  EXPECT_EQ(open({{"prepared", "x"}}).error().code(), ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace pirx::itpir
