@@ -325,7 +325,11 @@ def load_deployment(path) -> Deployment:
 
     def members(value, where, needed, optional={}):
         require(isinstance(value, dict), f"{where} is no object")
-        require(set(needed) <= set(value) <= {*needed, *optional}, f"{where} has missing or unknown members")
+        missing, unknown = set(needed) - set(value), set(value) - {*needed, *optional}
+        require(not missing, f"{where} has no {', '.join(sorted(missing))}")
+        more = unknown & {"ramp", "encoding", "code", "key_filter"}  # settings of the protocol that this client leaves out
+        require(not more, f"{where} has {', '.join(sorted(more))}, which this client does not know: use pirx get")
+        require(not unknown, f"{where} has unknown members: {ascii(sorted(unknown))[:200]}")
         for name, kind in {**needed, **optional}.items():
             require(name not in value or type(value[name]) is kind, f"{where}: {name} is no {kind.__name__}")
 
@@ -335,6 +339,8 @@ def load_deployment(path) -> Deployment:
         raise PirxError(UNAVAILABLE, f"cannot read the deployment file: {error}") from None
     except ValueError as error:
         raise PirxError(INVALID_ARGUMENT, f"deployment file {path} is no JSON: {error}") from None
+    if isinstance(text, dict) and text.get("protocol") == "chor":
+        require(False, "its protocol is Chor's, which this client does not know: use pirx get")
     members(text, "it", {"pirx_deployment": int, "protocol": str, "field": str, "threshold": int, "database": dict,
                          "servers": list})
     require(text["pirx_deployment"] == 1 and text["protocol"] == "goldberg", "another version or protocol")

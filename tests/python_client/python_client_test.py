@@ -140,6 +140,49 @@ class Messages(unittest.TestCase):
             pirx_client.cut_record(self.field, self.database, 5, [2**160, 0, 0])
 
 
+class Deployments(unittest.TestCase):
+    GOOD = {
+        "pirx_deployment": 1, "protocol": "goldberg", "field": "gf2_8", "threshold": 1,
+        "database": {"identity": "ab" * 32, "epoch": 1, "records": 9, "record_bytes": 4, "records_per_row": 3,
+                     "variable_length": True, "digests": True},
+        "servers": [{"url": f"http://127.0.0.1:{8100 + x}", "coordinate": x} for x in (1, 2, 3)],
+    }  # fmt: skip
+
+    def load(self, deployment):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "deployment.json"
+            path.write_text(json.dumps(deployment))
+            return pirx_client.load_deployment(path)
+
+    def test_plain_goldberg_is_read(self):
+        self.assertEqual(len(self.load(self.GOOD).servers), 3)
+
+    def test_what_pirx_get_alone_can_do_is_refused_by_name(self):
+        keyed = {**self.GOOD["database"], "key_filter": {"segment_length": 4, "segments": 1, "tweak": 0, "seed": "00" * 32}}
+        for change, part in (
+            ({"ramp": 2}, "ramp, which"),
+            ({"encoding": {"arity": 2, "independence": 0, "modulus": 2}, "ramp": 2}, "encoding, ramp, which"),
+            ({"code": "subcube:2,1"}, "code, which"),
+            ({"protocol": "chor", "field": "gf2", "threshold": 2}, "Chor's"),
+            ({"database": keyed}, "key_filter, which"),
+        ):
+            with self.subTest(change=change), self.assertRaises(pirx_client.PirxError) as refused:
+                self.load({**self.GOOD, **change})
+            self.assertEqual(refused.exception.code, 2)
+            self.assertIn(part, str(refused.exception))
+            self.assertIn("use pirx get", str(refused.exception))
+
+    def test_mistakes_are_refused(self):
+        for change in ({"thresold": 1}, {"field": None}, {"servers": self.GOOD["servers"][:1] * 2}, {"threshold": 3}):
+            with self.subTest(change=change), self.assertRaises(pirx_client.PirxError) as refused:
+                self.load({**self.GOOD, **change})
+            self.assertEqual(refused.exception.code, 2)
+        for name in self.GOOD:
+            with self.subTest(without=name), self.assertRaises(pirx_client.PirxError) as refused:
+                self.load({n: v for n, v in self.GOOD.items() if n != name})
+            self.assertIn(f"has no {name}", str(refused.exception))
+
+
 class AgainstServers(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
