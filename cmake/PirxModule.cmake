@@ -6,8 +6,8 @@
 #   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [MAIN_OWN])
-#       One executable, one ctest. Sees the repository root, tests/ and every DEPS' public headers; PIRX_SOURCE_DIR and
-#       PIRX_BINARY_DIR are string macros.
+#       One executable, one ctest. Sees the repository root, tests/ and every DEPS' public headers; PIRX_SOURCE_DIR is a string
+#       macro.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
 #       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
 #   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [PLAIN])
@@ -222,8 +222,9 @@ function(pirx_test name)
   add_executable(${name} ${arg_SOURCES})
   pirx_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${name} PRIVATE "PIRX_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
-                                             "PIRX_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+  target_compile_definitions(${name} PRIVATE "PIRX_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+  # A test's own code runs for moments and is compiled for half of a build's time.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(arg_MAIN_OWN)
     target_link_libraries(${name} PRIVATE ${deps} GTest::gtest Threads::Threads)
   else()
