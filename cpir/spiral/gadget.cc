@@ -1,0 +1,183 @@
+// Plans of digits. Adding z/2 to every digit at once makes balanced digits plain ones, free of carries.
+#include "gadget.h"
+
+#include <bit>
+#include <cmath>
+
+namespace pirx::cpir::spiral {
+namespace {
+
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+U64 largest_modulus(Domain domain) { return domain == Domain::kResidues ? kPrimes[0] : kModulus; }
+
+/// From one digit's numbers to the next's, as polynomial_stride().
+constexpr std::size_t digit_stride(std::size_t d) { return d + 16; }
+
+U64 integer_power(U64 z, unsigned exponent) {
+  U64 out = 1;
+  for (unsigned k = 0; k < exponent; ++k) out *= z;
+  return out;
+}
+
+}  // namespace
+
+Result<Gadget> Gadget::create(Spec spec) {
+  if (spec.z < 2 || spec.z > 65536) return invalid("a gadget's base is 2 to 65536");
+  if (spec.domain != Domain::kComposed && spec.domain != Domain::kResidues) {
+    return invalid("a gadget's domain is unknown");
+  }
+  unsigned least = 0;
+  for (U64 reached = 1; reached < largest_modulus(spec.domain); ++least) {
+    if (__builtin_mul_overflow(reached, U64{spec.z}, &reached)) reached = ~U64{0};
+  }
+  if (spec.t == 0) spec.t = least;
+  if (spec.t < least) {
+    return invalid(std::to_string(spec.t) + " digits of base " + std::to_string(spec.z) +
+                   " do not reach q: " + std::to_string(least) + " do");
+  }
+  if (spec.t > kMaxDigits) return invalid("a gadget has at most " + std::to_string(kMaxDigits) + " digits");
+  U64 top = 1;
+  for (unsigned k = 1; k < spec.t; ++k) {
+    if (__builtin_mul_overflow(top, U64{spec.z}, &top) || top >= largest_modulus(spec.domain)) {
+      return invalid(std::to_string(spec.t) + " digits of base " + std::to_string(spec.z) +
+                     " are too many: the top one is always zero");
+    }
+  }
+  if (spec.drop >= spec.t) return invalid("a gadget that leaves all digits out");
+  if (spec.drop != 0 && spec.domain == Domain::kResidues) {
+    return invalid("digits of residues cannot be left out: low ones are as important as high ones");
+  }
+  // Digits are numbers of 27 bits at most.
+  if (largest_modulus(spec.domain) / 2 / top + 1 >= (U64{1} << 27))
+    return invalid("the top digit is too large");
+  return Gadget(spec);
+}
+
+U64 Gadget::delta() const noexcept { return integer_power(spec_.z, spec_.drop); }
+
+U32 Gadget::weight(unsigned k, unsigned prime) const noexcept {
+  const unsigned each = spec_.t - spec_.drop;
+  if (spec_.domain == Domain::kResidues && k / each != prime) return 0;
+  return power(spec_.z, spec_.drop + k % each, kPrimes[prime]);
+}
+
+U64 Gadget::weight(unsigned k) const noexcept {
+  // Garner.
+  const U64 r1 = weight(k, 0), r2 = weight(k, 1), q2 = kPrimes[1];
+  const U64 inverse = power(kPrimes[0], q2 - 2, kPrimes[1]);
+  return r1 + kPrimes[0] * ((r2 + q2 - r1 % q2) % q2 * inverse % q2);
+}
+
+double Gadget::mean_square() const noexcept {
+  const double z = spec_.z;
+  const double regular = spec_.z % 2 == 1 ? (z * z - 1) / 12 : (z * z + 2) / 12;
+  double sum = 0;
+  for (unsigned part = 0; part < parts(); ++part) {
+    const double modulus = spec_.domain == Domain::kResidues ? static_cast<double>(kPrimes[part])
+                                                             : static_cast<double>(kModulus);
+    // The top digit is x rounded, |x| <= most: 0 below 1/2, j below j + 1/2.
+    const double most = modulus / static_cast<double>(integer_power(spec_.z, spec_.t - 1)) / 2;
+    const double n = std::floor(most + 0.5);
+    const double top = n < 1 ? 0 : ((n - 1) * n * (2 * n - 1) / 6 + n * n * (most - n + 0.5)) / most;
+    sum += (spec_.t - spec_.drop - 1) * regular + top;
+  }
+  return sum;
+}
+
+void Gadget::encode(Writer& writer) const {
+  writer.put(spec_.z);
+  writer.put(spec_.t);
+  writer.put(spec_.drop);
+  writer.put(static_cast<std::uint32_t>(spec_.domain));
+}
+
+Result<Gadget> Gadget::decode(Reader& reader) {
+  Spec spec;
+  PIRX_ASSIGN(spec.z, reader.get<U32>());
+  PIRX_ASSIGN(spec.t, reader.get<U32>());
+  PIRX_ASSIGN(spec.drop, reader.get<U32>());
+  PIRX_ASSIGN(const auto domain, reader.get<U32>());
+  if (domain > 1 || spec.t == 0) return fail(ErrorCode::kDataLoss, "a gadget is none");
+  spec.domain = static_cast<Domain>(domain);
+  return create(spec);
+}
+
+DigitPlan digit_plan(const Gadget& gadget, U64 modulus) noexcept {
+  const auto& spec = gadget.spec();
+  DigitPlan plan;
+  plan.z = spec.z;
+  plan.count = spec.t - spec.drop;
+  plan.shift = std::has_single_bit(spec.z) ? static_cast<unsigned>(std::countr_zero(spec.z)) : 0;
+  plan.delta = gadget.delta();
+  plan.half = static_cast<std::int32_t>(spec.z / 2);
+  const U64 top = integer_power(spec.z, spec.t - 1);
+  plan.top = static_cast<std::int32_t>(modulus / 2 / top + 2);
+  plan.offset = plan.delta / 2 + static_cast<U64>(plan.top) * top;
+  for (unsigned k = spec.drop; k + 1 < spec.t; ++k) {
+    plan.offset += static_cast<U64>(plan.half) * integer_power(spec.z, k);
+  }
+  plan.chunk = 1;
+  plan.chunk_base = spec.z;
+  while (U64{plan.chunk_base} * spec.z < (U64{1} << 28)) {
+    plan.chunk_base *= spec.z;
+    ++plan.chunk;
+  }
+  return plan;
+}
+
+Result<Workspace> Workspace::create(std::size_t d, unsigned digits) {
+  Workspace out;
+  out.numbers.resize(d);
+  out.digits.resize(digit_stride(d) * digits);
+  PIRX_ASSIGN(out.transforms, Polynomials::create(digits, d));
+  PIRX_ASSIGN(out.coefficients, Polynomials::create(2, d));
+  PIRX_ASSIGN(out.product, Polynomials::create(4, d));
+  return out;
+}
+
+void decompose(const Ring& ring, const Gadget& gadget, const U32* slots, unsigned first,
+               Workspace& workspace) noexcept {
+  const std::size_t d = ring.d();
+  U32* coefficients = workspace.coefficients[0];
+  ring.inverse(coefficients, slots);
+  const unsigned each = gadget.digits() / gadget.parts();
+  for (unsigned part = 0; part < gadget.parts(); ++part) {
+    U64 modulus = kModulus;
+    if (gadget.spec().domain == Domain::kComposed) {
+      ring.compose(workspace.numbers.data(), coefficients);
+    } else {
+      modulus = kPrimes[part];
+      const auto q = static_cast<std::int64_t>(modulus);
+      for (std::size_t i = 0; i < d; ++i) {
+        const std::int64_t x = coefficients[part * d + i];
+        workspace.numbers[i] = x - (q & ((q / 2 - x) >> 63));
+      }
+    }
+    ring.kernel().digits(digit_plan(gadget, modulus), d, workspace.digits.data(), digit_stride(d),
+                         workspace.numbers.data());
+    for (unsigned k = 0; k < each; ++k) {
+      ring.forward_small(workspace.transforms[first + part * each + k],
+                         workspace.digits.data() + k * digit_stride(d));
+    }
+  }
+}
+
+void multiply_digits(const Ring& ring, unsigned digits, const U32* columns, U32* out,
+                     const Workspace& workspace) noexcept {
+  const std::size_t d = ring.d(), stride = polynomial_stride(d);
+  for (std::size_t k = 0; k < 2; ++k) {
+    for (std::size_t row = 0; row < 2; ++row) {
+      const std::size_t at = row * stride + k * d;
+      ring.kernel().inner_product(ring.prime(k), out + at, workspace.transforms[0] + k * d, stride,
+                                  columns + at, 2 * stride, digits);
+    }
+  }
+}
+
+}  // namespace pirx::cpir::spiral

@@ -1,0 +1,94 @@
+// AVX2: eight residues at a time.
+#include "cpir/spiral/kernels/kernels.h"
+
+#if defined(PIRX_SPIRAL_X86)
+#include <immintrin.h>
+
+#include "pirx/base/cpu.h"
+#define PIRX_SPIRAL_TARGET __attribute__((target("avx2")))
+// After the macro.
+#include "cpir/spiral/kernels/ring_impl.h"
+
+namespace pirx::cpir::spiral {
+namespace {
+
+struct Ops {
+  using V = __m256i;
+  static constexpr std::size_t kLanes = 8, kQueries = 1;
+  PIRX_SPIRAL_INLINE V load(const void* from) { return _mm256_loadu_si256(static_cast<const V*>(from)); }
+  PIRX_SPIRAL_INLINE void store(void* to, V v) { _mm256_storeu_si256(static_cast<V*>(to), v); }
+  PIRX_SPIRAL_INLINE V set32(U32 x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+  PIRX_SPIRAL_INLINE V set64(U64 x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
+  PIRX_SPIRAL_INLINE V add32(V a, V b) { return _mm256_add_epi32(a, b); }
+  PIRX_SPIRAL_INLINE V sub32(V a, V b) { return _mm256_sub_epi32(a, b); }
+  PIRX_SPIRAL_INLINE V min32(V a, V b) { return _mm256_min_epu32(a, b); }
+  PIRX_SPIRAL_INLINE V mullo32(V a, V b) { return _mm256_mullo_epi32(a, b); }
+  PIRX_SPIRAL_INLINE V add64(V a, V b) { return _mm256_add_epi64(a, b); }
+  PIRX_SPIRAL_INLINE V sub64(V a, V b) { return _mm256_sub_epi64(a, b); }
+  PIRX_SPIRAL_INLINE V mul(V a, V b) { return _mm256_mul_epu32(a, b); }
+  PIRX_SPIRAL_INLINE V high(V a) { return _mm256_srli_epi64(a, 32); }
+  PIRX_SPIRAL_INLINE V up(V a) { return _mm256_slli_epi64(a, 32); }
+  PIRX_SPIRAL_INLINE V srl64_by(V a, int n) { return _mm256_srl_epi64(a, _mm_cvtsi32_si128(n)); }
+  PIRX_SPIRAL_INLINE V and_(V a, V b) { return _mm256_and_si256(a, b); }
+  PIRX_SPIRAL_INLINE V or_(V a, V b) { return _mm256_or_si256(a, b); }
+  PIRX_SPIRAL_INLINE V odd_even(V odd, V even) {
+    return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+  }
+  PIRX_SPIRAL_INLINE V negative_mask(V a) { return _mm256_cmpgt_epi64(_mm256_setzero_si256(), a); }
+  template <std::size_t t>
+  PIRX_SPIRAL_INLINE void split(V& a, V& b) {
+    if constexpr (t == 1) {
+      a = _mm256_shuffle_epi32(a, 0xD8);
+      b = _mm256_shuffle_epi32(b, 0xD8);
+    }
+    if constexpr (t <= 2) {
+      a = _mm256_permute4x64_epi64(a, 0xD8);
+      b = _mm256_permute4x64_epi64(b, 0xD8);
+    }
+    const V first = _mm256_permute2x128_si256(a, b, 0x20);
+    b = _mm256_permute2x128_si256(a, b, 0x31);
+    a = first;
+  }
+  template <std::size_t t>
+  PIRX_SPIRAL_INLINE void merge(V& a, V& b) {
+    const V first = _mm256_permute2x128_si256(a, b, 0x20);
+    b = _mm256_permute2x128_si256(a, b, 0x31);
+    a = first;
+    if constexpr (t <= 2) {
+      a = _mm256_permute4x64_epi64(a, 0xD8);
+      b = _mm256_permute4x64_epi64(b, 0xD8);
+    }
+    if constexpr (t == 1) {
+      a = _mm256_shuffle_epi32(a, 0xD8);
+      b = _mm256_shuffle_epi32(b, 0xD8);
+    }
+  }
+  template <std::size_t t>
+  PIRX_SPIRAL_INLINE V spread(const U32* w) {
+    if constexpr (t == 1) return load(w);
+    if constexpr (t == 2) {
+      return _mm256_permutevar8x32_epi32(
+          _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))),
+          _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+    }
+    return _mm256_setr_epi32(static_cast<int>(w[0]), static_cast<int>(w[0]), static_cast<int>(w[0]),
+                             static_cast<int>(w[0]), static_cast<int>(w[1]), static_cast<int>(w[1]),
+                             static_cast<int>(w[1]), static_cast<int>(w[1]));
+  }
+  PIRX_SPIRAL_INLINE void narrow_store(std::int32_t* to, V v) {
+    const V low = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(low));
+  }
+  PIRX_SPIRAL_INLINE void store_interleaved(std::int64_t* to, V even, V odd) {
+    const V low = _mm256_unpacklo_epi64(even, odd), high = _mm256_unpackhi_epi64(even, odd);
+    store(to, _mm256_permute2x128_si256(low, high, 0x20));
+    store(to + 4, _mm256_permute2x128_si256(low, high, 0x31));
+  }
+};
+
+}  // namespace
+
+const RingKernel kAvx2Kernel = Vectors<Ops>::table("avx2", kCpuAvx2);
+
+}  // namespace pirx::cpir::spiral
+#endif

@@ -1,0 +1,394 @@
+// The vector kernels, over an Ops class of one instruction set. The includer defines PIRX_SPIRAL_TARGET.
+//
+// Ops: V of kLanes 32-bit lanes; load, store, set32, add32, sub32, min32 (unsigned), mullo32. On 64-bit
+// lanes: set64, add64, sub64, mul (of the low halves), high and up (by 32), srl64_by, and_, or_,
+// negative_mask, odd_even (the high halves of even in even lanes, those of odd in odd lanes). split<t>:
+// blocks of 2t numbers in (a, b) to their first halves and their second halves; merge<t> is the inverse.
+// spread<t>(w): every number t times. narrow_store: the low halves. store_interleaved: even and odd 64-bit
+// numbers. kQueries: of the first dimension at once.
+//
+// Transforms are lazy. Forward, a butterfly adds less than 2q to a number, so numbers stay below 2^32 > 16 q
+// for seven layers; Shoup's product takes any number below 2^32. Inverse, numbers stay below 2q.
+#include "cpir/spiral/kernels/kernels.h"
+
+#define PIRX_SPIRAL_INLINE PIRX_SPIRAL_TARGET __attribute__((always_inline)) static inline
+
+namespace pirx::cpir::spiral {
+namespace {
+
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+template <class O>
+struct Vectors {
+  using V = typename O::V;
+  static constexpr std::size_t kLanes = O::kLanes;
+  static constexpr std::size_t kWide = kLanes / 2;  // of 64 bits
+
+  PIRX_SPIRAL_INLINE V reduce_once(V x, V q) { return O::min32(x, O::sub32(x, q)); }
+
+  struct Factor {
+    V w, shoup, shoup_odd;
+  };
+  PIRX_SPIRAL_INLINE Factor factor(U32 w, U32 shoup) {
+    const V s = O::set32(shoup);
+    return {O::set32(w), s, s};
+  }
+  PIRX_SPIRAL_INLINE Factor factor(V w, V shoup) { return {w, shoup, O::high(shoup)}; }
+  /// w x modulo q below 2 q, for any x.
+  PIRX_SPIRAL_INLINE V multiply_lazy(V x, const Factor& f, V q) {
+    const V even = O::mul(x, f.shoup), odd = O::mul(O::high(x), f.shoup_odd);
+    const V quotient = O::odd_even(odd, even);
+    return O::sub32(O::mullo32(x, f.w), O::mullo32(quotient, q));
+  }
+
+  // u, x -> u + w x, u - w x.
+  PIRX_SPIRAL_INLINE void forward_butterfly(V& u, V& x, const Factor& f, V q, V two_q) {
+    const V product = multiply_lazy(x, f, q);
+    x = O::sub32(O::add32(u, two_q), product);
+    u = O::add32(u, product);
+  }
+  // u, x -> u + x, v (u - x).
+  PIRX_SPIRAL_INLINE void inverse_butterfly(V& u, V& x, const Factor& f, V q, V two_q) {
+    const V sum = reduce_once(O::add32(u, x), two_q);
+    x = multiply_lazy(O::sub32(O::add32(u, two_q), x), f, q);
+    u = sum;
+  }
+
+  /// The layer of m blocks of 2t numbers, t < kLanes.
+  template <std::size_t t>
+  PIRX_SPIRAL_INLINE void forward_short(const PrimeTable& p, U32* x, std::size_t d, V q, V two_q) {
+    const std::size_t m = d / (2 * t);
+    for (std::size_t at = 0; at < d; at += 2 * kLanes) {
+      const U32 *w = p.w + m + at / (2 * t), *shoup = p.w_shoup + m + at / (2 * t);
+      const Factor f = factor(O::template spread<t>(w), O::template spread<t>(shoup));
+      V a = O::load(x + at), b = O::load(x + at + kLanes);
+      O::template split<t>(a, b);
+      forward_butterfly(a, b, f, q, two_q);
+      O::template merge<t>(a, b);
+      O::store(x + at, a);
+      O::store(x + at + kLanes, b);
+    }
+  }
+  template <std::size_t t>
+  PIRX_SPIRAL_INLINE void inverse_short(const PrimeTable& p, U32* out, const U32* x, std::size_t d, V q,
+                                        V two_q) {
+    const std::size_t m = d / (2 * t);
+    for (std::size_t at = 0; at < d; at += 2 * kLanes) {
+      const U32 *v = p.v + m + at / (2 * t), *shoup = p.v_shoup + m + at / (2 * t);
+      const Factor f = factor(O::template spread<t>(v), O::template spread<t>(shoup));
+      V a = O::load(x + at), b = O::load(x + at + kLanes);
+      O::template split<t>(a, b);
+      inverse_butterfly(a, b, f, q, two_q);
+      O::template merge<t>(a, b);
+      O::store(out + at, a);
+      O::store(out + at + kLanes, b);
+    }
+  }
+
+  PIRX_SPIRAL_TARGET static void forward(const PrimeTable& p, U32* out, const U32* in) noexcept {
+    const std::size_t d = std::size_t{1} << p.log_d;
+    const V q = O::set32(p.q), two_q = O::set32(2 * p.q), four_q = O::set32(4 * p.q),
+            eight_q = O::set32(8 * p.q);
+    {
+      // A negative number is a large one, which q makes small.
+      const Factor f = factor(p.w[1], p.w_shoup[1]);
+      const std::size_t t = d / 2;
+      for (std::size_t j = 0; j < t; j += kLanes) {
+        V a = O::load(in + j), b = O::load(in + j + t);
+        a = O::min32(a, O::add32(a, q));
+        b = O::min32(b, O::add32(b, q));
+        forward_butterfly(a, b, f, q, two_q);
+        O::store(out + j, a);
+        O::store(out + j + t, b);
+      }
+    }
+    std::size_t m = 2, t = d / 4;
+    for (; t >= kLanes; m *= 2, t /= 2) {
+      const bool large = t == kLanes;  // below 15 q before, 12 q at the end
+      for (std::size_t i = 0; i < m; ++i) {
+        const Factor f = factor(p.w[m + i], p.w_shoup[m + i]);
+        U32* x = out + 2 * i * t;
+        for (std::size_t j = 0; j < t; j += kLanes) {
+          V a = O::load(x + j), b = O::load(x + j + t);
+          if (large) a = reduce_once(reduce_once(reduce_once(a, eight_q), four_q), two_q);
+          forward_butterfly(a, b, f, q, two_q);
+          O::store(x + j, a);
+          O::store(x + j + t, b);
+        }
+      }
+    }
+    if constexpr (kLanes > 8) forward_short<8>(p, out, d, q, two_q);
+    forward_short<4>(p, out, d, q, two_q);
+    forward_short<2>(p, out, d, q, two_q);
+    const std::size_t half = d / 2;
+    for (std::size_t at = 0; at < d; at += 2 * kLanes) {
+      const Factor f = factor(O::load(p.w + half + at / 2), O::load(p.w_shoup + half + at / 2));
+      V a = O::load(out + at), b = O::load(out + at + kLanes);
+      O::template split<1>(a, b);
+      forward_butterfly(a, b, f, q, two_q);
+      O::template merge<1>(a, b);
+      for (V* x : {&a, &b}) {
+        *x = reduce_once(reduce_once(reduce_once(reduce_once(*x, eight_q), four_q), two_q), q);
+      }
+      O::store(out + at, a);
+      O::store(out + at + kLanes, b);
+    }
+  }
+
+  PIRX_SPIRAL_TARGET static void inverse(const PrimeTable& p, U32* out, const U32* in) noexcept {
+    const std::size_t d = std::size_t{1} << p.log_d;
+    const V q = O::set32(p.q), two_q = O::set32(2 * p.q);
+    inverse_short<1>(p, out, in, d, q, two_q);
+    inverse_short<2>(p, out, out, d, q, two_q);
+    inverse_short<4>(p, out, out, d, q, two_q);
+    if constexpr (kLanes > 8) inverse_short<8>(p, out, out, d, q, two_q);
+    std::size_t t = kLanes;
+    for (std::size_t m = d / (2 * t); m > 1; m /= 2, t *= 2) {
+      for (std::size_t i = 0; i < m; ++i) {
+        const Factor f = factor(p.v[m + i], p.v_shoup[m + i]);
+        U32* x = out + 2 * i * t;
+        for (std::size_t j = 0; j < t; j += kLanes) {
+          V a = O::load(x + j), b = O::load(x + j + t);
+          inverse_butterfly(a, b, f, q, two_q);
+          O::store(x + j, a);
+          O::store(x + j + t, b);
+        }
+      }
+    }
+    const Factor f = factor(p.last, p.last_shoup), scale = factor(p.inverse_d, p.inverse_d_shoup);
+    for (std::size_t j = 0; j < t; j += kLanes) {
+      const V a = O::load(out + j), b = O::load(out + j + t);
+      const V sum = multiply_lazy(O::add32(a, b), scale, q);
+      const V difference = multiply_lazy(O::sub32(O::add32(a, two_q), b), f, q);
+      O::store(out + j, reduce_once(sum, q));
+      O::store(out + j + t, reduce_once(difference, q));
+    }
+  }
+
+  struct Reducer {
+    V q, two_q, montgomery, ratio;
+  };
+  PIRX_SPIRAL_INLINE Reducer reducer(const PrimeTable& p) {
+    return {O::set64(p.q), O::set64(2 * p.q), O::set64(p.montgomery), O::set64(p.ratio)};
+  }
+  /// sum / 2^32 modulo q, in 64-bit lanes.
+  PIRX_SPIRAL_INLINE V montgomery(V sum, const Reducer& r) {
+    const V taken = O::high(O::mul(O::mul(sum, r.montgomery), r.q));
+    const V high = O::high(sum);
+    const V quotient = O::high(O::mul(high, r.ratio));
+    const V x = O::sub64(O::add64(O::sub64(high, O::mul(quotient, r.q)), r.q), taken);
+    return reduce_once(reduce_once(x, r.two_q), r.q);
+  }
+
+  PIRX_SPIRAL_TARGET static void inner_product(const PrimeTable& p, U32* out, const U32* a,
+                                               std::size_t a_stride, const U32* b, std::size_t b_stride,
+                                               std::size_t count) noexcept {
+    const std::size_t d = std::size_t{1} << p.log_d;
+    const Reducer r = reducer(p);
+    for (std::size_t i = 0; i < d; i += 2 * kLanes) {
+      V even0 = O::set64(0), odd0 = even0, even1 = even0, odd1 = even0;
+      for (std::size_t k = 0; k < count; ++k) {
+        const V a0 = O::load(a + k * a_stride + i), a1 = O::load(a + k * a_stride + i + kLanes);
+        const V b0 = O::load(b + k * b_stride + i), b1 = O::load(b + k * b_stride + i + kLanes);
+        even0 = O::add64(even0, O::mul(a0, b0));
+        odd0 = O::add64(odd0, O::mul(O::high(a0), O::high(b0)));
+        even1 = O::add64(even1, O::mul(a1, b1));
+        odd1 = O::add64(odd1, O::mul(O::high(a1), O::high(b1)));
+      }
+      O::store(out + i, O::or_(montgomery(even0, r), O::up(montgomery(odd0, r))));
+      O::store(out + i + kLanes, O::or_(montgomery(even1, r), O::up(montgomery(odd1, r))));
+    }
+  }
+
+  PIRX_SPIRAL_TARGET static void add(const PrimeTable& p, U32* out, const U32* a, const U32* b) noexcept {
+    const std::size_t d = std::size_t{1} << p.log_d;
+    const V q = O::set32(p.q);
+    for (std::size_t i = 0; i < d; i += kLanes) {
+      O::store(out + i, reduce_once(O::add32(O::load(a + i), O::load(b + i)), q));
+    }
+  }
+  PIRX_SPIRAL_TARGET static void subtract(const PrimeTable& p, U32* out, const U32* a,
+                                          const U32* b) noexcept {
+    const std::size_t d = std::size_t{1} << p.log_d;
+    const V q = O::set32(p.q);
+    for (std::size_t i = 0; i < d; i += kLanes) {
+      const V x = O::sub32(O::load(a + i), O::load(b + i));
+      O::store(out + i, O::min32(x, O::add32(x, q)));
+    }
+  }
+
+  PIRX_SPIRAL_TARGET static void compose(const PrimeTable& p1, const PrimeTable& p2, std::int64_t* out,
+                                         const U32* r1, const U32* r2) noexcept {
+    const std::size_t d = std::size_t{1} << p1.log_d;
+    const U64 q = U64{p1.q} * p2.q;
+    U32 inverse = 1;
+    for (U32 base = p1.q % p2.q, e = p2.q - 2; e != 0; e >>= 1) {
+      if ((e & 1) != 0) inverse = static_cast<U32>(U64{inverse} * base % p2.q);
+      base = static_cast<U32>(U64{base} * base % p2.q);
+    }
+    const Factor f = factor(inverse, static_cast<U32>((U64{inverse} << 32) / p2.q));
+    const V q2 = O::set32(p2.q), two_q2 = O::set32(2 * p2.q), q1 = O::set64(p1.q), all = O::set64(q),
+            middle = O::set64(q / 2), low = O::set64(0xffffffff);
+    for (std::size_t i = 0; i < d; i += kLanes) {
+      const V a = O::load(r1 + i), b = O::load(r2 + i);
+      const V v = reduce_once(multiply_lazy(O::sub32(O::add32(b, two_q2), a), f, q2), q2);
+      V even = O::add64(O::and_(a, low), O::mul(v, q1));
+      V odd = O::add64(O::high(a), O::mul(O::high(v), q1));
+      even = O::sub64(even, O::and_(all, O::negative_mask(O::sub64(middle, even))));
+      odd = O::sub64(odd, O::and_(all, O::negative_mask(O::sub64(middle, odd))));
+      O::store_interleaved(out + i, even, odd);
+    }
+  }
+
+  /// floor(u / divisor) for u < 2^58: an estimate from below that is short by less than 2^28, then the rest.
+  /// magic = floor(2^k / divisor), 2^31 <= magic < 2^32.
+  struct Divisor {
+    V value, magic;
+    int first, second;  // shifts: estimate = ((u >> 26) magic) >> first; rest: (r magic) >> second
+  };
+  PIRX_SPIRAL_INLINE Divisor divisor(U32 value) {
+    int k = 31;
+    while (((U64{1} << k) / value) >> 31 == 0) ++k;
+    const U64 magic = (U64{1} << k) / value;
+    return {O::set64(value), O::set64(magic), k - 26, k};
+  }
+  /// For u < 2^31 and a divisor below 2^28: one product may be short by one.
+  PIRX_SPIRAL_INLINE void divide_small(V u, const Divisor& by, V& quotient, V& rest) {
+    quotient = O::srl64_by(O::mul(u, by.magic), by.second);
+    rest = O::sub64(u, O::mul(quotient, by.value));
+    // rest < 2 divisor
+    const V too_large = O::negative_mask(O::sub64(O::sub64(by.value, O::set64(1)), rest));
+    quotient = O::sub64(quotient, too_large);
+    rest = O::sub64(rest, O::and_(too_large, by.value));
+  }
+  PIRX_SPIRAL_INLINE void divide(V u, const Divisor& by, V& quotient, V& rest) {
+    const V estimate = O::srl64_by(O::mul(O::srl64_by(u, 26), by.magic), by.first);
+    const V product = O::add64(O::mul(estimate, by.value), O::up(O::mul(O::high(estimate), by.value)));
+    V more, left;
+    divide_small(O::sub64(u, product), by, more, left);
+    quotient = O::add64(estimate, more);
+    rest = left;
+  }
+
+  PIRX_SPIRAL_TARGET static void digits(const DigitPlan& plan, std::size_t d, std::int32_t* out,
+                                        std::size_t stride, const std::int64_t* c) noexcept {
+    const V offset = O::set64(plan.offset), half = O::set64(static_cast<U64>(plan.half)),
+            top = O::set64(static_cast<U64>(plan.top));
+    if (plan.shift != 0) {
+      const V mask = O::set64(plan.z - 1);
+      const int drop = __builtin_ctzll(plan.delta), step = static_cast<int>(plan.shift);
+      for (std::size_t i = 0; i < d; i += kWide) {
+        V u = O::srl64_by(O::add64(O::load(c + i), offset), drop);
+        for (unsigned k = 0; k + 1 < plan.count; ++k) {
+          O::narrow_store(out + k * stride + i, O::sub64(O::and_(u, mask), half));
+          u = O::srl64_by(u, step);
+        }
+        O::narrow_store(out + (plan.count - 1) * stride + i, O::sub64(u, top));
+      }
+      return;
+    }
+    // delta = chunk_base^whole z^(drop - whole chunk): divided off in steps, too.
+    U64 delta = plan.delta;
+    const Divisor chunk = divisor(plan.chunk_base), z = divisor(plan.z);
+    unsigned by_chunk = 0, by_z = 0;
+    for (; delta % plan.chunk_base == 0 && delta > 1; delta /= plan.chunk_base) ++by_chunk;
+    for (; delta > 1; delta /= plan.z) ++by_z;
+    const unsigned regular = plan.count - 1;
+    const unsigned tail = regular % plan.chunk;
+    U32 tail_base = 1;
+    for (unsigned k = 0; k < tail; ++k) tail_base *= plan.z;
+    const Divisor last = divisor(tail_base);
+    // Several at a time: each digit waits for the one before.
+    constexpr std::size_t kMany = 4;
+    for (std::size_t i = 0; i < d; i += kMany * kWide) {
+      V u[kMany], rest[kMany];
+      for (std::size_t n = 0; n < kMany; ++n) {
+        u[n] = O::add64(O::load(c + i + n * kWide), offset);
+        for (unsigned k = 0; k < by_chunk; ++k) divide(u[n], chunk, u[n], rest[n]);
+        for (unsigned k = 0; k < by_z; ++k) divide(u[n], z, u[n], rest[n]);
+      }
+      for (unsigned k = 0; k < regular;) {
+        const unsigned now = regular - k < plan.chunk ? tail : plan.chunk;
+        const Divisor& base = now == plan.chunk ? chunk : last;
+        for (std::size_t n = 0; n < kMany; ++n) divide(u[n], base, u[n], rest[n]);
+        for (unsigned j = 0; j < now; ++j, ++k) {
+          for (std::size_t n = 0; n < kMany; ++n) {
+            V quotient = rest[n], digit = rest[n];
+            if (j + 1 < now) divide_small(rest[n], z, quotient, digit);
+            O::narrow_store(out + k * stride + i + n * kWide, O::sub64(digit, half));
+            rest[n] = quotient;
+          }
+        }
+      }
+      for (std::size_t n = 0; n < kMany; ++n) {
+        O::narrow_store(out + regular * stride + i + n * kWide, O::sub64(u[n], top));
+      }
+    }
+  }
+
+  template <std::size_t kQueries>
+  PIRX_SPIRAL_INLINE void first_dimension_some(const PrimeTable& p1, const PrimeTable& p2, const U64* words,
+                                               std::size_t rows, const U64* const* queries, U64* const* out,
+                                               std::size_t at) {
+    constexpr std::size_t kParts = kBlockSlots / kWide;
+    const Reducer r1 = reducer(p1), r2 = reducer(p2);
+    const V modulus = O::set64(p1.q | U64{p2.q} << 32);
+    for (std::size_t part = 0; part < kParts; ++part) {
+      V total[kQueries][2];
+      for (auto& row : total) row[0] = row[1] = O::set64(0);
+      for (std::size_t from = 0; from < rows; from += kLazyProducts) {
+        const std::size_t to = rows < from + kLazyProducts ? rows : from + kLazyProducts;
+        V sum[kQueries][2][2];
+        for (auto& query : sum)
+          for (auto& row : query) row[0] = row[1] = O::set64(0);
+        for (std::size_t i = from; i < to; ++i) {
+          const V word = O::load(words + i * kBlockSlots + part * kWide), high = O::high(word);
+          for (std::size_t n = 0; n < kQueries; ++n) {
+            for (std::size_t row = 0; row < 2; ++row) {
+              const V factor = O::load(queries[n] + (i * 2 + row) * kBlockSlots + part * kWide);
+              sum[n][row][0] = O::add64(sum[n][row][0], O::mul(word, factor));
+              sum[n][row][1] = O::add64(sum[n][row][1], O::mul(high, O::high(factor)));
+            }
+          }
+        }
+        for (std::size_t n = 0; n < kQueries; ++n) {
+          for (std::size_t row = 0; row < 2; ++row) {
+            const V reduced = O::or_(montgomery(sum[n][row][0], r1), O::up(montgomery(sum[n][row][1], r2)));
+            total[n][row] = O::add32(total[n][row], reduced);
+            total[n][row] = reduce_once(total[n][row], modulus);
+          }
+        }
+      }
+      for (std::size_t n = 0; n < kQueries; ++n) {
+        for (std::size_t row = 0; row < 2; ++row) {
+          O::store(out[n] + at + row * kBlockSlots + part * kWide, total[n][row]);
+        }
+      }
+    }
+  }
+
+  PIRX_SPIRAL_TARGET static void first_dimension(const PrimeTable& p1, const PrimeTable& p2,
+                                                 const U64* database, std::size_t rows, std::size_t columns,
+                                                 const U64* const* queries, std::size_t query_count,
+                                                 U64* const* out) noexcept {
+    for (std::size_t column = 0; column < columns; ++column) {
+      const U64* words = database + column * rows * kBlockSlots;
+      const std::size_t at = column * 2 * kBlockSlots;
+      std::size_t n = 0;
+      if constexpr (O::kQueries > 1) {
+        for (; n + O::kQueries <= query_count; n += O::kQueries) {
+          first_dimension_some<O::kQueries>(p1, p2, words, rows, queries + n, out + n, at);
+        }
+      }
+      for (; n < query_count; ++n) first_dimension_some<1>(p1, p2, words, rows, queries + n, out + n, at);
+    }
+  }
+
+  static constexpr RingKernel table(const char* name, std::uint32_t needs) {
+    return {name, needs, forward, inverse, inner_product, add, subtract, compose, digits, first_dimension};
+  }
+};
+
+}  // namespace
+}  // namespace pirx::cpir::spiral
