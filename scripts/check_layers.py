@@ -23,7 +23,7 @@ import sys
 # module: (rank, folders, modules it may touch beyond itself)
 BELOW_3 = {"base", "gf2e", "fp", "matrix"}
 BELOW_5 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
-EVERYTHING = BELOW_5 | {"itpir", "cpir", "net"}
+EVERYTHING = BELOW_5 | {"itpir", "cpir", "planner", "net"}
 MODULES = {
     "base": (0, ["src/base"], set()),
     "gf2e": (1, ["gf2e"], {"base"}),
@@ -35,11 +35,12 @@ MODULES = {
     "protocol": (4, ["src/protocol"], {"base"}),
     "itpir": (5, ["src/itpir"], BELOW_5),
     "cpir": (5, ["cpir"], BELOW_5),
+    "planner": (6, ["src/planner"], BELOW_5 | {"itpir", "cpir"}),
     "net": (6, ["src/net"], {"base", "protocol"}),
     "tools": (7, ["tools"], EVERYTHING),
     "examples": (7, ["examples"], EVERYTHING),
     "bench": (7, ["bench"], EVERYTHING),
-    "tests": (7, ["tests"], EVERYTHING | {"tools", "bench"}),
+    "tests": (7, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
 }
 PROTOCOL_MODULES = {"itpir", "cpir"}
 PUBLIC_ONLY = {"matrix", "tools", "examples", "bench"}

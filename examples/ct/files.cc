@@ -1,0 +1,83 @@
+// POSIX files, and base64 by OpenSSL.
+#include "files.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <fstream>
+
+namespace pirx::ct {
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return fail(ErrorCode::kUnavailable, "cannot open " + path.string() + ": " + std::strerror(errno));
+  }
+  std::string text;
+  char chunk[1 << 16];
+  while (file.read(chunk, sizeof chunk) || file.gcount() > 0) {
+    text.append(chunk, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > limit) {
+      return fail(ErrorCode::kDataLoss,
+                  path.string() + " is longer than the " + std::to_string(limit) + " bytes that it may have");
+    }
+  }
+  if (file.bad() || !file.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path.string());
+  return text;
+}
+
+Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  const std::string beside = path.string() + ".tmp-" + std::to_string(getpid());
+  const auto failed = [&](const char* what) {
+    const std::string why = std::strerror(errno);
+    unlink(beside.c_str());
+    return fail(ErrorCode::kUnavailable, "cannot " + std::string(what) + " " + path.string() + ": " + why);
+  };
+  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (file < 0) return failed("create");
+  bool ok = true;
+  while (ok && !text.empty()) {
+    const auto written = write(file, text.data(), text.size());
+    ok = written > 0 || (written < 0 && errno == EINTR);
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  ok = ok && fsync(file) == 0;
+  ok = (close(file) == 0) && ok;
+  if (!ok) return failed("write");
+  if (rename(beside.c_str(), path.c_str()) != 0) return failed("replace");
+  return {};
+}
+
+std::string encode_base64(ByteSpan bytes) {
+  PIRX_CHECK(bytes.size() <= INT_MAX / 2);
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.pop_back();
+  return text;
+}
+
+Result<Bytes> decode_base64(std::string_view text, const std::string& what) {
+  const auto broken = [&] { return fail(ErrorCode::kDataLoss, what + " is not base64 (RFC 4648)"); };
+  if (text.size() % 4 != 0 || text.size() > INT_MAX / 2) return broken();
+  Bytes bytes(text.size() / 4 * 3);
+  if (EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()),
+                      static_cast<int>(text.size())) != static_cast<int>(bytes.size())) {
+    return broken();
+  }
+  for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) {
+    bytes.pop_back();
+    text.remove_suffix(1);
+  }
+  // OpenSSL is lenient; one text a value is what can be compared.
+  auto again = encode_base64(bytes);
+  while (again.ends_with('=')) again.pop_back();
+  if (again != text) return broken();
+  return bytes;
+}
+
+}  // namespace pirx::ct

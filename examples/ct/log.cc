@@ -1,0 +1,373 @@
+// The log's folder. The tree head is what counts: it is written last, in one step, and entries beyond it are
+// remains of an append that did not end.
+#include "log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include "files.h"
+#include "pirx/database/builder.h"
+#include "pirx/database/update.h"
+
+namespace pirx::ct {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kEntryBytes = 80;
+constexpr std::size_t kEntriesAtOnce = 4096;
+constexpr std::size_t kMaxHeadBytes = 1 << 20;
+
+fs::path entries_file(const fs::path& folder) { return folder / "entries"; }
+fs::path head_file(const fs::path& folder) { return folder / "head.json"; }
+fs::path key_file(const fs::path& folder) { return folder / "key.pem"; }
+fs::path public_key_file(const fs::path& folder) { return folder / "public.pem"; }
+
+Entry make_entry(ByteSpan der, std::uint64_t timestamp, std::uint64_t not_after) {
+  return {sha256(der), leaf_hash(merkle_tree_leaf(timestamp, der)), timestamp, not_after};
+}
+
+/// Appends entries at the end of what the last head covers.
+class EntryWriter {
+ public:
+  static Result<EntryWriter> open(const fs::path& path, std::uint64_t entries) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    EntryWriter writer(path, file);
+    const auto end = static_cast<off_t>(entries * kEntryBytes);
+    if (file < 0 || ftruncate(file, end) != 0 || lseek(file, end, SEEK_SET) != end) return writer.failed();
+    return writer;
+  }
+  EntryWriter(EntryWriter&& other) noexcept
+      : path_(std::move(other.path_)),
+        file_(std::exchange(other.file_, -1)),
+        pending_(std::move(other.pending_)) {}
+  EntryWriter& operator=(EntryWriter&&) = delete;
+  ~EntryWriter() {
+    if (file_ >= 0) close(file_);
+  }
+  Result<void> add(const Entry& entry) {
+    Writer writer(kEntryBytes);
+    writer.put_bytes(entry.fingerprint);
+    writer.put_bytes(entry.leaf);
+    writer.put(entry.timestamp);
+    writer.put(entry.not_after);
+    const auto bytes = std::move(writer).take();
+    pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+    return pending_.size() < kEntriesAtOnce * kEntryBytes ? Result<void>() : flush();
+  }
+  Result<void> finish() {
+    PIRX_TRY(flush());
+    if (fsync(file_) != 0) return failed();
+    return {};
+  }
+
+ private:
+  EntryWriter(fs::path path, int file) : path_(std::move(path)), file_(file) {}
+  tl::unexpected<Error> failed() const {
+    const auto code = errno == ENOSPC ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable;
+    return fail(code, "cannot write " + path_.string() + ": " + std::strerror(errno));
+  }
+  Result<void> flush() {
+    for (ByteSpan left = pending_; !left.empty();) {
+      const auto written = write(file_, left.data(), left.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return failed();
+      left = left.subspan(static_cast<std::size_t>(written));
+    }
+    pending_.clear();
+    return {};
+  }
+  fs::path path_;
+  int file_;
+  Bytes pending_;
+};
+
+Result<void> visit_entries(const fs::path& path, std::uint64_t count,
+                           const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return fail(ErrorCode::kUnavailable, "cannot open " + path.string() + ": " + std::strerror(errno));
+  Bytes chunk(kEntriesAtOnce * kEntryBytes);
+  for (std::uint64_t index = 0; index < count;) {
+    const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(kEntriesAtOnce, count - index));
+    file.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(now * kEntryBytes));
+    if (static_cast<std::size_t>(file.gcount()) != now * kEntryBytes) {
+      return fail(ErrorCode::kDataLoss, path.string() + " is shorter than the tree head says");
+    }
+    for (const std::byte* at = chunk.data(); at != chunk.data() + now * kEntryBytes; at += kEntryBytes) {
+      Entry entry;
+      std::copy(at, at + 32, entry.fingerprint.begin());
+      std::copy(at + 32, at + 64, entry.leaf.begin());
+      entry.timestamp = load_le<std::uint64_t>(at + 64);
+      entry.not_after = load_le<std::uint64_t>(at + 72);
+      PIRX_TRY(visit(index++, entry));
+    }
+  }
+  return {};
+}
+
+/// Takes every entry in order and gives (index, entry, record) of each subtree of 2^levels leaves once it is
+/// complete.
+class ProofStream {
+ public:
+  using Sink = std::function<Result<void>(std::uint64_t index, const Entry& entry, const Bytes& record)>;
+  ProofStream(unsigned levels, Sink sink) : levels_(levels), sink_(std::move(sink)) {}
+  Result<void> add(const Entry& entry) {
+    subtree_.push_back(entry);
+    return subtree_.size() < std::uint64_t{1} << levels_ ? Result<void>() : flush();
+  }
+  Result<void> finish() { return subtree_.empty() ? Result<void>() : flush(); }
+  std::vector<Digest> roots() && { return std::move(roots_); }
+  /// Of subtrees that end before `index` only the first record is made, and given to `check`.
+  void skip_before(std::uint64_t index, Sink check) {
+    wanted_from_ = index;
+    check_ = std::move(check);
+  }
+
+ private:
+  Result<void> flush() {
+    std::vector<Digest> leaves;
+    leaves.reserve(subtree_.size());
+    for (const auto& entry : subtree_) leaves.push_back(entry.leaf);
+    const MerkleTree tree(std::move(leaves));
+    roots_.push_back(tree.root());
+    const bool wanted = first_ + subtree_.size() > wanted_from_;
+    for (std::uint64_t i = 0; i < (wanted ? subtree_.size() : 1); ++i) {
+      const auto record =
+          encode_proof_record({subtree_[i].timestamp, first_ + i, tree.inclusion_proof(i)}, levels_);
+      PIRX_TRY((wanted ? sink_ : check_)(first_ + i, subtree_[i], record));
+    }
+    first_ += subtree_.size();
+    subtree_.clear();
+    return {};
+  }
+  unsigned levels_;
+  Sink sink_, check_;
+  std::vector<Entry> subtree_;
+  std::vector<Digest> roots_;
+  std::uint64_t first_ = 0, wanted_from_ = 0;
+};
+
+/// The database at the target; null when there is no such file.
+Result<std::shared_ptr<const database::Database>> old_database(const fs::path& target) {
+  std::error_code ignored;
+  if (!fs::exists(target, ignored)) return std::shared_ptr<const database::Database>();
+  auto old = database::Database::open(target);
+  if (!old) {
+    return fail(ErrorCode::kInvalidArgument,
+                target.string() + " exists and cannot be replaced: choose another name, or remove it (" +
+                    old.error().message() + ")");
+  }
+  return old;
+}
+
+}  // namespace
+
+Result<void> Log::create(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    return fail(ErrorCode::kUnavailable, "cannot create " + folder.string() + ": " + error.message());
+  if (!fs::is_empty(folder, error) || error) {
+    return fail(ErrorCode::kInvalidArgument,
+                folder.string() + " is not empty: a new log takes an empty folder");
+  }
+  PIRX_ASSIGN(const auto key, SigningKey::generate());
+  PIRX_TRY(key.save(key_file(folder)));
+  PIRX_TRY(replace_file(public_key_file(folder), key.public_pem()));
+  return replace_file(entries_file(folder), "");
+}
+
+Result<Log> Log::open(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(head_file(folder), error)) {
+    if (!fs::exists(entries_file(folder), error)) {
+      return fail(ErrorCode::kUnavailable, folder.string() + " holds no log; 'ct-log create' makes one");
+    }
+    return Log(folder, TreeHead{});
+  }
+  PIRX_ASSIGN(const auto text, read_file(head_file(folder), kMaxHeadBytes));
+  PIRX_ASSIGN(auto head, parse_tree_head(text));
+  PIRX_ASSIGN(const auto key, LogKey::load(public_key_file(folder)));
+  PIRX_TRY(key.verify(head));
+  TreeRoot root;
+  PIRX_TRY(visit_entries(entries_file(folder), head.tree_size, [&root](std::uint64_t, const Entry& entry) {
+    root.add(entry.leaf);
+    return Result<void>();
+  }));
+  if (root.root() != head.root) {
+    return fail(ErrorCode::kDataLoss,
+                entries_file(folder).string() + " is damaged: it does not make the signed root");
+  }
+  return Log(folder, std::move(head));
+}
+
+Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std::uint64_t fill,
+                                  std::uint64_t now) {
+  if (now < head_.timestamp) {
+    return fail(ErrorCode::kInvalidArgument, "the last tree head is of " + format_time(head_.timestamp) +
+                                                 ", and time does not go back: see to the clock");
+  }
+  PIRX_ASSIGN(const auto key, SigningKey::load(key_file(folder_)));
+  PIRX_ASSIGN(const auto generator, CertificateGenerator::create());
+  TreeRoot root;
+  std::vector<Digest> known;
+  PIRX_TRY(for_each([&](std::uint64_t, const Entry& entry) {
+    root.add(entry.leaf);
+    if (!certificates.empty()) known.push_back(entry.fingerprint);
+    return Result<void>();
+  }));
+  std::sort(known.begin(), known.end());
+
+  Appended report;
+  PIRX_ASSIGN(auto writer, EntryWriter::open(entries_file(folder_), head_.tree_size));
+  std::vector<Digest> added;
+  for (const auto& certificate : certificates) {
+    const Entry entry = make_entry(certificate.der, now, certificate.not_after);
+    const auto at = std::lower_bound(added.begin(), added.end(), entry.fingerprint);
+    if (std::binary_search(known.begin(), known.end(), entry.fingerprint) ||
+        (at != added.end() && *at == entry.fingerprint)) {
+      ++report.known;
+      continue;
+    }
+    added.insert(at, entry.fingerprint);
+    PIRX_TRY(writer.add(entry));
+    root.add(entry.leaf);
+    ++report.added;
+  }
+  // Numbered by their leaves: different from one another, and from those of earlier calls.
+  for (; root.size() < fill; ++report.added) {
+    const Entry entry = make_entry(generator.make(root.size()), now, generator.not_after());
+    PIRX_TRY(writer.add(entry));
+    root.add(entry.leaf);
+  }
+  if (root.size() == 0)
+    return fail(ErrorCode::kInvalidArgument, "nothing to append: give certificates, or --fill");
+  PIRX_TRY(writer.finish());
+  TreeHead head{.timestamp = now, .tree_size = root.size(), .root = root.root()};
+  PIRX_TRY(key.sign(head));
+  PIRX_TRY(replace_file(head_file(folder_), format_tree_head(head)));
+  head_ = std::move(head);
+  return report;
+}
+
+Result<void> Log::for_each(const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) const {
+  return visit_entries(entries_file(folder_), head_.tree_size, visit);
+}
+
+Result<MerkleTree> Log::tree() const {
+  std::vector<Digest> leaves;
+  PIRX_TRY(for_each([&leaves](std::uint64_t, const Entry& entry) {
+    leaves.push_back(entry.leaf);
+    return Result<void>();
+  }));
+  if (leaves.empty())
+    return fail(ErrorCode::kInvalidArgument, "the log is empty: 'ct-log append' comes first");
+  return MerkleTree(std::move(leaves));
+}
+
+Result<std::optional<std::uint64_t>> Log::find(const Digest& fingerprint) const {
+  std::optional<std::uint64_t> found;
+  PIRX_TRY(for_each([&](std::uint64_t index, const Entry& entry) {
+    if (!found && entry.fingerprint == fingerprint) found = index;
+    return Result<void>();
+  }));
+  return found;
+}
+
+Result<DatabaseReport> Log::build_database(const fs::path& target, const DatabaseOptions& options) const {
+  if (head_.tree_size == 0) {
+    return fail(ErrorCode::kInvalidArgument, "the log is empty: 'ct-log append' comes first");
+  }
+  if (options.levels == 0 || options.levels > kMaxLevels) {
+    return fail(ErrorCode::kInvalidArgument, "levels is 1 to " + std::to_string(kMaxLevels));
+  }
+  if (options.by_index && options.unexpired_at) {
+    return fail(ErrorCode::kInvalidArgument,
+                "by index, every leaf keeps its position: expired certificates cannot be left out");
+  }
+  PIRX_ASSIGN(const auto old, old_database(target));
+  if (old != nullptr && old->geometry().keyed() == options.by_index) {
+    return fail(ErrorCode::kInvalidArgument, target.string() + " is a database " +
+                                                 (options.by_index ? "by key" : "by index") +
+                                                 ": choose another name, or remove it");
+  }
+  std::uint64_t records = 0, left_out = 0, changed = 0;
+  std::optional<database::DatabaseBuilder> builder;
+  std::optional<database::DatabaseUpdate> update;
+  const auto sink = [&](std::uint64_t index, const Entry& entry, const Bytes& record) -> Result<void> {
+    if (options.unexpired_at && entry.not_after < *options.unexpired_at) {
+      ++left_out;
+      return {};
+    }
+    ++changed;
+    if (update)
+      return index < update->before().geometry().records() ? update->set(index, record)
+                                                           : update->append(record);
+    return options.by_index ? builder->add(record) : builder->add(certificate_key(entry.fingerprint), record);
+  };
+  ProofStream proofs(options.levels, sink);
+  if (options.by_index && old != nullptr) {
+    const auto& geometry = old->geometry();
+    if (geometry.record_bytes() != proof_record_bytes(options.levels) ||
+        geometry.records() > head_.tree_size) {
+      return fail(ErrorCode::kInvalidArgument,
+                  target.string() + " has other levels, or more records than the log");
+    }
+    // Complete subtrees stay as they are; the one that the old tree ended in has grown, if it was not
+    // complete.
+    proofs.skip_before(
+        geometry.records(), [&](std::uint64_t index, const Entry&, const Bytes& record) -> Result<void> {
+          PIRX_ASSIGN(const auto before, old->record(index));
+          if (std::equal(before.begin(), before.end(), record.begin(), record.end())) return {};
+          return fail(ErrorCode::kInvalidArgument,
+                      target.string() + " is of another log: choose another name, or remove it");
+        });
+    PIRX_ASSIGN(update, database::DatabaseUpdate::begin(target));
+  } else {
+    PIRX_ASSIGN(builder, database::DatabaseBuilder::create(
+                             target, {.epoch = old == nullptr ? 1 : old->version().epoch + 1,
+                                      .fixed_record_bytes = proof_record_bytes(options.levels),
+                                      .keyed = !options.by_index,
+                                      .progress = options.progress}));
+  }
+  PIRX_TRY(for_each([&](std::uint64_t, const Entry& entry) { return proofs.add(entry); }));
+  PIRX_TRY(proofs.finish());
+  if (update && changed > 0) PIRX_TRY(update->commit(options.progress));
+  if (builder) PIRX_TRY(builder->finish());
+  records = head_.tree_size - left_out;
+  PIRX_ASSIGN(const auto built, database::Database::open(target));
+  return DatabaseReport{
+      records,
+      left_out,
+      changed,
+      built->file_bytes(),
+      {head_, options.levels, std::move(proofs).roots(), built->geometry(), built->version()}};
+}
+
+Result<Publication> Log::publish(const fs::path& path) const {
+  PIRX_ASSIGN(const auto db, database::Database::open(path));
+  const auto& geometry = db->geometry();
+  const std::uint64_t hashes = geometry.record_bytes() / sizeof(Digest);
+  if (hashes == 0 || hashes > kMaxLevels ||
+      geometry.record_bytes() != proof_record_bytes(static_cast<unsigned>(hashes))) {
+    return fail(ErrorCode::kInvalidArgument, path.string() + " is no database of proofs");
+  }
+  if (!geometry.keyed() && geometry.records() != head_.tree_size) {
+    return fail(ErrorCode::kStaleEpoch,
+                path.string() + " is not of the latest tree head: 'ct-log database' updates it");
+  }
+  const auto levels = static_cast<unsigned>(hashes);
+  const auto ignore = [](std::uint64_t, const Entry&, const Bytes&) { return Result<void>(); };
+  ProofStream proofs(levels, ignore);
+  proofs.skip_before(~std::uint64_t{0}, ignore);
+  PIRX_TRY(for_each([&](std::uint64_t, const Entry& entry) { return proofs.add(entry); }));
+  PIRX_TRY(proofs.finish());
+  return Publication{head_, levels, std::move(proofs).roots(), geometry, db->version()};
+}
+
+}  // namespace pirx::ct
