@@ -215,7 +215,7 @@ Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::pa
     const Header& header = opened.delta ? opened.delta->header() : opened.base.header;
     // Before the map, so that the map always has an owner.
     auto mapping = std::make_unique<Mapping>(path, header);
-    mapping->base_version = {opened.base.header.content, opened.base.header.version.epoch};
+    mapping->base_version = opened.base.header.version;
     mapping->base = opened.base.checksum;
     if (opened.delta) {
       mapping->patched = opened.delta->extents();

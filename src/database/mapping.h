@@ -12,7 +12,7 @@ struct Database::Mapping {
   Header header;
   ByteSpan file;  ///< the whole file, changes laid over it; empty until it is mapped
   KeyIndex keys;
-  Version base_version;          ///< content and epoch of the file on disk
+  Version base_version;          ///< of the file on disk
   Digest base{};                 ///< checksum of the header page of the file on disk
   std::vector<Section> patched;  ///< where `file` may differ from the file on disk, its header aside
   std::uint64_t delta_bytes = 0;

@@ -41,9 +41,10 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
       database::BucketInfo other = buckets[0].info();
       other.coordinate = file->bucket()->coordinate;
       if (other != *file->bucket()) return refuse("is encoded in another way than the first bucket");
-      if (other.independence > 0 && file->version() != buckets[0].file->version()) {
-        return refuse("does not share its noise with the first bucket");
-      }
+      // One version, or files of one: what they differ in since lies in their changes.
+      const bool same = file->version() == buckets[0].file->version() ||
+                        file->mapping().base_version == buckets[0].file->mapping().base_version;
+      if (other.independence > 0 && !same) return refuse("does not share its noise with the first bucket");
     }
     // Epochs of one database only grow, and its delta knows all changes since its file was written.
     const database::Version& base = plain.mapping().base_version;
@@ -82,31 +83,42 @@ Result<batchcodes::Encoding> encoding_of(const std::vector<Bucket>& buckets) {
   return batchcodes::Encoding::create(std::move(spec));
 }
 
-/// Rows of the buckets with blocks that changed since the bucket's epoch.
+/// Adds the rows that a file's changes touch, `arity` of them being one.
+void add_patched_rows(const database::Database& file, unsigned arity, std::set<std::uint64_t>& rows) {
+  const database::Section section = file.mapping().header.layout.rows;
+  const std::uint64_t stride = file.geometry().row_stride();
+  for (const database::Section& patch : file.mapping().patched) {
+    const std::uint64_t begin = std::max(patch.offset, section.offset);
+    const std::uint64_t end = std::min(patch.end(), section.end());
+    if (begin >= end) continue;
+    const std::uint64_t first = (begin - section.offset) / stride / arity;
+    const std::uint64_t behind = (end - section.offset - 1) / stride / arity + 1;
+    for (std::uint64_t row = first; row < behind; ++row) rows.insert(row);
+  }
+}
+
+/// Rows of the buckets with blocks that changed since the bucket's epoch; of torn ones, which do not share
+/// their noise, all where that can be.
 std::set<std::uint64_t> changed_rows(const database::Database& plain, const std::vector<Bucket>& buckets,
-                                     const database::UpdateReport* last) {
+                                     bool torn, const database::UpdateReport* last) {
   const unsigned arity = buckets[0].info().arity;
   std::set<std::uint64_t> rows;
-  const bool only_last = last != nullptr && last->after == plain.version() &&
+  const bool only_last = !torn && last != nullptr && last->after == plain.version() &&
                          std::all_of(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
                            return bucket.file->version().epoch == last->before.epoch;
                          });
   if (only_last) {
     for (const std::uint64_t block : last->changed_rows) rows.insert(block / arity);
   } else {
-    const database::Section section = plain.mapping().header.layout.rows;
-    const std::uint64_t stride = plain.geometry().row_stride();
-    for (const database::Section& patch : plain.mapping().patched) {
-      const std::uint64_t begin = std::max(patch.offset, section.offset);
-      const std::uint64_t end = std::min(patch.end(), section.end());
-      if (begin >= end) continue;
-      const std::uint64_t first = (begin - section.offset) / stride / arity;
-      const std::uint64_t behind = (end - section.offset - 1) / stride / arity + 1;
-      for (std::uint64_t row = first; row < behind; ++row) rows.insert(rows.end(), row);
-    }
+    add_patched_rows(plain, arity, rows);
+  }
+  if (torn) {
+    for (const Bucket& bucket : buckets) add_patched_rows(*bucket.file, 1, rows);
   }
   // What was cut off behind the last block shared a row with it.
-  rows.insert(buckets[0].info().rows(plain.geometry().rows()) - 1);
+  const std::uint64_t count = buckets[0].info().rows(plain.geometry().rows());
+  rows.insert(count - 1);
+  rows.erase(rows.lower_bound(count), rows.end());
   return rows;
 }
 
@@ -140,7 +152,12 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
   const auto lags = [&](const Bucket& bucket) {
     return bucket.file->version().epoch != plain.version().epoch;
   };
-  if (std::none_of(buckets.begin(), buckets.end(), lags)) {
+  // An update with noise that ended between two files: those that have the new noise fit no others.
+  const bool torn = buckets[0].info().independence > 0 &&
+                    std::any_of(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
+                      return bucket.file->version() != buckets[0].file->version();
+                    });
+  if (!torn && std::none_of(buckets.begin(), buckets.end(), lags)) {
     report.version = buckets[0].file->version();
     return report;
   }
@@ -149,7 +166,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     rng.fill(report.version.identity);
   }
   PIRX_ASSIGN(const auto encoding, encoding_of(buckets));
-  const std::set<std::uint64_t> rows = changed_rows(plain, buckets, last);
+  const std::set<std::uint64_t> rows = changed_rows(plain, buckets, torn, last);
   report.rows = rows.size();
   std::vector<database::RowChanges> changes(buckets.size(),
                                             {plain.geometry(), report.version, {}, std::nullopt});
@@ -161,7 +178,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     return encode_rows(encoder, rows, plain.geometry().row_stride(), changes);
   }));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
-    if (!lags(buckets[b])) continue;
+    if (!torn && !lags(buckets[b])) continue;
     PIRX_TRY(database::write_delta(*buckets[b].file, changes[b], {}));
     std::error_code ignored;
     report.delta_bytes[b] = std::filesystem::file_size(database::delta_path(buckets[b].path), ignored);

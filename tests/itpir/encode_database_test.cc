@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/database/builder.h"
@@ -260,6 +261,98 @@ TEST(UpdateBuckets, CostsWhatChangesAndServersMayBeAlone) {
   const auto others = paths(folder / "b", 6);
   ASSERT_TRUE(good(update_buckets(**plain, others)));
   expect_decodes(**plain, others, engine);
+}
+
+/// The changes of each file, nothing where it has none: what a crash between two files leaves is made of.
+std::vector<std::optional<Bytes>> deltas_of(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::optional<Bytes>> result;
+  for (const auto& file : files) {
+    const auto delta = file.native() + ".delta";
+    result.push_back(std::filesystem::exists(delta) ? std::optional(read_file(delta)) : std::nullopt);
+  }
+  return result;
+}
+
+/// Each file is replaced as a whole, so a crash leaves the first ones new and the others old. The next call
+/// makes one set of them, also if that is interrupted in turn, and after further changes.
+TEST(UpdateBuckets, AnInterruptedCallIsFinishedByTheNext) {
+  auto engine = seeded_engine(76);
+  for (const Case& c : kCases) {
+    const TemporaryFolder folder(TemporaryFolder::kMemory);
+    ASSERT_NO_FATAL_FAILURE(build(folder / "db", 30 + engine() % 20, engine));
+    const unsigned servers = c.arity + c.independence + 1;
+    const auto code = encoding(c.field, c.arity, c.independence, c.modulus, servers);
+    ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), code, folder / "b")));
+    const auto files = paths(folder / "b", servers);
+    for (int round = 0; round < 6; ++round) {
+      auto before = deltas_of(files);
+      std::optional<database::UpdateReport> last;
+      for (std::uint64_t crashes = 1 + engine() % 3; crashes > 0; --crashes) {
+        if (!last || engine() % 2 == 0) {
+          const auto changed = change(folder / "db", engine);
+          ASSERT_TRUE(good(changed));
+          last = *changed;
+        }
+        ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files, &*last)));
+        // The crash: from one of the files on, all are as they were.
+        for (std::size_t j = 1 + engine() % (servers - 1); j < servers; ++j) {
+          const std::filesystem::path delta = files[j].native() + ".delta";
+          if (before[j]) {
+            pirx::testing::write_file(delta, *before[j]);
+          } else {
+            std::filesystem::remove(delta);
+          }
+        }
+        before = deltas_of(files);
+      }
+      const auto plain = Database::open(folder / "db");
+      ASSERT_TRUE(good(update_buckets(**plain, files, engine() % 2 ? &*last : nullptr)));
+      expect_decodes(**plain, files, engine);
+      EXPECT_EQ(update_buckets(**plain, files)->rows, 0u);
+    }
+  }
+}
+
+/// The same record written once more: without noise the buckets stay what they are; with it every bucket's
+/// row is shared anew, and no other row.
+TEST(UpdateBuckets, NoiseIsDrawnAfreshForWhatChanges) {
+  auto engine = seeded_engine(77);
+  for (const unsigned tau : {0u, 1u, 2u}) {
+    const TemporaryFolder folder(TemporaryFolder::kMemory);
+    ASSERT_NO_FATAL_FAILURE(build(folder / "db", 60, engine, 1));
+    const auto code = encoding(kTagGf2_8, 2, tau, 2, 5);
+    ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), code, folder / "b")));
+    const auto files = paths(folder / "b", 5);
+    std::vector<std::shared_ptr<const Database>> before;
+    for (const auto& file : files) before.push_back(Database::open(file).value());
+    auto update = database::DatabaseUpdate::begin(folder / "db");
+    ASSERT_TRUE(good(update));
+    const auto same = update->before().record(21);
+    ASSERT_TRUE(good(same));
+    ASSERT_TRUE(good(update->set(21, *same)));
+    const auto last = update->commit();
+    ASSERT_TRUE(good(last));
+    ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files, &*last)));
+    std::set<Bytes> changes;
+    for (std::size_t j = 0; j < files.size(); ++j) {
+      const auto after = Database::open(files[j]);
+      for (std::size_t row = 0; row < 30; ++row) {
+        const auto bytes = static_cast<std::size_t>((*after)->geometry().row_bytes());
+        const ByteSpan old(before[j]->rows().row(row), bytes), now((*after)->rows().row(row), bytes);
+        const bool fresh = tau > 0 && (row == 10 || row == 29);  // the last row is always written
+        EXPECT_EQ(std::ranges::equal(old, now), !fresh) << "row " << row << " of bucket " << j;
+        if (row != 10) continue;
+        Bytes change(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) change[i] = old[i] ^ now[i];
+        changes.insert(change);
+      }
+    }
+    if (tau == 0) {
+      EXPECT_EQ(changes, std::set{Bytes(changes.begin()->size())});
+    } else {
+      EXPECT_GE(changes.size(), 3u) << "every server the same change: no sharing of it";
+    }
+  }
 }
 
 TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {

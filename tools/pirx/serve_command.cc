@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -14,9 +16,12 @@
 #include "deployment.h"
 #include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
+#include "pirx/cpir/dj/server.h"
+#include "pirx/cpir/qr/server.h"
 #include "pirx/database/database.h"
 #include "pirx/itpir/server.h"
 #include "pirx/net/http_server.h"
+#include "single_plan.h"
 #include "tuning_file.h"
 
 namespace pirx::cli {
@@ -85,11 +90,13 @@ class LogWriter {
 
 struct Arguments {
   std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field, prepared, layout = "auto",
-                        code, tuning;
+                        code, tuning, arities, kernel;
   std::optional<std::uint64_t> coordinate;
+  std::optional<std::uint64_t> modulus, slots;
+  std::uint64_t tables = 0;  ///< bytes; zero: not given
   std::uint32_t max_queries = 256;
   int threads = 0;
-  bool quiet = false;
+  bool quiet = false, paper_reproduction = false;
   std::chrono::microseconds batch_window{2'000}, header_timeout{10'000'000}, body_timeout{30'000'000},
       idle_timeout{60'000'000}, write_timeout{30'000'000}, drain_timeout{10'000'000};
   std::chrono::microseconds watch{0};
@@ -162,7 +169,10 @@ Result<void> check_next(const database::Database& now, const database::Database&
   const auto refuse = [](std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message) + ": the epoch served stays");
   };
-  if (next.version().epoch <= now.version().epoch) {
+  // An update of buckets with noise that was interrupted is done again, with other noise.
+  const bool renewed = next.bucket() != nullptr && next.bucket()->independence > 0 &&
+                       next.version().epoch == now.version().epoch;
+  if (next.version().epoch <= now.version().epoch && !renewed) {
     return refuse("epoch " + std::to_string(next.version().epoch) + " does not follow epoch " +
                   std::to_string(now.version().epoch));
   }
@@ -310,8 +320,58 @@ class Reloader {
   std::thread thread_;  ///< last: it starts when everything else exists
 };
 
+/// The options of protocols with one server.
+Result<void> set_single_options(const Arguments& a, ServerSpec& spec) {
+  if (a.coordinate || !a.field.empty() || !a.code.empty() || !a.prepared.empty() || a.layout != "auto") {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "--coordinate, --field, --code, --prepared and --layout are for protocols with several servers, "
+        "not " +
+            a.protocol);
+  }
+  const bool tree = a.protocol == "dj-tree";
+  if (tree ? a.slots.has_value() : !a.arities.empty() || a.tables > 0) {
+    return fail(ErrorCode::kInvalidArgument, "--arity and --tables are for dj-tree, --slots for qr");
+  }
+  if (a.paper_reproduction) {
+    if (!net::is_loopback(a.http.address)) {
+      return fail(
+          ErrorCode::kInvalidArgument,
+          "keys of 1024 bits can be broken: --paper-reproduction is refused beyond loopback, listen on "
+          "127.0.0.1 or ::1");
+    }
+    if (a.modulus && *a.modulus != 1024) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "--paper-reproduction means keys of 1024 bits: leave --modulus away");
+    }
+    spec.options["paper"] = "1024";
+  } else if (a.modulus) {
+    if (*a.modulus == 1024) {
+      return fail(
+          ErrorCode::kInvalidArgument,
+          "keys of 1024 bits can be broken: use 3072 (the default) or 2048, or --paper-reproduction to "
+          "reproduce a paper's figures on this machine");
+    }
+    spec.options["modulus"] = std::to_string(*a.modulus);
+  }
+  if (!a.kernel.empty()) spec.options["kernel"] = a.kernel;
+  if (!a.arities.empty()) spec.options["arities"] = a.arities;
+  if (a.tables > 0) spec.options["table_mib"] = std::to_string((a.tables + (1u << 20) - 1) >> 20);
+  if (a.slots) spec.options["slots"] = std::to_string(*a.slots);
+  return {};
+}
+
 /// The options of the protocol. A bucket says by itself what it is; a plain database is told.
 Result<void> set_options(const Arguments& a, ServerSpec& spec) {
+  if (is_single_protocol(a.protocol)) return set_single_options(a, spec);
+  if (a.modulus || a.slots || a.tables > 0 || !a.arities.empty() || !a.kernel.empty() ||
+      a.paper_reproduction) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "--modulus, --arity, --tables, --slots, --kernel and --paper-reproduction are for dj-tree and "
+        "qr, not " +
+            a.protocol);
+  }
   spec.options = {{"max_queries", std::to_string(a.max_queries)}, {"layout", a.layout}};
   if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
   if (!a.field.empty()) spec.options["field"] = a.field;
@@ -326,7 +386,45 @@ Result<void> set_options(const Arguments& a, ServerSpec& spec) {
               "give --coordinate: every server of a plain database has its own, 1, 2, ...");
 }
 
-Result<void> serve(Arguments a) {
+/// Log lines about an answer that takes long: at most one in ten seconds.
+class ProgressLog {
+ public:
+  explicit ProgressLog(Log log) : log_(std::move(log)) {}
+  /// From any thread.
+  void operator()(double part) {
+    const auto now = Clock::now().time_since_epoch().count();
+    auto next = next_.load(std::memory_order_relaxed);
+    const auto last_part = last_part_.exchange(part, std::memory_order_relaxed);
+    // Threads overtake each other by a block; what falls back further is another answer.
+    if (part < last_part - 0.25 || next == 0) {
+      next_.store(now + kPause, std::memory_order_relaxed);
+      return;
+    }
+    if (now < next || !next_.compare_exchange_strong(next, now + kPause)) return;
+    log_({.event = "progress", .text = {}, .numbers = {{"percent", std::floor(100 * part)}}});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kPause =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::seconds(10)).count();
+  const Log log_;
+  std::atomic<Clock::rep> next_{0};
+  std::atomic<double> last_part_{0};
+};
+
+/// A query of a protocol with one server takes seconds: one at a time, few that wait, and time for a thin
+/// link's client to send and take bytes. What the caller gave stays.
+void set_single_limits(const CLI::App& command, net::HttpServerOptions& http) {
+  http.batch_max = 1;
+  http.batch_window = std::chrono::microseconds(0);
+  if (command.count("--max-queued") == 0) http.max_queued_requests = 16;
+  constexpr std::chrono::milliseconds kThinLink{600'000};
+  if (command.count("--body-timeout") == 0) http.body_timeout = kThinLink;
+  if (command.count("--write-timeout") == 0) http.write_timeout = kThinLink;
+}
+
+Result<void> serve(Arguments a, const CLI::App& command) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
   sigset_t signals;
@@ -346,17 +444,24 @@ Result<void> serve(Arguments a) {
   a.http.max_in_flight_bytes = a.max_in_flight;
   a.http.max_header_bytes = a.max_header;
 
+  const bool single = is_single_protocol(a.protocol);
+  if (single) set_single_limits(command, a.http);
+
   raise_descriptor_limit(a.http.max_connections);
   PIRX_ASSIGN(const auto tuning, use_tuning(a.tuning));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   Registry registry;
   itpir::register_goldberg(registry);
   itpir::register_chor(registry);
+  cpir::dj::register_dj_tree(registry);
+  cpir::qr::register_qr(registry);
   std::vector<std::string> notes;
+  std::optional<ProgressLog> progress;  // once there is a log
   ServerSpec spec{.database_path = a.database,
                   .threads = a.threads,
                   .options = {},
-                  .note = [&notes](const std::string& text) { notes.push_back(text); }};
+                  .note = [&notes](const std::string& text) { notes.push_back(text); },
+                  .progress = [&progress](double part) { (*progress)(part); }};
   PIRX_TRY(set_options(a, spec));
   const auto start = std::chrono::steady_clock::now();
   PIRX_ASSIGN(Served served, open_served(registry, a.protocol, spec));
@@ -367,20 +472,23 @@ Result<void> serve(Arguments a) {
   const Log log = [quiet = a.quiet, &writer](const net::LogEvent& event) {
     if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
   };
-  const auto log_note = [&log, &a](const std::string& note) {
+  progress.emplace(log);
+  const auto log_note = [&log, &a, single](const std::string& note) {
+    if (single) return log({.event = "warning", .text = {{"note", note}}, .numbers = {}});
     log({.event = "prepared",
          .text = {{"layout", a.layout}, {"file", a.prepared}, {"note", note}},
          .numbers = {}});
   };
   PIRX_ASSIGN(auto server, net::HttpServer::create(served.protocol, a.http, log));
   const auto* bucket = served.database->bucket();
+  std::string field = a.field;
+  if (field.empty()) {
+    field = bucket != nullptr ? bucket->field.name() : a.protocol == "chor" ? "gf2" : "gf2_8";
+  }
   log({.event = "database",
        .text = {{"file", a.database},
                 {"protocol", a.protocol},
-                {"field", !a.field.empty()       ? a.field
-                          : bucket != nullptr    ? bucket->field.name()
-                          : a.protocol == "chor" ? "gf2"
-                                                 : "gf2_8"},
+                {"field", single ? "none" : field},
                 {"isa", cpu_features_name(features)},
                 {"tuning", tuning.string()}},
        .numbers = {{"coordinate", static_cast<double>(a.coordinate        ? *a.coordinate
@@ -418,8 +526,25 @@ void add_serve_command(CLI::App& app) {
       *app.add_subcommand("serve", "Serve a database to clients, batching independent clients' queries");
   auto a = std::make_shared<Arguments>();
   command.add_option("database", a->database, "Database file")->required();
-  command.add_option("--protocol", a->protocol, "goldberg, or chor: all servers must answer")
+  command
+      .add_option(
+          "--protocol", a->protocol,
+          "goldberg, or chor: all servers must answer; or with one server, which works for seconds on a "
+          "query: dj-tree (Damgard-Jurik, little traffic), or qr (quadratic residuosity)")
       ->capture_default_str();
+  command
+      .add_option("--modulus", a->modulus, "dj-tree, qr: bits of clients' keys, 2048, 3072 or 4096 [3072]")
+      ->check(whole_number(1024, 4096));
+  command.add_option("--arity", a->arities,
+                     "dj-tree: children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]");
+  add_size(command, "--tables", a->tables, "dj-tree: memory for tables of powers [64MiB]");
+  command
+      .add_option("--slots", a->slots,
+                  "qr: records in a row of the matrix; by default query and reply are about equal")
+      ->check(whole_number(1, ~std::uint64_t{0} >> 1));
+  command.add_option("--kernel", a->kernel, "dj-tree, qr: gmp or ifma [the faster one that runs here]");
+  command.add_flag("--paper-reproduction", a->paper_reproduction,
+                   "dj-tree, qr: keys of 1024 bits, as in the papers, which can be broken; loopback only");
   command.add_option("--code", a->code,
                      "Batch code: subcube:L,K or subset:L,w; several records then cost little more than one");
   command
@@ -487,8 +612,9 @@ void add_serve_command(CLI::App& app) {
       "Examples:\n"
       "  pirx serve packages.pirx --coordinate 1 --listen 127.0.0.1:8101\n"
       "  pirx serve packages.pirx --coordinate 2 --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key "
-      "key.pem");
-  set_action(command, [a] { return serve(*a); });
+      "key.pem\n"
+      "  pirx serve packages.pirx --protocol dj-tree --listen 127.0.0.1:8100");
+  set_action(command, [a, &command] { return serve(*a, command); });
 }
 
 }  // namespace pirx::cli

@@ -38,11 +38,12 @@ struct BucketsReport {
 
 /// Brings buckets of `plain` to its epoch: encodes the rows again whose blocks have changed, and writes them
 /// as each bucket's delta (database::DatabaseUpdate says how, and what survives a crash: each file is at its
-/// old epoch or at the new one, and a second call brings up those that lag). `last`: what the update of the
-/// plain database reported; with it only what that update changed is encoded, without it, or for a bucket
-/// that lags further, everything that plain's delta holds. tau = 0: any servers' buckets, so a server may
-/// keep its own. tau > 0: all servers' at once, with fresh noise and a new identity; the old and the new
-/// shares of tau servers together still tell nothing. InvalidArgument: no buckets, buckets of several
+/// old epoch or at the new one, and a second call brings up the others). `last`: what the update of the plain
+/// database reported; with it only what that update changed is encoded, without it, or for a bucket that
+/// lags further, everything that plain's delta holds. tau = 0: any servers' buckets, so a server may keep its
+/// own. tau > 0: all servers' at once, with fresh noise and a new identity; the old and the new shares of tau
+/// servers together still tell nothing. Buckets that an interrupted call left with unlike noise all get new
+/// noise wherever one of them has changed. InvalidArgument: no buckets, buckets of several
 /// encodings or of another database, or older than what plain's delta goes back to: encode again. Otherwise
 /// as encode_database.
 Result<BucketsReport> update_buckets(const database::Database& plain,
