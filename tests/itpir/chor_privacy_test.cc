@@ -10,16 +10,39 @@
 namespace pirx::itpir {
 namespace {
 
-/// Replays the coins of one number, `bits` bits for each draw; what a client must clear comes as ones.
-/// Repeats after `period` draws: the planted bug of a client that reuses its coins.
+/// By vector of `bits` bits, one seed that stands for it: with these for coins, seeds are as random as
+/// vectors.
+std::vector<Bytes> seeds_for_all_vectors(unsigned bits) {
+  std::vector<Bytes> seeds(std::size_t{1} << bits);
+  Bytes seed(kSeedBytes);
+  for (std::size_t found = 0, n = 0; found < seeds.size(); ++n) {
+    store_le(seed.data(), std::uint64_t{n});
+    std::byte vector{};
+    expand_bits(ByteSpan(seed).first<kSeedBytes>(), bits, {&vector, 1});
+    auto& of_vector = seeds.at(std::to_integer<std::size_t>(vector));
+    if (!of_vector.empty()) continue;
+    of_vector = seed;
+    ++found;
+  }
+  return seeds;
+}
+
+/// Replays the coins of one number, `bits` bits for each draw; what a client must clear comes as ones. Who
+/// asks for a seed gets that of the next bits. Repeats after `period` draws: the planted bug of a client that
+/// reuses its coins.
 class Tape {
  public:
-  Tape(unsigned bits, std::uint64_t coins, std::size_t period)
-      : bits_(bits), coins_(coins), period_(period) {}
+  Tape(unsigned bits, std::uint64_t coins, std::size_t period, const std::vector<Bytes>* seeds = nullptr)
+      : bits_(bits), coins_(coins), period_(period), seeds_(seeds) {}
   void fill(MutableByteSpan out) {
-    ASSERT_EQ(out.size(), 1u);
+    ASSERT_EQ(out.size(), seeds_ == nullptr ? 1u : kSeedBytes);
     const auto at = draws_++ % period_ * bits_;
-    out[0] = static_cast<std::byte>((coins_ >> at & ((1u << bits_) - 1)) | ~((1u << bits_) - 1));
+    const std::uint64_t vector = coins_ >> at & ((1u << bits_) - 1);
+    if (seeds_ == nullptr) {
+      out[0] = static_cast<std::byte>(vector | ~((1u << bits_) - 1));
+    } else {
+      std::copy_n(seeds_->at(vector).begin(), kSeedBytes, out.begin());
+    }
   }
   std::size_t draws() const { return draws_; }
 
@@ -27,6 +50,7 @@ class Tape {
   unsigned bits_;
   std::uint64_t coins_;
   std::size_t period_, draws_ = 0;
+  const std::vector<Bytes>* seeds_;
 };
 
 using Views = std::map<std::string, std::uint64_t>;
@@ -35,15 +59,18 @@ struct Case {
   unsigned l, rows;
   std::size_t queries = 1, ones = 1;
   std::size_t period = 0;  ///< draws until coins repeat; 0: never
+  bool seeded = false;
 
   /// How often each joint view of these servers occurs over all coins.
   Views views(std::span<const std::uint64_t> wanted, unsigned servers) const {
     ChorParams::Spec spec{database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}};
     for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
+    spec.seeded = seeded;
+    const auto seeds = seeded ? seeds_for_all_vectors(rows) : std::vector<Bytes>();
     const std::size_t draws = queries * (l - 1), fresh = period == 0 ? draws : period;
     Views views;
     for (std::uint64_t coins = 0; coins < std::uint64_t{1} << (fresh * rows); ++coins) {
-      Tape tape(rows, coins, fresh);
+      Tape tape(rows, coins, fresh, seeded ? &seeds : nullptr);
       const auto requests = chor_requests(spec, wanted, ones, tape).value();
       EXPECT_EQ(tape.draws(), draws);
       std::string view;
@@ -99,6 +126,18 @@ TEST(ChorPrivacy, SumsOfThreeRows) {
   EXPECT_TRUE((Case{2, 4, 1, 3}.private_against(1)));
   EXPECT_TRUE((Case{3, 3, 1, 3}.private_against(2)));
   EXPECT_FALSE((Case{2, 4, 1, 3}.private_against(2)));
+}
+
+/// Seeds that are as good as random: the last server, who gets a vector, and the others together.
+TEST(ChorPrivacy, Seeds) {
+  EXPECT_TRUE((Case{2, 4, 1, 1, 0, true}.private_against(1)));
+  EXPECT_TRUE((Case{3, 3, 1, 1, 0, true}.private_against(2)));
+  EXPECT_TRUE((Case{3, 2, 2, 1, 0, true}.private_against(2)));
+  EXPECT_TRUE((Case{2, 3, 1, 3, 0, true}.private_against(1)));
+  EXPECT_FALSE((Case{3, 3, 1, 1, 0, true}.private_against(3)));
+  // One seed for two servers, and for two queries.
+  EXPECT_FALSE((Case{3, 3, 1, 1, 1, true}.private_against(2)));
+  EXPECT_FALSE((Case{2, 3, 2, 1, 1, true}.private_against(1)));
 }
 
 /// Four rows, two of them wanted by subcube:2,1: three buckets of two rows, each asked whatever is wanted.

@@ -11,9 +11,16 @@
 namespace pirx::itpir {
 namespace {
 
+using testing::Code;
 using testing::Deployment;
 using testing::range;
 using testing::tamper;
+
+/// Of the replies' polynomials.
+template <class F>
+unsigned degree_of(const Deployment<F>& deployment) {
+  return testing::encoding_of(deployment.spec()).degree();
+}
 
 template <class F>
 typename F::Sum random_nonzero(const F& f, std::mt19937_64& engine) {
@@ -106,7 +113,7 @@ Lies<F> lie(const Deployment<F>& deployment, std::span<const std::uint64_t> want
         break;
       case Lie::kThroughHonest: {
         auto factor = f.one();
-        for (std::size_t i = 0, roots = 0; i < replies.size() && roots < deployment.spec().threshold; ++i) {
+        for (std::size_t i = 0, roots = 0; i < replies.size() && roots < degree_of(deployment); ++i) {
           if (liar(i)) continue;
           factor = f.mul(factor, f.sub(coordinate(j), coordinate(i)));
           ++roots;
@@ -121,8 +128,8 @@ Lies<F> lie(const Deployment<F>& deployment, std::span<const std::uint64_t> want
         break;
       case Lie::kSwapped: {
         const auto body = reply.begin() + MessageHeader::kBytes;
-        std::rotate(body, body + (reply.end() - body) / static_cast<std::ptrdiff_t>(wanted.size()),
-                    reply.end());
+        const auto vectors = static_cast<std::ptrdiff_t>(deployment.vectors(wanted.size()));
+        std::rotate(body, body + (reply.end() - body) / vectors, reply.end());
         break;
       }
       case Lie::kReplayed:
@@ -192,22 +199,28 @@ Outcome hold_session(const Deployment<F>& deployment, std::span<const std::uint6
 
 /// One deployment, every kind of lie, every number of liars at a border.
 template <class F>
-void face_liars(const F& f, unsigned k, unsigned t, bool digests, std::uint64_t stream) {
+void face_liars(const F& f, unsigned k, unsigned t, bool digests, std::uint64_t stream,
+                const Code& code = {}) {
   auto engine = pirx::testing::seeded_engine(stream);
-  const Deployment<F> deployment(f, {14, 9, 2, true, digests}, k, t, engine);
-  const unsigned radius = (k - t - 1) / 2, most = k - t - 2;
+  const Deployment<F> deployment(f, {14, 9, 2, true, digests}, k, t, engine, code);
+  const unsigned d = degree_of(deployment), radius = (k - d - 1) / 2, most = k - d - 2;
   for (const Lie kind : kLies) {
-    for (const unsigned v : std::set<unsigned>{1, radius, radius + 1, most, k - t - 1, k - t}) {
+    for (const unsigned v : std::set<unsigned>{1, radius, radius + 1, most, k - d - 1, k - d}) {
       if (v == 0) continue;
       for (const bool declare : {false, true}) {
         SCOPED_TRACE(f.tag().name() + " k=" + std::to_string(k) + " t=" + std::to_string(t) +
-                     " liars=" + std::to_string(v) + (declare ? " declared" : "") +
-                     " kind=" + std::to_string(static_cast<int>(kind)));
+                     " q=" + std::to_string(code.ramp) + " u=" + std::to_string(code.arity) +
+                     " tau=" + std::to_string(code.independence) + " liars=" + std::to_string(v) +
+                     (declare ? " declared" : "") + " kind=" + std::to_string(static_cast<int>(kind)));
         auto servers = range(k);
         std::shuffle(servers.begin(), servers.end(), engine);
         const std::vector<std::size_t> liars(servers.begin(), servers.begin() + v);
-        const std::vector<std::uint64_t> wanted{engine() % 14, engine() % 14};
-        const std::vector<Bytes> truth{deployment.records[wanted[0]], deployment.records[wanted[1]]};
+        std::vector<std::uint64_t> wanted;  // two query vectors
+        std::vector<Bytes> truth;
+        for (unsigned i = 0; i < 2 * code.ramp; ++i) {
+          wanted.push_back(engine() % 14);
+          truth.push_back(deployment.records[wanted.back()]);
+        }
         const auto outcome =
             hold_session(deployment, wanted, kind, liars, declare ? std::optional(v) : std::nullopt, engine);
         const auto& answer = outcome.answer;
@@ -240,12 +253,12 @@ void face_liars(const F& f, unsigned k, unsigned t, bool digests, std::uint64_t 
           EXPECT_GE(answer->proof_bound, v);
           EXPECT_LE(outcome.rounds, v + 3);
         }
-        if (declare && actual == k - t - 1) {
+        if (declare && actual == k - d - 1) {
           EXPECT_FALSE(proven && outcome.report.status == DecodeStatus::kOk && answer->proof_bound >= v &&
                        answer->records != truth);
         }
-        // With digests and t + 1 honest servers it is never wrong, whatever the others do.
-        if (digests && k - v >= t + 1 && answer) {
+        // With digests and d + 1 honest servers it is never wrong, whatever the others do.
+        if (digests && k - v >= d + 1 && answer) {
           EXPECT_EQ(answer->records, truth);
         }
       }
@@ -263,29 +276,49 @@ TEST(Liars, Gf2_8) {
 TEST(Liars, Gf2_16) { face_liars(gf2e::Gf2_16{}, 8, 2, false, 200); }
 TEST(Liars, W160) { face_liars(fp::W160{}, 6, 1, true, 300); }
 TEST(Liars, W48) { face_liars(fp::W48{}, 6, 1, false, 400); }
+/// Seven rows: with M = 8 any two of them fit in a vector of u = 2.
+TEST(Liars, OfRampQueries) {
+  face_liars(gf2e::Gf2_8{}, 8, 1, false, 410, {2});
+  face_liars(fp::W160{}, 7, 1, true, 411, {2});
+  face_liars(gf2e::Gf2_16{}, 9, 2, false, 412, {3});
+}
+TEST(Liars, OfEncodedDatabases) {
+  face_liars(gf2e::Gf2_8{}, 8, 1, false, 420, {1, 2, 0, 2});
+  face_liars(fp::W48{}, 7, 1, true, 421, {1, 2, 0, 8});
+  face_liars(gf2e::Gf2_8{}, 9, 1, true, 422, {2, 2, 0, 8});
+  face_liars(gf2e::Gf2_8{}, 7, 1, false, 423, {1, 1, 1, 1});
+  face_liars(gf2e::Gf2_16{}, 11, 1, false, 424, {2, 2, 1, 8});
+}
 
 /// Without blinding a coalition that keeps to one plan is never told apart: the blinding is what does it.
-TEST(Blinding, IsWhatTellsACoalitionApart) {
+void expect_blinding_to_matter(unsigned k, unsigned t, const Code& code) {
   auto engine = pirx::testing::seeded_engine(450);
-  const Deployment<gf2e::Gf2_16> deployment({}, {14, 9, 2, true, false}, 8, 2, engine);
+  const Deployment<gf2e::Gf2_16> deployment({}, {14, 9, 2, true, false}, k, t, engine, code);
+  ASSERT_EQ(k, 2 * (degree_of(deployment) + 2)) << "as many liars as honest servers, both degree + 2";
   const std::vector<std::uint64_t> wanted{3};
   for (const Lie kind : {Lie::kSameShift, Lie::kLowDegree, Lie::kThroughHonest}) {
     SCOPED_TRACE(static_cast<int>(kind));
-    auto servers = range(8);
+    auto servers = range(k);
     std::shuffle(servers.begin(), servers.end(), engine);
-    const std::vector<std::size_t> liars(servers.begin(), servers.begin() + 4);
-    const auto bare = hold_session(deployment, wanted, kind, liars, 4u, engine, Blinding::kOff);
+    const std::vector<std::size_t> liars(servers.begin(), servers.begin() + k / 2);
+    const auto bare = hold_session(deployment, wanted, kind, liars, k / 2, engine, Blinding::kOff);
     EXPECT_EQ(bare.report.status, DecodeStatus::kAmbiguous);
     EXPECT_GE(bare.rounds, 3u);
     EXPECT_GE(bare.report.candidates.size(), 2u);
     EXPECT_FALSE(bare.answer.has_value());
-    const auto blinded = hold_session(deployment, wanted, kind, liars, 4u, engine);
+    const auto blinded = hold_session(deployment, wanted, kind, liars, k / 2, engine);
     EXPECT_EQ(blinded.report.status, DecodeStatus::kOk);
     ASSERT_TRUE(blinded.answer.has_value());
     EXPECT_EQ(blinded.answer->records.at(0), deployment.records[3]);
-    for (std::size_t j = 0; j < 8; ++j)
+    for (std::size_t j = 0; j < k; ++j)
       EXPECT_EQ(blinded.answer->servers[j] == ServerStatus::kLied, blinded.altered[j]);
   }
+}
+TEST(Blinding, IsWhatTellsACoalitionApart) {
+  expect_blinding_to_matter(8, 2, {});
+  expect_blinding_to_matter(8, 1, {2});
+  expect_blinding_to_matter(10, 1, {2, 2, 0, 8});
+  expect_blinding_to_matter(8, 1, {1, 1, 1, 1});
 }
 
 /// Half of the servers hold another database: no number of queries says which half is right, but both answers

@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "batchcodes/encoder_impl.h"
 #include "batchcodes/polynomial_code_impl.h"
 #include "src/itpir/client_impl.h"
 #include "src/itpir/collector_impl.h"
@@ -43,18 +44,38 @@ inline Bytes random_bytes(std::mt19937_64& engine, std::size_t size, unsigned be
   return bytes;
 }
 
+/// A polynomial code as in Params::Spec; the default is plain Goldberg.
+struct Code {
+  unsigned ramp = 1, arity = 1, independence = 0;
+  std::uint64_t modulus = 0;
+};
+
 template <class F>
 class Deployment {
  public:
   /// Random records; over a field of fewer than 256 elements their bytes are elements, and `spec` keeps
-  /// nothing else.
+  /// nothing else. The servers are at 1, 2, ..., or clear of the data coordinates where `code` has them.
   Deployment(const F& f, const database::Geometry::Spec& spec, unsigned l, unsigned t,
-             std::mt19937_64& engine)
+             std::mt19937_64& engine, const Code& code = {})
       : f_(f), spec_{f.tag(), database::Geometry::create(spec).value(), {}, {}, t} {
     spec_.version.epoch = 7;
     spec_.version.identity.fill(std::byte{0x5A});
-    for (unsigned j = 0; j < l; ++j) spec_.coordinates.push_back(j + 1);
+    spec_.ramp = code.ramp;
+    spec_.arity = code.arity;
+    spec_.independence = code.independence;
+    spec_.modulus = code.modulus;
+    if (code.modulus == 0) {
+      for (unsigned j = 0; j < l; ++j) spec_.coordinates.push_back(j + 1);
+    } else {
+      spec_.coordinates = batchcodes::Encoding::suggested_coordinates(f.tag(), l).value();
+    }
     const auto& geometry = spec_.geometry;
+    noise_ =
+        matrix::Matrix<typename F::Elem>::create(
+            static_cast<std::size_t>(encoding_of(spec_).rows(geometry.rows())) * code.independence, words())
+            .value();
+    TestRng rng(engine);
+    for (std::size_t i = 0; i < noise_.rows(); ++i) f.random_fill(rng, std::span(noise_.row(i), words()));
     rows_ = matrix::Matrix<std::byte>::create(static_cast<std::size_t>(geometry.rows()),
                                               static_cast<std::size_t>(geometry.row_stride()))
                 .value();
@@ -71,12 +92,33 @@ class Deployment {
   }
   Deployment(const Deployment&) = delete;
 
-  /// A server half over any rows of this geometry; the caller keeps them.
+  /// A server half over any rows of this geometry, which the caller keeps, or its bucket of them.
   std::unique_ptr<AnyServer> serve(std::uint64_t coordinate, matrix::ConstView<std::byte> rows) const {
-    ServerOptions options{f_.tag(), coordinate, 1, kMaxQueriesPerRequest};
-    return GoldbergServer<F>::create(strassen::Engine<F>(f_), {spec_.geometry, spec_.version, rows, nullptr},
-                                     options)
-        .value();
+    const ServerOptions options{f_.tag(), coordinate, 1, kMaxQueriesPerRequest};
+    const strassen::Engine<F> engine(f_);
+    ServedRows served{spec_.geometry, spec_.version, rows, nullptr};
+    const auto encoding = encoding_of(spec_);
+    if (encoding.has_data_coordinates()) {
+      const auto& x = spec_.coordinates;
+      const auto own = static_cast<std::size_t>(std::find(x.begin(), x.end(), coordinate) - x.begin());
+      const auto encoder = batchcodes::Encoder<F>::create(engine, encoding, {own}).value();
+      const auto R = static_cast<std::size_t>(encoding.rows(rows.rows));
+      const std::size_t bytes = words() * f_.word_bytes();
+      auto sums = matrix::Matrix<typename F::Sum>::create(R, words()).value();
+      EXPECT_TRUE(
+          encoder.encode(0, rows.window(0, 0, rows.rows, bytes), noise_.view(), sums.view()).has_value());
+      const auto bucket = std::make_shared<matrix::Matrix<std::byte>>();
+      *bucket = matrix::Matrix<std::byte>::create(R, bytes).value();
+      for (std::size_t g = 0; g < R; ++g) {
+        EXPECT_TRUE(batchcodes::store_words(f_, {sums.row(g), words()}, {bucket->row(g), bytes}));
+      }
+      served.rows = std::as_const(*bucket).view();
+      served.owner = bucket;
+      served.arity = spec_.arity;
+      served.independence = spec_.independence;
+      served.modulus = spec_.modulus;
+    }
+    return GoldbergServer<F>::create(engine, std::move(served), options).value();
   }
   const F& field() const { return f_; }
   const Params::Spec& spec() const { return spec_; }
@@ -94,8 +136,14 @@ class Deployment {
   SecretVector<typename F::Elem> scalars(std::span<const std::uint64_t> wanted,
                                          std::span<const typename F::Elem> blinding) const {
     if (!blinding.empty()) return SecretVector<typename F::Elem>(blinding);
-    const std::vector<typename F::Elem> ones(wanted.size() * spec_.coordinates.size(), f_.one());
+    const std::vector<typename F::Elem> ones(vectors(wanted.size()) * spec_.coordinates.size(), f_.one());
     return SecretVector<typename F::Elem>(std::span<const typename F::Elem>(ones));
+  }
+
+  /// Query vectors for so many records.
+  std::size_t vectors(std::size_t wanted) const {
+    return static_cast<std::size_t>(
+        query_vectors(encoding_of(spec_), spec_.geometry, QueryKind::kRecords, wanted));
   }
 
   /// A query and the honest replies of all servers to it.
@@ -137,9 +185,13 @@ class Deployment {
   std::vector<std::unique_ptr<AnyServer>> servers;
 
  private:
+  std::size_t words() const {
+    return static_cast<std::size_t>(spec_.geometry.words_per_row(f_.word_bytes()));
+  }
   F f_;
   Params::Spec spec_;
   matrix::Matrix<std::byte> rows_;
+  matrix::Matrix<typename F::Elem> noise_;  ///< of the encoding
 };
 
 /// Adds `delta` to word w of a reply.

@@ -1,5 +1,7 @@
 // Privacy by enumeration for every kind of query that the client makes over polynomial encodings: ramp,
-// u-ary, batch, colliding rows, tau-independent, and sums of rows. Planted bugs show that the test can fail.
+// u-ary, batch, colliding rows, tau-independent, sums of rows, seeds, and batch codes. Planted bugs show that
+// the test can fail.
+#include "pirx/itpir/vertical.h"
 #include "privacy_case.h"
 
 namespace pirx::itpir {
@@ -91,6 +93,61 @@ TEST(PrivacyOfSums, OneServerCannotTellThemFromRecords) {
   const auto expected = record.views(one, groups);
   for (const std::vector<std::uint64_t>& rows : {std::vector<std::uint64_t>{0, 1, 2}, {0, 0, 1}, {2, 2, 2}}) {
     EXPECT_EQ(sums(record).views(rows, groups), expected);
+  }
+}
+
+template <class F>
+Case<F> seeds(Case<F> shape) {
+  shape.seeded = true;
+  return shape;
+}
+
+/// Seeds that are as good as random: also of those who get seeds and those who get vectors together.
+TEST(PrivacyOfSeeds, Plain) {
+  check(seeds(Case<TinyPrime<5>>{3, 1, 3, 1}));
+  check(seeds(Case<TinyPrime<7>>{4, 2, 2, 1}));
+  check(seeds(Case<TinyPrime<5>>{3, 1, 2, 2}));
+  check_blinded(seeds(Case<TinyGf4>{3, 2, 2, 1}));
+}
+
+TEST(PrivacyOfSeeds, OfEncodingsAndSums) {
+  check(seeds(encoded(Case<TinyPrime<5>>{3, 1, 2, 3}, 2, 1, 0, 0)));
+  check(seeds(encoded(Case<TinyPrime<7>>{4, 2, 4, 1}, 1, 2, 0, 2)));
+  check(seeds(encoded(Case<TinyPrime<11>>{4, 1, 4, 2}, 2, 2, 0, 4)));
+  check(seeds(sums(Case<TinyGf4>{3, 2, 2, 1})));
+  check_blinded(seeds(encoded(Case<TinyPrime<5>>{3, 1, 2, 1}, 1, 1, 1, 1)));
+}
+
+TEST(PrivacyOfSeeds, CatchesSeedsThatAreUsedTwice) {
+  // One seed for two servers.
+  EXPECT_FALSE(seeds(Case<TinyPrime<5>>{3, 2, 2, 1, 2}).private_against(2));
+  EXPECT_FALSE(seeds(Case<TinyPrime<7>>{4, 2, 2, 1, 2}).private_against(2));
+  // One seed for two queries.
+  EXPECT_FALSE(seeds(Case<TinyPrime<5>>{3, 1, 2, 2, 2}).private_against(1));
+  EXPECT_FALSE(seeds(Case<TinyPrime<5>>{3, 2, 2, 2, 4}).private_against(2));
+}
+
+/// Four rows, two of them wanted: each bucket of the code is asked for one row, needed or not.
+TEST(PrivacyOfBatchCodes, ServersSeeAQueryForEachBucketWhateverIsWanted) {
+  const Params::Spec plain{
+      kTagGf2_8, database::Geometry::create({4, 1, 1, false, false}).value(), {}, {1, 2}, 1};
+  for (const char* code : {"subcube:2,1", "subset:2,1"}) {
+    SCOPED_TRACE(code);
+    const auto planner = VerticalClient::create(Params::create(plain).value(), code).value();
+    const Case<TinyPrime<3>> shape{2, 1, static_cast<unsigned>(planner.layout().bucket.rows()), 3};
+    const auto views = [&](const std::vector<std::uint64_t>& wanted, std::size_t servers) {
+      return shape.views(planner.plan(wanted).value().rows(), shape.groups_of(servers));
+    };
+    const auto first = views({0}, 1), of_both = views({0}, 2);
+    bool all_alike = true;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(views({i}, 1), first);
+      for (std::uint64_t j = 0; j < 4; ++j) {
+        EXPECT_EQ(views({i, j}, 1), first);
+        all_alike &= views({i, j}, 2) == of_both;
+      }
+    }
+    EXPECT_FALSE(all_alike) << "both servers together can decode";
   }
 }
 

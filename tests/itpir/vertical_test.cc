@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <set>
 
 #include "pirx/database/builder.h"
@@ -153,6 +155,71 @@ TEST_P(Vertical, ALiarIsFoundWhereTheProtocolCan) {
       EXPECT_TRUE(statuses_[liar] == ServerStatus::kLied || statuses_[liar] == ServerStatus::kMalformed);
     }
   }
+}
+
+TEST_P(Vertical, SeedsInPlaceOfVectors) {
+  const auto seeded = VerticalClient::create(*plain_, GetParam().code, {.seeded = true}).value();
+  const std::vector<std::uint64_t> wanted{7, 50};
+  const auto wish = seeded.plan(wanted).value();
+  auto query = seeded.client().query(wish.rows(), rng_).value();
+  std::vector<std::optional<Bytes>> replies;
+  std::set<Bytes> seeds;
+  for (std::size_t j = 0; j < servers_.size(); ++j) {
+    const auto& request = query.requests[j];
+    if (j < GetParam().t) {
+      EXPECT_EQ(request.size(), kHeader + m() * 32);
+      for (std::size_t b = 0; b < m(); ++b) {
+        const auto seed = request.begin() + static_cast<std::ptrdiff_t>(kHeader + b * 32);
+        seeds.emplace(seed, seed + 32);
+      }
+    } else {
+      EXPECT_EQ(request.size(), client_->client().request_bytes(m()));
+    }
+    replies.emplace_back(answer(*servers_[j], request).value());
+  }
+  EXPECT_EQ(seeds.size(), GetParam().t * m()) << "one for each server and bucket";
+  const auto decoded = seeded.client().decode(std::move(query.state), replies).value();
+  expect_records(wanted, seeded.records(wish, decoded.records));
+}
+
+/// Many servers, most of which may lie.
+class VerticalLiars : public Vertical {};
+INSTANTIATE_TEST_SUITE_P(Many, VerticalLiars,
+                         ::testing::Values(Setting{"subcube:2,2", "goldberg", "gf2_8", 8, 2},
+                                           Setting{"subset:3,2", "goldberg", "gf2_16", 9, 2}));
+
+/// The buckets' queries are blinded each for itself and decoded together: one round tells apart what takes
+/// several without a code, k - t - 2 liars who all add the same.
+TEST_P(VerticalLiars, InConcertAreToldApartInOneRound) {
+  const unsigned k = GetParam().l, most = k - GetParam().t - 2;
+  ASSERT_GT(most, (k - GetParam().t - 1) / 2) << "beyond what one word corrects";
+  const std::vector<std::uint64_t> wanted{7, 50};
+  const auto wish = client_->plan(wanted).value();
+  auto query = client_->client().query(wish.rows(), rng_).value();
+  std::vector<std::size_t> order(k);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), engine_);
+  Bytes shift(answer(*servers_[0], query.requests[0])->size() - kHeader);
+  for (auto& byte : shift) byte = static_cast<std::byte>(engine_() | 1);
+  std::vector<std::optional<Bytes>> replies;
+  for (std::size_t j = 0; j < k; ++j) {
+    auto reply = answer(*servers_[j], query.requests[j]).value();
+    if (order[j] < most) {
+      for (std::size_t b = 0; b < shift.size(); ++b) reply[kHeader + b] ^= shift[b];
+    }
+    replies.emplace_back(std::move(reply));
+  }
+  DecodeOptions options;
+  options.liars = most;
+  const auto decoded = client_->client().decode(std::move(query.state), replies, options);
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().to_string();
+  EXPECT_EQ(decoded->certainty, Certainty::kProven);
+  EXPECT_EQ(decoded->rounds, 1u);
+  EXPECT_GE(decoded->proof_bound, most);
+  for (std::size_t j = 0; j < k; ++j) {
+    EXPECT_EQ(decoded->servers[j], order[j] < most ? ServerStatus::kLied : ServerStatus::kOk) << j;
+  }
+  expect_records(wanted, client_->records(wish, decoded->records));
 }
 
 TEST_P(Vertical, OneShapeForAllIndices) {
