@@ -7,7 +7,15 @@
 
 namespace pirx::cpir {
 
-enum class Message : std::uint8_t { kQuery = 1, kReply = 2, kParameters = 3 };
+/// The last three are Spiral's: keys for the server to hold, that it holds them, and that it holds none.
+enum class Message : std::uint8_t {
+  kQuery = 1,
+  kReply = 2,
+  kParameters = 3,
+  kKeys = 4,
+  kKeysHeld = 5,
+  kKeysUnknown = 6
+};
 
 /// Magic, format version, type and protocol: 8 bytes.
 void encode_prefix(Writer& writer, ProtocolId protocol, Message type);

@@ -32,8 +32,11 @@ Result<Gadget> Gadget::create(Spec spec) {
   if (spec.domain != Domain::kComposed && spec.domain != Domain::kResidues) {
     return invalid("a gadget's domain is unknown");
   }
+  if (spec.bits != 0 && (!std::has_single_bit(spec.z) || spec.bits > 15 || spec.z >> spec.bits < 2)) {
+    return invalid("bits are left out below a digit of a base that is a power of two only");
+  }
   unsigned least = 0;
-  for (U64 reached = 1; reached < largest_modulus(spec.domain); ++least) {
+  for (U64 reached = U64{1} << spec.bits; reached < largest_modulus(spec.domain); ++least) {
     if (__builtin_mul_overflow(reached, U64{spec.z}, &reached)) reached = ~U64{0};
   }
   if (spec.t == 0) spec.t = least;
@@ -42,7 +45,7 @@ Result<Gadget> Gadget::create(Spec spec) {
                    " do not reach q: " + std::to_string(least) + " do");
   }
   if (spec.t > kMaxDigits) return invalid("a gadget has at most " + std::to_string(kMaxDigits) + " digits");
-  U64 top = 1;
+  U64 top = U64{1} << spec.bits;
   for (unsigned k = 1; k < spec.t; ++k) {
     if (__builtin_mul_overflow(top, U64{spec.z}, &top) || top >= largest_modulus(spec.domain)) {
       return invalid(std::to_string(spec.t) + " digits of base " + std::to_string(spec.z) +
@@ -50,7 +53,7 @@ Result<Gadget> Gadget::create(Spec spec) {
     }
   }
   if (spec.drop >= spec.t) return invalid("a gadget that leaves all digits out");
-  if (spec.drop != 0 && spec.domain == Domain::kResidues) {
+  if (spec.drop + spec.bits != 0 && spec.domain == Domain::kResidues) {
     return invalid("digits of residues cannot be left out: low ones are as important as high ones");
   }
   // Digits are numbers of 27 bits at most.
@@ -59,12 +62,13 @@ Result<Gadget> Gadget::create(Spec spec) {
   return Gadget(spec);
 }
 
-U64 Gadget::delta() const noexcept { return integer_power(spec_.z, spec_.drop); }
+U64 Gadget::delta() const noexcept { return integer_power(spec_.z, spec_.drop) << spec_.bits; }
 
 U32 Gadget::weight(unsigned k, unsigned prime) const noexcept {
   const unsigned each = spec_.t - spec_.drop;
   if (spec_.domain == Domain::kResidues && k / each != prime) return 0;
-  return power(spec_.z, spec_.drop + k % each, kPrimes[prime]);
+  const U32 q = kPrimes[prime];
+  return static_cast<U32>(U64{power(spec_.z, spec_.drop + k % each, q)} * (U64{1} << spec_.bits) % q);
 }
 
 U64 Gadget::weight(unsigned k) const noexcept {
@@ -82,7 +86,7 @@ double Gadget::mean_square() const noexcept {
     const double modulus = spec_.domain == Domain::kResidues ? static_cast<double>(kPrimes[part])
                                                              : static_cast<double>(kModulus);
     // The top digit is x rounded, |x| <= most: 0 below 1/2, j below j + 1/2.
-    const double most = modulus / static_cast<double>(integer_power(spec_.z, spec_.t - 1)) / 2;
+    const double most = modulus / static_cast<double>(integer_power(spec_.z, spec_.t - 1) << spec_.bits) / 2;
     const double n = std::floor(most + 0.5);
     const double top = n < 1 ? 0 : ((n - 1) * n * (2 * n - 1) / 6 + n * n * (most - n + 0.5)) / most;
     sum += (spec_.t - spec_.drop - 1) * regular + top;
@@ -94,6 +98,7 @@ void Gadget::encode(Writer& writer) const {
   writer.put(spec_.z);
   writer.put(spec_.t);
   writer.put(spec_.drop);
+  writer.put(spec_.bits);
   writer.put(static_cast<std::uint32_t>(spec_.domain));
 }
 
@@ -102,6 +107,7 @@ Result<Gadget> Gadget::decode(Reader& reader) {
   PIRX_ASSIGN(spec.z, reader.get<U32>());
   PIRX_ASSIGN(spec.t, reader.get<U32>());
   PIRX_ASSIGN(spec.drop, reader.get<U32>());
+  PIRX_ASSIGN(spec.bits, reader.get<U32>());
   PIRX_ASSIGN(const auto domain, reader.get<U32>());
   if (domain > 1 || spec.t == 0) return fail(ErrorCode::kDataLoss, "a gadget is none");
   spec.domain = static_cast<Domain>(domain);
@@ -116,11 +122,11 @@ DigitPlan digit_plan(const Gadget& gadget, U64 modulus) noexcept {
   plan.shift = std::has_single_bit(spec.z) ? static_cast<unsigned>(std::countr_zero(spec.z)) : 0;
   plan.delta = gadget.delta();
   plan.half = static_cast<std::int32_t>(spec.z / 2);
-  const U64 top = integer_power(spec.z, spec.t - 1);
+  const U64 top = integer_power(spec.z, spec.t - 1) << spec.bits;
   plan.top = static_cast<std::int32_t>(modulus / 2 / top + 2);
   plan.offset = plan.delta / 2 + static_cast<U64>(plan.top) * top;
   for (unsigned k = spec.drop; k + 1 < spec.t; ++k) {
-    plan.offset += static_cast<U64>(plan.half) * integer_power(spec.z, k);
+    plan.offset += static_cast<U64>(plan.half) * (integer_power(spec.z, k) << spec.bits);
   }
   plan.chunk = 1;
   plan.chunk_base = spec.z;

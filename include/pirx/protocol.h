@@ -16,7 +16,8 @@ enum class ProtocolId : std::uint8_t {
   kGoldberg = 1,
   kChor = 2,
   kDamgardJurikTree = 3,
-  kQuadraticResiduosity = 4
+  kQuadraticResiduosity = 4,
+  kSpiral = 5
 };
 
 /// The server half of a protocol over one database. Const and thread-safe. Requests are encoded messages of
@@ -51,6 +52,9 @@ struct ServerSpec {
       options;  ///< protocol's own, e.g. field, coordinate; unknown names are refused
   /// Told, in lines for people, what opening did beside opening; may be empty.
   std::function<void(const std::string&)> note = nullptr;
+  /// Told, again and again and from any thread, which part of the answer under way is done, 0 to 1, by
+  /// protocols whose answers take seconds; may be empty.
+  std::function<void(double)> progress = nullptr;
 };
 
 /// Protocol names to the functions that open their server halves.

@@ -207,6 +207,9 @@ TEST_P(RingTest, DigitsOfEveryKindOfGadget) {
       gadgets.push_back(Gadget::create({.z = z, .drop = drop}).value());
     gadgets.push_back(Gadget::create({.z = z, .domain = Domain::kResidues}).value());
   }
+  for (const U32 bits : {1u, 2u, 8u})
+    gadgets.push_back(Gadget::create({.z = 512, .drop = 3, .bits = bits}).value());
+  gadgets.push_back(Gadget::create({.z = 512, .bits = 5}).value());
   for (int round = 0; round < 20; ++round)
     gadgets.push_back(Gadget::create({.z = static_cast<U32>(2 + engine_() % 65535)}).value());
   for (const auto& gadget : gadgets) {
@@ -285,7 +288,10 @@ TEST(GadgetTest, BadOnesAreRefused) {
        {Gadget::Spec{.z = 1}, Gadget::Spec{.z = 65537}, Gadget::Spec{.z = 3, .t = 35},
         Gadget::Spec{.z = 3, .t = 37}, Gadget::Spec{.z = 2, .t = 58}, Gadget::Spec{.z = 16, .drop = 14},
         Gadget::Spec{.z = 256, .drop = 1, .domain = Domain::kResidues},
-        Gadget::Spec{.z = 65536, .t = 0xffffffff}, Gadget::Spec{.z = 2, .t = 0, .drop = 0xffffffff}}) {
+        Gadget::Spec{.z = 65536, .t = 0xffffffff}, Gadget::Spec{.z = 9, .bits = 1},
+        Gadget::Spec{.z = 16, .bits = 4}, Gadget::Spec{.z = 16, .bits = 0xffffffff},
+        Gadget::Spec{.z = 16, .bits = 1, .domain = Domain::kResidues},
+        Gadget::Spec{.z = 2, .t = 0, .drop = 0xffffffff}}) {
     EXPECT_EQ(Gadget::create(spec).error().code(), ErrorCode::kInvalidArgument);
   }
   EXPECT_EQ(Gadget::create({.z = 2})->digits(), 56u);

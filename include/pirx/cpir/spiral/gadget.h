@@ -13,22 +13,22 @@ namespace pirx::cpir::spiral {
 /// other.
 enum class Domain : std::uint8_t { kComposed = 0, kResidues = 1 };
 
-/// Digits k = drop .. t-1 of base z with the weights z^k. Balanced: in [-z/2, z/2), in [-(z-1)/2, (z-1)/2]
-/// when z is odd; the top digit takes what is left. A validated value.
+/// Digits k = drop .. t-1 of base z with the weights 2^bits z^k. Balanced: in [-z/2, z/2), in [-(z-1)/2,
+/// (z-1)/2] when z is odd; the top digit takes what is left. A validated value.
 class Gadget {
  public:
   struct Spec {
-    std::uint32_t z = 2;  ///< base, 2 to 2^16
-    std::uint32_t t =
-        0;  ///< digits of which the lowest `drop` are left out; 0: as few as are exact without that
-    std::uint32_t drop = 0;
+    std::uint32_t z = 2;     ///< base, 2 to 2^16
+    std::uint32_t t = 0;     ///< digits, those left out included; 0: as few as reach q
+    std::uint32_t drop = 0;  ///< lowest digits that are left out
+    std::uint32_t bits = 0;  ///< and bits below them; only for bases that are powers of two
     Domain domain = Domain::kComposed;
     friend bool operator==(const Spec&, const Spec&) = default;
   };
-  static constexpr std::size_t kBytes = 16;
+  static constexpr std::size_t kBytes = 20;
   static constexpr unsigned kMaxDigits = 60;
   /// InvalidArgument: base, digits too few to reach q or with a weight above it, nothing left, residues
-  /// truncated.
+  /// truncated, bits left out of a base that is no power of two.
   static Result<Gadget> create(Spec spec);
 
   const Spec& spec() const noexcept { return spec_; }
@@ -36,7 +36,7 @@ class Gadget {
   unsigned digits() const noexcept { return parts() * (spec_.t - spec_.drop); }
   /// Numbers that digits are taken from: 1, or the two residues.
   unsigned parts() const noexcept { return spec_.domain == Domain::kResidues ? 2 : 1; }
-  /// z^drop: what digits forget is at most half of it.
+  /// 2^bits z^drop: what digits forget is at most half of it.
   std::uint64_t delta() const noexcept;
   /// Weight of digit k < digits() modulo prime number `prime` (0 or 1).
   std::uint32_t weight(unsigned k, unsigned prime) const noexcept;

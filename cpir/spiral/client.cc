@@ -1,0 +1,99 @@
+// Messages and randomness around ClientCore.
+#include "pirx/cpir/spiral/client.h"
+
+#include <algorithm>
+#include <new>
+
+#include "client_core.h"
+#include "cpir/message.h"
+#include "item.h"
+
+namespace pirx::cpir::spiral {
+
+struct Client::State {
+  Params params;
+  ClientCore core;
+  Bytes keys;
+  Digest keys_name;
+};
+
+Client::Client(std::unique_ptr<const State> state) : state_(std::move(state)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+const Params& Client::params() const noexcept { return state_->params; }
+const Bytes& Client::keys() const noexcept { return state_->keys; }
+
+Result<Client> Client::create(Params params, bool allow_insecure) {
+  if (params.scheme().policy != Policy::kSecure && !allow_insecure) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the server's plan is insecure, for tests or comparisons: use another server");
+  }
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };
+  try {
+    ClientCore core(params, coins);
+    Bytes keys = core.keys(params, coins);
+    const Digest name = sha256(keys);
+    return Client(
+        std::make_unique<const State>(State{std::move(params), std::move(core), std::move(keys), name}));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted,
+                "no memory for keys of " + std::to_string(params.keys_bytes()) + " bytes");
+  }
+}
+
+Result<void> Client::check_keys_held(ByteSpan reply) const {
+  PIRX_ASSIGN(const auto name, decode_header(reply, ProtocolId::kSpiral, Message::kKeysHeld,
+                                             state_->params.keys_digest(), kHeaderBytes + sizeof(Digest)));
+  if (!std::equal(name.begin(), name.end(), state_->keys_name.begin())) {
+    return fail(ErrorCode::kDataLoss,
+                "the server holds other keys than those that were sent: send them again");
+  }
+  return {};
+}
+
+Result<Bytes> Client::query(std::uint64_t item, Rng& rng) const {
+  const auto& params = state_->params;
+  if (item >= params.items()) {
+    return fail(ErrorCode::kOutOfRange,
+                "there is no such item: the database has " + std::to_string(params.items()));
+  }
+  try {
+    Writer writer(params.request_bytes());
+    encode_header(writer, ProtocolId::kSpiral, Message::kQuery, params.digest());
+    writer.put_bytes(state_->keys_name);
+    const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };
+    state_->core.query(params, item, coins, writer.extend(kSeedBytes + params.polynomial_bytes()));
+    return std::move(writer).take();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted, "no memory for a query");
+  }
+}
+
+bool Client::keys_unknown(ByteSpan reply) const noexcept {
+  return decode_header(reply, ProtocolId::kSpiral, Message::kKeysUnknown, state_->params.digest(),
+                       kHeaderBytes)
+      .has_value();
+}
+
+Result<SecretVector<std::byte>> Client::decode(std::uint64_t item, ByteSpan reply) const {
+  const auto& params = state_->params;
+  if (keys_unknown(reply)) {
+    return fail(ErrorCode::kUnavailable,
+                "the server does not hold this client's keys: upload them and ask again");
+  }
+  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kSpiral, Message::kReply, params.digest(),
+                                             params.reply_bytes()));
+  try {
+    const auto coefficients = state_->core.decode(params, body);
+    SecretVector<std::byte> out(params.item_bytes());
+    coefficients_to_item(params, item, coefficients.expose(), out.expose());
+    return out;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted, "no memory to decode a reply");
+  }
+}
+
+}  // namespace pirx::cpir::spiral

@@ -1,0 +1,238 @@
+// Validation of plans, their sizes, and the parameters message.
+#include "pirx/cpir/spiral/common.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "cpir/message.h"
+#include "noise.h"
+#include "pirx/base/buffer.h"
+#include "ring.h"
+
+namespace pirx::cpir::spiral {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+unsigned log2_ceil(std::uint64_t x) { return static_cast<unsigned>(std::bit_width(x - 1)); }
+
+Result<void> check_numbers(const Scheme& scheme) {
+  const auto outside = [](unsigned value, unsigned low, unsigned high) {
+    return value < low || value > high;
+  };
+  if (scheme.policy > Policy::kToy) return invalid("the plan's policy is unknown");
+  if (outside(scheme.log_d, kMinLogDimension, kLogDimension))
+    return invalid("the ring's dimension is 2^6 to 2^11");
+  if (outside(scheme.eta, 1, 32)) return invalid("eta is 1 to 32");
+  if (outside(scheme.log_p, 1, 16)) return invalid("a coefficient holds 1 to 16 bits");
+  if (outside(scheme.pack, 1, 8)) return invalid("1 to 8 results are packed");
+  if (outside(scheme.log_q2, 14, 28)) return invalid("the random row of a reply is cut to 14 to 28 bits");
+  if (outside(scheme.log_columns, 0, 12)) return invalid("there are 2^0 to 2^12 columns");
+  if (scheme.policy != Policy::kToy && scheme.log_d != kLogDimension) {
+    return invalid("rings below dimension 2048 are for tests: they are not secure");
+  }
+  if (scheme.policy == Policy::kSecure && scheme.eta != 32) {
+    return invalid("errors and secrets smaller than eta = 32 do not reach 128 bits of security");
+  }
+  return {};
+}
+
+double failure_bound(Policy policy) {
+  switch (policy) {
+    case Policy::kSecure:
+      return Params::kFailureBound;
+    case Policy::kComparison:
+      return -20;
+    default:
+      return 0;
+  }
+}
+
+void encode_scheme(Writer& writer, const Scheme& scheme) {
+  for (const std::uint32_t value : {static_cast<std::uint32_t>(scheme.policy), scheme.log_d, scheme.eta,
+                                    scheme.log_p, scheme.pack, scheme.log_q2, scheme.log_columns}) {
+    writer.put(value);
+  }
+}
+
+}  // namespace
+
+Result<Params> Params::create(Spec spec) {
+  const Scheme& scheme = spec.scheme;
+  PIRX_TRY(check_numbers(scheme));
+  if (spec.geometry.keyed()) {
+    return invalid("a keyed database has no records by position: build it with a plain list of records");
+  }
+  PIRX_ASSIGN(const auto fold, Gadget::create(scheme.fold));
+  PIRX_ASSIGN(const auto left, Gadget::create(scheme.left));
+  PIRX_ASSIGN(const auto right, Gadget::create(scheme.right));
+  PIRX_ASSIGN(const auto conversion, Gadget::create(scheme.conversion));
+  if (conversion.spec().drop != 0) return invalid("the conversion gadget must be exact");
+  spec.scheme.fold = fold.spec();
+  spec.scheme.left = left.spec();
+  spec.scheme.right = right.spec();
+  spec.scheme.conversion = conversion.spec();
+  Params params(std::move(spec), fold, left, right, conversion);
+  auto& p = params;
+  const auto& s = p.scheme();
+  const auto& geometry = p.geometry();
+  const std::size_t d = p.d();
+  // 2^56 bytes of records at most, so none of this overflows.
+  const std::uint64_t group_bits = std::uint64_t{s.pack} * s.pack * d * s.log_p;
+  const std::uint64_t slot_bits = geometry.slot_bytes() * 8;
+  p.slots_ = std::min(std::max<std::uint64_t>(1, group_bits / slot_bits), geometry.records());
+  const std::uint64_t trials = (slot_bits + group_bits - 1) / group_bits;
+  p.items_ = (geometry.records() - 1) / p.slots_ + 1;
+  const std::uint64_t rows = (p.items_ - 1) / p.columns() + 1;
+  if (rows > d / 2) {
+    return invalid("the database has " + std::to_string(p.items_) + " items, more than " +
+                   std::to_string(d / 2) + " rows of " + std::to_string(p.columns()) +
+                   " columns hold: choose more columns");
+  }
+  const std::uint64_t bits = std::uint64_t{fold.digits()} * s.log_columns;
+  if (bits > d / 2) return invalid("the folding gadget has more digits than a query has room for");
+  if (2 * fold.digits() > kLazyProducts || 2 * conversion.digits() > kLazyProducts ||
+      s.pack * conversion.digits() > kLazyProducts) {
+    return invalid("a gadget has too many digits");
+  }
+  p.rows_ = static_cast<std::size_t>(rows);
+  p.row_rounds_ = 1 + log2_ceil(rows);
+  p.bit_rounds_ = 1 + log2_ceil(std::max<std::uint64_t>(1, bits));
+  if (trials > (std::uint64_t{1} << 20)) return invalid("a record is too long for this protocol");
+  p.trials_ = static_cast<std::size_t>(trials);
+  const std::uint64_t columns = std::uint64_t{p.bit_rounds_} * right.digits() +
+                                std::uint64_t{p.row_rounds_ - 1} * left.digits() + 2 * conversion.digits() +
+                                (s.pack > 1 ? std::uint64_t{s.pack} * s.pack * conversion.digits() : 0);
+  p.keys_bytes_ = kHeaderBytes + 32 + static_cast<std::size_t>(columns) * p.polynomial_bytes();
+  p.request_bytes_ = kHeaderBytes + 32 + 32 + p.polynomial_bytes();
+  p.reply_bytes_ = kHeaderBytes + p.trials_ * d / 8 * (s.pack * s.pack * (s.log_p + 2) + s.pack * s.log_q2);
+  const auto polynomials = checked_mul(rows * p.columns(), p.polynomials());
+  const auto encoded = polynomials ? checked_mul(*polynomials, 8 * d) : std::nullopt;
+  if (!encoded || *encoded > std::uint64_t{1} << 56)
+    return invalid("the database is too large for this protocol");
+  p.encoded_bytes_ = *encoded;
+  p.noise_ =
+      noise_model({s, fold, left, right, conversion, p.rows_, p.trials_, p.row_rounds_, p.bit_rounds_});
+  if (p.noise_.log2_failure > failure_bound(s.policy)) {
+    return invalid("an answer would be wrong with probability 2^" + std::to_string(p.noise_.log2_failure) +
+                   ", above the bound: choose fewer bits a coefficient or smaller gadget bases");
+  }
+  p.digest_ = sha256(p.encode());
+  Writer writer;
+  writer.put_bytes(as_bytes("pirx spiral keys"));
+  encode_scheme(writer, {.policy = s.policy,
+                         .log_d = s.log_d,
+                         .eta = s.eta,
+                         .log_p = 0,
+                         .pack = s.pack,
+                         .log_q2 = 0,
+                         .log_columns = 0});
+  writer.put(p.row_rounds_);
+  writer.put(p.bit_rounds_);
+  for (const auto* gadget : {&p.left_, &p.right_, &p.conversion_}) gadget->encode(writer);
+  p.keys_digest_ = sha256(std::move(writer).take());
+  return params;
+}
+
+std::size_t Params::item_bytes() const noexcept {
+  return static_cast<std::size_t>(slots_ * geometry().slot_bytes());
+}
+
+Result<database::Location> Params::locate(std::uint64_t record) const {
+  if (record >= geometry().records()) {
+    return fail(ErrorCode::kOutOfRange,
+                "there is no such record: the database has " + std::to_string(geometry().records()));
+  }
+  return database::Location{record / slots_, record % slots_ * geometry().slot_bytes()};
+}
+
+Bytes Params::encode() const {
+  Writer writer(256);
+  encode_prefix(writer, ProtocolId::kSpiral, Message::kParameters);
+  writer.put_bytes(spec_.version.identity);
+  writer.put(spec_.version.epoch);
+  encode_scheme(writer, spec_.scheme);
+  for (const auto* gadget : {&fold_, &left_, &right_, &conversion_}) gadget->encode(writer);
+  spec_.geometry.encode(writer);
+  return std::move(writer).take();
+}
+
+Result<Params> Params::decode(ByteSpan bytes) {
+  Reader reader(bytes, "parameters message");
+  PIRX_TRY(decode_prefix(reader, ProtocolId::kSpiral, Message::kParameters));
+  database::Version version;
+  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
+  std::copy(identity.begin(), identity.end(), version.identity.begin());
+  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  Scheme scheme;
+  PIRX_ASSIGN(const auto policy, reader.get<std::uint32_t>());
+  if (policy > static_cast<std::uint32_t>(Policy::kToy)) {
+    return fail(ErrorCode::kDataLoss, "policy " + std::to_string(policy) + " is unknown");
+  }
+  scheme.policy = static_cast<Policy>(policy);
+  for (unsigned* value :
+       {&scheme.log_d, &scheme.eta, &scheme.log_p, &scheme.pack, &scheme.log_q2, &scheme.log_columns}) {
+    PIRX_ASSIGN(*value, reader.get<std::uint32_t>());
+  }
+  for (auto* gadget : {&scheme.fold, &scheme.left, &scheme.right, &scheme.conversion}) {
+    PIRX_ASSIGN(const auto decoded, Gadget::decode(reader));
+    *gadget = decoded.spec();
+  }
+  PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
+  PIRX_TRY(reader.expect_end());
+  return create({geometry, version, scheme});
+}
+
+std::optional<Scheme> named_scheme(std::string_view name) {
+  const Gadget::Spec cut3{.z = 512, .drop = 3, .bits = 2}, cut4{.z = 256, .drop = 3},
+      cut2{.z = 4096, .drop = 2, .bits = 8};
+  if (name == "s1") {
+    return Scheme{.log_p = 13, .log_columns = 9, .fold = cut3, .left = {.z = 16}, .right = {.z = 16}};
+  }
+  if (name == "s1c") {
+    return Scheme{
+        .log_p = 12, .log_q2 = 23, .log_columns = 9, .fold = cut3, .left = {.z = 64}, .right = {.z = 32}};
+  }
+  if (name == "s2") {
+    return Scheme{.log_p = 14,
+                  .pack = 3,
+                  .log_q2 = 25,
+                  .log_columns = 10,
+                  .fold = cut4,
+                  .left = {.z = 3},
+                  .right = {.z = 3}};
+  }
+  if (name == "s2s") {
+    return Scheme{.log_p = 10,
+                  .pack = 2,
+                  .log_q2 = 22,
+                  .log_columns = 8,
+                  .fold = cut2,
+                  .left = {.z = 256},
+                  .right = {.z = 16}};
+  }
+  if (name == "s3") {
+    return Scheme{.log_p = 11,
+                  .pack = 6,
+                  .log_q2 = 23,
+                  .log_columns = 5,
+                  .fold = cut2,
+                  .left = {.z = 128},
+                  .right = {.z = 16}};
+  }
+  if (name == "s3b") {
+    return Scheme{.log_p = 14,
+                  .pack = 2,
+                  .log_q2 = 27,
+                  .log_columns = 6,
+                  .fold = cut3,
+                  .left = {.z = 3},
+                  .right = {.z = 7},
+                  .conversion = {.z = 2319}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace pirx::cpir::spiral

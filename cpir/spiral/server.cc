@@ -1,0 +1,260 @@
+// Checks of messages, batches of queries, and the server behind AnyServer.
+#include "pirx/cpir/spiral/server.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <new>
+
+#include "cpir/message.h"
+#include "encoded_database.h"
+#include "evaluate.h"
+#include "key_store.h"
+#include "parallel.h"
+#include "sampling.h"
+#include "wire.h"
+
+namespace pirx::cpir::spiral {
+namespace {
+
+using U32 = std::uint32_t;
+
+/// Queries of one pass over the database: more gain little and take memory.
+constexpr std::size_t kMostQueries = 8;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// A checked query, and where its reply goes.
+struct Asked {
+  std::size_t at = 0;
+  std::shared_ptr<const PublicKeys> keys;
+  Polynomials ciphertext;
+};
+
+class SpiralServer final : public AnyServer {
+ public:
+  SpiralServer(Params params, EncodedDatabase encoded, std::size_t clients, int threads)
+      : params_(std::move(params)),
+        ring_(Ring::get(params_.scheme().log_d)),
+        encoded_(std::move(encoded)),
+        keys_(clients),
+        threads_(threads) {}
+
+  ProtocolId protocol() const noexcept override { return ProtocolId::kSpiral; }
+  Bytes parameters() const override { return params_.encode(); }
+  std::size_t max_request_bytes() const noexcept override {
+    return std::max(params_.request_bytes(), params_.keys_bytes());
+  }
+  std::size_t max_queries() const noexcept override { return 1; }
+  /// Keys on their way into memory; or expanded rows, twice, GSW ciphertexts, a ciphertext a column and the
+  /// reply. And what the threads share.
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    const std::uint64_t polynomial = polynomial_stride(params_.d()) * sizeof(U32);
+    const std::uint64_t digits = std::uint64_t{params_.fold().digits()} * params_.scheme().log_columns;
+    const std::uint64_t n = params_.scheme().pack;
+    const std::uint64_t each =
+        std::max(PublicKeys::bytes(params_),
+                 polynomial * (4 * params_.rows() + 6 * digits + 4 * params_.columns() +
+                               2 * params_.polynomials() + n * (n + 1) + 16)) +
+        params_.reply_bytes();
+    const std::uint64_t shared = static_cast<std::uint64_t>(threads_) * polynomial * 2 * kLazyProducts;
+    const auto total = checked_mul(queries, each + shared);
+    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+  }
+  Result<std::size_t> admit(ByteSpan request) const override {
+    PIRX_TRY(check(request));
+    return std::size_t{1};
+  }
+
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    std::vector<Result<Bytes>> replies(requests.size(),
+                                       fail(ErrorCode::kInternal, "this request was not answered"));
+    // Keys first: a batch may hold a client's keys and its queries.
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (is_keys(requests[i])) replies[i] = guarded<Bytes>([&] { return hold_keys(requests[i]); });
+    }
+    std::vector<Asked> asked;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (is_keys(requests[i])) continue;
+      auto query = guarded<Asked>([&] { return read_query(requests[i]); });
+      if (!query) {
+        replies[i] = tl::unexpected<Error>(std::move(query).error());
+      } else if (query->keys == nullptr) {
+        Writer writer(kHeaderBytes);
+        encode_header(writer, ProtocolId::kSpiral, Message::kKeysUnknown, params_.digest());
+        replies[i] = std::move(writer).take();
+      } else {
+        query->at = i;
+        asked.push_back(std::move(*query));
+      }
+    }
+    for (std::size_t first = 0; first < asked.size(); first += kMostQueries) {
+      const auto some = std::span(asked).subspan(first, std::min(kMostQueries, asked.size() - first));
+      const auto done = guarded<void>([&] { return answer_some(some, replies); });
+      if (!done) {
+        for (const auto& query : some) replies[query.at] = tl::unexpected<Error>(done.error());
+      }
+    }
+    return replies;
+  }
+
+ private:
+  template <class T, class F>
+  static Result<T> guarded(const F& f) {
+    try {
+      return f();
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted, "no memory for an answer: ask later");
+    }
+  }
+
+  static bool is_keys(ByteSpan request) noexcept {
+    return request.size() > 6 && request[6] == static_cast<std::byte>(Message::kKeys);
+  }
+  /// The body of a keys message or a query.
+  Result<ByteSpan> check(ByteSpan request) const {
+    if (is_keys(request)) {
+      return decode_header(request, ProtocolId::kSpiral, Message::kKeys, params_.keys_digest(),
+                           params_.keys_bytes());
+    }
+    return decode_header(request, ProtocolId::kSpiral, Message::kQuery, params_.digest(),
+                         params_.request_bytes());
+  }
+
+  Result<Bytes> hold_keys(ByteSpan request) const {
+    PIRX_ASSIGN(const auto body, check(request));
+    PIRX_ASSIGN(auto keys, PublicKeys::decode(params_, ring_, body));
+    const Digest name = sha256(request);
+    keys_.put(name, std::make_shared<const PublicKeys>(std::move(keys)));
+    Writer writer(kHeaderBytes + name.size());
+    encode_header(writer, ProtocolId::kSpiral, Message::kKeysHeld, params_.keys_digest());
+    writer.put_bytes(name);
+    return std::move(writer).take();
+  }
+
+  Result<Asked> read_query(ByteSpan request) const {
+    PIRX_ASSIGN(const auto body, check(request));
+    Asked out;
+    PIRX_ASSIGN(out.ciphertext, Polynomials::create(2, params_.d()));
+    const auto seed = body.subspan(sizeof(Digest));
+    if (!get_slots(ring_, seed.data() + kSeedBytes, out.ciphertext[1])) {
+      return invalid("a number of the query is not below its prime");
+    }
+    UniformStream(seed.first<kSeedBytes>()).next(ring_, out.ciphertext[0]);
+    Digest name;
+    std::copy_n(body.begin(), name.size(), name.begin());
+    out.keys = keys_.get(name);
+    return out;
+  }
+
+  Result<void> answer_some(std::span<Asked> asked, std::vector<Result<Bytes>>& replies) const {
+    const std::size_t n = params_.scheme().pack;
+    PIRX_ASSIGN(auto evaluator, Evaluator::create(params_, ring_, threads_));
+    std::vector<Evaluator::Query> queries;
+    std::vector<std::vector<std::uint64_t>> rows;
+    std::vector<Polynomials> columns(asked.size()), results(asked.size()), packed(asked.size());
+    std::vector<Writer> writers;
+    std::vector<BitWriter> bits;
+    writers.reserve(asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      PIRX_ASSIGN(auto query,
+                  evaluator.expand(*asked[i].keys, asked[i].ciphertext[0], asked[i].ciphertext[1]));
+      rows.push_back(evaluator.first_dimension_query(query));
+      query.rows = Polynomials();
+      queries.push_back(std::move(query));
+      PIRX_ASSIGN(columns[i], Polynomials::create(2 * params_.columns(), params_.d()));
+      PIRX_ASSIGN(results[i], Polynomials::create(2 * n * n, params_.d()));
+      PIRX_ASSIGN(packed[i], Polynomials::create(n * (n + 1), params_.d()));
+      writers.emplace_back(params_.reply_bytes());
+      encode_header(writers[i], ProtocolId::kSpiral, Message::kReply, params_.digest());
+      bits.emplace_back(writers[i].extend(params_.reply_bytes() - kHeaderBytes));
+    }
+    for (std::size_t trial = 0; trial < params_.trials(); ++trial) {
+      for (std::size_t k = 0; k < n * n; ++k) {
+        evaluator.first_dimension(encoded_.words(), trial * n * n + k, rows, columns);
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+          evaluator.fold(queries[i], columns[i]);
+          std::copy(columns[i][0], columns[i][2], results[i][2 * k]);
+        }
+      }
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        evaluator.pack(*asked[i].keys, results[i], packed[i]);
+        evaluator.switch_modulus(packed[i], bits[i]);
+      }
+    }
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      bits[i].finish();
+      replies[asked[i].at] = std::move(writers[i]).take();
+    }
+    return {};
+  }
+
+  Params params_;
+  const Ring& ring_;
+  EncodedDatabase encoded_;
+  mutable KeyStore keys_;
+  int threads_;
+};
+
+Result<std::unique_ptr<AnyServer>> open_spiral(const ServerSpec& spec) {
+  ServerOptions options;
+  options.threads = spec.threads;
+  for (const auto& [name, value] : spec.options) {
+    if (name == "set") {
+      options.scheme = named_scheme(value);
+      if (!options.scheme)
+        return invalid("option set='" + value + "' is none of " + std::string(kSchemeNames));
+    } else if (name == "encoded") {
+      options.encoded_file = value;
+    } else if (name == "keys") {
+      const auto [end, error] =
+          std::from_chars(value.data(), value.data() + value.size(), options.key_memory);
+      if (error != std::errc() || end != value.data() + value.size()) {
+        return invalid("option keys='" + value + "' is no number of bytes below 2^64");
+      }
+    } else {
+      return invalid("spiral has no option '" + name + "': the options are set, encoded and keys");
+    }
+  }
+  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+  return make_spiral_server(std::move(database), options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const database::Database> database,
+                                                      const ServerOptions& options) {
+  PIRX_CHECK(database != nullptr);
+  if (database->bucket() != nullptr) {
+    return invalid("spiral serves a plain database, not a bucket of an encoded one");
+  }
+  auto made = options.scheme ? Params::create({database->geometry(), database->version(), *options.scheme})
+                             : choose_params(database->geometry(), database->version());
+  PIRX_ASSIGN(auto params, std::move(made));
+  const std::uint64_t clients = options.key_memory / PublicKeys::bytes(params);
+  if (clients == 0) {
+    return invalid("the keys of one client take " + std::to_string(PublicKeys::bytes(params)) +
+                   " bytes: give the server more memory for keys");
+  }
+  const int threads = thread_count(options.threads);
+  try {
+    auto encoded =
+        options.encoded_file.empty()
+            ? EncodedDatabase::create(params, *database, threads, options.progress)
+            : EncodedDatabase::open(params, *database, options.encoded_file, threads, options.progress);
+    if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
+    return std::make_unique<SpiralServer>(std::move(params), std::move(*encoded),
+                                          static_cast<std::size_t>(clients), threads);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted, "no memory for the encoded database");
+  }
+}
+
+void register_spiral(Registry& registry) {
+  registry.add({"spiral", "one server, lattices (Spiral): small queries and answers, gigabytes a second",
+                &open_spiral});
+}
+
+}  // namespace pirx::cpir::spiral

@@ -1,0 +1,31 @@
+// The server half of Spiral: holds the keys of its latest clients, and answers queries in one pass over the
+// database.
+#pragma once
+
+#include <functional>
+
+#include "pirx/cpir/spiral/common.h"
+#include "pirx/database/database.h"
+#include "pirx/protocol.h"
+
+namespace pirx::cpir::spiral {
+
+struct ServerOptions {
+  std::optional<Scheme> scheme = {};                  ///< none: choose_params()
+  std::string encoded_file = {};                      ///< keeps the encoded database; empty: in memory
+  std::uint64_t key_memory = std::uint64_t{1} << 30;  ///< for clients' keys; the longest unused go first
+  int threads = 0;                                    ///< 0: all
+  /// Told, while the database is encoded, items done and in all.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
+};
+
+/// InvalidArgument: what Params refuses, a bucket instead of a plain database, no memory for the keys of one
+/// client. ResourceExhausted: no memory for the encoded database.
+Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const database::Database> database,
+                                                      const ServerOptions& options);
+
+/// Adds "spiral" with the options set (a name of named_scheme; or chosen for the database), encoded (a file
+/// that keeps the encoded database) and keys (bytes of memory for clients' keys).
+void register_spiral(Registry& registry);
+
+}  // namespace pirx::cpir::spiral

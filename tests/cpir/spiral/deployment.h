@@ -1,0 +1,113 @@
+// A database, plans of small rings and whole rounds of the protocol for the tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "pirx/cpir/spiral/client.h"
+#include "pirx/cpir/spiral/server.h"
+#include "pirx/database/builder.h"
+
+namespace pirx::cpir::spiral::testing {
+
+/// Records in a database file that is removed again.
+class TestDatabase {
+ public:
+  TestDatabase(std::uint64_t records, std::uint64_t record_bytes, bool plain, std::mt19937_64& engine) {
+    static int files = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("pirx-spiral-" + std::to_string(getpid()) + "-" + std::to_string(files++));
+    database::BuildOptions options;
+    options.records_per_row = std::min<std::uint64_t>(records, 3);
+    options.fixed_record_bytes = plain ? record_bytes : 0;
+    options.digests = !plain;
+    auto builder = database::DatabaseBuilder::create(path_, options).value();
+    for (std::uint64_t i = 0; i < records; ++i) {
+      Bytes record(plain || i == 0 ? record_bytes : engine() % (record_bytes + 1));
+      for (auto& byte : record) byte = static_cast<std::byte>(engine());
+      EXPECT_TRUE(builder.add(record));
+      records_.push_back(std::move(record));
+    }
+    EXPECT_TRUE(builder.finish());
+    database_ = database::Database::open(path_).value();
+  }
+  ~TestDatabase() { std::filesystem::remove(path_); }
+  TestDatabase(const TestDatabase&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::vector<Bytes>& records() const { return records_; }
+  const std::shared_ptr<const database::Database>& database() const { return database_; }
+  Result<Params> params(const Scheme& scheme) const {
+    return Params::create({database_->geometry(), database_->version(), scheme});
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::vector<Bytes> records_;
+  std::shared_ptr<const database::Database> database_;
+};
+
+/// A ring of dimension 256 without any security.
+inline Scheme toy_scheme() {
+  return {.policy = Policy::kToy,
+          .log_d = 8,
+          .log_p = 8,
+          .log_columns = 2,
+          .fold = {.z = 512, .drop = 3, .bits = 2}};
+}
+
+inline Result<Bytes> answer(const AnyServer& server, ByteSpan request) {
+  auto replies = server.answer({&request, 1});
+  EXPECT_EQ(replies.size(), 1u);
+  return std::move(replies.at(0));
+}
+
+/// Client and server of one database.
+struct Deployment {
+  Deployment(const TestDatabase& db, const Scheme& scheme, ServerOptions options = {.threads = 1})
+      : records(db.records()), rng(Rng::from_os().value()) {
+    options.scheme = scheme;
+    server = make_spiral_server(db.database(), options).value();
+    client =
+        std::make_unique<Client>(Client::create(Params::decode(server->parameters()).value(), true).value());
+    const auto held = answer(*server, client->keys());
+    EXPECT_TRUE(held) << held.error().message();
+    EXPECT_TRUE(client->check_keys_held(*held));
+  }
+  const Params& params() const { return client->params(); }
+
+  /// Fetches an item and compares all its records.
+  void fetch(std::uint64_t item) {
+    const auto request = client->query(item, rng).value();
+    ASSERT_EQ(request.size(), params().request_bytes());
+    ASSERT_EQ(server->admit(request).value(), 1u);
+    const auto reply = answer(*server, request);
+    ASSERT_TRUE(reply) << reply.error().message();
+    ASSERT_EQ(reply->size(), params().reply_bytes());
+    expect_item(item, client->decode(item, *reply).value());
+  }
+  void expect_item(std::uint64_t item, const SecretVector<std::byte>& bytes) const {
+    const auto& geometry = params().geometry();
+    ASSERT_EQ(bytes.size(), params().item_bytes());
+    for (std::uint64_t record = 0; record < records.size(); ++record) {
+      const auto at = params().locate(record).value();
+      if (at.row != item) continue;
+      const auto slot =
+          std::span(bytes.expose())
+              .subspan(static_cast<std::size_t>(at.offset), static_cast<std::size_t>(geometry.slot_bytes()));
+      const auto data = geometry.read_slot(record, slot);
+      ASSERT_TRUE(data) << data.error().message();
+      ASSERT_TRUE(std::equal(data->begin(), data->end(), records[record].begin(), records[record].end()));
+    }
+  }
+
+  const std::vector<Bytes>& records;
+  Rng rng;
+  std::unique_ptr<AnyServer> server;
+  std::unique_ptr<Client> client;
+};
+
+}  // namespace pirx::cpir::spiral::testing

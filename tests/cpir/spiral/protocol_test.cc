@@ -1,0 +1,376 @@
+// Client and server halves together: records of small databases over small rings, in every shape and base;
+// batches, keys that are evicted, and every refusal.
+#include <gtest/gtest.h>
+
+#include "cpir/message.h"
+#include "deployment.h"
+#include "support/seed.h"
+
+namespace pirx::cpir::spiral {
+namespace {
+
+using namespace testing;
+
+class Protocol : public ::testing::Test {
+ protected:
+  std::mt19937_64 engine_ = pirx::testing::seeded_engine();
+};
+
+TEST_F(Protocol, EveryItemOfEveryShape) {
+  // Rows that are no power of two, one row, no columns, records of several trials, slots that do not fill an
+  // item.
+  struct Shape {
+    std::uint64_t records, bytes;
+    unsigned log_columns, pack, log_p;
+    bool plain;
+  };
+  for (const auto& shape :
+       {Shape{13, 200, 2, 1, 8, true}, Shape{3, 256, 2, 1, 8, true}, Shape{5, 256, 0, 1, 8, true},
+        Shape{1, 7, 0, 1, 8, true}, Shape{20, 40, 1, 1, 7, false}, Shape{9, 700, 1, 1, 8, true},
+        Shape{7, 900, 2, 2, 8, false}, Shape{5, 1400, 1, 2, 5, true}, Shape{11, 3000, 3, 3, 10, true},
+        Shape{3, 4000, 1, 4, 9, true}}) {
+    const TestDatabase db(shape.records, shape.bytes, shape.plain, engine_);
+    auto scheme = toy_scheme();
+    scheme.log_columns = shape.log_columns;
+    scheme.pack = shape.pack;
+    scheme.log_p = shape.log_p;
+    Deployment deployment(db, scheme);
+    ASSERT_LT(deployment.params().noise().log2_failure, -40);
+    for (std::uint64_t item = 0; item < deployment.params().items(); ++item) deployment.fetch(item);
+  }
+}
+
+TEST_F(Protocol, EveryBaseGivesTheSameRecords) {
+  const TestDatabase db(9, 200, true, engine_);
+  for (const std::uint32_t z : {2u, 3u, 4u, 5u, 7u, 16u, 27u, 128u, 256u, 638u}) {
+    for (const auto domain : {Domain::kComposed, Domain::kResidues}) {
+      auto scheme = toy_scheme();
+      scheme.fold = scheme.right = scheme.left = scheme.conversion = {.z = z, .domain = domain};
+      Deployment deployment(db, scheme);
+      deployment.fetch(engine_() % deployment.params().items());
+    }
+  }
+}
+
+TEST_F(Protocol, TheSecureSetsWork) {
+  // One item of the real ring each; the whole sets are measured in bench/paper003.
+  const TestDatabase db(3, 100, false, engine_);
+  for (const char* name : {"s1", "s3b"}) {
+    auto scheme = named_scheme(name).value();
+    scheme.log_columns = 1;
+    Deployment deployment(db, scheme);
+    deployment.fetch(deployment.params().items() - 1);
+  }
+  EXPECT_FALSE(named_scheme("s4"));
+}
+
+TEST_F(Protocol, BatchesAnswerEveryClient) {
+  const TestDatabase db(12, 256, true, engine_);
+  Deployment one(db, toy_scheme());
+  const auto other = Client::create(one.params(), true).value();
+  std::vector<Bytes> requests = {other.query(3, one.rng).value(), other.keys()};
+  std::vector<std::uint64_t> items = {3, 0};
+  for (std::uint64_t item = 0; item < 10; ++item) {
+    requests.push_back(item % 2 == 0 ? one.client->query(item, one.rng).value()
+                                     : other.query(item, one.rng).value());
+    items.push_back(item);
+  }
+  requests.emplace_back(7);
+  std::vector<ByteSpan> spans(requests.begin(), requests.end());
+  const auto replies = one.server->answer(spans);
+  ASSERT_EQ(replies.size(), requests.size());
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (i == 1) {
+      EXPECT_TRUE(other.check_keys_held(replies[i].value()));
+    } else if (i + 1 == replies.size()) {
+      EXPECT_EQ(replies[i].error().code(), ErrorCode::kDataLoss);
+    } else {
+      const auto& client = i == 0 || items[i] % 2 == 1 ? other : *one.client;
+      one.expect_item(items[i], client.decode(items[i], replies[i].value()).value());
+    }
+  }
+  // The answer depends on the request alone.
+  for (int threads = 1; threads <= 3; ++threads) {
+    const auto server =
+        make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = threads}).value();
+    ASSERT_TRUE(answer(*server, other.keys()));
+    EXPECT_EQ(answer(*server, requests[0]).value(), replies[0].value());
+  }
+}
+
+TEST_F(Protocol, KeysAreHeldUntilMemoryIsFull) {
+  const TestDatabase db(5, 256, true, engine_);
+  const auto params = db.params(toy_scheme()).value();
+  auto options = ServerOptions{.scheme = toy_scheme(), .threads = 1};
+  options.key_memory = 1;
+  EXPECT_EQ(make_spiral_server(db.database(), options).error().code(), ErrorCode::kInvalidArgument);
+  options.key_memory = 2 * 1024 * 1024;
+  Deployment deployment(db, toy_scheme(), options);
+  deployment.fetch(1);
+  const auto request = deployment.client->query(1, deployment.rng).value();
+  bool evicted = false;
+  for (int others = 0; others < 40 && !evicted; ++others) {
+    const auto client = Client::create(params, true).value();
+    ASSERT_TRUE(client.check_keys_held(answer(*deployment.server, client.keys()).value()));
+    EXPECT_FALSE(deployment.client->check_keys_held(answer(*deployment.server, client.keys()).value()));
+    const auto reply = answer(*deployment.server, request).value();
+    evicted = others >= 30 || deployment.client->keys_unknown(reply);
+    // Used keys stay while others come and go.
+    if (others < 30) {
+      ASSERT_FALSE(evicted);
+    }
+    if (others == 29) {
+      for (int i = 0; i < 30; ++i) {
+        const auto more = Client::create(params, true).value();
+        ASSERT_TRUE(answer(*deployment.server, more.keys()));
+      }
+    }
+    if (evicted) {
+      ASSERT_TRUE(deployment.client->keys_unknown(reply));
+      const auto decoded = deployment.client->decode(1, reply);
+      ASSERT_FALSE(decoded);
+      EXPECT_EQ(decoded.error().code(), ErrorCode::kUnavailable);
+      EXPECT_NE(decoded.error().message().find("upload them"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(evicted);
+  ASSERT_TRUE(answer(*deployment.server, deployment.client->keys()));
+  deployment.fetch(1);
+}
+
+TEST_F(Protocol, WrongKeysGiveGarbageOnly) {
+  const TestDatabase db(5, 256, true, engine_);
+  Deployment deployment(db, toy_scheme());
+  const auto other = Client::create(deployment.params(), true).value();
+  auto request = deployment.client->query(2, deployment.rng).value();
+  const auto reply = answer(*deployment.server, request).value();
+  const auto decoded = other.decode(2, reply);
+  ASSERT_TRUE(decoded);
+  EXPECT_FALSE(std::equal(decoded->expose().begin(), decoded->expose().end(), db.records()[2].begin()));
+  // Keys with two rounds swapped are keys, but no good ones.
+  Bytes swapped = deployment.client->keys();
+  const std::size_t column = deployment.params().polynomial_bytes(),
+                    rounds = deployment.params().right().digits() * column;
+  const auto first = swapped.begin() + static_cast<std::ptrdiff_t>(kHeaderBytes + 32);
+  std::swap_ranges(first, first + static_cast<std::ptrdiff_t>(rounds),
+                   first + static_cast<std::ptrdiff_t>(rounds));
+  ASSERT_TRUE(answer(*deployment.server, swapped));
+  const Digest name = sha256(swapped);
+  std::copy(name.begin(), name.end(), request.begin() + kHeaderBytes);
+  const auto garbage = deployment.client->decode(2, answer(*deployment.server, request).value()).value();
+  EXPECT_FALSE(std::equal(garbage.expose().begin(), garbage.expose().end(), db.records()[2].begin()));
+}
+
+TEST_F(Protocol, MessagesAreRefused) {
+  const TestDatabase db(5, 256, true, engine_);
+  Deployment deployment(db, toy_scheme());
+  const auto& server = *deployment.server;
+  const auto request = deployment.client->query(2, deployment.rng).value();
+  const auto& keys = deployment.client->keys();
+  const auto refused = [&](const Bytes& message, ErrorCode code, const char* why, bool admitted = false) {
+    EXPECT_EQ(server.admit(message).has_value(), admitted);
+    const auto reply = answer(server, message);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code(), code);
+    EXPECT_NE(reply.error().message().find(why), std::string::npos) << reply.error().message();
+  };
+  for (const Bytes* good : {&request, &keys}) {
+    const auto changed = [&](std::size_t at, unsigned value) {
+      Bytes out = *good;
+      out[at] = static_cast<std::byte>(value);
+      return out;
+    };
+    Bytes longer = *good, shorter = *good;
+    longer.emplace_back();
+    shorter.pop_back();
+    refused(longer, ErrorCode::kDataLoss, "bytes, not");
+    refused(shorter, ErrorCode::kDataLoss, "bytes, not");
+    refused(changed(0, 'Q'), ErrorCode::kDataLoss, "does not begin with PIRX");
+    refused(changed(4, 2), ErrorCode::kInvalidArgument, "message format 2");
+    refused(changed(7, 4), ErrorCode::kInvalidArgument, "protocol number 4 instead of 5");
+    refused(changed(8, std::to_integer<unsigned>((*good)[8]) ^ 1), ErrorCode::kStaleEpoch,
+            "fetch the server's");
+    // Residues that are none: the last seven bytes are one slot.
+    Bytes high = *good;
+    std::fill(high.end() - 7, high.end(), std::byte{0xff});
+    refused(high, ErrorCode::kInvalidArgument, "not below its prime", true);
+  }
+  refused({}, ErrorCode::kDataLoss, "");
+  Bytes reply_type = request;
+  reply_type[6] = std::byte{2};
+  refused(reply_type, ErrorCode::kDataLoss, "type 2 where type 1");
+  Bytes stranger = request;
+  stranger[kHeaderBytes] ^= std::byte{1};
+  EXPECT_TRUE(deployment.client->keys_unknown(answer(server, stranger).value()));
+  // Any bytes of the right length do nothing worse than to give a wrong answer.
+  for (int round = 0; round < 20; ++round) {
+    Bytes noise = request;
+    for (int i = 0; i < 5; ++i) noise[engine_() % noise.size()] = static_cast<std::byte>(engine_());
+    static_cast<void>(answer(server, noise));
+  }
+}
+
+TEST_F(Protocol, RepliesAreRefused) {
+  const TestDatabase db(5, 256, true, engine_);
+  Deployment deployment(db, toy_scheme());
+  const auto& client = *deployment.client;
+  const auto reply = answer(*deployment.server, client.query(2, deployment.rng).value()).value();
+  const auto refused = [&](const Bytes& message, ErrorCode code) {
+    const auto decoded = client.decode(2, message);
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().code(), code);
+    EXPECT_FALSE(client.check_keys_held(message));
+  };
+  refused({}, ErrorCode::kDataLoss);
+  refused(Bytes(reply.begin(), reply.end() - 1), ErrorCode::kDataLoss);
+  refused(client.keys(), ErrorCode::kDataLoss);
+  Bytes stale = reply;
+  stale[20] ^= std::byte{1};
+  refused(stale, ErrorCode::kStaleEpoch);
+  // Every other body is some answer.
+  Bytes noise = reply;
+  for (std::size_t i = kHeaderBytes; i < noise.size(); ++i) noise[i] = static_cast<std::byte>(engine_());
+  EXPECT_TRUE(client.decode(2, noise));
+}
+
+TEST_F(Protocol, PlansAreRefused) {
+  const TestDatabase db(40, 256, true, engine_);
+  const auto refused = [&](auto change, const char* why) {
+    auto scheme = toy_scheme();
+    change(scheme);
+    const auto params = db.params(scheme);
+    ASSERT_FALSE(params) << why;
+    EXPECT_EQ(params.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(params.error().message().find(why), std::string::npos) << params.error().message();
+  };
+  refused([](Scheme& s) { s.log_d = 5; }, "dimension is");
+  refused([](Scheme& s) { s.log_d = 12; }, "dimension is");
+  refused([](Scheme& s) { s.eta = 0; }, "eta");
+  refused([](Scheme& s) { s.eta = 33; }, "eta");
+  refused([](Scheme& s) { s.log_p = 0; }, "coefficient");
+  refused([](Scheme& s) { s.log_p = 17; }, "coefficient");
+  refused([](Scheme& s) { s.pack = 0; }, "packed");
+  refused([](Scheme& s) { s.pack = 9; }, "packed");
+  refused([](Scheme& s) { s.log_q2 = 13; }, "random row");
+  refused([](Scheme& s) { s.log_columns = 13; }, "columns");
+  refused([](Scheme& s) { s.left = {.z = 1}; }, "base");
+  refused([](Scheme& s) { s.conversion = {.z = 4096, .drop = 1}; }, "exact");
+  refused([](Scheme& s) { s.fold = {.z = 2}, s.log_columns = 3; }, "room");
+  refused([](Scheme& s) { s.policy = Policy::kSecure; }, "not secure");
+  refused([](Scheme& s) { s.policy = Policy::kComparison; }, "not secure");
+  refused([](Scheme& s) { s.policy = Policy::kSecure, s.log_d = 11, s.eta = 31; }, "128 bits");
+  refused([](Scheme& s) { s.policy = Policy::kSecure, s.log_d = 11, s.log_p = 16; },
+          "wrong with probability");
+  refused([](Scheme& s) { s.policy = Policy::kComparison, s.log_d = 11, s.log_p = 16; },
+          "wrong with probability");
+  refused([](Scheme& s) { s.policy = static_cast<Policy>(3); }, "policy");
+  const TestDatabase many(2000, 256, true, engine_);
+  EXPECT_NE(many.params(toy_scheme()).error().message().find("more columns"), std::string::npos);
+  auto spec = db.params(toy_scheme())->spec();
+  auto geometry = spec.geometry.spec();
+  geometry.filter = database::FilterSpec{.segment_length = 16, .segments = 1};
+  geometry.records_per_row = 1;
+  geometry.digests = true;
+  const auto keyed = database::Geometry::create(geometry);
+  ASSERT_TRUE(keyed) << keyed.error().message();
+  spec.geometry = *keyed;
+  EXPECT_NE(Params::create(spec).error().message().find("keyed"), std::string::npos);
+}
+
+TEST_F(Protocol, ClientsRefuseWhatIsInsecureOrNotThere) {
+  const TestDatabase db(5, 256, true, engine_);
+  const auto params = db.params(toy_scheme()).value();
+  EXPECT_EQ(Client::create(params).error().code(), ErrorCode::kInvalidArgument);
+  const auto client = Client::create(params, true).value();
+  auto rng = Rng::from_os().value();
+  EXPECT_EQ(client.query(params.items(), rng).error().code(), ErrorCode::kOutOfRange);
+  EXPECT_EQ(client.query(~std::uint64_t{0}, rng).error().message().find("184467"), std::string::npos);
+  EXPECT_EQ(params.locate(5).error().code(), ErrorCode::kOutOfRange);
+  // Equal lengths, fresh randomness.
+  const auto a = client.query(0, rng).value(), b = client.query(0, rng).value(),
+             c = client.query(4, rng).value();
+  EXPECT_EQ(a.size(), c.size());
+  const auto seed = [](const Bytes& query) { return Bytes(query.begin() + 72, query.begin() + 104); };
+  EXPECT_NE(seed(a), seed(b));
+  const auto other = Client::create(params, true).value();
+  EXPECT_NE(other.keys(), client.keys());
+}
+
+TEST_F(Protocol, ParametersRoundTripAndSurviveFuzzing) {
+  const TestDatabase db(5, 256, true, engine_);
+  const auto params = db.params(toy_scheme()).value();
+  const auto bytes = params.encode();
+  const auto again = Params::decode(bytes).value();
+  EXPECT_EQ(again.digest(), params.digest());
+  EXPECT_EQ(again.keys_digest(), params.keys_digest());
+  EXPECT_EQ(again.encode(), bytes);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(Params::decode(std::span(bytes).first(length)));
+  }
+  for (int round = 0; round < 2000; ++round) {
+    Bytes changed = bytes;
+    changed[engine_() % changed.size()] ^= static_cast<std::byte>(1u << engine_() % 8);
+    const auto decoded = Params::decode(changed);
+    EXPECT_TRUE(!decoded || decoded->digest() != params.digest());
+  }
+}
+
+TEST_F(Protocol, EncodedFilesAreKeptAndChecked) {
+  const TestDatabase db(5, 256, true, engine_), other(5, 256, true, engine_);
+  const auto file = db.path().string() + ".encoded";
+  const auto options = [&] {
+    return ServerOptions{.scheme = toy_scheme(), .encoded_file = file, .threads = 2};
+  };
+  std::uint64_t last = 0;
+  {
+    auto with_progress = options();
+    with_progress.progress = [&](std::uint64_t done, std::uint64_t total) {
+      EXPECT_EQ(total, 5u);
+      last = std::max(last, done);
+    };
+    Deployment deployment(db, toy_scheme(), with_progress);
+    deployment.fetch(4);
+  }
+  EXPECT_EQ(last, 5u);
+  const auto made = std::filesystem::last_write_time(file);
+  {
+    Deployment deployment(db, toy_scheme(), options());
+    deployment.fetch(3);
+  }
+  EXPECT_EQ(std::filesystem::last_write_time(file), made);
+  {
+    Deployment deployment(other, toy_scheme(), options());
+    deployment.fetch(0);
+  }
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 8);
+  {
+    Deployment deployment(other, toy_scheme(), options());
+    deployment.fetch(1);
+  }
+  std::filesystem::resize_file(file, 100);
+  EXPECT_EQ(make_spiral_server(db.database(), options()).error().code(), ErrorCode::kInvalidArgument);
+  std::filesystem::remove(file);
+}
+
+TEST_F(Protocol, TheRegistryOpensIt) {
+  const TestDatabase db(3, 100, true, engine_);
+  Registry registry;
+  register_spiral(registry);
+  ServerSpec spec;
+  spec.database_path = db.path().string();
+  spec.threads = 1;
+  spec.options = {{"set", "s1c"}};
+  const auto server = registry.open("spiral", spec).value();
+  EXPECT_EQ(server->protocol(), ProtocolId::kSpiral);
+  const auto params = Params::decode(server->parameters()).value();
+  EXPECT_EQ(server->max_request_bytes(), params.keys_bytes());
+  EXPECT_GE(server->working_bytes(1), params.reply_bytes());
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"set", "s9"}, {"keys", "x"}, {"keys", "1"}, {"colour", "red"}}) {
+    spec.options = {{name, value}};
+    EXPECT_EQ(registry.open("spiral", spec).error().code(), ErrorCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace pirx::cpir::spiral
