@@ -3,14 +3,11 @@
 
 #include <algorithm>
 
+#include "cpir/message.h"
 #include "pirx/base/buffer.h"
-#include "pirx/protocol.h"
 
 namespace pirx::cpir::dj {
 namespace {
-
-constexpr std::string_view kMagic = "PIRX";
-constexpr std::uint16_t kFormatVersion = 1;
 
 tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -18,35 +15,7 @@ tl::unexpected<Error> invalid(std::string message) {
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-void encode_prefix(Writer& writer, Params::Message type) {
-  writer.put_bytes(as_bytes(kMagic));
-  writer.put(kFormatVersion);
-  writer.put(static_cast<std::uint8_t>(type));
-  writer.put(static_cast<std::uint8_t>(ProtocolId::kDamgardJurikTree));
-}
-
-Result<void> decode_prefix(Reader& reader, Params::Message expected) {
-  PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
-  if (as_text(magic) != kMagic) {
-    return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
-  }
-  PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
-  if (format != kFormatVersion) {
-    return invalid("message format " + std::to_string(format) + " is unknown, this pirx speaks " +
-                   std::to_string(kFormatVersion) + ": use the same release on both sides");
-  }
-  PIRX_ASSIGN(const auto type, reader.get<std::uint8_t>());
-  PIRX_ASSIGN(const auto protocol, reader.get<std::uint8_t>());
-  if (protocol != static_cast<std::uint8_t>(ProtocolId::kDamgardJurikTree)) {
-    return invalid("protocol " + std::to_string(protocol) +
-                   " is not the Damgard-Jurik tree's, which is number 3");
-  }
-  if (type != static_cast<std::uint8_t>(expected)) {
-    return fail(ErrorCode::kDataLoss, "a message has type " + std::to_string(type) + " where type " +
-                                          std::to_string(static_cast<unsigned>(expected)) + " is expected");
-  }
-  return {};
-}
+cpir::Message any(Params::Message type) { return static_cast<cpir::Message>(type); }
 
 }  // namespace
 
@@ -58,6 +27,19 @@ std::vector<std::uint32_t> default_arities(std::uint64_t rows) {
     const auto arity = std::max<std::uint64_t>(2, left <= std::max(usual, kAtOnce) ? left : usual);
     arities.push_back(static_cast<std::uint32_t>(arity));
     left = divide_up(left, arity);
+  }
+  return arities;
+}
+
+std::vector<std::uint32_t> repeat_last_arity(std::vector<std::uint32_t> arities, std::uint64_t rows) {
+  if (arities.empty() || std::find(arities.begin(), arities.end(), 0u) != arities.end()) return arities;
+  std::uint64_t left = rows;
+  for (const auto arity : arities) left = divide_up(left, arity);
+  while (left > 1 && arities.back() > 1 && arities.size() <= kMaxLevels) {
+    const std::uint32_t usual = arities.back();
+    arities.push_back(
+        static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min<std::uint64_t>(left, usual))));
+    left = divide_up(left, usual);
   }
   return arities;
 }
@@ -121,7 +103,7 @@ std::size_t Params::chunk_length(std::size_t chunk) const noexcept {
 
 Bytes Params::encode() const {
   Writer writer(64 + 4 * spec_.arities.size() + database::Geometry::kBytes);
-  encode_prefix(writer, Message::kParameters);
+  encode_prefix(writer, ProtocolId::kDamgardJurikTree, any(Message::kParameters));
   writer.put_bytes(spec_.version.identity);
   writer.put(spec_.version.epoch);
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
@@ -134,7 +116,7 @@ Bytes Params::encode() const {
 
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
-  PIRX_TRY(decode_prefix(reader, Message::kParameters));
+  PIRX_TRY(decode_prefix(reader, ProtocolId::kDamgardJurikTree, any(Message::kParameters)));
   database::Version version;
   PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
   std::copy(identity.begin(), identity.end(), version.identity.begin());
@@ -158,27 +140,12 @@ Result<Params> Params::decode(ByteSpan bytes) {
 }
 
 void Params::encode_header(Writer& writer, Message type) const {
-  encode_prefix(writer, type);
-  writer.put_bytes(digest_);
+  cpir::encode_header(writer, ProtocolId::kDamgardJurikTree, any(type), digest_);
 }
 
 Result<ByteSpan> Params::decode_header(ByteSpan message, Message type) const {
-  const std::string what = type == Message::kQuery ? "query" : "reply";
-  Reader reader(message, what);
-  PIRX_TRY(decode_prefix(reader, type));
-  PIRX_ASSIGN(const auto digest, reader.get_bytes(digest_.size()));
-  if (!std::equal(digest.begin(), digest.end(), digest_.begin())) {
-    return fail(ErrorCode::kStaleEpoch,
-                "the " + what +
-                    " is for other parameters or another version of the database: fetch the "
-                    "server's parameters and ask again");
-  }
-  const auto expected = type == Message::kQuery ? request_bytes_ : reply_bytes_;
-  if (message.size() != expected) {
-    return fail(ErrorCode::kDataLoss, "the " + what + " has " + std::to_string(message.size()) +
-                                          " bytes, not " + std::to_string(expected));
-  }
-  return message.subspan(kHeaderBytes);
+  return cpir::decode_header(message, ProtocolId::kDamgardJurikTree, any(type), digest_,
+                             type == Message::kQuery ? request_bytes_ : reply_bytes_);
 }
 
 }  // namespace pirx::cpir::dj

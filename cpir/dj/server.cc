@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <limits>
+#include <new>
 
 #include "tree.h"
 
@@ -79,12 +80,16 @@ class TreeServer final : public AnyServer {
 
  private:
   Result<Bytes> answer_one(ByteSpan request) const {
-    PIRX_ASSIGN(const auto selectors, decode_query(params_, request));
-    PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), selectors, options_));
-    Writer writer(params_.reply_bytes());
-    params_.encode_header(writer, Params::Message::kReply);
-    writer.put_bytes(roots);
-    return std::move(writer).take();
+    try {
+      PIRX_ASSIGN(const auto selectors, decode_query(params_, request));
+      PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), selectors, options_));
+      Writer writer(params_.reply_bytes());
+      params_.encode_header(writer, Params::Message::kReply);
+      writer.put_bytes(roots);
+      return std::move(writer).take();
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted, "no memory to answer a query: ask later");
+    }
   }
 
   std::shared_ptr<const database::Database> database_;
@@ -116,6 +121,7 @@ Result<std::vector<std::uint32_t>> parse_arities(std::string_view text) {
 Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
+  options.progress = spec.progress;
   for (const auto& [name, value] : spec.options) {
     if (name == "arities") {
       PIRX_ASSIGN(options.arities, parse_arities(value));
@@ -142,6 +148,7 @@ Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
         "pays");
   }
   PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+  options.arities = repeat_last_arity(std::move(options.arities), database->geometry().rows());
   return make_dj_server(std::move(database), options);
 }
 
@@ -156,7 +163,8 @@ Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database
   PIRX_ASSIGN(const auto kernel, choose_kernel(options.kernel));
   PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.arities,
                                            options.modulus_bits, options.policy}));
-  const TreeOptions tree{kernel, options.threads > 0 ? options.threads : all_threads(), options.table_bytes};
+  const TreeOptions tree{kernel, options.threads > 0 ? options.threads : all_threads(), options.table_bytes,
+                         options.progress};
   return std::make_unique<TreeServer>(std::move(database), std::move(params), tree);
 }
 

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
+#include <new>
+
+#include "level_shape.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -124,20 +128,43 @@ struct Level {
   std::unique_ptr<Powers> powers;
   std::unique_ptr<Nodes> nodes;
   std::vector<std::uint64_t> values;
+  double block_cost = 0;  // of a block, in products of digits, about
+};
+
+/// What the tasks of a team share. No exception may leave a task.
+struct Team {
+  const std::function<void(double)>& progress;
+  double cost = 0;  // of all blocks
+  std::atomic<double> done = 0;
+  std::atomic<bool> no_memory = false;
+
+  template <class F>
+  void run(const F& task) noexcept {
+    if (no_memory) return;
+    try {
+      task();
+    } catch (const std::bad_alloc&) {
+      no_memory = true;
+    }
+  }
 };
 
 /// Tasks of the current team; the level outlives them.
-void prepare(Level* level) {
+void prepare(Team* team, Level* level) {
   for (std::size_t part = 0; part < level->powers->parts(); ++part) {
-#pragma omp task firstprivate(level, part)
-    level->powers->prepare(part);
+#pragma omp task firstprivate(team, level, part)
+    team->run([&] { level->powers->prepare(part); });
   }
 }
 
-void evaluate(Level* level) {
+void evaluate(Team* team, Level* level) {
   for (std::size_t block = 0; block < level->powers->blocks(); ++block) {
-#pragma omp task firstprivate(level, block)
-    level->powers->evaluate(block, *level->nodes, level->values, level->words_each);
+#pragma omp task firstprivate(team, level, block)
+    team->run([&] {
+      level->powers->evaluate(block, *level->nodes, level->values, level->words_each);
+      const double done = team->done.fetch_add(level->block_cost) + level->block_cost;
+      if (team->progress) team->progress(done / team->cost);
+    });
   }
 }
 
@@ -149,11 +176,14 @@ mpz_class first_selector(const mpz_class& n, const std::vector<mpz_class>& other
   return inverse * (n + 1) % modulus;
 }
 
-}  // namespace
+tl::unexpected<Error> no_memory() {
+  return fail(ErrorCode::kResourceExhausted, "no memory to answer a query: ask later");
+}
 
-Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const Selectors& selectors,
-                          const TreeOptions& options) {
+Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> rows,
+                           const Selectors& selectors, const TreeOptions& options) {
   std::vector<Level> levels(params.levels());
+  Team team{.progress = options.progress};
   auto nodes = static_cast<std::size_t>(params.rows());
   for (unsigned s = 1; s <= params.levels(); ++s) {
     Level& level = levels[s - 1];
@@ -169,17 +199,15 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
       const Level& lower = levels[s - 2];
       children = std::make_unique<Results>(lower.values, lower.shape.nodes, lower.words_each);
     }
-    // What is behind the last child of the only node is zero and needs no table.
-    const std::size_t arity = std::min(level.shape.arity, level.shape.children);
     const mpz_class order = modulus / selectors.n;
     const std::size_t whole = mpz_sizeinbase(order.get_mpz_t(), 2),
                       own = s == 1 ? 8 * params.chunk_bytes() : whole;
-    const bool differences = arity > 1 && (arity - 1) * whole < arity * own;
+    const auto [differences, shape] =
+        level_shape(level.shape.children, level.shape.arity, params.chunks(), own, whole);
     level.nodes = std::make_unique<Nodes>(std::move(children), level.shape, selectors.n, s, differences);
     std::vector<mpz_class> bases = selectors.levels[s - 1];
     if (!differences) bases.insert(bases.begin(), first_selector(selectors.n, bases, modulus));
-    bases.resize(differences ? arity - 1 : arity);
-    const PowerShape shape{bases.size(), differences ? whole : own, params.chunks() * nodes};
+    bases.resize(shape.bases);
     const auto plan = plan_powers(*level.ring, shape, options.table_bytes / params.levels(), options.threads);
     std::vector<std::uint64_t> imported(bases.size() * level.ring->stride());
     for (std::size_t i = 0; i < bases.size(); ++i) {
@@ -188,23 +216,27 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
     PIRX_ASSIGN(auto powers, Powers::create(*level.ring, shape, plan, std::move(imported)));
     level.powers = std::make_unique<Powers>(std::move(powers));
     level.values.resize(shape.rows * level.words_each);
+    const auto blocks = static_cast<double>(level.powers->blocks());
+    team.cost += plan.cost * (s + 1) * (s + 4);
+    level.block_cost = plan.cost * (s + 1) * (s + 4) / blocks;
   }
 
 #pragma omp parallel num_threads(options.threads)
 #pragma omp single
   {
-    for (std::size_t i = levels.size() - 1; i > 0; --i) prepare(&levels[i]);
+    for (std::size_t i = levels.size() - 1; i > 0; --i) prepare(&team, &levels[i]);
 #pragma omp taskgroup
-    prepare(&levels[0]);
+    prepare(&team, &levels[0]);
 #pragma omp taskgroup
-    evaluate(&levels[0]);
+    evaluate(&team, &levels[0]);
 #pragma omp taskwait
     for (std::size_t i = 1; i < levels.size(); ++i) {
 #pragma omp taskgroup
-      evaluate(&levels[i]);
+      evaluate(&team, &levels[i]);
     }
   }
 
+  if (team.no_memory) return no_memory();
   const Level& top = levels.back();
   const std::size_t each = params.ciphertext_bytes(params.levels());
   Bytes out(params.chunks() * each);
@@ -213,6 +245,17 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
     number_to_bytes(number_from_words(value), MutableByteSpan(out).subspan(chunk * each, each));
   }
   return out;
+}
+
+}  // namespace
+
+Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const Selectors& selectors,
+                          const TreeOptions& options) {
+  try {
+    return compute_tree(params, rows, selectors, options);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
 }
 
 std::uint64_t tree_bytes(const Params& params, std::uint64_t table_bytes) {

@@ -2,6 +2,7 @@
 // selectors.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "number.h"
@@ -21,6 +22,7 @@ struct TreeOptions {
   const RowKernel* kernel = &kGmpKernel;
   int threads = 1;
   std::uint64_t table_bytes = 0;
+  std::function<void(double)> progress = nullptr;  ///< as ServerSpec's
 };
 
 /// The roots of all chunks' trees, one after another, in ciphertext_bytes(levels) bytes each.

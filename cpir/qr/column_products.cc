@@ -49,7 +49,7 @@ class ColumnProducts {
     PIRX_CHECK(window_ >= 1 && window_ <= kMaxWindow && kByteColumns % kernel_.lanes == 0);
   }
 
-  Result<void> run(MutableByteSpan out) {
+  Result<void> run(MutableByteSpan out, const std::function<void(double)>& progress) {
     PIRX_TRY(allocate());
     const std::size_t windows = (y_.size() + window_ - 1) / window_;
     // More would load the tables into caches more often.
@@ -60,6 +60,7 @@ class ColumnProducts {
       parallel_for(threads_, shares, [&](std::size_t i) {
         multiply_columns(bits_.row_bytes() * i / shares, bits_.row_bytes() * (i + 1) / shares, first, count);
       });
+      if (progress) progress(static_cast<double>(first + count) / static_cast<double>(windows));
     }
     const std::size_t number_bytes = out.size() / (bits_.row_bytes() * kByteColumns);
     parallel_for(threads_, bits_.row_bytes(),
@@ -219,8 +220,9 @@ std::uint64_t column_products_bytes(const dj::RowKernel& kernel, unsigned modulu
 }
 
 Result<void> column_products(const dj::Ring& ring, std::span<const mpz_class> y, const BitMatrix& bits,
-                             const ColumnPlan& plan, int threads, MutableByteSpan out) {
-  return ColumnProducts(ring, y, bits, plan, threads).run(out);
+                             const ColumnPlan& plan, int threads, MutableByteSpan out,
+                             const std::function<void(double)>& progress) {
+  return ColumnProducts(ring, y, bits, plan, threads).run(out, progress);
 }
 
 }  // namespace pirx::cpir::qr

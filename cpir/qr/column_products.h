@@ -1,6 +1,8 @@
 // The server's work: for every column of a matrix of bits, the product of the query's numbers at its ones.
 #pragma once
 
+#include <functional>
+
 #include "bit_matrix.h"
 #include "cpir/dj/ring.h"
 
@@ -26,9 +28,11 @@ std::uint64_t column_products_bytes(const dj::RowKernel& kernel, unsigned modulu
 
 /// z_j = prod of y_i over all rows i with D_ij = 1, modulo the ring's N (s = 0), big-endian one after the
 /// other; so many bytes each as `out` has for each column. y: one number below N for every row. Method of the
-/// four Russians (docs/protocols/quadratic_residuosity.md). The same for every plan, kernel and number of
-/// threads. Time does not depend on the bits. ResourceExhausted.
+/// four Russians (docs/protocols/quadratic_residuosity.md). `progress`, if there is one, is told which part
+/// is done, 0 to 1, by the calling thread. The same for every plan, kernel and number of threads. Time does
+/// not depend on the bits. ResourceExhausted.
 Result<void> column_products(const dj::Ring& ring, std::span<const mpz_class> y, const BitMatrix& bits,
-                             const ColumnPlan& plan, int threads, MutableByteSpan out);
+                             const ColumnPlan& plan, int threads, MutableByteSpan out,
+                             const std::function<void(double)>& progress = {});
 
 }  // namespace pirx::cpir::qr

@@ -55,8 +55,12 @@ Result<Query> decode_query(const Params& params, ByteSpan request, int threads) 
 class QrServer final : public AnyServer {
  public:
   QrServer(std::shared_ptr<const database::Database> database, Params params, const dj::RowKernel& kernel,
-           int threads)
-      : database_(std::move(database)), params_(std::move(params)), kernel_(kernel), threads_(threads) {}
+           int threads, std::function<void(double)> progress)
+      : database_(std::move(database)),
+        params_(std::move(params)),
+        kernel_(kernel),
+        threads_(threads),
+        progress_(std::move(progress)) {}
 
   ProtocolId protocol() const noexcept override { return ProtocolId::kQuadraticResiduosity; }
   Bytes parameters() const override { return params_.encode(); }
@@ -92,7 +96,7 @@ class QrServer final : public AnyServer {
       encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kReply, params_.digest());
       const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
       const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
-      PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers));
+      PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers, progress_));
       return std::move(writer).take();
     } catch (const std::bad_alloc&) {
       return fail(ErrorCode::kResourceExhausted,
@@ -104,6 +108,7 @@ class QrServer final : public AnyServer {
   Params params_;
   const dj::RowKernel& kernel_;
   int threads_;
+  std::function<void(double)> progress_;
 };
 
 Result<std::uint64_t> parse_number(const std::string& name, const std::string& text) {
@@ -118,6 +123,7 @@ Result<std::uint64_t> parse_number(const std::string& name, const std::string& t
 Result<std::unique_ptr<AnyServer>> open_qr(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
+  options.progress = spec.progress;
   for (const auto& [name, value] : spec.options) {
     if (name == "slots") {
       PIRX_ASSIGN(options.slots, parse_number(name, value));
@@ -154,7 +160,7 @@ Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database
   PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.slots,
                                            options.modulus_bits, options.policy}));
   return std::make_unique<QrServer>(std::move(database), std::move(params), *kernel,
-                                    thread_count(options.threads));
+                                    thread_count(options.threads), options.progress);
 }
 
 void register_qr(Registry& registry) {

@@ -51,15 +51,6 @@ std::optional<std::string> url_part(CURLU* url, CURLUPart part) {
   return copy;
 }
 
-bool is_loopback(std::string host) {
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  if (host == "localhost") return true;  // libcurl resolves it to loopback itself
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 /// "https://host:port" in one spelling. InvalidArgument for anything that is more than that, or less.
 Result<std::string> base_url(const Endpoint& endpoint) {
   const auto shown = printable(endpoint.url, 256);
@@ -95,6 +86,21 @@ Result<std::string> base_url(const Endpoint& endpoint) {
 }
 
 }  // namespace
+
+bool is_loopback(std::string host) {
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  if (host == "localhost") return true;  // libcurl resolves it to loopback itself
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+bool is_loopback_url(const std::string& text) {
+  const std::unique_ptr<CURLU, UrlFree> url(curl_url());
+  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return false;
+  return is_loopback(url_part(url.get(), CURLUPART_HOST).value_or(""));
+}
 
 struct HttpTransport::Impl {
   /// A server, its handle, and the call under way.

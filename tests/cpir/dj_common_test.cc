@@ -138,7 +138,7 @@ TEST(Params, ParametersOfOthers) {
   EXPECT_EQ(with(0, 'X').code(), ErrorCode::kDataLoss);
   EXPECT_TRUE(holds(with(4, 2).message(), "message format 2"));
   EXPECT_TRUE(holds(with(6, 1).message(), "type 1 where type 3"));
-  EXPECT_TRUE(holds(with(7, 1).message(), "protocol 1"));
+  EXPECT_TRUE(holds(with(7, 1).message(), "protocol number 1"));
   EXPECT_TRUE(holds(with(52, 3).message(), "key policy 3"));
   EXPECT_TRUE(holds(with(54, 0).message(), "0 levels"));
   EXPECT_TRUE(holds(with(54, 200).message(), "200 levels"));

@@ -260,7 +260,11 @@ TEST_F(DjServer, OpensThroughTheRegistry) {
   EXPECT_TRUE(holds(message({{"paper", "1024"}, {"modulus", "2048"}}), "exclude"));
   EXPECT_TRUE(holds(message({{"modulus", "many"}}), "no number"));
   EXPECT_TRUE(holds(message({{"arities", "5,,4"}}), "no number"));
-  EXPECT_TRUE(holds(message({{"arities", "5"}}), "fewer leaves"));
+  EXPECT_TRUE(holds(message({{"arities", "1"}}), "from 2 to"));
+  EXPECT_TRUE(holds(message({{"arities", "0,4"}}), "from 2 to"));
+  spec.options = {{"arities", "4"}};
+  EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
+            (std::vector<std::uint32_t>{4, 4, 2}));
   EXPECT_TRUE(holds(message({{"kernel", "gpu"}}), "no kernel"));
   EXPECT_TRUE(holds(message({{"field", "gf2"}}), "no option 'field'"));
   spec.database_path = folder_ / "none";

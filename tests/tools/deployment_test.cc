@@ -25,8 +25,18 @@ std::string with(std::string_view what, std::string_view by) {
   return text.replace(at, what.size(), by);
 }
 
+/// Of several servers.
+Result<Deployment> several(Result<AnyDeployment> any) {
+  if (!any) return tl::unexpected(any.error());
+  return std::get<Deployment>(*std::move(any));
+}
+Result<Deployment> parse(std::string_view text, const std::filesystem::path& folder) {
+  return several(parse_deployment(text, folder));
+}
+Result<Deployment> load(const std::filesystem::path& path) { return several(load_deployment(path)); }
+
 TEST(Deployment, RoundTrip) {
-  const auto a = parse_deployment(kGood, "/folder").value();
+  const auto a = parse(kGood, "/folder").value();
   EXPECT_EQ(a.params.threshold(), 2u);
   EXPECT_EQ(a.params.field(), kTagGf2_8);
   EXPECT_EQ(a.params.version().epoch, 7u);
@@ -35,17 +45,17 @@ TEST(Deployment, RoundTrip) {
   EXPECT_EQ(a.servers[1].ca_file, "/folder/ca.pem");
   EXPECT_TRUE(a.servers[2].allow_plaintext);
   EXPECT_FALSE(a.servers[0].allow_plaintext);
-  const auto b = parse_deployment(format_deployment(a), "").value();
+  const auto b = parse(format_deployment(a), "").value();
   EXPECT_EQ(b.params.version(), a.params.version());
   EXPECT_EQ(b.params.geometry(), a.params.geometry());
   EXPECT_EQ(b.servers[1].ca_file, a.servers[1].ca_file);
 }
 
 TEST(Deployment, OfBucketsRoundTrips) {
-  const auto a = parse_deployment(with("\"threshold\": 2",
-                                       "\"threshold\": 1, \"encoding\": {\"arity\": 2, "
-                                       "\"independence\": 0, \"modulus\": 2}"),
-                                  "");
+  const auto a = parse(with("\"threshold\": 2",
+                            "\"threshold\": 1, \"encoding\": {\"arity\": 2, "
+                            "\"independence\": 0, \"modulus\": 2}"),
+                       "");
   ASSERT_FALSE(a) << "coordinate 1 is a data coordinate";
   EXPECT_EQ(a.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_NE(a.error().message().find("is also a data coordinate"), std::string::npos) << a.error().message();
@@ -53,15 +63,15 @@ TEST(Deployment, OfBucketsRoundTrips) {
   auto text = with(
       "\"threshold\": 2",
       "\"threshold\": 1, \"ramp\": 1, \"encoding\": {\"arity\": 1, \"independence\": 1, \"modulus\": 1}");
-  const auto b = parse_deployment(text, "").value();
+  const auto b = parse(text, "").value();
   EXPECT_EQ(b.params.encoding().degree(), 2u);
-  const auto again = parse_deployment(format_deployment(b), "").value();
+  const auto again = parse(format_deployment(b), "").value();
   EXPECT_EQ(again.params.spec().independence, 1u);
   EXPECT_EQ(again.params.spec().modulus, 1u);
   EXPECT_EQ(again.params.spec().arity, 1u);
 
-  const auto c = parse_deployment(with("\"threshold\": 2", "\"threshold\": 1, \"ramp\": 2"), "").value();
-  EXPECT_EQ(parse_deployment(format_deployment(c), "")->params.spec().ramp, 2u);
+  const auto c = parse(with("\"threshold\": 2", "\"threshold\": 1, \"ramp\": 2"), "").value();
+  EXPECT_EQ(parse(format_deployment(c), "")->params.spec().ramp, 2u);
 }
 
 constexpr const char* kFilter =
@@ -69,14 +79,14 @@ constexpr const char* kFilter =
        "seed": "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100"}})";
 
 TEST(Deployment, RoundTripOfAKeyedDatabase) {
-  const auto a = parse_deployment(with("\"digests\": true}", kFilter), "").value();
+  const auto a = parse(with("\"digests\": true}", kFilter), "").value();
   ASSERT_TRUE(a.params.geometry().keyed());
   const auto& filter = *a.params.geometry().spec().filter;
   EXPECT_EQ(filter.segment_length, 9u);
   EXPECT_EQ(filter.segments, 3u);
   EXPECT_EQ(filter.tweak, 2u);
   EXPECT_EQ(filter.seed[1], std::byte{0xEE});
-  EXPECT_EQ(parse_deployment(format_deployment(a), "").value().params.geometry(), a.params.geometry());
+  EXPECT_EQ(parse(format_deployment(a), "").value().params.geometry(), a.params.geometry());
 }
 
 struct Bad {
@@ -130,18 +140,18 @@ TEST(Deployment, EveryMistakeIsNamed) {
       {"[{", "{\"a\": {", "not a JSON object"},
   };
   for (const auto& bad : cases) {
-    const auto parsed = parse_deployment(with(bad.what, bad.by), "");
+    const auto parsed = parse(with(bad.what, bad.by), "");
     ASSERT_FALSE(parsed) << bad.by;
     EXPECT_EQ(parsed.error().code(), bad.code) << bad.by << ": " << parsed.error().message();
     EXPECT_NE(parsed.error().message().find(bad.message), std::string::npos) << parsed.error().message();
   }
-  EXPECT_EQ(load_deployment("/no/such/file").error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(load("/no/such/file").error().code(), ErrorCode::kUnavailable);
 }
 
 TEST(Deployment, EveryTruncationAndRandomDamageIsSurvived) {
   const std::string text = kGood;
   for (std::size_t length = 0; length + 1 < text.size(); ++length) {
-    EXPECT_FALSE(parse_deployment(std::string_view(text).substr(0, length), ""));
+    EXPECT_FALSE(parse(std::string_view(text).substr(0, length), ""));
   }
   auto random = testing::seeded_engine();
   for (int round = 0; round < 5000; ++round) {
@@ -149,7 +159,101 @@ TEST(Deployment, EveryTruncationAndRandomDamageIsSurvived) {
     for (int edits = 0; edits < 3; ++edits) damaged[random() % damaged.size()] = static_cast<char>(random());
     (void)parse_deployment(damaged, "");
   }
-  EXPECT_FALSE(parse_deployment(std::string(100'000, '['), ""));
+  EXPECT_FALSE(parse(std::string(100'000, '['), ""));
+}
+
+/// Of the protocols with one server.
+constexpr const char* kTree = R"({
+  "pirx_deployment": 1, "protocol": "dj-tree", "modulus_bits": 3072, "arities": [8, 5],
+  "database": {"identity": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", "epoch": 7,
+               "records": 100, "record_bytes": 40, "records_per_row": 3, "variable_length": true, "digests": true},
+  "servers": [{"url": "https://a.example", "ca_file": "ca.pem"}]
+})";
+
+std::string tree_with(std::string_view what, std::string_view by) {
+  std::string text = kTree;
+  const auto at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), by);
+}
+
+Result<SingleDeployment> parse_single(const std::string& text) {
+  auto any = parse_deployment(text, "/folder");
+  if (!any) return tl::unexpected(any.error());
+  return std::get<SingleDeployment>(*std::move(any));
+}
+
+TEST(Deployment, OfOneServerRoundTrips) {
+  const auto tree = parse_single(kTree).value();
+  const auto& params = std::get<cpir::dj::Params>(tree.plan);
+  EXPECT_EQ(params.arities(), (std::vector<std::uint32_t>{8, 5}));
+  EXPECT_EQ(params.spec().modulus_bits, 3072u);
+  EXPECT_EQ(params.spec().version.epoch, 7u);
+  EXPECT_EQ(tree.server.ca_file, "/folder/ca.pem");
+  EXPECT_TRUE(check_keys(tree, false));
+  const auto again = parse_single(format_deployment(tree)).value();
+  EXPECT_EQ(std::get<cpir::dj::Params>(again.plan).digest(), params.digest());
+  EXPECT_EQ(again.server.url, tree.server.url);
+
+  auto text = tree_with("\"arities\": [8, 5]", "\"slots\": 4");
+  text.replace(text.find("dj-tree"), 7, "qr");
+  const auto residues = parse_single(text).value();
+  EXPECT_EQ(std::get<cpir::qr::Params>(residues.plan).slots(), 4u);
+  const auto other = parse_single(format_deployment(residues)).value();
+  EXPECT_EQ(std::get<cpir::qr::Params>(other.plan).digest(),
+            std::get<cpir::qr::Params>(residues.plan).digest());
+}
+
+TEST(Deployment, WeakKeysAreForReproductionOnThisMachine) {
+  const auto text = tree_with("3072", "1024, \"key_policy\": \"paper-reproduction\"");
+  auto weak = parse_single(text).value();
+  EXPECT_EQ(parse_single(format_deployment(weak)).value().server.url, weak.server.url);
+  EXPECT_NE(check_keys(weak, false).error().message().find("--paper-reproduction"), std::string::npos);
+  EXPECT_NE(check_keys(weak, true).error().message().find("other machines"), std::string::npos);
+  for (const char* url : {"http://127.0.0.1:8100", "http://[::1]:8100", "https://localhost"}) {
+    weak.server.url = url;
+    EXPECT_TRUE(check_keys(weak, true)) << url;
+    EXPECT_FALSE(check_keys(weak, false)) << url;
+  }
+  for (const char* url :
+       {"http://127.0.0.1.example", "http://localhost@a.example", "http://128.0.0.1", "x"}) {
+    weak.server.url = url;
+    EXPECT_FALSE(check_keys(weak, true)) << url;
+  }
+}
+
+TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
+  const Bad cases[] = {
+      {"\"modulus_bits\": 3072,", "", "modulus_bits' is missing"},
+      {"3072", "1024", "refused", ErrorCode::kInvalidArgument},
+      {"3072", "18446744073709551615", "modulus_bits' is too large"},
+      {"3072", "3072, \"key_policy\": \"toy\"", "key policy 'toy'"},
+      {"3072", "3072, \"key_policy\": \"paper-reproduction\"", "1024 bits", ErrorCode::kInvalidArgument},
+      {"\"arities\": [8, 5],", "", "arities' is missing"},
+      {"[8, 5]", "[]", "arities' is not a list"},
+      {"[8, 5]", "[8, \"5\"]", "arities' is not a list"},
+      {"[8, 5]", "[8, 4294967301]", "arities' is not a list"},
+      {"[8, 5]", "[2, 2, 2, 2, 2, 2, 2, 2, 2]", "arities' is not a list"},
+      {"[8, 5]", "[8, 4]", "fewer leaves", ErrorCode::kInvalidArgument},
+      {"[8, 5]", "[8, 5], \"slots\": 3", "slots' is not known"},
+      {"dj-tree", "qr", "arities' is not known"},
+      {"3072", "3072, \"threshold\": 1", "threshold' is not known"},
+      {"\"ca.pem\"}", "\"ca.pem\"}, {\"url\": \"https://b.example\"}", "exactly one server"},
+      {"\"ca.pem\"}", "\"ca.pem\", \"coordinate\": 1}", "coordinate' is not known"},
+  };
+  for (const auto& bad : cases) {
+    const auto parsed = parse_deployment(tree_with(bad.what, bad.by), "");
+    ASSERT_FALSE(parsed) << bad.by;
+    EXPECT_EQ(parsed.error().code(), bad.code) << bad.by << ": " << parsed.error().message();
+    EXPECT_NE(parsed.error().message().find(bad.message), std::string::npos) << parsed.error().message();
+  }
+  auto random = testing::seeded_engine();
+  const std::string text = kTree;
+  for (int round = 0; round < 5000; ++round) {
+    std::string damaged = text;
+    for (int edits = 0; edits < 3; ++edits) damaged[random() % damaged.size()] = static_cast<char>(random());
+    (void)parse_deployment(damaged, "");
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ struct Arguments {
   std::string target, database, ca_file;
   std::vector<std::string> urls;
   unsigned threshold = 1, ramp = 1;
-  bool allow_plaintext = false;
+  bool allow_plaintext = false, paper_reproduction = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -20,6 +20,42 @@ std::string describe(const itpir::ServerParameters& p) {
          ", u = " + std::to_string(p.arity) + ", tau = " + std::to_string(p.independence) +
          ", M = " + std::to_string(p.modulus) + (p.code.empty() ? "" : ", code " + p.code) + ", epoch " +
          std::to_string(p.version.epoch) + ", identity " + to_hex(p.version.identity).substr(0, 16) + "...";
+}
+
+/// Whether the servers hold the database file that was given.
+Result<void> check_version(const Arguments& a, const database::Version& served) {
+  if (a.database.empty()) return {};
+  PIRX_ASSIGN(const auto db, database::Database::open(a.database));
+  if (db->version() == served) return {};
+  return fail(ErrorCode::kStaleEpoch, "the servers do not serve " + a.database + " (epoch " +
+                                          std::to_string(db->version().epoch) + " there, epoch " +
+                                          std::to_string(served.epoch) + " on the servers)");
+}
+
+/// A protocol with one server.
+Result<void> deploy_single(const Arguments& a, SinglePlan plan, const net::Endpoint& server) {
+  const std::string protocol = single_protocol_name(plan);
+  if (a.urls.size() != 1) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        a.urls[0] + " serves by " + protocol + ", which needs one server and cannot use more: give it alone");
+  }
+  if (a.ramp > 1) return fail(ErrorCode::kInvalidArgument, "--ramp is for protocols with several servers");
+  PIRX_TRY(check_version(a, version_of(plan)));
+  const SingleDeployment deployment{std::move(plan), server};
+  PIRX_TRY(check_keys(deployment, a.paper_reproduction));
+  PIRX_TRY(save_deployment(a.target, deployment));
+  std::visit(
+      [&](const auto& params) {
+        if (params.spec().policy != cpir::dj::KeyPolicy::kSecure) std::fprintf(stderr, "%s\n", kPaperWarning);
+        std::printf(
+            "wrote %s: %s, one server, keys of %u bits; a query takes %zu bytes up and %zu down, and seconds "
+            "or\nminutes of the server's time: on a fast link, downloading all %llu bytes is faster\n",
+            a.target.c_str(), protocol.c_str(), params.spec().modulus_bits, params.request_bytes(),
+            params.reply_bytes(), static_cast<unsigned long long>(params.geometry().data_bytes()));
+      },
+      deployment.plan);
+  return {};
 }
 
 Result<void> deploy(const Arguments& a) {
@@ -41,6 +77,8 @@ Result<void> deploy(const Arguments& a) {
     const auto& reply = outcomes[i].reply;
     if (!reply)
       return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
+    PIRX_ASSIGN(auto plan, decode_plan(*reply));
+    if (plan) return deploy_single(a, std::move(*plan), stored[i]);
     auto parameters = itpir::ServerParameters::decode(*reply);
     if (!parameters) return fail(parameters.error().code(), a.urls[i] + ": " + parameters.error().message());
     coordinates.push_back(parameters->coordinate);
@@ -57,14 +95,7 @@ Result<void> deploy(const Arguments& a) {
     }
   }
   if (!agreed) return fail(ErrorCode::kInvalidArgument, "give at least one server");
-  if (!a.database.empty()) {
-    PIRX_ASSIGN(const auto db, database::Database::open(a.database));
-    if (db->version() != agreed->version) {
-      return fail(ErrorCode::kStaleEpoch, "the servers do not serve " + a.database + " (epoch " +
-                                              std::to_string(db->version().epoch) + " there, epoch " +
-                                              std::to_string(agreed->version.epoch) + " on the servers)");
-    }
-  }
+  PIRX_TRY(check_version(a, agreed->version));
   PIRX_ASSIGN(auto params, itpir::Params::create({.field = agreed->field,
                                                   .geometry = agreed->geometry,
                                                   .version = agreed->version,
@@ -79,7 +110,7 @@ Result<void> deploy(const Arguments& a) {
   const unsigned l = params.servers(), t = params.threshold(), needed = params.needed();
   const bool packed = params.encoding().collision_free(params.geometry().rows());
   const unsigned tau = params.spec().independence;
-  PIRX_TRY(save_deployment(a.target, {std::move(params), std::move(stored), agreed->code}));
+  PIRX_TRY(save_deployment(a.target, Deployment{std::move(params), std::move(stored), agreed->code}));
   std::printf(
       "wrote %s: %u servers, t = %u (so many together learn nothing), %u replies needed,\n"
       "%u liars corrected when all answer\n",
@@ -102,8 +133,12 @@ void add_deploy_command(CLI::App& app) {
   auto& command = *app.add_subcommand("deploy", "Write the deployment file that clients need");
   auto a = std::make_shared<Arguments>();
   command.add_option("target", a->target, "The file to write")->required();
-  command.add_option("--server", a->urls, "URL of a server, repeatable: https://host:port")->required();
-  command.add_option("-t,--threshold", a->threshold, "So many servers together must learn nothing")
+  command.add_option("--server", a->urls, "URL of a server, repeatable: https://host:port")
+      ->required()
+      ->allow_extra_args(false);
+  command
+      .add_option("-t,--threshold", a->threshold,
+                  "So many servers together must learn nothing; of no meaning where there is one")
       ->capture_default_str();
   command
       .add_option(
@@ -116,6 +151,8 @@ void add_deploy_command(CLI::App& app) {
   command.add_option("--ca-file", a->ca_file,
                      "PEM trust anchors of https servers, relative to the file written");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
+  command.add_flag("--paper-reproduction", a->paper_reproduction,
+                   "Accept keys of 1024 bits, which can be broken, from a server on this machine");
   add_duration(command, "--deadline", a->deadline, "For the servers to answer [10s]");
   command.footer(
       "Example:\n"

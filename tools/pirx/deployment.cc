@@ -118,13 +118,11 @@ Result<void> parse_encoding(const Json& encoding, itpir::Params::Spec& spec) {
   return only(encoding, {"arity", "independence", "modulus"}, "encoding");
 }
 
-Result<net::Endpoint> parse_server(const Json& server, const std::string& where,
-                                   const std::filesystem::path& folder,
-                                   std::vector<std::uint64_t>& coordinates) {
+/// All but the coordinate, which only some protocols have.
+Result<net::Endpoint> parse_endpoint(const Json& server, const std::string& where,
+                                     const std::filesystem::path& folder) {
   net::Endpoint endpoint;
   PIRX_ASSIGN(endpoint.url, get_string(server, "url", where));
-  PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
-  coordinates.push_back(coordinate);
   if (server.contains("ca_file")) {
     PIRX_ASSIGN(const std::string ca_file, get_string(server, "ca_file", where));
     if (!ca_file.empty()) endpoint.ca_file = (folder / ca_file).string();
@@ -132,29 +130,174 @@ Result<net::Endpoint> parse_server(const Json& server, const std::string& where,
   if (server.contains("allow_plaintext")) {
     PIRX_ASSIGN(endpoint.allow_plaintext, get_bool(server, "allow_plaintext", where));
   }
-  PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext"}, where));
   return endpoint;
+}
+
+struct ParsedDatabase {
+  database::Version version;
+  database::Geometry geometry;
+};
+
+Result<ParsedDatabase> parse_database(const Json& deployment) {
+  PIRX_ASSIGN(const Json* database, member(deployment, "database", "deployment"));
+  PIRX_ASSIGN(const auto version, parse_version(*database));
+  PIRX_ASSIGN(auto geometry, parse_geometry(*database));
+  PIRX_TRY(only(*database,
+                {"identity", "epoch", "records", "record_bytes", "records_per_row", "variable_length",
+                 "digests", "key_filter"},
+                "database"));
+  return ParsedDatabase{version, std::move(geometry)};
+}
+
+/// The list "servers".
+Result<const Json*> parse_servers(const Json& deployment) {
+  PIRX_ASSIGN(const Json* servers, member(deployment, "servers", "deployment"));
+  if (!servers->is_array()) return broken("'deployment.servers' is not a list");
+  return servers;
+}
+
+constexpr const char* kPaperPolicy = "paper-reproduction";
+
+Result<std::vector<std::uint32_t>> parse_arities(const Json& json) {
+  PIRX_ASSIGN(const Json* list, member(json, "arities", "deployment"));
+  std::vector<std::uint32_t> arities;
+  const bool is_list = list->is_array() && !list->empty() && list->size() <= cpir::dj::kMaxLevels;
+  for (std::size_t i = 0; is_list && i < list->size(); ++i) {
+    const auto& arity = (*list)[i];
+    if (!arity.is_number_unsigned() || arity.get<std::uint64_t>() > cpir::dj::Params::kMaxArity) break;
+    arities.push_back(arity.get<std::uint32_t>());
+  }
+  if (!is_list || arities.size() != list->size()) {
+    return broken("'deployment.arities' is not a list of the children of a node, leaves first");
+  }
+  return arities;
+}
+
+/// A protocol with one server.
+Result<AnyDeployment> parse_single(const Json& json, const std::string& protocol,
+                                   const std::filesystem::path& folder) {
+  const bool tree = protocol == "dj-tree";
+  PIRX_TRY(only(json,
+                {"pirx_deployment", "protocol", "modulus_bits", "key_policy", tree ? "arities" : "slots",
+                 "database", "servers"},
+                "deployment"));
+  PIRX_ASSIGN(const std::uint64_t bits, get_number(json, "modulus_bits", "deployment"));
+  if (bits > cpir::dj::kMaxModulusBits) return broken("'deployment.modulus_bits' is too large");
+  auto policy = cpir::dj::KeyPolicy::kSecure;
+  if (json.contains("key_policy")) {
+    PIRX_ASSIGN(const std::string name, get_string(json, "key_policy", "deployment"));
+    if (name != kPaperPolicy) return broken("key policy '" + name + "' is not known");
+    policy = cpir::dj::KeyPolicy::kPaperReproduction;
+  }
+  PIRX_ASSIGN(const auto database, parse_database(json));
+  PIRX_ASSIGN(const Json* servers, parse_servers(json));
+  if (servers->size() != 1) return broken("protocol '" + protocol + "' has exactly one server");
+  PIRX_ASSIGN(auto endpoint, parse_endpoint(servers->front(), "servers[0]", folder));
+  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext"}, "servers[0]"));
+  const auto modulus_bits = static_cast<unsigned>(bits);
+  if (tree) {
+    PIRX_ASSIGN(auto arities, parse_arities(json));
+    PIRX_ASSIGN(auto params, cpir::dj::Params::create({database.geometry, database.version,
+                                                       std::move(arities), modulus_bits, policy}));
+    return SingleDeployment{std::move(params), std::move(endpoint)};
+  }
+  PIRX_ASSIGN(const std::uint64_t slots, get_number(json, "slots", "deployment"));
+  if (slots == 0) return broken("'deployment.slots' is zero");
+  PIRX_ASSIGN(auto params,
+              cpir::qr::Params::create({database.geometry, database.version, slots, modulus_bits, policy}));
+  return SingleDeployment{std::move(params), std::move(endpoint)};
+}
+
+Json format_database(const database::Version& version, const database::Geometry& of) {
+  const auto& geometry = of.spec();
+  Json json = {{"identity", to_hex(version.identity)},
+               {"epoch", version.epoch},
+               {"records", geometry.records},
+               {"record_bytes", geometry.record_bytes},
+               {"records_per_row", geometry.records_per_row},
+               {"variable_length", geometry.variable_length},
+               {"digests", geometry.digests}};
+  if (geometry.filter) {
+    json["key_filter"] = {{"segment_length", geometry.filter->segment_length},
+                          {"segments", geometry.filter->segments},
+                          {"tweak", geometry.filter->tweak},
+                          {"seed", to_hex(geometry.filter->seed)}};
+  }
+  return json;
+}
+
+Json format_endpoint(const net::Endpoint& endpoint) {
+  Json server = {{"url", endpoint.url}};
+  if (!endpoint.ca_file.empty()) server["ca_file"] = endpoint.ca_file;
+  if (endpoint.allow_plaintext) server["allow_plaintext"] = true;
+  return server;
+}
+
+Json to_json(const Deployment& deployment) {
+  const auto& params = deployment.params;
+  Json json;
+  json["pirx_deployment"] = kVersion;
+  json["protocol"] = params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
+  json["field"] = params.field().name();
+  json["threshold"] = params.threshold();
+  if (params.spec().ramp > 1) json["ramp"] = params.spec().ramp;
+  if (params.encoding().has_data_coordinates()) {
+    json["encoding"] = {{"arity", params.spec().arity},
+                        {"independence", params.spec().independence},
+                        {"modulus", params.spec().modulus}};
+  }
+  if (!deployment.code.empty()) json["code"] = deployment.code;
+  json["database"] = format_database(params.version(), params.geometry());
+  json["servers"] = Json::array();
+  for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
+    Json server = format_endpoint(deployment.servers[i]);
+    server["coordinate"] = params.coordinates()[i];
+    json["servers"].push_back(std::move(server));
+  }
+  return json;
+}
+
+Json to_json(const SingleDeployment& deployment) {
+  Json json;
+  json["pirx_deployment"] = kVersion;
+  json["protocol"] = single_protocol_name(deployment.plan);
+  std::visit(
+      [&json](const auto& params) {
+        json["modulus_bits"] = params.spec().modulus_bits;
+        if (params.spec().policy == cpir::dj::KeyPolicy::kPaperReproduction)
+          json["key_policy"] = kPaperPolicy;
+      },
+      deployment.plan);
+  if (const auto* tree = std::get_if<cpir::dj::Params>(&deployment.plan)) {
+    json["arities"] = tree->arities();
+  } else {
+    json["slots"] = std::get<cpir::qr::Params>(deployment.plan).slots();
+  }
+  json["database"] = format_database(version_of(deployment.plan), geometry_of(deployment.plan));
+  json["servers"] = Json::array({format_endpoint(deployment.server)});
+  return json;
 }
 
 }  // namespace
 
 Result<FieldTag> parse_field(const std::string& name) { return itpir::field_by_name(printable(name)); }
 
-Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
+Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
   const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return broken("it is not a JSON object");
   PIRX_ASSIGN(const std::uint64_t version, get_number(json, "pirx_deployment", "deployment"));
   if (version != kVersion) {
     return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
   }
+  PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
+  if (is_single_protocol(protocol)) return parse_single(json, protocol, folder);
+  if (protocol != "goldberg" && protocol != "chor") {
+    return broken("protocol '" + protocol + "' is not known; there are: goldberg, chor, dj-tree and qr");
+  }
   PIRX_TRY(only(json,
                 {"pirx_deployment", "protocol", "field", "threshold", "ramp", "encoding", "code", "database",
                  "servers"},
                 "deployment"));
-  PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
-  if (protocol != "goldberg" && protocol != "chor") {
-    return broken("protocol '" + protocol + "' is not known; there are: goldberg and chor");
-  }
 
   itpir::Params::Spec spec{.field = {},
                            .geometry = *database::Geometry::create({.records = 1, .record_bytes = 1}),
@@ -175,20 +318,19 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
     PIRX_ASSIGN(code, get_string(json, "code", "deployment"));
   }
 
-  PIRX_ASSIGN(const Json* database, member(json, "database", "deployment"));
-  PIRX_ASSIGN(spec.version, parse_version(*database));
-  PIRX_ASSIGN(spec.geometry, parse_geometry(*database));
-  PIRX_TRY(only(*database,
-                {"identity", "epoch", "records", "record_bytes", "records_per_row", "variable_length",
-                 "digests", "key_filter"},
-                "database"));
+  PIRX_ASSIGN(auto database, parse_database(json));
+  spec.version = database.version;
+  spec.geometry = std::move(database.geometry);
 
-  PIRX_ASSIGN(const Json* servers, member(json, "servers", "deployment"));
-  if (!servers->is_array()) return broken("'deployment.servers' is not a list");
+  PIRX_ASSIGN(const Json* servers, parse_servers(json));
   std::vector<net::Endpoint> endpoints;
   for (std::size_t i = 0; i < servers->size(); ++i) {
-    PIRX_ASSIGN(auto endpoint,
-                parse_server((*servers)[i], "servers[" + std::to_string(i) + "]", folder, spec.coordinates));
+    const std::string where = "servers[" + std::to_string(i) + "]";
+    const Json& server = (*servers)[i];
+    PIRX_ASSIGN(auto endpoint, parse_endpoint(server, where, folder));
+    PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
+    PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext"}, where));
+    spec.coordinates.push_back(coordinate);
     for (const auto& other : endpoints) {
       if (other.url == endpoint.url) {
         return broken("'" + endpoint.url +
@@ -202,7 +344,7 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
   return Deployment{std::move(params), std::move(endpoints), std::move(code)};
 }
 
-Result<Deployment> load_deployment(const std::filesystem::path& path) {
+Result<AnyDeployment> load_deployment(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return fail(ErrorCode::kUnavailable, "cannot open the deployment file " + path.string() + ": " +
@@ -215,46 +357,12 @@ Result<Deployment> load_deployment(const std::filesystem::path& path) {
   return parse_deployment(text, path.parent_path());
 }
 
-std::string format_deployment(const Deployment& deployment) {
-  const auto& params = deployment.params;
-  const auto& geometry = params.geometry().spec();
-  Json json;
-  json["pirx_deployment"] = kVersion;
-  json["protocol"] = params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
-  json["field"] = params.field().name();
-  json["threshold"] = params.threshold();
-  if (params.spec().ramp > 1) json["ramp"] = params.spec().ramp;
-  if (params.encoding().has_data_coordinates()) {
-    json["encoding"] = {{"arity", params.spec().arity},
-                        {"independence", params.spec().independence},
-                        {"modulus", params.spec().modulus}};
-  }
-  if (!deployment.code.empty()) json["code"] = deployment.code;
-  json["database"] = {{"identity", to_hex(params.version().identity)},
-                      {"epoch", params.version().epoch},
-                      {"records", geometry.records},
-                      {"record_bytes", geometry.record_bytes},
-                      {"records_per_row", geometry.records_per_row},
-                      {"variable_length", geometry.variable_length},
-                      {"digests", geometry.digests}};
-  if (geometry.filter) {
-    json["database"]["key_filter"] = {{"segment_length", geometry.filter->segment_length},
-                                      {"segments", geometry.filter->segments},
-                                      {"tweak", geometry.filter->tweak},
-                                      {"seed", to_hex(geometry.filter->seed)}};
-  }
-  json["servers"] = Json::array();
-  for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
-    const auto& endpoint = deployment.servers[i];
-    Json server = {{"url", endpoint.url}, {"coordinate", params.coordinates()[i]}};
-    if (!endpoint.ca_file.empty()) server["ca_file"] = endpoint.ca_file;
-    if (endpoint.allow_plaintext) server["allow_plaintext"] = true;
-    json["servers"].push_back(std::move(server));
-  }
+std::string format_deployment(const AnyDeployment& deployment) {
+  const Json json = std::visit([](const auto& one) { return to_json(one); }, deployment);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment) {
+Result<void> save_deployment(const std::filesystem::path& path, const AnyDeployment& deployment) {
   return replace_file(path, format_deployment(deployment));
 }
 

@@ -9,6 +9,7 @@
 
 #include "pirx/itpir/common.h"
 #include "pirx/net/http_client.h"
+#include "single_plan.h"
 
 namespace pirx::cli {
 
@@ -18,14 +19,17 @@ struct Deployment {
   std::string code = {};  ///< vertical batch code that the servers hold the buckets of; empty: none
 };
 
+/// What `pirx get` takes: several servers, or the only one of a protocol with one.
+using AnyDeployment = std::variant<Deployment, SingleDeployment>;
+
 /// Reads and validates. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an
 /// unknown version. InvalidArgument: what Params::create refuses. ca_file paths are relative to the
 /// deployment file.
-Result<Deployment> load_deployment(const std::filesystem::path& path);
-Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
-std::string format_deployment(const Deployment& deployment);
+Result<AnyDeployment> load_deployment(const std::filesystem::path& path);
+Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
+std::string format_deployment(const AnyDeployment& deployment);
 /// Writes beside the target, syncs and renames.
-Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment);
+Result<void> save_deployment(const std::filesystem::path& path, const AnyDeployment& deployment);
 /// The same for any text. Unavailable.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text);
 

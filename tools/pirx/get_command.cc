@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
-#include "fetch.h"
+#include "fetch_single.h"
 
 namespace pirx::cli {
 namespace {
@@ -13,13 +13,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string deployment, positions_file, output;
+  std::string deployment, protocol, positions_file, output;
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
-  std::optional<unsigned> liars;
-  unsigned rounds = 4;
-  bool json = false, raw = false, all = false, quiet = false, seeded = false;
-  std::chrono::microseconds deadline{10'000'000};
+  std::optional<unsigned> liars, rounds;
+  bool json = false, raw = false, all = false, quiet = false, seeded = false, paper_reproduction = false;
+  std::chrono::microseconds deadline{0};  ///< zero: not given
+};
+
+/// A server as reports name it.
+struct Peer {
+  std::string url;
+  std::optional<std::uint64_t> coordinate;
 };
 
 /// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
@@ -71,7 +76,7 @@ Json records_to_json(const FetchReport& report) {
   return records;
 }
 
-Json to_json(const FetchReport& report, const Deployment& deployment) {
+Json to_json(const FetchReport& report, std::span<const Peer> peers) {
   const auto& answer = report.answer;
   Json json = {{"certainty", certainty_name(answer.certainty)},
                {"proof_bound", answer.proof_bound},
@@ -85,19 +90,20 @@ Json to_json(const FetchReport& report, const Deployment& deployment) {
                {"servers", Json::array()}};
   for (std::size_t i = 0; i < report.servers.size(); ++i) {
     const auto& server = report.servers[i];
-    json["servers"].push_back({{"url", deployment.servers[i].url},
-                               {"coordinate", deployment.params.coordinates()[i]},
-                               {"status", server_status_name(server.status)},
-                               {"abandoned", server.abandoned},
-                               {"error", server.error},
-                               {"milliseconds", server.milliseconds},
-                               {"bytes_up", server.bytes_up},
-                               {"bytes_down", server.bytes_down}});
+    Json entry = {{"url", peers[i].url}};
+    if (peers[i].coordinate) entry["coordinate"] = *peers[i].coordinate;
+    entry["status"] = server_status_name(server.status);
+    entry["abandoned"] = server.abandoned;
+    entry["error"] = server.error;
+    entry["milliseconds"] = server.milliseconds;
+    entry["bytes_up"] = server.bytes_up;
+    entry["bytes_down"] = server.bytes_down;
+    json["servers"].push_back(std::move(entry));
   }
   return json;
 }
 
-void print_report(const FetchReport& report, const Deployment& deployment) {
+void print_report(const FetchReport& report, std::span<const Peer> peers) {
   const auto& answer = report.answer;
   std::uint64_t up = 0, down = 0;
   for (std::size_t i = 0; i < report.servers.size(); ++i) {
@@ -106,14 +112,16 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
     down += server.bytes_down;
     const auto status =
         server.abandoned ? std::string_view("not waited for") : server_status_name(server.status);
-    std::fprintf(
-        stderr, "  %-28s x=%-4llu %-14.*s %8.1f ms  %8llu up %8llu down  %s\n",
-        deployment.servers[i].url.c_str(),
-        static_cast<unsigned long long>(deployment.params.coordinates()[i]), static_cast<int>(status.size()),
-        status.data(), server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
-        static_cast<unsigned long long>(server.bytes_down), server.abandoned ? "" : server.error.c_str());
+    const auto x = peers[i].coordinate ? "x=" + std::to_string(*peers[i].coordinate) : std::string();
+    std::fprintf(stderr, "  %-28s %-6s %-14.*s %8.1f ms  %8llu up %8llu down  %s\n", peers[i].url.c_str(),
+                 x.c_str(), static_cast<int>(status.size()), status.data(), server.milliseconds,
+                 static_cast<unsigned long long>(server.bytes_up),
+                 static_cast<unsigned long long>(server.bytes_down),
+                 server.abandoned ? "" : server.error.c_str());
   }
   const auto certainty = certainty_name(answer.certainty);
+  const auto replies = answer.responders == 1 ? std::string("one reply")
+                                              : "the " + std::to_string(answer.responders) + " replies";
   std::fprintf(stderr, "  %.*s", static_cast<int>(certainty.size()), certainty.data());
   switch (answer.certainty) {
     case itpir::Certainty::kProven:
@@ -121,11 +129,11 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
                    answer.proof_bound, answer.responders);
       break;
     case itpir::Certainty::kProbable:
-      std::fprintf(stderr, ": the %u replies alone could not prove it; the records' digests fit",
-                   answer.responders);
+      std::fprintf(stderr, ": %s alone could not prove it; the records' digests fit", replies.c_str());
       break;
     case itpir::Certainty::kUnverified:
-      std::fprintf(stderr, ": %u replies are just enough, nothing could be checked", answer.responders);
+      std::fprintf(stderr, ": %s just enough, nothing could be checked",
+                   (replies + (answer.responders == 1 ? " is" : " are")).c_str());
       break;
   }
   if (answer.rounds > 1) std::fprintf(stderr, "; %u rounds of queries told the liars apart", answer.rounds);
@@ -165,9 +173,19 @@ Result<void> write_records(const Arguments& a, const FetchReport& report) {
   return {};
 }
 
-Result<void> get(Arguments a) {
-  PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
-  const bool keyed = deployment.params.geometry().keyed();
+/// --protocol is what the caller takes the deployment for.
+Result<void> check_protocol(const Arguments& a, const std::string& protocol) {
+  if (a.protocol.empty() || a.protocol == protocol) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "the deployment is for protocol " + protocol + ", not " + a.protocol);
+}
+
+std::chrono::milliseconds deadline_or(const Arguments& a, std::chrono::milliseconds usual) {
+  return a.deadline.count() > 0 ? std::chrono::ceil<std::chrono::milliseconds>(a.deadline) : usual;
+}
+
+/// The words of the command line as what to fetch; --positions turns keys into positions.
+Result<void> settle_wishes(Arguments& a, bool keyed) {
   if (keyed && (!a.positions.empty() || !a.positions_file.empty())) {
     return fail(ErrorCode::kInvalidArgument,
                 "the database is keyed: its records have no positions, ask for them with --key alone");
@@ -177,24 +195,74 @@ Result<void> get(Arguments a) {
                 "--key and --positions go together, as the database is not keyed (pirx db build --keyed)");
   }
   if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
-  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, {.seeded = a.seeded}));
-  const FetchOptions options{.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline),
-                             .liars = a.liars,
-                             .wait_for_all = a.all,
-                             .rounds = a.rounds};
-  PIRX_ASSIGN(const auto report,
-              keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options));
+  return {};
+}
+
+/// Writes what was fetched, and says which keys have no record.
+Result<void> finish(const Arguments& a, const FetchReport& report, std::span<const Peer> peers) {
   if (a.json) {
-    std::printf("%s\n", to_json(report, deployment).dump(2).c_str());
+    std::printf("%s\n", to_json(report, peers).dump(2).c_str());
   } else {
     PIRX_TRY(write_records(a, report));
-    if (!a.quiet) print_report(report, deployment);
+    if (!a.quiet) print_report(report, peers);
   }
   if (report.missing.empty()) return {};
   std::string names;
   for (const std::size_t i : report.missing)
     names += (names.empty() ? "'" : ", '") + escape_key(a.keys[i]) + "'";
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
+}
+
+Result<void> get_from(const Deployment& deployment, Arguments& a) {
+  const std::string protocol = deployment.params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
+  PIRX_TRY(check_protocol(a, protocol));
+  if (a.paper_reproduction) {
+    return fail(ErrorCode::kInvalidArgument, "--paper-reproduction is for dj-tree and qr, not " + protocol);
+  }
+  const bool keyed = deployment.params.geometry().keyed();
+  PIRX_TRY(settle_wishes(a, keyed));
+  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, {.seeded = a.seeded}));
+  FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds.value_or(4)};
+  options.deadline = deadline_or(a, options.deadline);
+  PIRX_ASSIGN(const auto report,
+              keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options));
+  std::vector<Peer> peers;
+  for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
+    peers.push_back({deployment.servers[i].url, deployment.params.coordinates()[i]});
+  }
+  return finish(a, report, peers);
+}
+
+Result<void> get_from(const SingleDeployment& deployment, Arguments& a) {
+  const std::string protocol = single_protocol_name(deployment.plan);
+  PIRX_TRY(check_protocol(a, protocol));
+  if (a.liars || a.rounds || a.seeded || a.all) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "--liars, --rounds, --seeded and --wait-for-all are for several servers; " + protocol + " has one");
+  }
+  PIRX_TRY(check_keys(deployment, a.paper_reproduction));
+  if (a.paper_reproduction) std::fprintf(stderr, "%s\n", kPaperWarning);
+  const bool keyed = geometry_of(deployment.plan).keyed();
+  PIRX_TRY(settle_wishes(a, keyed));
+  SingleOptions options;
+  options.deadline = deadline_or(a, options.deadline);
+  if (!a.quiet) {
+    options.waiting = [](std::size_t done, std::size_t all, std::size_t bytes) {
+      std::fprintf(
+          stderr,
+          "  query %zu of %zu, %s up: waiting for the server, which computes for seconds or minutes\n",
+          done + 1, all, human_bytes(bytes).c_str());
+    };
+  }
+  PIRX_ASSIGN(const auto report, keyed ? fetch_keys(deployment, a.keys, options)
+                                       : fetch_records(deployment, a.positions, options));
+  return finish(a, report, std::vector<Peer>{{deployment.server.url, {}}});
+}
+
+Result<void> get(Arguments a) {
+  PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
+  return std::visit([&a](const auto& one) { return get_from(one, a); }, deployment);
 }
 
 }  // namespace
@@ -206,8 +274,12 @@ void add_get_command(CLI::App& app) {
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
       ->check(whole_number(0, ~std::uint64_t{0}));
-  command.add_option("--key", a->keys,
-                     "Key of a record, repeatable; looked up in --positions unless the database is keyed");
+  command.add_option("--protocol", a->protocol,
+                     "Refuse a deployment of another protocol than this: goldberg, chor, dj-tree or qr");
+  command
+      .add_option("--key", a->keys,
+                  "Key of a record, repeatable; looked up in --positions unless the database is keyed")
+      ->allow_extra_args(false);
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
   command
       .add_option("--liars", a->liars,
@@ -221,7 +293,11 @@ void add_get_command(CLI::App& app) {
       "--seeded", a->seeded,
       "Send seeds of 32 bytes in place of t of the query vectors: less to upload, and privacy then "
       "rests on AES-256 too");
-  add_duration(command, "--deadline", a->deadline, "Of each round [10s]");
+  command.add_flag(
+      "--paper-reproduction", a->paper_reproduction,
+      "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
+  add_duration(command, "--deadline", a->deadline,
+               "Of each round [10s], or each query of dj-tree and qr [10m]");
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");
   command.add_flag("--raw", a->raw, "No newline after each record");

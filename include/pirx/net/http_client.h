@@ -18,6 +18,11 @@ struct Endpoint {
   bool allow_plaintext = false;
 };
 
+/// Whether a host name or address, brackets allowed, is this machine's own: localhost, 127.0.0.0/8, ::1.
+bool is_loopback(std::string host);
+/// The same of a URL's host; false for what is no URL.
+bool is_loopback_url(const std::string& url);
+
 struct CallOptions {
   std::chrono::milliseconds deadline{10'000};  ///< of the whole round
   std::chrono::milliseconds connect_timeout{5'000};

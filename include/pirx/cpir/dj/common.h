@@ -13,6 +13,9 @@ namespace pirx::cpir::dj {
 /// Levels of a tree over so many rows where none are given: 32 children a leaf node, then 16, as few at the
 /// top as are left.
 std::vector<std::uint32_t> default_arities(std::uint64_t rows);
+/// The given levels, then more with the last one's arity until the tree holds all rows, as few at the top as
+/// are left: {8} is the paper's octree.
+std::vector<std::uint32_t> repeat_last_arity(std::vector<std::uint32_t> arities, std::uint64_t rows);
 
 /// Plan of a tree: public, set by the server, agreed on by its digest in every message. A validated value.
 /// The client gets one row of the database, in chunks that each fit a plaintext modulo N; all share one

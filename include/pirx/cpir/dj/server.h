@@ -14,6 +14,7 @@ struct ServerOptions {
   int threads = 0;                                      ///< 0: all
   std::uint64_t table_bytes = std::uint64_t{64} << 20;  ///< for tables of powers, of all levels together
   std::string kernel = "auto";                          ///< or gmp, ifma
+  std::function<void(double)> progress = nullptr;       ///< as ServerSpec's
 };
 
 /// InvalidArgument: what Params refuses, a bucket of an encoded database, or an unknown kernel. Unavailable:
@@ -21,8 +22,8 @@ struct ServerOptions {
 Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
                                                   const ServerOptions& options);
 
-/// Adds "dj-tree" with the options arities (such as 32,16), modulus (2048, 3072, 4096), paper (1024:
-/// reproduction of the paper, insecure), table_mib and kernel.
+/// Adds "dj-tree" with the options arities (such as 32,16 or 8: see repeat_last_arity), modulus (2048, 3072,
+/// 4096), paper (1024: reproduction of the paper, insecure), table_mib and kernel.
 void register_dj_tree(Registry& registry);
 
 }  // namespace pirx::cpir::dj

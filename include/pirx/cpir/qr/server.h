@@ -11,8 +11,9 @@ struct ServerOptions {
   std::uint64_t slots = 0;  ///< of a row of the matrix; 0: balanced
   unsigned modulus_bits = dj::kDefaultModulusBits;
   KeyPolicy policy = KeyPolicy::kSecure;
-  int threads = 0;              ///< 0: all
-  std::string kernel = "auto";  ///< or gmp, ifma
+  int threads = 0;                                 ///< 0: all
+  std::string kernel = "auto";                     ///< or gmp, ifma
+  std::function<void(double)> progress = nullptr;  ///< as ServerSpec's
 };
 
 /// InvalidArgument: what Params refuses, a bucket instead of a plain database, or an unknown kernel.

@@ -1,0 +1,155 @@
+// One query a row, one after the other: the server works for seconds on each.
+#include "fetch_single.h"
+
+#include "pirx/cpir/dj/client.h"
+#include "pirx/cpir/qr/client.h"
+#include "pirx/database/key_filter.h"
+
+namespace pirx::cli {
+namespace {
+
+namespace dj = cpir::dj;
+namespace qr = cpir::qr;
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// The client half of either protocol, under a key of its own. Nobody can tell two of them to be one person.
+using AnyClient = std::variant<dj::Client, qr::Client>;
+
+Result<AnyClient> make_client(const dj::Params& params) {
+  PIRX_ASSIGN(const auto key, dj::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
+  PIRX_ASSIGN(auto client, dj::Client::create(params, key));
+  return AnyClient(std::move(client));
+}
+
+Result<AnyClient> make_client(const qr::Params& params) {
+  PIRX_ASSIGN(const auto key, qr::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
+  PIRX_ASSIGN(auto client, qr::Client::create(params, key));
+  return AnyClient(std::move(client));
+}
+
+Result<database::Location> locate(const dj::Params& params, std::uint64_t record) {
+  return params.geometry().locate(record);
+}
+Result<database::Location> locate(const qr::Params& params, std::uint64_t record) {
+  return params.locate(record);
+}
+
+/// Fetches rows of the plan, in this order, and accounts for it in the report.
+Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& deployment,
+                                                        std::span<const std::uint64_t> rows,
+                                                        const SingleOptions& options, FetchReport& report) {
+  PIRX_ASSIGN(auto transport, net::HttpTransport::create({deployment.server}));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  auto start = Clock::now();
+  PIRX_ASSIGN(const auto client,
+              std::visit([](const auto& params) { return make_client(params); }, deployment.plan));
+  const auto bytes = [&](auto size) { return std::visit(size, deployment.plan); };
+  const net::CallOptions call{
+      .deadline = options.deadline,
+      .connect_timeout = std::min(options.deadline, std::chrono::milliseconds(10'000)),
+      .max_reply_bytes = bytes([](const auto& params) { return params.reply_bytes(); })};
+  const auto query_bytes = bytes([](const auto& params) { return params.request_bytes(); });
+  report.query_milliseconds = milliseconds_since(start);
+
+  auto& server = report.servers.emplace_back();
+  std::vector<Result<SecretVector<std::byte>>> found;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    start = Clock::now();
+    std::vector<Bytes> request(1);
+    PIRX_ASSIGN(request[0], std::visit([&](const auto& half) { return half.query(rows[i], rng); }, client));
+    report.query_milliseconds += milliseconds_since(start);
+    if (options.waiting) options.waiting(i, rows.size(), query_bytes);
+    const auto outcomes = transport.query_all(request, call);
+    const auto& outcome = outcomes.front();
+    report.network_milliseconds += outcome.milliseconds;
+    server.milliseconds += outcome.milliseconds;
+    server.bytes_up += outcome.bytes_up;
+    server.bytes_down += outcome.bytes_down;
+    if (!outcome.reply) return tl::unexpected(outcome.reply.error());
+    start = Clock::now();
+    found.push_back(std::visit([&](const auto& half) { return half.decode(*outcome.reply); }, client));
+    report.decode_milliseconds += milliseconds_since(start);
+  }
+  std::vector<SecretVector<std::byte>> out;
+  for (auto& row : found) {
+    if (!row) return tl::unexpected(row.error());
+    out.push_back(std::move(*row));
+  }
+  return out;
+}
+
+Result<void> check_count(std::size_t count) {
+  if (count >= 1 && count <= kMaxRecordsPerRound) return {};
+  return invalid("ask for 1 to " + std::to_string(kMaxRecordsPerRound) + " records at a time, not " +
+                 std::to_string(count));
+}
+
+/// What one reply can prove: nothing; a digest shows damage.
+void settle(FetchReport& report, const database::Geometry& geometry) {
+  report.servers.front().status = itpir::ServerStatus::kOk;
+  auto& answer = report.answer;
+  answer.responders = 1;
+  answer.servers = {itpir::ServerStatus::kOk};
+  answer.certainty = geometry.spec().digests && report.missing.empty() ? itpir::Certainty::kProbable
+                                                                       : itpir::Certainty::kUnverified;
+}
+
+}  // namespace
+
+Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<const std::uint64_t> records,
+                                  const SingleOptions& options) {
+  PIRX_TRY(check_count(records.size()));
+  const auto& geometry = geometry_of(deployment.plan);
+  std::vector<std::uint64_t> rows, offsets;
+  for (const auto record : records) {
+    PIRX_ASSIGN(const auto at,
+                std::visit([&](const auto& params) { return locate(params, record); }, deployment.plan));
+    rows.push_back(at.row);
+    offsets.push_back(at.offset);
+  }
+  FetchReport report;
+  PIRX_ASSIGN(const auto found, fetch_rows(deployment, rows, options, report));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto slot = ByteSpan(found[i].expose()).subspan(offsets[i], geometry.slot_bytes());
+    PIRX_ASSIGN(const auto record, geometry.read_slot(records[i], slot));
+    report.answer.records.emplace_back(record.begin(), record.end());
+  }
+  settle(report, geometry);
+  return report;
+}
+
+Result<FetchReport> fetch_keys(const SingleDeployment& deployment, std::span<const std::string> keys,
+                               const SingleOptions& options) {
+  PIRX_TRY(check_count(keys.size()));
+  PIRX_ASSIGN(const auto filter, database::KeyFilter::create(geometry_of(deployment.plan)));
+  std::vector<std::uint64_t> rows;
+  for (const auto& key : keys) {
+    const auto place = filter.place(key);
+    rows.insert(rows.end(), place.rows.begin(), place.rows.end());
+  }
+  FetchReport report;
+  PIRX_ASSIGN(auto found, fetch_rows(deployment, rows, options, report));
+  const std::size_t each = rows.size() / keys.size();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto sum = found[i * each].expose();
+    for (std::size_t j = 1; j < each; ++j) {
+      const auto next = found[i * each + j].expose();
+      for (std::size_t b = 0; b < sum.size(); ++b) sum[b] ^= next[b];
+    }
+    PIRX_ASSIGN(auto record, filter.read(keys[i], sum));
+    if (!record) report.missing.push_back(i);
+    report.answer.records.push_back(std::move(record).value_or(Bytes()));
+  }
+  settle(report, geometry_of(deployment.plan));
+  return report;
+}
+
+}  // namespace pirx::cli

@@ -1,0 +1,75 @@
+// What plans have in common, and which are refused.
+#include "single_plan.h"
+
+#include "pirx/protocol.h"
+
+namespace pirx::cli {
+namespace {
+
+namespace dj = cpir::dj;
+namespace qr = cpir::qr;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+const char* const kPaperWarning =
+    "warning: keys of 1024 bits reproduce a paper's figures; they can be broken and hide nothing from who "
+    "pays for it";
+
+std::string single_protocol_name(const SinglePlan& plan) {
+  return std::holds_alternative<dj::Params>(plan) ? "dj-tree" : "qr";
+}
+
+bool is_single_protocol(const std::string& name) { return name == "dj-tree" || name == "qr"; }
+
+const database::Geometry& geometry_of(const SinglePlan& plan) {
+  return std::visit(
+      [](const auto& params) -> const auto& { return params.geometry(); }, plan);
+}
+
+const database::Version& version_of(const SinglePlan& plan) {
+  return std::visit(
+      [](const auto& params) -> const auto& { return params.spec().version; }, plan);
+}
+
+Result<std::optional<SinglePlan>> decode_plan(ByteSpan parameters) {
+  constexpr std::size_t kProtocolAt = 7;  // docs/wire_format.md
+  std::optional<SinglePlan> plan;
+  if (parameters.size() <= kProtocolAt) return plan;
+  switch (static_cast<ProtocolId>(parameters[kProtocolAt])) {
+    case ProtocolId::kDamgardJurikTree: {
+      PIRX_ASSIGN(plan, dj::Params::decode(parameters));
+      break;
+    }
+    case ProtocolId::kQuadraticResiduosity: {
+      PIRX_ASSIGN(plan, qr::Params::decode(parameters));
+      break;
+    }
+    default:
+      break;
+  }
+  return plan;
+}
+
+Result<void> check_keys(const SingleDeployment& deployment, bool paper_reproduction) {
+  const auto policy = std::visit([](const auto& params) { return params.spec().policy; }, deployment.plan);
+  if (policy == dj::KeyPolicy::kSecure) return {};
+  if (policy != dj::KeyPolicy::kPaperReproduction) {
+    return invalid("the server asks for toy keys, which hide nothing: use another server");
+  }
+  if (!paper_reproduction) {
+    return invalid(
+        "the server asks for keys of 1024 bits, which can be broken: use another server, or, to reproduce a "
+        "paper's figures on this machine, give --paper-reproduction");
+  }
+  if (!net::is_loopback_url(deployment.server.url)) {
+    return invalid(
+        "keys of 1024 bits can be broken: --paper-reproduction is refused for servers on other machines");
+  }
+  return {};
+}
+
+}  // namespace pirx::cli
