@@ -1,0 +1,106 @@
+// Rates of Damgard-Jurik trees: the server's products as cpir/dj/powers.cc makes them, and the client's
+// Cipher.
+#include <algorithm>
+#include <vector>
+
+#include "cpir/dj/number.h"
+#include "cpir/dj/powers.h"
+#include "measure.h"
+#include "pirx/base/buffer.h"
+#include "pirx/base/rng.h"
+#include "pirx/cpir/dj/cipher.h"
+
+namespace pirx::planner {
+namespace {
+
+namespace dj = cpir::dj;
+
+/// Exponents without meaning: as dense as any.
+class AnyExponents final : public dj::Exponents {
+ public:
+  void load(std::size_t row, std::size_t base, std::span<std::uint64_t> words) const override {
+    std::uint64_t state = 0x9E3779B97F4A7C15 * (row * 1024 + base + 1);
+    for (auto& word : words) word = state = state * 6364136223846793005 + 1442695040888963407;
+  }
+};
+
+struct Tables {
+  static constexpr std::size_t kBases = 16, kBits = 1024;
+  static constexpr unsigned kWindow = 8;
+};
+
+/// Seconds that a squaring of all lanes takes.
+double square_seconds(const dj::Ring& ring, AlignedBuffer& blocks) {
+  auto* a = reinterpret_cast<std::uint64_t*>(blocks.data());
+  auto* b = a + ring.block_words();
+  return cpu_seconds([&] {
+    ring.kernel().square(ring.view(), b, a);
+    std::swap(a, b);
+  });
+}
+
+}  // namespace
+
+Result<double> measure_dj_server(const RateId& id, const dj::PublicKey& key) {
+  if (id.quantity == Quantity::kDjCheck) {
+    const Bytes modulus(key.modulus().begin(), key.modulus().end());
+    return cpu_seconds([&] { static_cast<void>(dj::PublicKey::create(modulus, key.bits(), key.policy())); });
+  }
+  const mpz_class n = dj::number_from_bytes(key.modulus());
+  PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
+  const dj::Ring ring(*kernel, n, id.of[1]);
+  // Some number of the ring, in every lane.
+  std::vector<std::uint64_t> number(ring.stride());
+  ring.import_number(ring.modulus() / 3, number.data());
+  PIRX_ASSIGN(auto blocks, AlignedBuffer::create(2 * ring.block_words() * sizeof(std::uint64_t)));
+  const std::vector<const std::uint64_t*> all(kernel->lanes, number.data());
+  kernel->gather(ring.view(), reinterpret_cast<std::uint64_t*>(blocks.data()), all.data());
+  const double square = square_seconds(ring, blocks);
+  if (id.quantity == Quantity::kDjSquare) return square;
+
+  std::vector<std::uint64_t> words(mpz_size(ring.modulus().get_mpz_t()));
+  const double row = cpu_seconds([&] {
+    const mpz_class product = ring.export_number(number.data()) * n % ring.modulus();
+    dj::number_to_words(product, words);
+  });
+  if (id.quantity == Quantity::kDjRow) return row;
+
+  std::vector<std::uint64_t> bases;
+  for (std::size_t i = 0; i < Tables::kBases; ++i) bases.insert(bases.end(), number.begin(), number.end());
+  const dj::PowerShape shape{Tables::kBases, Tables::kBits, kernel->lanes};
+  const std::uint64_t bytes = (Tables::kBases * ring.stride() * sizeof(std::uint64_t)) << Tables::kWindow;
+  const dj::PowerPlan plan{true, Tables::kWindow, kernel->lanes, bytes, 0};
+  PIRX_ASSIGN(auto powers, dj::Powers::create(ring, shape, plan, std::move(bases)));
+  const double steps = static_cast<double>(Tables::kBits) / Tables::kWindow;
+  if (id.quantity == Quantity::kDjEntry) {
+    const double part = cpu_seconds([&] { powers.prepare(0); });
+    const double squares = (Tables::kWindow - 1) * steps * square;
+    return std::max(part - squares, 0.1 * part) / (1 << Tables::kWindow);
+  }
+  for (std::size_t part = 0; part < powers.parts(); ++part) powers.prepare(part);
+  std::vector<std::uint64_t> out(shape.rows * words.size());
+  const AnyExponents exponents;
+  const double block = cpu_seconds([&] { powers.evaluate(0, exponents, out, words.size()); });
+  const double rest = steps * square + static_cast<double>(shape.rows) * row;
+  return std::max(block - rest, 0.1 * block) / (steps * static_cast<double>(Tables::kBases));
+}
+
+Result<double> measure_dj_client(const RateId& id, const dj::SecretKey& key) {
+  const unsigned s = id.of[1];
+  PIRX_ASSIGN(const auto cipher, dj::Cipher::create(key, s));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  PIRX_ASSIGN(const auto zero, cipher.encrypt_zero(s, rng));
+  if (id.quantity == Quantity::kDjZero) {
+    return cpu_seconds([&] { static_cast<void>(cipher.encrypt_zero(s, rng)); });
+  }
+  if (id.quantity == Quantity::kDjBit) {
+    return cpu_seconds(
+        [&] { static_cast<void>(cipher.encrypt_bit(s, 1, SecretVector<std::byte>(zero.expose()))); });
+  }
+  // 1 encrypts zero at every layer but the first to be taken off; a ciphertext of 1 encrypts it at that one.
+  PIRX_ASSIGN(const auto one, cipher.encrypt_bit(s, 1, SecretVector<std::byte>(zero.expose())));
+  const OneThread alone;
+  return cpu_seconds([&] { static_cast<void>(cipher.decrypt_layers(s, one)); });
+}
+
+}  // namespace pirx::planner

@@ -1,0 +1,112 @@
+// Rates of quadratic residuosity. What the server does in one loop is told apart by three shapes.
+#include <array>
+#include <cmath>
+
+#include "cpir/dj/number.h"
+#include "cpir/message.h"
+#include "cpir/qr/column_products.h"
+#include "measure.h"
+#include "pirx/base/rng.h"
+#include "pirx/cpir/qr/client.h"
+
+namespace pirx::planner {
+namespace {
+
+namespace qr = cpir::qr;
+namespace dj = cpir::dj;
+
+Result<database::Geometry> plain_geometry(std::uint64_t rows, std::uint64_t row_bytes) {
+  return database::Geometry::create({.records = rows,
+                                     .record_bytes = row_bytes,
+                                     .records_per_row = 1,
+                                     .variable_length = false,
+                                     .digests = false});
+}
+
+/// Some odd number of so many bits; whether it is a product of two primes makes no difference here.
+mpz_class any_modulus(unsigned bits) { return (mpz_class(1) << bits) - 189; }
+
+struct Shape {
+  std::size_t rows, row_bytes;
+  unsigned window;
+};
+
+Result<double> column_seconds(unsigned modulus_bits, const Shape& shape) {
+  PIRX_ASSIGN(const auto geometry, plain_geometry(shape.rows, shape.row_bytes));
+  PIRX_ASSIGN(const auto params,
+              qr::Params::create({geometry,
+                                  {},
+                                  1,
+                                  modulus_bits,
+                                  dj::check_modulus_bits(modulus_bits, qr::KeyPolicy::kSecure)
+                                      ? qr::KeyPolicy::kSecure
+                                      : qr::KeyPolicy::kPaperReproduction}));
+  PIRX_ASSIGN(const auto data, matrix::Matrix<std::byte>::create(shape.rows, shape.row_bytes));
+  PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
+  const mpz_class n = any_modulus(modulus_bits);
+  const dj::Ring ring(*kernel, n, 0);
+  std::vector<mpz_class> y;
+  for (std::size_t i = 0; i < shape.rows; ++i) y.emplace_back(n / (i + 3));
+  const qr::BitMatrix bits(params, data.view());
+  Bytes out(8 * shape.row_bytes * params.number_bytes());
+  const qr::ColumnPlan plan{shape.window, 0, 0};
+  Result<void> done;
+  const double seconds = cpu_seconds([&] { done = qr::column_products(ring, y, bits, plan, 1, out); });
+  PIRX_TRY(std::move(done));
+  return seconds;
+}
+
+}  // namespace
+
+Result<QrServerRates> measure_qr_server(unsigned modulus_bits) {
+  constexpr unsigned kWindow = 8;
+  constexpr double kEntries = (1 << kWindow) - 1;
+  constexpr std::size_t kWindows = 8, kBytes = 64;
+  const auto columns = [](std::size_t bytes) { return 8 * static_cast<double>(bytes); };
+  // Columns; the same through more windows; tables for hardly any columns.
+  PIRX_ASSIGN(const double once, column_seconds(modulus_bits, {1, kBytes, 1}));
+  PIRX_ASSIGN(const double wide, column_seconds(modulus_bits, {kWindow * kWindows, kBytes, kWindow}));
+  PIRX_ASSIGN(const double thin, column_seconds(modulus_bits, {kWindow * kWindows, 1, kWindow}));
+  const double product = std::max((wide - thin) / (columns(kBytes) - columns(1)) - once / columns(kBytes),
+                                  0.1 * wide / columns(kBytes)) /
+                         (kWindows - 1.0);
+  const double column = std::max(once / columns(kBytes) - product, 0.1 * product);
+  const double entry =
+      std::max(thin - columns(1) * (kWindows * product + column), 0.1 * thin) / (kWindows * kEntries);
+  return QrServerRates{entry, product, column};
+}
+
+/// As the server checks: below N, a unit, Jacobi symbol 1.
+Result<double> measure_qr_check(unsigned modulus_bits) {
+  const mpz_class n = any_modulus(modulus_bits);
+  Bytes bytes((modulus_bits + 7) / 8);
+  dj::number_to_bytes(n / 3, bytes);
+  mpz_class product = n / 7;
+  return cpu_seconds([&] {
+    const mpz_class y = dj::number_from_bytes(bytes);
+    product = product * y % n;
+    static_cast<void>(mpz_jacobi(y.get_mpz_t(), n.get_mpz_t()));
+  });
+}
+
+Result<QrClientRates> measure_qr_client(unsigned modulus_bits, qr::KeyPolicy policy) {
+  constexpr std::size_t kRows = 64, kRowBytes = 1;
+  PIRX_ASSIGN(const auto geometry, plain_geometry(kRows, kRowBytes));
+  PIRX_ASSIGN(const auto params, qr::Params::create({geometry, {}, 1, modulus_bits, policy}));
+  PIRX_ASSIGN(const auto key, qr::SecretKey::generate(modulus_bits, policy));
+  PIRX_ASSIGN(const auto client, qr::Client::create(params, key));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  PIRX_ASSIGN(const auto request, client.query(0, rng));
+  const double hide = cpu_seconds([&] { static_cast<void>(client.query(0, rng)); }) / kRows;
+  // Numbers of a query are numbers that a reply can hold.
+  Writer reply(params.reply_bytes());
+  cpir::encode_header(reply, ProtocolId::kQuadraticResiduosity, cpir::Message::kReply, params.digest());
+  reply.put_bytes(ByteSpan(request).subspan(cpir::kHeaderBytes + params.number_bytes(),
+                                            8 * kRowBytes * params.number_bytes()));
+  const Bytes message = std::move(reply).take();
+  PIRX_TRY(client.decode(message, 1));
+  const double tell = cpu_seconds([&] { static_cast<void>(client.decode(message, 1)); }) / (8.0 * kRowBytes);
+  return QrClientRates{hide, tell};
+}
+
+}  // namespace pirx::planner

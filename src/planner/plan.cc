@@ -1,0 +1,223 @@
+// Checks of a question, the common arithmetic of offers, and the advice.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "pirx/base/buffer.h"
+#include "pirx/cpir/dj/keys.h"
+#include "pirx/itpir/common.h"
+#include "schemes.h"
+
+namespace pirx::planner {
+namespace {
+
+constexpr double kMostBandwidth = 1e15, kMostSeconds = 3600;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56;
+constexpr int kMostCores = 4096;
+constexpr std::uint64_t kMostQueries = 1'000'000'000'000;
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Result<void> check_bandwidth(double bits, const char* direction) {
+  if (bits > 0 && bits <= kMostBandwidth) return {};  // and no NaN
+  return invalid(std::string("the bandwidth ") + direction +
+                 " must be above zero and at most 10^15 bits a second");
+}
+
+std::string three_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+std::string in_words(double seconds) {
+  if (seconds < 1e-3) return three_digits(1e6 * seconds) + " us";
+  if (seconds < 1) return three_digits(1e3 * seconds) + " ms";
+  return three_digits(seconds) + " s";
+}
+
+std::string bits_in_words(double bits) {
+  if (bits < 1e6) return three_digits(bits / 1e3) + " kbit/s";
+  if (bits < 1e9) return three_digits(bits / 1e6) + " Mbit/s";
+  return three_digits(bits / 1e9) + " Gbit/s";
+}
+
+/// What the offers come to, for people.
+std::string advise(const Plan& plan) {
+  const auto& question = plan.question;
+  const auto& best = plan.offers.front();
+  const double best_time = total_seconds(best, question, question.link);
+  const auto download = std::find_if(plan.offers.begin(), plan.offers.end(),
+                                     [](const Offer& offer) { return offer.scheme == "download"; });
+  PIRX_CHECK(download != plan.offers.end());
+  const double download_time = total_seconds(*download, question, question.link);
+  const std::string each = question.queries > 1 ? " a query" : "";
+  if (best.scheme == "download") {
+    std::string text = "Download the database: over this link that takes " + in_words(best_time) + each +
+                       " and tells the server nothing at all.";
+    if (plan.offers.size() == 1) return text + " No private scheme fits the question.";
+    const auto& next = plan.offers[1];
+    text += " The fastest private query, " + next.scheme +
+            (next.settings.empty() ? "" : " (" + next.settings + ")") + ", takes " +
+            in_words(total_seconds(next, question, question.link)) + ".";
+    const auto below = crossover(next, question, question.queries);
+    if (below) {
+      text += " It pays below " + bits_in_words(*below) + ".";
+    } else {
+      text += " It pays on no link: its messages are longer than the records.";
+    }
+    return text;
+  }
+  std::string text = "Use " + best.scheme + (best.settings.empty() ? "" : " (" + best.settings + ")") + ": " +
+                     in_words(best_time) + each + ", " + three_digits(download_time / best_time) +
+                     " times faster than a download";
+  text += question.queries > 1 ? " shared by " + std::to_string(question.queries) + " queries." : ".";
+  if (best.threshold > 0) {
+    text += " It hides the record as long as no more than " + std::to_string(best.threshold) + " of " +
+            std::to_string(best.servers) + " servers talk to each other.";
+    const auto alone = std::find_if(plan.offers.begin(), plan.offers.end(), [](const Offer& offer) {
+      return offer.servers == 1 && offer.scheme != "download";
+    });
+    if (alone != plan.offers.end()) {
+      text += " With a single server, " + alone->scheme +
+              (alone->settings.empty() ? "" : " (" + alone->settings + ")") + " takes " +
+              in_words(total_seconds(*alone, question, question.link)) + ".";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<void> check(const Question& question) {
+  if (question.records == 0) return invalid("there are no records: give how many the database has");
+  if (question.record_bytes == 0) return invalid("records have no bytes: give how long they are");
+  const auto bytes = checked_mul(question.records, question.record_bytes);
+  if (!bytes || *bytes > kMostBytes) {
+    return invalid("the records take more than 2^56 bytes: give fewer or shorter ones");
+  }
+  if (question.geometry && (question.geometry->records() != question.records ||
+                            question.geometry->record_bytes() != question.record_bytes)) {
+    return invalid("the database has other records than the question: take both from it");
+  }
+  PIRX_TRY(check_bandwidth(question.link.up, "up"));
+  PIRX_TRY(check_bandwidth(question.link.down, "down"));
+  if (!(question.link.round_trip >= 0 && question.link.round_trip <= kMostSeconds)) {
+    return invalid("the round trip must be from 0 to 3600 seconds");
+  }
+  for (const int cores : {question.server_cores, question.client_cores}) {
+    if (cores < 1 || cores > kMostCores) {
+      return invalid("a machine has from 1 to " + std::to_string(kMostCores) + " cores, not " +
+                     std::to_string(cores));
+    }
+  }
+  if (question.servers < 1 || question.servers > itpir::Params::kMaxServers) {
+    return invalid("there are from 1 to " + std::to_string(itpir::Params::kMaxServers) + " servers, not " +
+                   std::to_string(question.servers));
+  }
+  if (question.collusion < 1) return invalid("a server knows what it sees itself: collusion is at least 1");
+  if (question.servers > 1 && question.collusion >= question.servers) {
+    return invalid("if all " + std::to_string(question.servers) +
+                   " servers may talk to each other, they are one: give --servers 1");
+  }
+  if (question.queries < 1 || question.queries > kMostQueries) {
+    return invalid("a version of the database answers from 1 to 10^12 queries, not " +
+                   std::to_string(question.queries));
+  }
+  const auto policy =
+      question.reproduction ? cpir::dj::KeyPolicy::kPaperReproduction : cpir::dj::KeyPolicy::kSecure;
+  return cpir::dj::check_modulus_bits(question.modulus_bits, policy);
+}
+
+double total_seconds(const Offer& offer, const Question& question, const Link& link) {
+  const double once = 8 * static_cast<double>(offer.bytes_once) / link.down + offer.prepare_seconds;
+  return link.round_trip + 8 * static_cast<double>(offer.bytes_up) / link.up +
+         8 * static_cast<double>(offer.bytes_down) / link.down + offer.server_seconds + offer.client_seconds +
+         (question.ahead ? 0 : offer.ahead_seconds) + once / static_cast<double>(question.queries);
+}
+
+std::optional<double> crossover(const Offer& offer, const Question& question, std::uint64_t queries) {
+  const auto q = static_cast<double>(queries);
+  const double ratio = question.link.up / question.link.down;
+  const double bits =
+      8 * (static_cast<double>(download_bytes(question)) - static_cast<double>(offer.bytes_once) -
+           q * (static_cast<double>(offer.bytes_down) + static_cast<double>(offer.bytes_up) / ratio));
+  if (bits <= 0) return std::nullopt;
+  const double each =
+      offer.server_seconds + offer.client_seconds + (question.ahead ? 0 : offer.ahead_seconds);
+  // A download has one round trip.
+  const double seconds = q * each + offer.prepare_seconds + (q - 1) * question.link.round_trip;
+  return seconds > 0 ? bits / seconds : std::numeric_limits<double>::infinity();
+}
+
+std::uint64_t download_bytes(const Question& question) noexcept {
+  return question.records * question.record_bytes;
+}
+
+Result<database::Geometry> geometry_of(const Question& question, std::uint64_t records_per_row) {
+  if (question.geometry) return *question.geometry;
+  return database::Geometry::create(
+      {.records = question.records,
+       .record_bytes = question.record_bytes,
+       .records_per_row = std::clamp<std::uint64_t>(records_per_row, 1, question.records),
+       .variable_length = false,
+       .digests = true});
+}
+
+std::vector<std::uint64_t> rows_to_try(const Question& question, std::uint64_t balanced, int octaves) {
+  if (question.geometry) return {question.geometry->spec().records_per_row};
+  std::vector<std::uint64_t> out;
+  for (int octave = -octaves; octave <= octaves; ++octave) {
+    const double wanted = static_cast<double>(balanced) * std::exp2(octave);
+    const double inside = std::clamp(wanted, 1.0, static_cast<double>(question.records));
+    const auto rows = std::min(static_cast<std::uint64_t>(inside), question.records);
+    if (out.empty() || out.back() != rows) out.push_back(rows);
+  }
+  return out;
+}
+
+void keep_best(std::optional<Offer>& best, Offer offer, const Question& question) {
+  if (!best ||
+      total_seconds(offer, question, question.link) < total_seconds(*best, question, question.link)) {
+    best = std::move(offer);
+  }
+}
+
+std::span<const Scheme> schemes() noexcept {
+  static constexpr Scheme kSchemes[] = {
+      {"download", &offer_download},
+      {"goldberg", &offer_goldberg},
+      {"goldberg seeded", &offer_goldberg_seeded},
+      {"goldberg w160", &offer_goldberg_w160},
+      {"chor", &offer_chor},
+      {"chor seeded", &offer_chor_seeded},
+      {"dj-tree", &offer_dj_tree},
+      {"qr", &offer_qr},
+  };
+  return kSchemes;
+}
+
+Result<Plan> make_plan(const Question& question, Rates& rates) {
+  PIRX_TRY(check(question));
+  Plan plan{question, {}, {}, {}};
+  for (const Scheme& scheme : schemes()) {
+    auto offer = scheme.offer(question, rates);
+    if (offer) {
+      plan.offers.push_back(std::move(*offer));
+    } else if (offer.error().code() == ErrorCode::kInvalidArgument) {
+      plan.left_out.emplace_back(scheme.name, offer.error().message());
+    } else {
+      return tl::unexpected(std::move(offer).error());
+    }
+  }
+  std::stable_sort(plan.offers.begin(), plan.offers.end(), [&](const Offer& a, const Offer& b) {
+    return total_seconds(a, question, question.link) < total_seconds(b, question, question.link);
+  });
+  plan.advice = advise(plan);
+  return plan;
+}
+
+}  // namespace pirx::planner

@@ -1,0 +1,75 @@
+// Quadratic residuosity: every window of rows of the matrix is a table and a product for every column.
+#include <cmath>
+
+#include "cpir/qr/column_products.h"
+#include "pirx/cpir/qr/common.h"
+#include "schemes.h"
+
+namespace pirx::planner {
+namespace {
+
+Result<Offer> offer_at(const Question& question, Rates& rates, const database::Geometry& geometry,
+                       std::uint64_t slots) {
+  namespace qr = cpir::qr;
+  namespace dj = cpir::dj;
+  const unsigned k = question.modulus_bits;
+  const auto policy = question.reproduction ? qr::KeyPolicy::kPaperReproduction : qr::KeyPolicy::kSecure;
+  PIRX_ASSIGN(const auto params, qr::Params::create({geometry, {}, slots, k, policy}));
+  PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
+  const dj::Ring ring(*kernel, (mpz_class(1) << k) - 1, 0);
+  const std::size_t columns = 8 * params.row_bytes();
+  const auto plan = qr::plan_columns(params.rows(), columns, ring);
+  PIRX_ASSIGN(const double check, rates.seconds({Quantity::kQrCheck, {k}}));
+  PIRX_ASSIGN(const double entry, rates.seconds({Quantity::kQrEntry, {k}}));
+  PIRX_ASSIGN(const double product, rates.seconds({Quantity::kQrProduct, {k}}));
+  PIRX_ASSIGN(const double column, rates.seconds({Quantity::kQrColumn, {k}}));
+  PIRX_ASSIGN(const double hide, rates.seconds({Quantity::kQrHide, {k}}));
+  PIRX_ASSIGN(const double tell, rates.seconds({Quantity::kQrTell, {k}}));
+  const auto a = static_cast<double>(params.rows()), b = static_cast<double>(columns);
+  const double windows = std::ceil(a / plan.window);
+  Offer offer;
+  offer.scheme = "qr";
+  offer.settings = std::to_string(params.slots()) + (params.slots() == 1 ? " record" : " records") + " a row";
+  offer.options = {{"slots", std::to_string(params.slots())},
+                   {question.reproduction ? "paper" : "modulus", std::to_string(k)}};
+  offer.privacy = "nobody tells squares from non-squares modulo N of " + std::to_string(k) + " bits";
+  offer.records_per_row = geometry.spec().records_per_row;
+  offer.bytes_up = params.request_bytes();
+  offer.bytes_down = params.reply_bytes();
+  offer.server_seconds =
+      (a * check + windows * (std::exp2(plan.window) - 1) * entry + windows * b * product + b * column) /
+      question.server_cores;
+  offer.client_seconds = a * hide + b * tell / question.client_cores;
+  offer.server_bytes = geometry.data_bytes() + params.reply_bytes() + params.request_bytes() +
+                       qr::column_products_bytes(*kernel, k, columns, question.server_cores);
+  offer.client_bytes = params.request_bytes() + params.reply_bytes() + params.row_bytes();
+  return offer;
+}
+
+}  // namespace
+
+Result<Offer> offer_qr(const Question& question, Rates& rates) {
+  // The matrix is read where the database lies, whatever its rows are.
+  PIRX_ASSIGN(const auto geometry, geometry_of(question, 1));
+  Question slots = question;
+  slots.geometry.reset();
+  const double balanced =
+      std::sqrt(static_cast<double>(question.records) / (8.0 * static_cast<double>(geometry.slot_bytes())));
+  const auto middle = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(balanced)));
+  std::optional<Offer> best;
+  std::optional<Error> why;
+  for (const auto tried : rows_to_try(slots, middle, 5)) {
+    auto offer = offer_at(question, rates, geometry, tried);
+    if (offer) {
+      keep_best(best, std::move(*offer), question);
+    } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
+      return offer;
+    } else {
+      why = offer.error();
+    }
+  }
+  if (!best) return tl::unexpected(std::move(*why));
+  return std::move(*best);
+}
+
+}  // namespace pirx::planner

@@ -1,0 +1,27 @@
+// The schemes, one file each, and what they share.
+#pragma once
+
+#include "pirx/planner/planner.h"
+
+namespace pirx::planner {
+
+Result<Offer> offer_download(const Question& question, Rates& rates);
+Result<Offer> offer_goldberg(const Question& question, Rates& rates);
+Result<Offer> offer_goldberg_w160(const Question& question, Rates& rates);
+Result<Offer> offer_goldberg_seeded(const Question& question, Rates& rates);
+Result<Offer> offer_chor(const Question& question, Rates& rates);
+Result<Offer> offer_chor_seeded(const Question& question, Rates& rates);
+Result<Offer> offer_dj_tree(const Question& question, Rates& rates);
+Result<Offer> offer_qr(const Question& question, Rates& rates);
+
+/// The question's geometry, or the one with so many records to a row.
+Result<database::Geometry> geometry_of(const Question& question, std::uint64_t records_per_row);
+
+/// Numbers of records per row worth trying where the geometry is not given: powers of two about one that is
+/// balanced, or the given one alone.
+std::vector<std::uint64_t> rows_to_try(const Question& question, std::uint64_t balanced, int octaves);
+
+/// Keeps the faster of two, on the question's link.
+void keep_best(std::optional<Offer>& best, Offer offer, const Question& question);
+
+}  // namespace pirx::planner

@@ -1,0 +1,258 @@
+// Builds a small database as an offer wants it, opens the servers by the registry with the offer's own
+// options, and times the halves of the protocol on one thread.
+#include "pirx/planner/validate.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "measure.h"
+#include "pirx/base/rng.h"
+#include "pirx/base/secret.h"
+#include "pirx/batchcodes/encoding.h"
+#include "pirx/cpir/dj/client.h"
+#include "pirx/cpir/dj/server.h"
+#include "pirx/cpir/qr/client.h"
+#include "pirx/cpir/qr/server.h"
+#include "pirx/database/builder.h"
+#include "pirx/itpir/client.h"
+#include "pirx/itpir/server.h"
+
+namespace pirx::planner {
+namespace {
+
+namespace dj = cpir::dj;
+namespace qr = cpir::qr;
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+class Times {
+ public:
+  template <class F>
+  auto measure(const F& f) {
+    const double start = processor_seconds();
+    auto result = f();
+    all_.push_back(processor_seconds() - start);
+    return result;
+  }
+  double median() const {
+    auto sorted = all_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
+  }
+
+ private:
+  std::vector<double> all_;
+};
+
+/// What is timed, and the record that came of it.
+struct Run {
+  Times ahead, query, server, decode;
+  std::uint64_t bytes_up = 0, bytes_down = 0;
+};
+
+/// The database of an offer.
+class Stored {
+ public:
+  static Result<Stored> build(const std::filesystem::path& path, const Offer& offer, std::uint64_t records,
+                              std::uint64_t record_bytes) {
+    PIRX_ASSIGN(auto builder,
+                database::DatabaseBuilder::create(
+                    path, {.records_per_row = offer.records_per_row, .fixed_record_bytes = record_bytes}));
+    PIRX_ASSIGN(auto rng, Rng::from_os());
+    Bytes record(record_bytes);
+    for (std::uint64_t i = 0; i < records; ++i) {
+      rng.fill(record);
+      PIRX_TRY(builder.add(record));
+    }
+    PIRX_TRY(builder.finish());
+    PIRX_ASSIGN(auto database, database::Database::open(path));
+    return Stored(path, std::move(database));
+  }
+  Stored(Stored&&) noexcept = default;
+  Stored& operator=(Stored&&) noexcept = delete;
+  ~Stored() {
+    std::error_code ignored;
+    if (database_) std::filesystem::remove(path_, ignored);
+  }
+  const database::Database& database() const noexcept { return *database_; }
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  Stored(std::filesystem::path path, std::shared_ptr<const database::Database> database)
+      : path_(std::move(path)), database_(std::move(database)) {}
+  std::filesystem::path path_;
+  std::shared_ptr<const database::Database> database_;
+};
+
+Result<void> check_record(const Stored& stored, std::uint64_t wanted, ByteSpan got) {
+  PIRX_ASSIGN(const auto record, stored.database().record(wanted));
+  if (std::equal(record.begin(), record.end(), got.begin(), got.end())) return {};
+  return fail(ErrorCode::kInternal, "a protocol gave another record than was stored: please report it");
+}
+
+Result<std::unique_ptr<AnyServer>> open_server(const Registry& registry, const Offer& offer,
+                                               const Stored& stored,
+                                               const std::map<std::string, std::string>& more = {}) {
+  ServerSpec spec;
+  spec.database_path = stored.path();
+  spec.threads = 1;
+  spec.options = offer.options;
+  spec.options.insert(more.begin(), more.end());
+  return registry.open(offer.scheme, spec);
+}
+
+Result<Bytes> ask(const AnyServer& server, const Bytes& request) {
+  const ByteSpan view = request;
+  return std::move(server.answer({&view, 1}).at(0));
+}
+
+/// The record in a row of single-server protocols.
+Result<void> check_row(const Stored& stored, std::uint64_t wanted, ByteSpan row, std::uint64_t offset) {
+  const auto& geometry = stored.database().geometry();
+  PIRX_ASSIGN(const auto data,
+              geometry.read_slot(wanted, row.subspan(static_cast<std::size_t>(offset),
+                                                     static_cast<std::size_t>(geometry.slot_bytes()))));
+  return check_record(stored, wanted, data);
+}
+
+Result<void> run_tree(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
+                      Run& out) {
+  PIRX_ASSIGN(const auto server, open_server(registry, offer, stored));
+  PIRX_ASSIGN(const auto params, dj::Params::decode(server->parameters()));
+  PIRX_ASSIGN(const auto key, dj::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
+  PIRX_ASSIGN(const auto client, dj::Client::create(params, key));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  const std::uint64_t wanted = stored.database().geometry().records() / 3;
+  PIRX_ASSIGN(const auto at, stored.database().geometry().locate(wanted));
+  for (int run = 0; run < runs; ++run) {
+    auto blinding = out.ahead.measure([&] { return client.blind(rng); });
+    PIRX_ASSIGN(const auto request,
+                out.query.measure([&] { return client.query(at.row, std::move(blinding)); }));
+    PIRX_ASSIGN(const auto reply, out.server.measure([&] { return ask(*server, request); }));
+    PIRX_ASSIGN(const auto row, out.decode.measure([&] { return client.decode(reply); }));
+    PIRX_TRY(check_row(stored, wanted, row.expose(), at.offset));
+    out.bytes_up = request.size();
+    out.bytes_down = reply.size();
+  }
+  return {};
+}
+
+Result<void> run_qr(const Registry& registry, const Offer& offer, const Stored& stored, int runs, Run& out) {
+  PIRX_ASSIGN(const auto server, open_server(registry, offer, stored));
+  PIRX_ASSIGN(const auto params, qr::Params::decode(server->parameters()));
+  PIRX_ASSIGN(const auto key, qr::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
+  PIRX_ASSIGN(const auto client, qr::Client::create(params, key));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  const std::uint64_t wanted = stored.database().geometry().records() / 3;
+  PIRX_ASSIGN(const auto at, params.locate(wanted));
+  for (int run = 0; run < runs; ++run) {
+    PIRX_ASSIGN(const auto request, out.query.measure([&] { return client.query(at.row, rng); }));
+    PIRX_ASSIGN(const auto reply, out.server.measure([&] { return ask(*server, request); }));
+    PIRX_ASSIGN(const auto row, out.decode.measure([&] { return client.decode(reply, 1); }));
+    PIRX_TRY(check_row(stored, wanted, row.expose(), at.offset));
+    out.bytes_up = request.size();
+    out.bytes_down = reply.size();
+  }
+  return {};
+}
+
+Result<void> run_several(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
+                         Run& out) {
+  const bool chor = offer.scheme == "chor";
+  itpir::Params::Spec spec{.field = kTagGf2,
+                           .geometry = stored.database().geometry(),
+                           .version = stored.database().version(),
+                           .coordinates = {},
+                           .threshold = offer.threshold,
+                           .protocol = chor ? ProtocolId::kChor : ProtocolId::kGoldberg};
+  if (chor) {
+    for (std::uint64_t server = 1; server <= offer.servers; ++server) spec.coordinates.push_back(server);
+  } else {
+    PIRX_ASSIGN(spec.field, itpir::field_by_name(offer.options.at("field")));
+    PIRX_ASSIGN(spec.coordinates, batchcodes::Encoding::suggested_coordinates(spec.field, offer.servers));
+  }
+  PIRX_ASSIGN(auto params, itpir::Params::create(std::move(spec)));
+  std::vector<std::unique_ptr<AnyServer>> servers;
+  for (const auto coordinate : params.coordinates()) {
+    PIRX_ASSIGN(auto server,
+                open_server(registry, offer, stored, {{"coordinate", std::to_string(coordinate)}}));
+    servers.push_back(std::move(server));
+  }
+  const itpir::Client client(std::move(params), {.seeded = offer.seeded});
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  const std::uint64_t wanted = stored.database().geometry().records() / 3;
+  for (int run = 0; run < runs; ++run) {
+    const std::uint64_t wish[] = {wanted};
+    PIRX_ASSIGN(auto query, out.query.measure([&] { return client.query(wish, rng); }));
+    std::vector<std::optional<Bytes>> replies;
+    out.bytes_up = out.bytes_down = 0;
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      // The last server gets a vector where others may have seeds.
+      const auto one = [&] { return ask(*servers[i], query.requests[i]); };
+      PIRX_ASSIGN(auto reply, i + 1 == servers.size() ? out.server.measure(one) : one());
+      out.bytes_up += query.requests[i].size();
+      out.bytes_down += reply.size();
+      replies.emplace_back(std::move(reply));
+    }
+    PIRX_ASSIGN(const auto answer,
+                out.decode.measure([&] { return client.decode(std::move(query.state), replies); }));
+    PIRX_TRY(check_record(stored, wanted, answer.records.at(0)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Measured>> validate(const ValidateOptions& options, const std::filesystem::path& folder,
+                                       Rates& rates) {
+  if (options.record_bytes == 0 || options.runs < 1) {
+    return fail(ErrorCode::kInvalidArgument, "validation needs records of a byte or more and a run or more");
+  }
+  const OneThread one;
+  Registry registry;
+  itpir::register_goldberg(registry);
+  itpir::register_chor(registry);
+  dj::register_dj_tree(registry);
+  qr::register_qr(registry);
+  std::vector<Measured> out;
+  for (const bool several : {false, true}) {
+    Question question;
+    question.record_bytes = options.record_bytes;
+    question.records = std::max<std::uint64_t>(
+        1, (several ? options.several_servers_bytes : options.one_server_bytes) / options.record_bytes);
+    question.link = {1e7, 1e7, 0};
+    question.servers = several ? options.servers : 1;
+    question.collusion = options.collusion;
+    question.modulus_bits = options.modulus_bits;
+    question.reproduction = options.reproduction;
+    if (options.note) {
+      options.note("measuring rates for " + std::string(several ? "several servers" : "one server"));
+    }
+    PIRX_ASSIGN(auto plan, make_plan(question, rates));
+    for (Offer& offer : plan.offers) {
+      if (offer.scheme == "download" || (offer.servers > 1) != several) continue;
+      if (options.note) options.note("running " + offer.scheme + " " + offer.settings);
+      PIRX_ASSIGN(const auto stored,
+                  Stored::build(folder / "validate.pirx", offer, question.records, question.record_bytes));
+      Run run;
+      if (offer.scheme == "dj-tree") {
+        PIRX_TRY(run_tree(registry, offer, stored, options.runs, run));
+      } else if (offer.scheme == "qr") {
+        PIRX_TRY(run_qr(registry, offer, stored, options.runs, run));
+      } else {
+        PIRX_TRY(run_several(registry, offer, stored, options.runs, run));
+      }
+      out.push_back({std::move(offer), run.bytes_up, run.bytes_down, run.server.median(),
+                     run.query.median() + run.decode.median(), run.ahead.median()});
+    }
+  }
+  return out;
+}
+
+}  // namespace pirx::planner

@@ -1,0 +1,387 @@
+// Plans: exact lengths of messages, arithmetic of totals and crossovers, choices that follow from the link,
+// and questions that make no sense. Rates are made up, so that no time is judged.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "pirx/base/rng.h"
+#include "pirx/batchcodes/encoding.h"
+#include "pirx/cpir/dj/client.h"
+#include "pirx/cpir/qr/client.h"
+#include "pirx/itpir/client.h"
+#include "pirx/planner/planner.h"
+#include "planner/rates_support.h"
+#include "support/files.h"
+#include "support/seed.h"
+
+namespace pirx::planner {
+namespace {
+
+using pirx::testing::expect_error;
+using pirx::testing::good;
+using pirx::testing::MadeUpRates;
+
+Question small_question() {
+  Question question;
+  question.records = 4096;
+  question.record_bytes = 100;
+  question.link = {1e6, 1e7, 0.02};
+  question.servers = 3;
+  return question;
+}
+
+Plan plan_of(const Question& question) {
+  MadeUpRates rates;
+  auto plan = make_plan(question, rates);
+  EXPECT_TRUE(good(plan));
+  return std::move(*plan);
+}
+
+const Offer* find(const Plan& plan, std::string_view scheme, bool seeded = false) {
+  for (const auto& offer : plan.offers) {
+    if (offer.scheme == scheme && offer.seeded == seeded) return &offer;
+  }
+  return nullptr;
+}
+
+database::Geometry geometry_for(const Offer& offer, const Question& question) {
+  auto geometry = database::Geometry::create({.records = question.records,
+                                              .record_bytes = question.record_bytes,
+                                              .records_per_row = offer.records_per_row,
+                                              .variable_length = false,
+                                              .digests = true});
+  EXPECT_TRUE(good(geometry));
+  return *geometry;
+}
+
+std::vector<std::uint32_t> numbers(const std::string& list) {
+  std::vector<std::uint32_t> out;
+  for (std::size_t at = 0; at < list.size();) {
+    std::size_t used = 0;
+    out.push_back(static_cast<std::uint32_t>(std::stoul(list.substr(at), &used)));
+    at += used + 1;
+  }
+  return out;
+}
+
+/// Two primes, 3 modulo 4: 2^512 - 569 and 2^511 + 2^510 + kLow.
+Bytes prime_512(unsigned which) {
+  constexpr unsigned kLow = 3739;
+  Bytes out(64, which == 0 ? std::byte{0xff} : std::byte{0});
+  if (which != 0) out[0] = std::byte{0xc0};
+  const unsigned low = which == 0 ? 65536 - 569 : kLow;
+  out[62] = static_cast<std::byte>(low >> 8);
+  out[63] = static_cast<std::byte>(low & 0xff);
+  return out;
+}
+
+// What is predicted of several servers' messages is what a client sends and a server must reply.
+TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
+  auto random = pirx::testing::seeded_engine(1);
+  auto rng = Rng::from_os();
+  ASSERT_TRUE(rng);
+  for (int round = 0; round < 12; ++round) {
+    Question question = small_question();
+    question.records = 1 + random() % 5000;
+    question.record_bytes = 1 + random() % 300;
+    question.servers = 2 + static_cast<unsigned>(random() % 5);
+    question.collusion = 1 + static_cast<unsigned>(random() % (question.servers - 1));
+    question.link.up = std::pow(10.0, 3 + random() % 6);
+    const auto plan = plan_of(question);
+    std::size_t checked = 0;
+    for (const auto& offer : plan.offers) {
+      if (offer.servers < 2) continue;
+      const bool chor = offer.scheme == "chor";
+      itpir::Params::Spec spec{.field = kTagGf2,
+                               .geometry = geometry_for(offer, question),
+                               .version = {},
+                               .coordinates = {},
+                               .threshold = offer.threshold,
+                               .protocol = chor ? ProtocolId::kChor : ProtocolId::kGoldberg};
+      if (chor) {
+        for (unsigned server = 1; server <= offer.servers; ++server) spec.coordinates.push_back(server);
+      } else {
+        spec.field = *itpir::field_by_name(offer.options.at("field"));
+        spec.coordinates = *batchcodes::Encoding::suggested_coordinates(spec.field, offer.servers);
+      }
+      auto params = itpir::Params::create(spec);
+      ASSERT_TRUE(good(params));
+      const itpir::Client client(*params, {.seeded = offer.seeded});
+      const std::uint64_t wish[] = {random() % question.records};
+      auto query = client.query(wish, *rng);
+      ASSERT_TRUE(good(query));
+      std::uint64_t up = 0;
+      for (const auto& request : query->requests) up += request.size();
+      EXPECT_EQ(up, offer.bytes_up) << offer.scheme << " " << offer.settings;
+      EXPECT_EQ(client.reply_bytes(1) * offer.servers, offer.bytes_down) << offer.scheme;
+      ++checked;
+    }
+    EXPECT_EQ(checked, 5u);
+  }
+}
+
+TEST(PlanTest, BytesOfOneServerAreThoseOfRealMessages) {
+  auto random = pirx::testing::seeded_engine(2);
+  auto rng = Rng::from_os();
+  ASSERT_TRUE(rng);
+  const auto key =
+      cpir::dj::SecretKey::from_primes(prime_512(0), prime_512(1), cpir::dj::KeyPolicy::kPaperReproduction);
+  ASSERT_TRUE(good(key));
+  const auto blum =
+      cpir::qr::SecretKey::from_primes(prime_512(0), prime_512(1), cpir::dj::KeyPolicy::kPaperReproduction);
+  ASSERT_TRUE(good(blum));
+  for (int round = 0; round < 4; ++round) {
+    Question question = small_question();
+    question.servers = 1;
+    question.records = 1 + random() % 3000;
+    question.record_bytes = 1 + random() % 300;
+    question.modulus_bits = 1024;
+    question.reproduction = true;
+    question.link = {std::pow(10.0, 3 + random() % 6), 1e6, 0.02};
+    const auto plan = plan_of(question);
+    const Offer* tree = find(plan, "dj-tree");
+    ASSERT_NE(tree, nullptr);
+    auto params = cpir::dj::Params::create({geometry_for(*tree, question),
+                                            {},
+                                            numbers(tree->options.at("arities")),
+                                            1024,
+                                            cpir::dj::KeyPolicy::kPaperReproduction});
+    ASSERT_TRUE(good(params)) << tree->settings;
+    auto client = cpir::dj::Client::create(*params, *key);
+    ASSERT_TRUE(good(client));
+    auto request = client->query(random() % params->rows(), *rng);
+    ASSERT_TRUE(good(request));
+    EXPECT_EQ(request->size(), tree->bytes_up);
+    EXPECT_EQ(params->reply_bytes(), tree->bytes_down);
+
+    const Offer* qr = find(plan, "qr");
+    ASSERT_NE(qr, nullptr);
+    auto matrix = cpir::qr::Params::create({geometry_for(*qr, question),
+                                            {},
+                                            std::stoull(qr->options.at("slots")),
+                                            1024,
+                                            cpir::dj::KeyPolicy::kPaperReproduction});
+    ASSERT_TRUE(good(matrix));
+    auto asker = cpir::qr::Client::create(*matrix, *blum);
+    ASSERT_TRUE(good(asker));
+    auto asked = asker->query(0, *rng);
+    ASSERT_TRUE(good(asked));
+    EXPECT_EQ(asked->size(), qr->bytes_up);
+    EXPECT_EQ(matrix->reply_bytes(), qr->bytes_down);
+  }
+}
+
+TEST(PlanTest, TotalsAddUp) {
+  Question question = small_question();
+  Offer offer;
+  offer.bytes_up = 1000;
+  offer.bytes_down = 3000;
+  offer.bytes_once = 50000;
+  offer.server_seconds = 0.5;
+  offer.client_seconds = 0.25;
+  offer.ahead_seconds = 0.125;
+  offer.prepare_seconds = 4;
+  question.queries = 8;
+  question.link = {8e3, 16e3, 0.1};
+  const double once = 8 * 50000 / 16e3 + 4;
+  EXPECT_DOUBLE_EQ(total_seconds(offer, question, question.link),
+                   0.1 + 1 + 1.5 + 0.5 + 0.25 + 0.125 + once / 8);
+  question.ahead = true;
+  EXPECT_DOUBLE_EQ(total_seconds(offer, question, question.link), 0.1 + 1 + 1.5 + 0.5 + 0.25 + once / 8);
+}
+
+// At the crossover, so many queries take as long as the download.
+TEST(PlanTest, CrossoverIsWhereTotalsMeet) {
+  Question question = small_question();
+  for (const std::uint64_t queries : {std::uint64_t{1}, std::uint64_t{3}}) {
+    question.queries = queries;
+    const auto plan = plan_of(question);
+    const Offer* download = find(plan, "download");
+    ASSERT_NE(download, nullptr);
+    std::size_t met = 0;
+    for (const auto& offer : plan.offers) {
+      const auto at = crossover(offer, question, queries);
+      if (offer.scheme == "download" || !at) continue;
+      const Link link{*at * question.link.up / question.link.down, *at, question.link.round_trip};
+      const auto q = static_cast<double>(queries);
+      // A download has a round trip, each query its own.
+      EXPECT_NEAR(q * total_seconds(offer, question, link),
+                  q * total_seconds(*download, question, link) - (q - 1) * question.link.round_trip,
+                  1e-9 * q * total_seconds(offer, question, link))
+          << offer.scheme;
+      ++met;
+    }
+    EXPECT_GE(met, 3u);
+  }
+}
+
+TEST(PlanTest, CrossoverKnowsNeverAndAlways) {
+  Question question = small_question();
+  Offer offer;
+  offer.bytes_down = download_bytes(question);
+  EXPECT_EQ(crossover(offer, question, 1), std::nullopt);
+  offer.bytes_down = 1;
+  EXPECT_EQ(crossover(offer, question, 1), std::numeric_limits<double>::infinity());
+}
+
+TEST(PlanTest, FastLinksDownload) {
+  Question question = small_question();
+  question.link = {1e15, 1e15, 0};
+  const auto fast = plan_of(question);
+  EXPECT_EQ(fast.offers.front().scheme, "download");
+  EXPECT_EQ(fast.advice.find("Download the database"), 0u) << fast.advice;
+  question.link = {1e4, 1e4, 0};
+  question.records = 100000;
+  const auto slow = plan_of(question);
+  EXPECT_NE(slow.offers.front().scheme, "download");
+  EXPECT_EQ(slow.advice.find("Use "), 0u) << slow.advice;
+  // The fastest first.
+  for (std::size_t i = 1; i < slow.offers.size(); ++i) {
+    EXPECT_LE(total_seconds(slow.offers[i - 1], question, question.link),
+              total_seconds(slow.offers[i], question, question.link));
+  }
+}
+
+// Few selectors where bytes are dear, wide leaves where work is.
+TEST(PlanTest, ArityFollowsTheLink) {
+  Question question = small_question();
+  question.servers = 1;
+  question.records = 65536;
+  question.record_bytes = 300;
+  question.ahead = true;
+  question.link = {1e4, 1e4, 0};
+  const auto slow = plan_of(question);
+  question.link = {1e8, 1e8, 0};
+  const auto fast = plan_of(question);
+  const Offer *thrifty = find(slow, "dj-tree"), *hasty = find(fast, "dj-tree");
+  ASSERT_NE(thrifty, nullptr);
+  ASSERT_NE(hasty, nullptr);
+  EXPECT_LT(thrifty->bytes_up, hasty->bytes_up) << thrifty->settings << "; " << hasty->settings;
+  EXPECT_GE(thrifty->server_seconds, hasty->server_seconds);
+}
+
+TEST(PlanTest, OneServerLeavesOthersOutAndSaysWhy) {
+  Question question = small_question();
+  question.servers = 1;
+  const auto plan = plan_of(question);
+  EXPECT_EQ(plan.offers.size(), 3u);
+  EXPECT_EQ(plan.left_out.size(), 5u);
+  for (const auto& [scheme, why] : plan.left_out)
+    EXPECT_NE(why.find("two servers"), std::string::npos) << scheme;
+}
+
+TEST(PlanTest, AGivenGeometryIsKept) {
+  Question question = small_question();
+  auto geometry = database::Geometry::create(
+      {.records = question.records, .record_bytes = question.record_bytes, .records_per_row = 7});
+  ASSERT_TRUE(good(geometry));
+  question.geometry = *geometry;
+  for (const auto& offer : plan_of(question).offers) {
+    EXPECT_EQ(offer.records_per_row, offer.scheme == "download" ? 1u : 7u) << offer.scheme;
+  }
+  question.records = 5;
+  expect_error(check(question), ErrorCode::kInvalidArgument, "other records");
+}
+
+TEST(PlanTest, OneTinyRecordIsPlannedFor) {
+  Question question = small_question();
+  question.records = question.record_bytes = 1;
+  EXPECT_EQ(plan_of(question).offers.front().scheme, "download");
+}
+
+TEST(PlanTest, ImpossibleQuestionsAreRefused) {
+  MadeUpRates rates;
+  const auto refused = [&](const std::function<void(Question&)>& spoil, std::string_view part) {
+    Question question = small_question();
+    spoil(question);
+    expect_error(make_plan(question, rates), ErrorCode::kInvalidArgument, part);
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  refused([](Question& q) { q.records = 0; }, "no records");
+  refused([](Question& q) { q.record_bytes = 0; }, "no bytes");
+  refused([](Question& q) { q.records = q.record_bytes = std::uint64_t{1} << 40; }, "2^56");
+  refused([](Question& q) { q.records = std::uint64_t{1} << 60; }, "2^56");
+  for (const double bad : {0.0, -1.0, kInfinity, std::nan(""), 1e16}) {
+    refused([&](Question& q) { q.link.up = bad; }, "bandwidth up");
+    refused([&](Question& q) { q.link.down = bad; }, "bandwidth down");
+  }
+  for (const double bad : {-1e-9, 1e5, std::nan("")}) {
+    refused([&](Question& q) { q.link.round_trip = bad; }, "round trip");
+  }
+  refused([](Question& q) { q.server_cores = 0; }, "cores");
+  refused([](Question& q) { q.client_cores = 5000; }, "cores");
+  refused([](Question& q) { q.servers = 0; }, "servers");
+  refused([](Question& q) { q.servers = 2000; }, "servers");
+  refused([](Question& q) { q.collusion = 0; }, "collusion");
+  refused([](Question& q) { q.collusion = 3; }, "all 3 servers");
+  refused([](Question& q) { q.queries = 0; }, "queries");
+  refused([](Question& q) { q.modulus_bits = 1024; }, "1024");
+  refused([](Question& q) { q.modulus_bits = 3000; }, "3000");
+}
+
+// The largest questions that are allowed are answered or left out, without overflow.
+TEST(PlanTest, AbsurdSizesAreNoTrouble) {
+  for (const int log_records : {0, 20, 40, 55}) {
+    Question question = small_question();
+    question.records = std::uint64_t{1} << log_records;
+    question.record_bytes = (std::uint64_t{1} << (55 - log_records));
+    const auto plan = plan_of(question);
+    EXPECT_EQ(plan.offers.size() + plan.left_out.size(), schemes().size());
+    for (const auto& offer : plan.offers) {
+      EXPECT_TRUE(std::isfinite(total_seconds(offer, question, question.link))) << offer.scheme;
+      EXPECT_GT(total_seconds(offer, question, question.link), 0) << offer.scheme;
+    }
+  }
+}
+
+TEST(RatesTest, NamesComeBack) {
+  for (const RateId id : {RateId{Quantity::kDjProduct, {3072, 2}}, RateId{Quantity::kScan, {8, 20, 2}},
+                          RateId{Quantity::kGather, {160, 5, 2, 14}}, RateId{Quantity::kHash, {}}}) {
+    const auto back = RateId::parse(id.name());
+    ASSERT_TRUE(good(back));
+    EXPECT_EQ(*back, id);
+  }
+  for (const char* bad : {"", "hash/", "hash/1", "dj_product", "dj_product/1", "dj_product/1/2/3",
+                          "dj_product/1/-2", "dj_product/1/99999999999", "other/1", "scan/8/20/2x"}) {
+    expect_error(RateId::parse(bad), ErrorCode::kDataLoss, "no rate");
+  }
+}
+
+TEST(RatesTest, TablesRefuseWhatIsNoTime) {
+  RateTable table;
+  for (const double bad : {0.0, -1.0, 1e7, std::nan("")}) {
+    expect_error(table.set({Quantity::kHash, {}}, bad), ErrorCode::kInvalidArgument, "hash");
+  }
+  expect_error(table.seconds({Quantity::kHash, {}}), ErrorCode::kUnavailable, "hash");
+  ASSERT_TRUE(good(table.set({Quantity::kHash, {}}, 2e-9)));
+  EXPECT_EQ(*table.seconds({Quantity::kHash, {}}), 2e-9);
+}
+
+// Rates in proportion to a size come back in proportion, between the sizes that are measured and beyond.
+TEST(RatesTest, SizesBetweenAreInterpolated) {
+  class Linear final : public Rates {
+    Result<double> seconds(const RateId& id) override {
+      return 1e-9 * static_cast<double>(std::uint64_t{1} << id.of[1]);
+    }
+  } rates;
+  for (const double size : {5e3, 1e5, 3e6, 5e7, 1e9, 1e12}) {
+    const auto seconds = seconds_at(rates, {Quantity::kScan, {8, 0, 1}}, 1, size);
+    ASSERT_TRUE(good(seconds));
+    EXPECT_NEAR(*seconds, 1e-9 * size, 1e-15 * size);
+  }
+}
+
+TEST(RatesTest, WhatNobodyHasIsNotMeasured) {
+  Machine machine;
+  for (const RateId bad :
+       {RateId{Quantity::kDjProduct, {3072, 0}}, RateId{Quantity::kDjOpen, {3072, 9}},
+        RateId{Quantity::kDjProduct, {1000, 1}}, RateId{Quantity::kQrEntry, {7}},
+        RateId{Quantity::kScan, {7, 12, 1}}, RateId{Quantity::kScan, {8, 60, 1}},
+        RateId{Quantity::kShare, {8, 2, 2, 10}}, RateId{Quantity::kGather, {8, 0, 1, 10}}}) {
+    expect_error(machine.seconds(bad), ErrorCode::kInvalidArgument, "");
+  }
+}
+
+}  // namespace
+}  // namespace pirx::planner
