@@ -1,0 +1,473 @@
+// pirx plan: which scheme pays on this machine and link, every number measured; what came of the predictions;
+// and the papers' own figures again.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "cli.h"
+#include "deployment.h"
+#include "pirx/database/database.h"
+#include "pirx/planner/paper.h"
+#include "pirx/planner/planner.h"
+#include "pirx/planner/validate.h"
+#include "rates_file.h"
+
+namespace pirx::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string database, up, down = "10M", rates;
+  std::uint64_t records = 0, record_bytes = 0;
+  std::chrono::microseconds round_trip{0};
+  int cores = 0, client_cores = 0, runs = 5;
+  unsigned servers = 1, collusion = 1, modulus = 3072;
+  std::uint64_t queries = 1;
+  std::uint64_t one_server_bytes = std::uint64_t{1} << 20, several_servers_bytes = std::uint64_t{64} << 20;
+  bool ahead = false, json = false, curves = false, validate = false, paper = false;
+};
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// "800k", "10M", "1.5Gbit/s" or a bare number of bits a second.
+Result<double> parse_bandwidth(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  constexpr std::string_view kBits = "bit/s";
+  if (suffix.ends_with(kBits)) suffix.remove_suffix(kBits.size());
+  const double factor = suffix.empty()                   ? 1
+                        : suffix == "k" || suffix == "K" ? 1e3
+                        : suffix == "M"                  ? 1e6
+                        : suffix == "G"                  ? 1e9
+                                                         : 0;
+  if (error != std::errc{} || factor == 0 || !std::isfinite(number)) {
+    return invalid("'" + text + "' is no bandwidth like 800k, 10M, 1Gbit/s or 2500000");
+  }
+  return number * factor;
+}
+
+std::string format_number(double value, const char* unit) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.3g%s", value, unit);
+  return text;
+}
+std::string format_seconds(double seconds) {
+  if (seconds == 0) return "-";
+  if (seconds < 1e-3) return format_number(1e6 * seconds, " us");
+  if (seconds < 1) return format_number(1e3 * seconds, " ms");
+  if (seconds < 7200) return format_number(seconds, " s");
+  return format_number(seconds / 3600, " h");
+}
+std::string format_bandwidth(std::optional<double> bits) {
+  if (!bits) return "never";
+  if (std::isinf(*bits)) return "always";
+  if (*bits < 1e6) return format_number(*bits / 1e3, " kbit/s");
+  if (*bits < 1e9) return format_number(*bits / 1e6, " Mbit/s");
+  return format_number(*bits / 1e9, " Gbit/s");
+}
+
+/// Columns as wide as they must be, the first to the left, others to the right.
+void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t left = 1) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - row[i].size(), ' ');
+      line += (i == 0 ? "" : "  ") + (i < left ? row[i] + space : space + row[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+std::string title(const planner::Offer& offer) {
+  return offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
+}
+
+Json crossover_json(const std::optional<double>& bits) {
+  if (!bits) return "never";
+  if (std::isinf(*bits)) return "always";
+  return *bits;
+}
+
+Json offer_json(const planner::Offer& offer, const planner::Question& question) {
+  return {{"scheme", offer.scheme},
+          {"settings", offer.settings},
+          {"options", offer.options},
+          {"seeded", offer.seeded},
+          {"servers", offer.servers},
+          {"threshold", offer.threshold},
+          {"records_per_row", offer.records_per_row},
+          {"privacy", offer.privacy},
+          {"notes", offer.notes},
+          {"bytes_up", offer.bytes_up},
+          {"bytes_down", offer.bytes_down},
+          {"bytes_once", offer.bytes_once},
+          {"server_seconds", offer.server_seconds},
+          {"client_seconds", offer.client_seconds},
+          {"ahead_seconds", offer.ahead_seconds},
+          {"prepare_seconds", offer.prepare_seconds},
+          {"server_bytes", offer.server_bytes},
+          {"client_bytes", offer.client_bytes},
+          {"total_seconds", planner::total_seconds(offer, question, question.link)},
+          {"crossover_one_query", crossover_json(planner::crossover(offer, question, 1))},
+          {"crossover_all_queries", crossover_json(planner::crossover(offer, question, question.queries))}};
+}
+
+/// Total time of every scheme, each at its best for that link, from 10 kbit/s to 100 Gbit/s down.
+Result<Json> curves_json(const planner::Question& question, planner::Rates& rates) {
+  constexpr int kPerDecade = 4, kFirst = 4, kLast = 11;
+  Json curves = Json::array();
+  for (int i = kFirst * kPerDecade; i <= kLast * kPerDecade; ++i) {
+    planner::Question at = question;
+    at.link.down = std::pow(10.0, static_cast<double>(i) / kPerDecade);
+    at.link.up = at.link.down * question.link.up / question.link.down;
+    PIRX_ASSIGN(const auto plan, planner::make_plan(at, rates));
+    Json totals = Json::object();
+    for (const auto& offer : plan.offers) {
+      std::string name = offer.scheme;
+      if (offer.scheme == "goldberg") name += " " + offer.options.at("field");
+      if (offer.seeded) name += " seeded";
+      totals[name] = planner::total_seconds(offer, at, at.link);
+    }
+    curves.push_back({{"down", at.link.down}, {"up", at.link.up}, {"total_seconds", totals}});
+  }
+  return curves;
+}
+
+void print_plan(const planner::Plan& plan, const std::string& machine) {
+  const auto& question = plan.question;
+  std::printf("%s records of %s (%s), %s up, %s down, round trip %s, %d server cores, %d client cores, %s\n",
+              std::to_string(question.records).c_str(), human_bytes(question.record_bytes).c_str(),
+              human_bytes(planner::download_bytes(question)).c_str(),
+              format_bandwidth(question.link.up).c_str(), format_bandwidth(question.link.down).c_str(),
+              format_seconds(question.link.round_trip).c_str(), question.server_cores, question.client_cores,
+              question.servers == 1 ? "1 server"
+                                    : (std::to_string(question.servers) + " servers of which " +
+                                       std::to_string(question.collusion) + " may collude")
+                                          .c_str());
+  std::printf("Rates of: %s\n\n", machine.c_str());
+  std::vector<std::vector<std::string>> rows = {{"scheme", "up", "down", "server", "client", "ahead", "total",
+                                                 "server memory", "client memory", "pays below"}};
+  if (question.queries > 1) rows[0].back() += " (one query)", rows[0].push_back("(all queries)");
+  for (const auto& offer : plan.offers) {
+    const bool download = offer.scheme == "download";
+    rows.push_back({title(offer), human_bytes(offer.bytes_up),
+                    human_bytes(offer.bytes_down + offer.bytes_once), format_seconds(offer.server_seconds),
+                    format_seconds(offer.client_seconds), format_seconds(offer.ahead_seconds),
+                    format_seconds(planner::total_seconds(offer, question, question.link)),
+                    human_bytes(offer.server_bytes), human_bytes(offer.client_bytes),
+                    download ? "" : format_bandwidth(planner::crossover(offer, question, 1))});
+    if (question.queries > 1 && !download) {
+      rows.back().push_back(format_bandwidth(planner::crossover(offer, question, question.queries)));
+    }
+  }
+  print_table(rows);
+  std::printf(
+      "\nTotals count transfers, server, client%s and, shared by %llu %s, a download or the laying out of "
+      "the database.\n\"Pays below\": the bandwidth down below which the scheme beats a download.\n",
+      question.ahead ? "" : ", what the client can compute ahead",
+      static_cast<unsigned long long>(question.queries), question.queries == 1 ? "query" : "queries");
+  for (const auto& [scheme, why] : plan.left_out)
+    std::printf("Left out: %s: %s\n", scheme.c_str(), why.c_str());
+  std::printf("\n%s\n", plan.advice.c_str());
+}
+
+Result<planner::Question> question_of(const Arguments& a) {
+  planner::Question question;
+  if (!a.database.empty()) {
+    if (a.records != 0 || a.record_bytes != 0) {
+      return invalid("give a database, or --records and --record-bytes");
+    }
+    PIRX_ASSIGN(const auto database, database::Database::open(a.database));
+    if (database->bucket() != nullptr) return invalid("this is a bucket: plan for the plain database");
+    if (database->geometry().keyed()) {
+      return invalid("a keyed database is not planned for: a record is the sum of three of its rows");
+    }
+    question.geometry = database->geometry();
+    question.records = database->geometry().records();
+    question.record_bytes = database->geometry().record_bytes();
+  } else {
+    question.records = a.records;
+    question.record_bytes = a.record_bytes;
+  }
+  PIRX_ASSIGN(question.link.down, parse_bandwidth(a.down));
+  PIRX_ASSIGN(question.link.up, parse_bandwidth(a.up.empty() ? a.down : a.up));
+  question.link.round_trip = std::chrono::duration<double>(a.round_trip).count();
+  const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  question.server_cores = a.cores > 0 ? a.cores : here;
+  question.client_cores = a.client_cores > 0 ? a.client_cores : here;
+  question.servers = a.servers;
+  question.collusion = a.collusion;
+  question.queries = a.queries;
+  question.modulus_bits = a.modulus;
+  question.reproduction = a.modulus == 1024;
+  question.ahead = a.ahead;
+  PIRX_TRY(planner::check(question));
+  return question;
+}
+
+/// The file's rates, completed by measuring where it is of this machine.
+struct KnownRates {
+  std::string machine = this_machine();
+  std::size_t before = 0;
+  std::unique_ptr<planner::Machine> here;
+  std::unique_ptr<planner::RateTable> elsewhere;
+
+  planner::Rates& rates() { return here ? static_cast<planner::Rates&>(*here) : *elsewhere; }
+};
+
+Result<KnownRates> open_rates(const Arguments& a) {
+  KnownRates known;
+  planner::RateTable table;
+  if (!a.rates.empty() && std::filesystem::exists(a.rates)) {
+    PIRX_ASSIGN(auto file, load_rates(a.rates));
+    if (file.machine != known.machine) {
+      known.machine = file.machine;
+      known.elsewhere = std::make_unique<planner::RateTable>(std::move(file.rates));
+      return known;
+    }
+    table = std::move(file.rates);
+  }
+  known.before = table.all().size();
+  known.here = std::make_unique<planner::Machine>(std::move(table));
+  return known;
+}
+
+Result<void> keep_rates(const Arguments& a, const KnownRates& known) {
+  if (a.rates.empty() || !known.here || known.here->known().all().size() == known.before) return {};
+  return replace_file(a.rates, format_rates({known.machine, known.here->known()}));
+}
+
+Result<void> run_plan(const Arguments& a) {
+  PIRX_ASSIGN(const auto question, question_of(a));
+  PIRX_ASSIGN(auto known, open_rates(a));
+  if (question.reproduction) {
+    std::fprintf(stderr, "warning: 1024-bit keys can be broken; they are for reproducing the papers only\n");
+  }
+  if (known.here && isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "measuring this machine...\n");
+  PIRX_ASSIGN(const auto plan, planner::make_plan(question, known.rates()));
+  Json json;
+  if (a.json) {
+    json = {
+        {"kind", "plan"},
+        {"machine", known.machine},
+        {"records", question.records},
+        {"record_bytes", question.record_bytes},
+        {"link",
+         {{"up", question.link.up}, {"down", question.link.down}, {"round_trip", question.link.round_trip}}},
+        {"server_cores", question.server_cores},
+        {"client_cores", question.client_cores},
+        {"servers", question.servers},
+        {"collusion", question.collusion},
+        {"queries", question.queries},
+        {"modulus_bits", question.modulus_bits},
+        {"ahead", question.ahead},
+        {"offers", Json::array()},
+        {"left_out", Json::array()},
+        {"advice", plan.advice}};
+    for (const auto& offer : plan.offers) json["offers"].push_back(offer_json(offer, question));
+    for (const auto& [scheme, why] : plan.left_out) {
+      json["left_out"].push_back({{"scheme", scheme}, {"why", why}});
+    }
+    if (a.curves) {
+      PIRX_ASSIGN(json["curves"], curves_json(question, known.rates()));
+    }
+  }
+  PIRX_TRY(keep_rates(a, known));
+  if (a.json) {
+    std::printf("%s\n", json.dump(1).c_str());
+  } else {
+    print_plan(plan, known.machine);
+  }
+  return {};
+}
+
+/// A folder of its own that is removed.
+class Folder {
+ public:
+  static Result<Folder> create() {
+    std::error_code error;
+    std::string name = (std::filesystem::temp_directory_path(error) / "pirx-plan-XXXXXX").string();
+    if (error || ::mkdtemp(name.data()) == nullptr) {
+      return fail(ErrorCode::kUnavailable, "cannot make a folder for databases: set TMPDIR");
+    }
+    return Folder(name);
+  }
+  Folder(Folder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Folder& operator=(Folder&&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+Result<void> run_validate(const Arguments& a) {
+  PIRX_ASSIGN(auto known, open_rates(a));
+  PIRX_ASSIGN(const auto folder, Folder::create());
+  planner::ValidateOptions options;
+  if (a.record_bytes != 0) options.record_bytes = a.record_bytes;
+  options.one_server_bytes = a.one_server_bytes;
+  options.several_servers_bytes = a.several_servers_bytes;
+  if (a.servers > 1) options.servers = a.servers;
+  options.collusion = a.collusion;
+  options.modulus_bits = a.modulus;
+  options.reproduction = a.modulus == 1024;
+  options.runs = a.runs;
+  options.note = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  PIRX_ASSIGN(const auto measured, planner::validate(options, folder.path(), known.rates()));
+  PIRX_TRY(keep_rates(a, known));
+  Json json = {{"kind", "validation"}, {"machine", known.machine}, {"schemes", Json::array()}};
+  std::vector<std::vector<std::string>> rows = {{"scheme", "bytes up", "bytes down", "server", "predicted",
+                                                 "error", "client", "predicted", "error", "ahead",
+                                                 "predicted", "error"}};
+  bool exact = true;
+  for (const auto& one : measured) {
+    const bool same = one.bytes_up == one.offer.bytes_up && one.bytes_down == one.offer.bytes_down;
+    exact = exact && same;
+    Json entry = {{"scheme", one.offer.scheme},
+                  {"settings", one.offer.settings},
+                  {"bytes_exact", same},
+                  {"bytes_up", one.bytes_up},
+                  {"bytes_down", one.bytes_down}};
+    std::vector<std::string> row = {title(one.offer), std::to_string(one.bytes_up) + (same ? " =" : " !"),
+                                    std::to_string(one.bytes_down) + (same ? " =" : " !")};
+    const std::tuple<const char*, double, double> times[] = {
+        {"server", one.server_seconds, one.offer.server_seconds},
+        {"client", one.client_seconds, one.offer.client_seconds},
+        {"ahead", one.ahead_seconds, one.offer.ahead_seconds}};
+    for (const auto& [name, took, predicted] : times) {
+      const double error = took > 0 ? predicted / took - 1 : 0;
+      row.push_back(format_seconds(took));
+      row.push_back(format_seconds(predicted));
+      char text[16];
+      std::snprintf(text, sizeof text, "%+.0f%%", 100 * error);
+      row.emplace_back(took > 0 ? text : "-");
+      entry[name] = {{"seconds", took}, {"predicted", predicted}, {"error", error}};
+    }
+    rows.push_back(std::move(row));
+    json["schemes"].push_back(std::move(entry));
+  }
+  if (a.json) {
+    std::printf("%s\n", json.dump(1).c_str());
+  } else {
+    std::printf("Rates of: %s; processor time of one thread, medians of %d runs, every record compared\n\n",
+                known.machine.c_str(), a.runs);
+    print_table(rows);
+  }
+  if (!exact)
+    return fail(ErrorCode::kInternal, "a message had another length than predicted: please report it");
+  return {};
+}
+
+void run_paper(const Arguments& a) {
+  const auto figures = planner::paper_figures();
+  if (a.json) {
+    Json json = {{"kind", "paper"}, {"figures", Json::array()}};
+    for (const auto& figure : figures) {
+      json["figures"].push_back({{"table", figure.table},
+                                 {"row", figure.row},
+                                 {"column", figure.column},
+                                 {"unit", figure.unit},
+                                 {"computed", figure.computed},
+                                 {"printed", figure.printed ? Json(*figure.printed) : Json()},
+                                 {"remark", figure.remark}});
+    }
+    std::printf("%s\n", json.dump(1).c_str());
+    return;
+  }
+  std::vector<std::vector<std::string>> rows;
+  const auto flush = [&] {
+    print_table(rows, 2);
+    rows.clear();
+  };
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const auto& figure = figures[i];
+    if (i == 0 || figure.table != figures[i - 1].table) {
+      flush();
+      std::printf("%sPaper %s\n", i == 0 ? "" : "\n", figure.table.c_str());
+      rows.push_back({"", "", "computed", "printed", "", ""});
+    }
+    rows.push_back({figure.row, figure.column + (figure.unit.empty() ? "" : ", " + figure.unit),
+                    format_number(figure.computed, ""),
+                    figure.printed ? format_number(*figure.printed, "") : "-",
+                    figure.printed ? format_number(figure.computed / *figure.printed, "x") : "",
+                    figure.remark.empty() ? "" : figure.remark});
+  }
+  flush();
+}
+
+Result<void> plan_command(const Arguments& a) {
+  if (a.validate && a.paper) return invalid("give one of --validate and --paper");
+  if (a.curves && !a.json) return invalid("--curves goes with --json");
+  if (a.paper) {
+    run_paper(a);
+    return {};
+  }
+  return a.validate ? run_validate(a) : run_plan(a);
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app) {
+  auto a = std::make_shared<Arguments>();
+  auto& command =
+      *app.add_subcommand("plan", "Which scheme pays on this machine and link, every number measured");
+  command.add_option("database", a->database, "A database; or give --records and --record-bytes");
+  command.add_option("--records", a->records, "How many there are")
+      ->check(whole_number(1, std::numeric_limits<std::uint64_t>::max()));
+  add_size(command, "--record-bytes", a->record_bytes, "Of each record");
+  command.add_option("--down", a->down, "Bits a second to the client: 800k, 10M, 1G")->capture_default_str();
+  command.add_option("--up", a->up, "Bits a second from the client; default: as down");
+  add_duration(command, "--rtt", a->round_trip, "Round trip of the link; default 0");
+  command.add_option("--cores", a->cores, "Of a server; default: this machine's")
+      ->check(whole_number(1, 4096));
+  command.add_option("--client-cores", a->client_cores, "Default: this machine's")
+      ->check(whole_number(1, 4096));
+  command.add_option("--servers", a->servers, "That do not all talk to each other")
+      ->check(whole_number(1, 1024));
+  command.add_option("--collusion", a->collusion, "So many of them may")->check(whole_number(1, 1023));
+  command.add_option("--queries", a->queries, "That a version of the database answers: shares a download")
+      ->check(whole_number(1, 1'000'000'000'000));
+  command.add_option("--modulus", a->modulus, "Bits of N: 2048, 3072, 4096; 1024 as in the papers, insecure")
+      ->capture_default_str();
+  command.add_flag("--ahead", a->ahead,
+                   "Clients compute what they can before they know their wish: not counted");
+  command.add_option("--rates", a->rates, "File of rates: read where it exists, completed by measuring");
+  command.add_flag("--json", a->json, "Print JSON");
+  command.add_flag("--curves", a->curves, "With --json: total times over bandwidths, for bench/planner/plot");
+  command.add_flag("--validate", a->validate,
+                   "Runs the protocols on small databases: prediction against measurement");
+  command.add_option("--runs", a->runs, "Of --validate")->check(whole_number(1, 1000));
+  add_size(command, "--one-server-bytes", a->one_server_bytes, "Of --validate's databases; default 1MiB");
+  add_size(command, "--several-servers-bytes", a->several_servers_bytes, "Likewise; default 64MiB");
+  command.add_flag("--paper", a->paper, "The figures of papers 001 and 004 from their formulas");
+  command.footer(
+      "Examples:\n"
+      "  pirx plan --records 65536 --record-bytes 1KiB --down 10M --up 1M --rtt 40ms\n"
+      "  pirx plan packages.pirx --down 100M --servers 3 --queries 50 --rates rates.json\n"
+      "  pirx plan --validate");
+  set_action(command, [a] { return plan_command(*a); });
+}
+
+}  // namespace pirx::cli
