@@ -5,7 +5,7 @@
 #include <bit>
 #include <optional>
 
-#include "batchcodes/constant_time.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::batchcodes {
 namespace {

@@ -1,8 +1,8 @@
 // Wanted blocks into slots: sort by coordinate, deal round-robin; blocks at one coordinate then lie in
 // different query vectors unless there are more of them than vectors. All of it by comparing every pair,
 // without a branch or an address that depends on an index.
-#include "batchcodes/constant_time.h"
 #include "pirx/batchcodes/encoding.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::batchcodes {
 namespace {
@@ -35,7 +35,7 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
   }
   std::uint64_t missing = 0;
   for (const auto block : wanted) missing |= ~mask_less(block, blocks);
-  if (missing != 0) {
+  if (reveal(missing)) {
     return fail(ErrorCode::kOutOfRange, "no such block: the database has " + std::to_string(blocks));
   }
 
@@ -65,7 +65,7 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
     }
     crowded |= ~mask_less(alike, queries + 1);
   }
-  if (crowded != 0) {
+  if (reveal(crowded)) {
     return fail(ErrorCode::kInvalidArgument,
                 "more of the wanted blocks share a coordinate (the same index modulo M = " +
                     std::to_string(encoding.spec().modulus) + ") than there are query vectors (" +

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "batchcodes/constant_time.h"
 #include "pirx/batchcodes/sharing.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::batchcodes {
 namespace detail {
@@ -115,7 +115,7 @@ Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoi
                      matrix::ConstView<typename F::Elem> uniform, matrix::View<typename F::Elem> shares) {
   std::uint64_t outside = 0;
   for (const auto& point : points) outside |= point.filled & ~mask_less(point.row, shares.cols);
-  if (outside != 0) {
+  if (reveal(outside)) {
     return fail(ErrorCode::kOutOfRange,
                 "a wanted block lies beyond the " + std::to_string(shares.cols) + " rows of a query vector");
   }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "pirx/base/buffer.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::database {
 namespace {
@@ -122,11 +123,12 @@ Result<Location> Geometry::locate(std::uint64_t record) const {
     return fail(ErrorCode::kInvalidArgument,
                 "the database is keyed: its records have no positions, ask for them by key");
   }
-  if (record >= spec_.records) {
+  if (reveal(~mask_less(record, spec_.records))) {
     return fail(ErrorCode::kOutOfRange, "no such record: the database has " + std::to_string(spec_.records) +
                                             " records, numbered from 0");
   }
-  return Location{record / spec_.records_per_row, record % spec_.records_per_row * slot_bytes_};
+  const Division at = divide(record, spec_.records_per_row);
+  return Location{at.quotient, at.remainder * slot_bytes_};
 }
 
 void Geometry::fill_slot(std::uint64_t record, ByteSpan data, MutableByteSpan slot) const {

@@ -3,6 +3,7 @@
 
 #include "check_messages.h"
 #include "chor_client_impl.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::itpir {
 
@@ -55,13 +56,13 @@ Result<ChorQuery> ChorClient::query(std::span<const std::uint64_t> records, Rng&
 Result<ChorQuery> ChorClient::query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows,
                                          Rng& rng) const {
   SecretVector<std::uint64_t> all(rows.size() * kSummedRows);
-  bool inside = true;
+  std::uint64_t outside = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::uint64_t row = rows[i / kSummedRows][i % kSummedRows];
-    inside &= row < params_->geometry().rows();
+    outside |= ~mask_less(row, params_->geometry().rows());
     all.expose()[i] = row;
   }
-  if (!inside) {
+  if (reveal(outside)) {
     return fail(ErrorCode::kOutOfRange, "there is no such row: the database has " +
                                             std::to_string(params_->geometry().rows()) + " rows");
   }

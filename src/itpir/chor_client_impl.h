@@ -7,6 +7,7 @@
 #include "chor_common.h"
 #include "pirx/base/secret.h"
 #include "pirx/itpir/chor.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::itpir {
 
@@ -15,9 +16,7 @@ inline void flip_bit(MutableByteSpan bits, std::uint64_t row) noexcept {
   const std::uint64_t at = row >> 3;
   const auto bit = static_cast<std::byte>(1u << (row & 7));
   for (std::uint64_t k = 0; k < bits.size(); ++k) {
-    const std::uint64_t difference = k ^ at;
-    // All ones when the difference is zero: its top bit or its negation's is set otherwise.
-    bits[k] ^= bit & static_cast<std::byte>(((difference | (0 - difference)) >> 63) - 1);
+    bits[k] ^= bit & static_cast<std::byte>(mask_equal(k, at));
   }
 }
 

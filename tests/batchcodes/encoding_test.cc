@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "batchcodes/constant_time.h"
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "src/base/constant_time.h"
 #include "support/seed.h"
 #include "support/tiny_field.h"
 

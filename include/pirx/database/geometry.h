@@ -71,7 +71,8 @@ class Geometry {
   std::uint64_t row_stride() const noexcept { return row_stride_; }
   std::uint64_t data_bytes() const noexcept { return rows_ * row_stride_; }
   /// OutOfRange when there is no such record. The message names the number of records, never the index.
-  /// InvalidArgument when the database is keyed.
+  /// InvalidArgument when the database is keyed. No branch and no address depends on `record`, but for
+  /// errors.
   Result<Location> locate(std::uint64_t record) const;
   /// Words of `word_bytes` that cover a row.
   std::uint64_t words_per_row(std::size_t word_bytes) const noexcept {

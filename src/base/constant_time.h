@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace pirx::batchcodes {
+namespace pirx {
 
 /// All ones when a == b, else 0.
 inline std::uint64_t mask_equal(std::uint64_t a, std::uint64_t b) noexcept {
@@ -31,6 +31,17 @@ T select(std::uint64_t mask, const T& a, const T& b) noexcept {
   return result;
 }
 
+/// Whether `verdict` is not zero, for verdicts that may be known to everybody, such as that a record does not
+/// exist. The one place where a secret becomes a branch; checks of constant time know it by its name.
+[[gnu::noinline]] inline bool reveal(std::uint64_t verdict) noexcept {
+  bool found = false;
+  if (verdict != 0) {
+    asm volatile("" ::: "memory");  // keeps the branch here, and the result one of two constants
+    found = true;
+  }
+  return found;
+}
+
 struct Division {
   std::uint64_t quotient, remainder;
 };
@@ -51,4 +62,4 @@ inline Division divide(std::uint64_t n, std::uint64_t d) noexcept {
   return {quotient, remainder};
 }
 
-}  // namespace pirx::batchcodes
+}  // namespace pirx
