@@ -9,6 +9,7 @@ database of the same shape, under this one's name: several such proxies lie in c
 passes, headers of the message cut off: what this server could see. Standard library only.
 """
 import argparse
+import hashlib
 import os
 import socket
 import sys
@@ -18,6 +19,8 @@ from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HEADER = 80  # bytes of a message header, docs/wire_format.md
+PLAIN = b"\1" + bytes(15)  # of the encoding that follows the header of a parameters message
+CODE_AT = HEADER + 16 + 88  # in a parameters message: the name of a batch code, if there is one
 EPOCH_AT = 48
 VERSION = slice(16, 56)  # identity and epoch of a database
 MODES = ("honest", "lie", "flip", "zero", "truncate", "extend", "close", "slow", "stale", "conspire")
@@ -57,6 +60,17 @@ def with_version(message: bytes, version: bytes) -> bytes:
     return message[: VERSION.start] + version + message[VERSION.stop :]
 
 
+def version_of_queries(parameters: bytes) -> bytes:
+    """Those of encoded databases and of batch codes are bound to the encoding or code."""
+    identity, epoch = parameters[VERSION][:32], parameters[VERSION][32:]
+    encoding, code = parameters[HEADER : HEADER + 16], parameters[CODE_AT:]
+    if encoding != PLAIN:
+        identity = hashlib.sha256(b"pirx encoded v1" + encoding + identity).digest()
+    if code:
+        identity = hashlib.sha256(b"pirx vertical v1" + code + b"\n" + identity).digest()
+    return identity + epoch
+
+
 def make_handler(options):
     tap_lock = threading.Lock()
 
@@ -66,7 +80,7 @@ def make_handler(options):
         def forward(self, body):
             if options.mode != "conspire" or body is None:
                 return ask(options.upstream, self.command, self.path, body)
-            version = ask(options.other, "GET", "/v1/parameters", None)[2][VERSION]
+            version = version_of_queries(ask(options.other, "GET", "/v1/parameters", None)[2])
             status, headers, reply = ask(options.other, self.command, self.path, with_version(body, version))
             return status, headers, with_version(reply, body[VERSION]) if status == 200 else reply
 

@@ -23,6 +23,7 @@ class GoldbergClient {
                  Blinding blinding = Blinding::kOn, const ClientOptions& options = {})
       : code_(std::move(engine), std::move(encoding)),
         spec_(&spec),
+        version_(bound_version(spec.version, spec.arity, spec.independence, code_.encoding().spec().modulus)),
         blinding_(blinding),
         seeded_(options.seeded ? spec.threshold : 0) {}
 
@@ -108,7 +109,7 @@ class GoldbergClient {
         Writer writer(static_cast<std::size_t>(bytes));
         MessageHeader{seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery,
                       field().tag(),
-                      spec_->version,
+                      version_,
                       coordinate,
                       static_cast<std::uint32_t>(queries),
                       rows}
@@ -126,6 +127,7 @@ class GoldbergClient {
 
   batchcodes::PolynomialCode<F> code_;
   const Params::Spec* spec_;
+  database::Version version_;  ///< of messages
   Blinding blinding_;
   std::size_t seeded_;  ///< so many servers get seeds, the first ones: t or none, whatever is asked for
 };

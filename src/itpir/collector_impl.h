@@ -24,6 +24,7 @@ class GoldbergCollector {
       : engine_(engine),
         code_(std::move(engine), std::move(encoding)),
         spec_(&spec),
+        version_(bound_version(spec.version, spec.arity, spec.independence, code_.encoding().spec().modulus)),
         options_(std::move(options)),
         wishes_(std::move(wishes)),
         plan_(planned(code_.encoding(), spec, wishes_)),
@@ -54,7 +55,7 @@ class GoldbergCollector {
       return fail(ErrorCode::kInvalidArgument, "server " + std::to_string(server) + " has replied already");
     }
     const MessageHeader expected{
-        MessageHeader::Type::kReply,           field().tag(), spec_->version, spec_->coordinates[server],
+        MessageHeader::Type::kReply,           field().tag(), version_, spec_->coordinates[server],
         static_cast<std::uint32_t>(vectors()), words_};
     const auto body = check_reply(reply, expected, field().sum_bytes());
     if (!body) {
@@ -546,6 +547,7 @@ class GoldbergCollector {
   strassen::Engine<F> engine_;
   batchcodes::PolynomialCode<F> code_;
   const Params::Spec* spec_;
+  database::Version version_;  ///< of messages
   DecodeOptions options_;
   Wishes wishes_;
   batchcodes::BatchPlan plan_;

@@ -22,6 +22,18 @@ tl::unexpected<Error> invalid(std::string message) {
 
 }  // namespace
 
+database::Version bound_version(const database::Version& version, unsigned arity, unsigned independence,
+                                std::uint64_t modulus) {
+  if (arity == 1 && independence == 0) return version;
+  Writer writer;
+  writer.put_bytes(as_bytes("pirx encoded v1"));
+  writer.put(std::uint32_t{arity});
+  writer.put(std::uint32_t{independence});
+  writer.put(modulus);
+  writer.put_bytes(version.identity);
+  return {sha256(std::move(writer).take()), version.epoch};
+}
+
 std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept {
   const auto values = checked_mul(queries, length);
   const auto body = values ? checked_mul(*values, each_bytes) : std::nullopt;

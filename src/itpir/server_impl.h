@@ -94,6 +94,7 @@ class GoldbergServer final : public AnyServer {
                  const ServerOptions& options)
       : engine_(std::move(engine)),
         served_(std::move(served)),
+        version_(bound_version(served_.version, served_.arity, served_.independence, served_.modulus)),
         prepared_(std::move(prepared)),
         options_(options) {
     // Replies are bounded too: a database with rows of 16 MiB answers at most 63 queries at once.
@@ -125,7 +126,7 @@ class GoldbergServer final : public AnyServer {
       return invalid("the query is over the field " + header.field.name() + ", this server computes in " +
                      field().tag().name() + ": fetch its parameters again");
     }
-    if (header.version != served_.version) return stale(header.version);
+    if (header.version != version_) return stale(header.version);
     if (header.coordinate != coordinate()) {
       return invalid("the query is for the server with coordinate " + std::to_string(header.coordinate) +
                      ", this one has " + std::to_string(coordinate()) +
@@ -158,7 +159,7 @@ class GoldbergServer final : public AnyServer {
       return "epoch " + std::to_string(v.epoch) + " (" + to_hex(ByteSpan(v.identity).first(8)) + ")";
     };
     return fail(ErrorCode::kStaleEpoch, "the query is for database " + name(asked) + ", this server holds " +
-                                            name(served_.version) + ": fetch the parameters again");
+                                            name(version_) + ": fetch the parameters again");
   }
 
   /// One product for all of `slice`. A request with a value that is no element fails alone: its rows are
@@ -211,7 +212,7 @@ class GoldbergServer final : public AnyServer {
     const std::size_t each = sums.cols * field().sum_bytes();
     try {
       Writer writer(MessageHeader::kBytes + sums.rows * each);
-      MessageHeader{MessageHeader::Type::kReply,           field().tag(), served_.version, coordinate(),
+      MessageHeader{MessageHeader::Type::kReply,           field().tag(), version_, coordinate(),
                     static_cast<std::uint32_t>(sums.rows), sums.cols}
           .encode(writer);
       auto body = writer.extend(sums.rows * each);
@@ -226,6 +227,7 @@ class GoldbergServer final : public AnyServer {
 
   strassen::Engine<F> engine_;
   ServedRows served_;
+  database::Version version_;  ///< of messages
   strassen::PreparedMatrix<F> prepared_;
   ServerOptions options_;
   std::uint32_t max_queries_ = 0;

@@ -146,6 +146,25 @@ TEST(Encodings, EverySetOfResponders) {
   }
 }
 
+/// Buckets of one database with as many rows, but other coordinates of them: their sums would fit no query.
+TEST(Encodings, AServerOfAnotherEncodingRefuses) {
+  auto engine = pirx::testing::seeded_engine(51);
+  const database::Geometry::Spec geometry{12, 9, 1, true, false};  // without digests nobody else would notice
+  const Encoded of_client(kTagGf2_8, {1, 1, 2, 0, 5, 2, geometry}, engine);
+  const Encoded of_servers(kTagGf2_8, {1, 1, 2, 0, 5, 12, geometry}, engine);
+  ASSERT_EQ(of_client.params().version(), of_servers.params().version());
+  auto rng = Rng::from_os().value();
+  const std::vector<std::uint64_t> wanted{3};
+  auto query = of_client.client->query(wanted, rng).value();
+  const auto refused = of_servers.servers[0]->admit(query.requests[0]);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kStaleEpoch);
+  // Nor does a client take a reply from there: it is an erasure, and no liar's.
+  const auto foreign = of_servers.client->query(wanted, rng).value();
+  auto collector = of_client.client->collect(std::move(query.state));
+  EXPECT_EQ(collector.add(0, of_servers.answer(foreign.requests)[0]).error().code(), ErrorCode::kStaleEpoch);
+}
+
 /// Which servers get seeds does not depend on what is wanted, and the seeds are drawn before it is looked at.
 TEST(Seeds, GoToTheFirstServersWhateverIsWanted) {
   auto engine = pirx::testing::seeded_engine(48);

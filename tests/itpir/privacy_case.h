@@ -131,7 +131,7 @@ struct Case {
       Writer writer;
       MessageHeader{has_seeds(headers.size()) ? Type::kSeeds : Type::kQuery,
                     f.tag(),
-                    {},
+                    bound_version({}, arity, independence, modulus),
                     coordinate,
                     static_cast<std::uint32_t>(vectors),
                     R}

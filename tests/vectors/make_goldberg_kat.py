@@ -184,6 +184,13 @@ def header(f, kind, identity, epoch, coordinate, queries, length):
     return struct.pack("<4sHBB8s32sQQIIQ", b"PIRX", 1, kind, 1, f.tag, identity, epoch, coordinate, queries, 0, length)
 
 
+def bound_identity(identity, u, tau, modulus):
+    """What queries and replies of an encoded database carry for its identity."""
+    if u == 1 and tau == 0:
+        return identity
+    return hashlib.sha256(b"pirx encoded v1" + struct.pack("<IIQ", u, tau, modulus) + identity).digest()
+
+
 def lagrange(f, xs, at):
     row = []
     for j, x in enumerate(xs):
@@ -234,6 +241,7 @@ def complete_shares(f, t, xs, points, given, rows):
 
 def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None, seeded=False, q=1, u=1, tau=0, modulus=0):
     identity, epoch = stream(name + "/identity", 32), 3
+    bound = bound_identity(identity, u, tau, modulus)
     padded = [geometry.slot(i, data) for i, data in enumerate(records)]
     rows = [b"".join(padded[k * geometry.per_row:(k + 1) * geometry.per_row]).ljust(geometry.row_bytes, b"\0")
             for k in range(geometry.rows)]
@@ -284,8 +292,8 @@ def make_case(name, f, t, coordinates, geometry, records, wanted, coins=None, se
                 answer.append(total)
             reply += b"".join(element(f, value) for value in answer)
             answered.append(answer)
-        requests.append(header(f, 4 if as_seed else 1, identity, epoch, x, len(queries), bucket_rows) + query)
-        replies.append(header(f, 2, identity, epoch, x, len(queries), width) + reply)
+        requests.append(header(f, 4 if as_seed else 1, bound, epoch, x, len(queries), bucket_rows) + query)
+        replies.append(header(f, 2, bound, epoch, x, len(queries), width) + reply)
         sums.append(answered)
     # Decode with the first d + 1 servers, as a client would.
     needed = t + tau + q + u - 1

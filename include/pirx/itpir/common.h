@@ -83,6 +83,12 @@ class Params {
   batchcodes::Encoding encoding_;
 };
 
+/// What queries and replies of an encoded database carry for its version: the encoding with it, so that a
+/// client of another one is told so and gets no values that fit nothing. The version itself where u = 1 and
+/// tau = 0.
+database::Version bound_version(const database::Version& version, unsigned arity, unsigned independence,
+                                std::uint64_t modulus);
+
 /// Queries in one request: at most this many, so that every size below is bounded.
 inline constexpr std::uint32_t kMaxQueriesPerRequest = 4096;
 /// No request and no reply is longer, whatever geometry a peer claims.
