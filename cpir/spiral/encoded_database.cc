@@ -43,7 +43,7 @@ void read_item(const Params& params, const database::Database& database, std::ui
   }
 }
 
-void encode_items(const Params& params, const database::Database& database, int threads,
+void encode_items(const Params& params, const EncodedDatabase::Items& items, int threads,
                   const EncodedDatabase::Progress& progress, std::uint64_t* words) {
   const Ring& ring = Ring::get(params.scheme().log_d);
   const std::size_t d = ring.d(), blocks = d / kBlockSlots, rows = params.rows(), columns = params.columns();
@@ -52,7 +52,7 @@ void encode_items(const Params& params, const database::Database& database, int 
   std::mutex reporting;
   parallel_for(threads, static_cast<std::size_t>(params.items()), [&](std::size_t item, std::size_t) {
     Bytes bytes(params.item_bytes());
-    read_item(params, database, item, bytes);
+    items(item, bytes);
     std::vector<std::uint16_t> coefficients(params.polynomials() * d);
     item_to_coefficients(params, item, bytes, coefficients);
     const std::size_t row = item / columns, column = item % columns;
@@ -64,6 +64,7 @@ void encode_items(const Params& params, const database::Database& database, int 
         small[i] = x >= p / 2 ? x - p : x;
       }
       ring.forward_small(slots.data(), small.data());
+      ring.to_montgomery(slots.data(), slots.data());
       for (std::size_t z = 0; z < blocks; ++z) {
         std::uint64_t* to =
             words + (((polynomial * blocks + z) * columns + column) * rows + row) * kBlockSlots;
@@ -92,7 +93,7 @@ Bytes header(const Params& params) {
   return out;
 }
 
-Result<void> make_file(const Params& params, const database::Database& database,
+Result<void> make_file(const Params& params, const EncodedDatabase::Items& items,
                        const std::filesystem::path& file, int threads,
                        const EncodedDatabase::Progress& progress) {
   const std::uint64_t size = kHeaderPage + params.encoded_bytes();
@@ -107,7 +108,7 @@ Result<void> make_file(const Params& params, const database::Database& database,
     const Unmap unmap{{static_cast<std::byte*>(map), size}};
     const Bytes first = header(params);
     std::copy(first.begin(), first.end(), unmap.bytes.begin());
-    encode_items(params, database, threads, progress,
+    encode_items(params, items, threads, progress,
                  reinterpret_cast<std::uint64_t*>(unmap.bytes.data() + kHeaderPage));
   }
   return temporary.commit(file);
@@ -122,17 +123,17 @@ EncodedDatabase::~EncodedDatabase() {
   if (!map_.empty()) munmap(const_cast<std::byte*>(map_.data()), map_.size());
 }
 
-Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const database::Database& database,
-                                                int threads, const Progress& progress) {
+Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const Items& items, int threads,
+                                                const Progress& progress) {
   EncodedDatabase out;
   PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(params.encoded_bytes()));
   auto* words = reinterpret_cast<std::uint64_t*>(out.buffer_.data());
-  encode_items(params, database, threads, progress, words);
+  encode_items(params, items, threads, progress, words);
   out.words_ = words;
   return out;
 }
 
-Result<EncodedDatabase> EncodedDatabase::open(const Params& params, const database::Database& database,
+Result<EncodedDatabase> EncodedDatabase::open(const Params& params, const Items& items,
                                               const std::filesystem::path& file, int threads,
                                               const Progress& progress) {
   const std::uint64_t size = kHeaderPage + params.encoded_bytes();
@@ -165,8 +166,12 @@ Result<EncodedDatabase> EncodedDatabase::open(const Params& params, const databa
       return out;
     }
     if (made) return fail(ErrorCode::kDataLoss, printable(file.string()) + " changes while it is opened");
-    PIRX_TRY(make_file(params, database, file, threads, progress));
+    PIRX_TRY(make_file(params, items, file, threads, progress));
   }
+}
+
+EncodedDatabase::Items EncodedDatabase::items_of(const Params& params, const database::Database& database) {
+  return [&](std::uint64_t item, MutableByteSpan out) { read_item(params, database, item, out); };
 }
 
 }  // namespace pirx::cpir::spiral

@@ -67,50 +67,53 @@ void Evaluator::expand_tree(const PublicKeys& keys, bool left, unsigned rounds, 
 }
 
 Result<Evaluator::Query> Evaluator::expand(const PublicKeys& keys, const U32* c0, const U32* c1) {
-  const std::size_t d = ring_.d(), stride = polynomial_stride(d), digits = params_.fold().digits();
-  const std::size_t bits = digits * params_.scheme().log_columns;
+  const std::size_t d = ring_.d(), stride = polynomial_stride(d);
+  const std::size_t bits = std::size_t{params_.fold().digits()} * params_.scheme().log_columns;
   Query out;
   PIRX_ASSIGN(auto both, Polynomials::create(4, d));
-  PIRX_ASSIGN(auto scalars, Polynomials::create(2 * std::max<std::size_t>(1, bits), d));
   PIRX_ASSIGN(out.rows, Polynomials::create(2 * params_.rows(), d));
-  PIRX_ASSIGN(out.columns, Polynomials::create(4 * bits, d));
+  PIRX_ASSIGN(out.bits, Polynomials::create(2 * bits, d));
   std::vector<U32> in(2 * stride);
   std::copy(c0, c0 + 2 * d, in.begin());
   std::copy(c1, c1 + 2 * d, in.begin() + static_cast<std::ptrdiff_t>(stride));
   split(keys, in.data(), both);
   std::copy(both[0], both[0] + 2 * stride, out.rows[0]);
-  std::copy(both[2], both[2] + 2 * stride, scalars[0]);
   expand_tree(keys, true, params_.row_rounds(), params_.rows(), out.rows);
   if (bits == 0) return out;
-  expand_tree(keys, false, params_.bit_rounds(), bits, scalars);
+  std::copy(both[2], both[2] + 2 * stride, out.bits[0]);
+  expand_tree(keys, false, params_.bit_rounds(), bits, out.bits);
+  return out;
+}
+
+Result<Polynomials> Evaluator::convert(const PublicKeys& keys, const Polynomials& bits) {
+  const std::size_t stride = polynomial_stride(ring_.d()), digits = params_.fold().digits();
+  const std::size_t count = digits * params_.scheme().log_columns;
   const Gadget& gadget = params_.conversion();
-  parallel_for(threads_, bits, [&](std::size_t i, std::size_t worker) {
+  PIRX_ASSIGN(auto out, Polynomials::create(4 * count, ring_.d()));
+  parallel_for(threads_, count, [&](std::size_t i, std::size_t worker) {
     auto& workspace = workspaces_[worker];
     const std::size_t bit = i / digits, k = i % digits;
-    U32 *secret = out.columns[4 * bit * digits + 2 * k], *plain = out.columns[(4 * bit + 2) * digits + 2 * k];
-    decompose(ring_, gadget, scalars[2 * i], 0, workspace);
-    decompose(ring_, gadget, scalars[2 * i + 1], gadget.digits(), workspace);
+    U32 *secret = out[4 * bit * digits + 2 * k], *plain = out[(4 * bit + 2) * digits + 2 * k];
+    decompose(ring_, gadget, bits[2 * i], 0, workspace);
+    decompose(ring_, gadget, bits[2 * i + 1], gadget.digits(), workspace);
     multiply_digits(ring_, 2 * gadget.digits(), keys.conversion_key(), secret, workspace);
     for (std::size_t row = 0; row < 2; ++row) {
       ring_.to_montgomery(secret + row * stride, secret + row * stride);
-      ring_.to_montgomery(plain + row * stride, scalars[2 * i + row]);
+      ring_.to_montgomery(plain + row * stride, bits[2 * i + row]);
     }
   });
   return out;
 }
 
-std::vector<U64> Evaluator::first_dimension_query(const Query& query) {
+std::vector<U64> Evaluator::first_dimension_query(const Polynomials& query_rows) {
   const std::size_t d = ring_.d(), rows = params_.rows();
   std::vector<U64> out(rows * 2 * d);
-  parallel_for(threads_, rows, [&](std::size_t i, std::size_t worker) {
-    U32* scaled = workspaces_[worker].product[0];
-    for (std::size_t row = 0; row < 2; ++row) {
-      ring_.to_montgomery(scaled, query.rows[2 * i + row]);
-      for (std::size_t z = 0; z < d / kBlockSlots; ++z) {
+  parallel_for(threads_, d / kBlockSlots, [&](std::size_t z, std::size_t) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t row = 0; row < 2; ++row) {
+        const U32* slots = query_rows[2 * i + row] + z * kBlockSlots;
         U64* to = out.data() + ((z * rows + i) * 2 + row) * kBlockSlots;
-        for (std::size_t s = 0; s < kBlockSlots; ++s) {
-          to[s] = scaled[z * kBlockSlots + s] | U64{scaled[d + z * kBlockSlots + s]} << 32;
-        }
+        for (std::size_t s = 0; s < kBlockSlots; ++s) to[s] = slots[s] | U64{slots[d + s]} << 32;
       }
     }
   });
@@ -164,11 +167,11 @@ void Evaluator::external_product(const U32* columns, const U32* in, U32* out, Wo
   multiply_digits(ring_, 2 * gadget.digits(), columns, out, workspace);
 }
 
-void Evaluator::fold(const Query& query, Polynomials& ciphertexts, FoldForm form) {
+void Evaluator::fold(const Polynomials& gsw, Polynomials& ciphertexts, FoldForm form) {
   const std::size_t stride = polynomial_stride(ring_.d()), digits = params_.fold().digits();
   for (std::size_t bit = params_.scheme().log_columns; bit-- > 0;) {
     const std::size_t half = std::size_t{1} << bit;
-    const U32* columns = query.columns[4 * bit * digits];
+    const U32* columns = gsw[4 * bit * digits];
     parallel_for(threads_, half, [&](std::size_t i, std::size_t worker) {
       auto& workspace = workspaces_[worker];
       U32 *c0 = ciphertexts[2 * i], *c1 = ciphertexts[2 * (half + i)];

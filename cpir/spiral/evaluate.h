@@ -15,13 +15,15 @@ class Evaluator {
   /// ResourceExhausted.
   static Result<Evaluator> create(const Params& params, const Ring& ring, int threads);
 
-  /// A query made ready: ciphertexts of the rows' bits, then GSW ciphertexts of the column's bits.
+  /// The bits of a query as ciphertexts, slots: one for every row; for bit l of the column t' of b z^k.
   struct Query {
-    Polynomials rows;     ///< one ciphertext a row; slots
-    Polynomials columns;  ///< for bit l: t' columns of s b z^k, t' of b z^k; Montgomery's form
+    Polynomials rows, bits;
   };
-  /// Expansion and conversion of the query ciphertext (two polynomials, slots). ResourceExhausted.
+  /// ResourceExhausted. c0, c1: the query ciphertext, slots.
   Result<Query> expand(const PublicKeys& keys, const std::uint32_t* c0, const std::uint32_t* c1);
+  /// The GSW ciphertexts of the column's bits: for each t' columns of s b z^k, then t' of b z^k; Montgomery's
+  /// form.
+  Result<Polynomials> convert(const PublicKeys& keys, const Polynomials& bits);
 
   /// Coefficients 0 .. count - 1 of a ciphertext in positions 2i + `odd`, as ciphertexts: the coefficient
   /// tree. For tests. ciphertexts[0] is the input; rounds with keys of `left` or right gadgets.
@@ -31,13 +33,13 @@ class Evaluator {
   void split(const PublicKeys& keys, const std::uint32_t* in, Polynomials& even_odd);
 
   /// The rows as the first dimension reads them: word (z, i, row of the ciphertext, s).
-  std::vector<std::uint64_t> first_dimension_query(const Query& query);
+  std::vector<std::uint64_t> first_dimension_query(const Polynomials& rows);
   /// Polynomial number `polynomial` of the database times the rows of every query: one ciphertext a column
   /// each.
   void first_dimension(const std::uint64_t* database, std::size_t polynomial,
                        std::span<const std::vector<std::uint64_t>> queries, std::span<Polynomials> out);
   /// Leaves the selected column's ciphertext in ciphertexts[0].
-  void fold(const Query& query, Polynomials& ciphertexts, FoldForm form = FoldForm::kCmux);
+  void fold(const Polynomials& columns, Polynomials& ciphertexts, FoldForm form = FoldForm::kCmux);
   /// n^2 ciphertexts, row by row, packed into n + 1 polynomials for each of n columns: out[c (n + 1) + row].
   void pack(const PublicKeys& keys, const Polynomials& in, Polynomials& out);
   /// The body of the reply for one trial's polynomials.

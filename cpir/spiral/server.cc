@@ -152,18 +152,18 @@ class SpiralServer final : public AnyServer {
   Result<void> answer_some(std::span<Asked> asked, std::vector<Result<Bytes>>& replies) const {
     const std::size_t n = params_.scheme().pack;
     PIRX_ASSIGN(auto evaluator, Evaluator::create(params_, ring_, threads_));
-    std::vector<Evaluator::Query> queries;
+    std::vector<Polynomials> gsw;
     std::vector<std::vector<std::uint64_t>> rows;
     std::vector<Polynomials> columns(asked.size()), results(asked.size()), packed(asked.size());
     std::vector<Writer> writers;
     std::vector<BitWriter> bits;
     writers.reserve(asked.size());
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      PIRX_ASSIGN(auto query,
+      PIRX_ASSIGN(const auto query,
                   evaluator.expand(*asked[i].keys, asked[i].ciphertext[0], asked[i].ciphertext[1]));
-      rows.push_back(evaluator.first_dimension_query(query));
-      query.rows = Polynomials();
-      queries.push_back(std::move(query));
+      PIRX_ASSIGN(auto converted, evaluator.convert(*asked[i].keys, query.bits));
+      rows.push_back(evaluator.first_dimension_query(query.rows));
+      gsw.push_back(std::move(converted));
       PIRX_ASSIGN(columns[i], Polynomials::create(2 * params_.columns(), params_.d()));
       PIRX_ASSIGN(results[i], Polynomials::create(2 * n * n, params_.d()));
       PIRX_ASSIGN(packed[i], Polynomials::create(n * (n + 1), params_.d()));
@@ -175,7 +175,7 @@ class SpiralServer final : public AnyServer {
       for (std::size_t k = 0; k < n * n; ++k) {
         evaluator.first_dimension(encoded_.words(), trial * n * n + k, rows, columns);
         for (std::size_t i = 0; i < asked.size(); ++i) {
-          evaluator.fold(queries[i], columns[i]);
+          evaluator.fold(gsw[i], columns[i]);
           std::copy(columns[i][0], columns[i][2], results[i][2 * k]);
         }
       }
@@ -240,10 +240,11 @@ Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const data
   }
   const int threads = thread_count(options.threads);
   try {
+    const auto items = EncodedDatabase::items_of(params, *database);
     auto encoded =
         options.encoded_file.empty()
-            ? EncodedDatabase::create(params, *database, threads, options.progress)
-            : EncodedDatabase::open(params, *database, options.encoded_file, threads, options.progress);
+            ? EncodedDatabase::create(params, items, threads, options.progress)
+            : EncodedDatabase::open(params, items, options.encoded_file, threads, options.progress);
     if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
     return std::make_unique<SpiralServer>(std::move(params), std::move(*encoded),
                                           static_cast<std::size_t>(clients), threads);

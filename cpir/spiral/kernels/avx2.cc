@@ -16,6 +16,7 @@ struct Ops {
   using V = __m256i;
   static constexpr std::size_t kLanes = 8, kQueries = 1;
   PIRX_SPIRAL_INLINE V load(const void* from) { return _mm256_loadu_si256(static_cast<const V*>(from)); }
+  PIRX_SPIRAL_INLINE void prefetch(const void* from) { _mm_prefetch(from, _MM_HINT_T0); }
   PIRX_SPIRAL_INLINE void store(void* to, V v) { _mm256_storeu_si256(static_cast<V*>(to), v); }
   PIRX_SPIRAL_INLINE V set32(U32 x) { return _mm256_set1_epi32(static_cast<int>(x)); }
   PIRX_SPIRAL_INLINE V set64(U64 x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }

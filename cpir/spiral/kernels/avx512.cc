@@ -48,6 +48,7 @@ struct Ops {
   using V = __m512i;
   static constexpr std::size_t kLanes = 16, kQueries = 4;
   PIRX_SPIRAL_INLINE V load(const void* from) { return _mm512_loadu_si512(from); }
+  PIRX_SPIRAL_INLINE void prefetch(const void* from) { _mm_prefetch(from, _MM_HINT_T0); }
   PIRX_SPIRAL_INLINE void store(void* to, V v) { _mm512_storeu_si512(to, v); }
   PIRX_SPIRAL_INLINE V set32(U32 x) { return _mm512_set1_epi32(static_cast<int>(x)); }
   PIRX_SPIRAL_INLINE V set64(U64 x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
@@ -64,7 +65,7 @@ struct Ops {
   PIRX_SPIRAL_INLINE V and_(V a, V b) { return _mm512_and_si512(a, b); }
   PIRX_SPIRAL_INLINE V or_(V a, V b) { return _mm512_or_si512(a, b); }
   PIRX_SPIRAL_INLINE V odd_even(V odd, V even) {
-    return _mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xAAAA, odd);
+    return _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
   }
   PIRX_SPIRAL_INLINE V negative_mask(V a) { return _mm512_srai_epi64(a, 63); }
   template <std::size_t t>

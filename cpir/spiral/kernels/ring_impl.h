@@ -1,7 +1,7 @@
 // The vector kernels, over an Ops class of one instruction set. The includer defines PIRX_SPIRAL_TARGET.
 //
-// Ops: V of kLanes 32-bit lanes; load, store, set32, add32, sub32, min32 (unsigned), mullo32. On 64-bit
-// lanes: set64, add64, sub64, mul (of the low halves), high and up (by 32), srl64_by, and_, or_,
+// Ops: V of kLanes 32-bit lanes; load, prefetch, store, set32, add32, sub32, min32 (unsigned), mullo32. On
+// 64-bit lanes: set64, add64, sub64, mul (of the low halves), high and up (by 32), srl64_by, and_, or_,
 // negative_mask, odd_even (the high halves of even in even lanes, those of odd in odd lanes). split<t>:
 // blocks of 2t numbers in (a, b) to their first halves and their second halves; merge<t> is the inverse.
 // spread<t>(w): every number t times. narrow_store: the low halves. store_interleaved: even and odd 64-bit
@@ -332,6 +332,7 @@ struct Vectors {
                                                std::size_t rows, const U64* const* queries, U64* const* out,
                                                std::size_t at) {
     constexpr std::size_t kParts = kBlockSlots / kWide;
+    constexpr std::size_t kAhead = 32;  // rows; the processor's own prefetchers stop at pages
     const Reducer r1 = reducer(p1), r2 = reducer(p2);
     const V modulus = O::set64(p1.q | U64{p2.q} << 32);
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -343,6 +344,7 @@ struct Vectors {
         for (auto& query : sum)
           for (auto& row : query) row[0] = row[1] = O::set64(0);
         for (std::size_t i = from; i < to; ++i) {
+          O::prefetch(words + (i + kAhead) * kBlockSlots);
           const V word = O::load(words + i * kBlockSlots + part * kWide), high = O::high(word);
           for (std::size_t n = 0; n < kQueries; ++n) {
             for (std::size_t row = 0; row < 2; ++row) {
