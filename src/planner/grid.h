@@ -8,13 +8,14 @@
 namespace pirx::planner {
 
 inline std::span<const std::uint32_t> grid_of(Quantity quantity) noexcept {
-  static constexpr std::uint32_t kBytes[] = {12, 16, 20, 23, 26};
+  static constexpr std::uint32_t kBytes[] = {12, 16, 20, 23, 26, 28};
   static constexpr std::uint32_t kLengths[] = {6, 10, 14, 18};
   switch (quantity) {
     case Quantity::kScan:
     case Quantity::kPrepare:
       return kBytes;
     case Quantity::kShare:
+    case Quantity::kSeeds:
     case Quantity::kGather:
       return kLengths;
     default:

@@ -1,6 +1,7 @@
 // Rates of Damgard-Jurik trees: the server's products as cpir/dj/powers.cc makes them, and the client's
 // Cipher.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "cpir/dj/number.h"
@@ -24,10 +25,7 @@ class AnyExponents final : public dj::Exponents {
   }
 };
 
-struct Tables {
-  static constexpr std::size_t kBases = 16, kBits = 1024;
-  static constexpr unsigned kWindow = 8;
-};
+constexpr std::size_t kBases = 16, kBits = 1024;
 
 /// Seconds that a squaring of all lanes takes.
 double square_seconds(const dj::Ring& ring, AlignedBuffer& blocks) {
@@ -65,24 +63,25 @@ Result<double> measure_dj_server(const RateId& id, const dj::PublicKey& key) {
   });
   if (id.quantity == Quantity::kDjRow) return row;
 
+  const unsigned window = std::max(id.of[2], 1u);
   std::vector<std::uint64_t> bases;
-  for (std::size_t i = 0; i < Tables::kBases; ++i) bases.insert(bases.end(), number.begin(), number.end());
-  const dj::PowerShape shape{Tables::kBases, Tables::kBits, kernel->lanes};
-  const std::uint64_t bytes = (Tables::kBases * ring.stride() * sizeof(std::uint64_t)) << Tables::kWindow;
-  const dj::PowerPlan plan{true, Tables::kWindow, kernel->lanes, bytes, 0};
+  for (std::size_t i = 0; i < kBases; ++i) bases.insert(bases.end(), number.begin(), number.end());
+  const dj::PowerShape shape{kBases, kBits, kernel->lanes};
+  const std::uint64_t bytes = (kBases * ring.stride() * sizeof(std::uint64_t)) << window;
+  const dj::PowerPlan plan{true, window, kernel->lanes, bytes, 0};
   PIRX_ASSIGN(auto powers, dj::Powers::create(ring, shape, plan, std::move(bases)));
-  const double steps = static_cast<double>(Tables::kBits) / Tables::kWindow;
+  const double steps = std::ceil(static_cast<double>(kBits) / window);
   if (id.quantity == Quantity::kDjEntry) {
     const double part = cpu_seconds([&] { powers.prepare(0); });
-    const double squares = (Tables::kWindow - 1) * steps * square;
-    return std::max(part - squares, 0.1 * part) / (1 << Tables::kWindow);
+    const double squares = (window - 1) * steps * square;
+    return std::max(part - squares, 0.1 * part) / std::exp2(window);
   }
   for (std::size_t part = 0; part < powers.parts(); ++part) powers.prepare(part);
   std::vector<std::uint64_t> out(shape.rows * words.size());
   const AnyExponents exponents;
   const double block = cpu_seconds([&] { powers.evaluate(0, exponents, out, words.size()); });
   const double rest = steps * square + static_cast<double>(shape.rows) * row;
-  return std::max(block - rest, 0.1 * block) / (steps * static_cast<double>(Tables::kBases));
+  return std::max(block - rest, 0.1 * block) / (steps * static_cast<double>(kBases));
 }
 
 Result<double> measure_dj_client(const RateId& id, const dj::SecretKey& key) {

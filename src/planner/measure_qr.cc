@@ -58,21 +58,20 @@ Result<double> column_seconds(unsigned modulus_bits, const Shape& shape) {
 
 }  // namespace
 
-Result<QrServerRates> measure_qr_server(unsigned modulus_bits) {
-  constexpr unsigned kWindow = 8;
-  constexpr double kEntries = (1 << kWindow) - 1;
-  constexpr std::size_t kWindows = 8, kBytes = 64;
+Result<QrServerRates> measure_qr_server(unsigned modulus_bits, unsigned window) {
+  const double entries = std::exp2(window) - 1;
+  constexpr std::size_t kWindows = 4, kBytes = 256;
   const auto columns = [](std::size_t bytes) { return 8 * static_cast<double>(bytes); };
   // Columns; the same through more windows; tables for hardly any columns.
   PIRX_ASSIGN(const double once, column_seconds(modulus_bits, {1, kBytes, 1}));
-  PIRX_ASSIGN(const double wide, column_seconds(modulus_bits, {kWindow * kWindows, kBytes, kWindow}));
-  PIRX_ASSIGN(const double thin, column_seconds(modulus_bits, {kWindow * kWindows, 1, kWindow}));
+  PIRX_ASSIGN(const double wide, column_seconds(modulus_bits, {window * kWindows, kBytes, window}));
+  PIRX_ASSIGN(const double thin, column_seconds(modulus_bits, {window * kWindows, 1, window}));
   const double product = std::max((wide - thin) / (columns(kBytes) - columns(1)) - once / columns(kBytes),
                                   0.1 * wide / columns(kBytes)) /
                          (kWindows - 1.0);
   const double column = std::max(once / columns(kBytes) - product, 0.1 * product);
   const double entry =
-      std::max(thin - columns(1) * (kWindows * product + column), 0.1 * thin) / (kWindows * kEntries);
+      std::max(thin - columns(1) * (kWindows * product + column), 0.1 * thin) / (kWindows * entries);
   return QrServerRates{entry, product, column};
 }
 

@@ -31,8 +31,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
   offer.bytes_down = l * client.reply_bytes(1);
   PIRX_TRY(add_scan(offer, question, rates, ScanField::kGf2, geometry));
   const auto field = static_cast<std::uint32_t>(ScanField::kGf2);
-  PIRX_ASSIGN(offer.client_seconds, seconds_at(rates, {Quantity::kShare, {field, l, l - 1, 0}}, 3,
-                                               static_cast<double>(geometry.rows())));
+  PIRX_ASSIGN(offer.client_seconds,
+              seconds_at(rates, {seeded ? Quantity::kSeeds : Quantity::kShare, {field, l, l - 1, 0}}, 3,
+                         static_cast<double>(geometry.rows())));
   PIRX_ASSIGN(const double gather, seconds_at(rates, {Quantity::kGather, {field, l, l - 1, 0}}, 3,
                                               static_cast<double>(geometry.row_bytes())));
   PIRX_ASSIGN(const double hash, rates.seconds({Quantity::kHash, {}}));

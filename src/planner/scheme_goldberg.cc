@@ -54,7 +54,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const Setting& se
   const auto rows = static_cast<double>(geometry.rows()),
              row_bytes = static_cast<double>(geometry.row_bytes());
   const auto field = static_cast<std::uint32_t>(setting.scan);
-  PIRX_ASSIGN(offer.client_seconds, seconds_at(rates, {Quantity::kShare, {field, l, t, 0}}, 3, rows));
+  PIRX_ASSIGN(
+      offer.client_seconds,
+      seconds_at(rates, {setting.seeded ? Quantity::kSeeds : Quantity::kShare, {field, l, t, 0}}, 3, rows));
   PIRX_ASSIGN(const double gather, seconds_at(rates, {Quantity::kGather, {field, l, t, 0}}, 3, row_bytes));
   PIRX_ASSIGN(const double hash, rates.seconds({Quantity::kHash, {}}));
   offer.client_seconds += gather + hash * static_cast<double>(geometry.slot_bytes());

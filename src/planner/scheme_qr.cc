@@ -20,9 +20,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const database::G
   const std::size_t columns = 8 * params.row_bytes();
   const auto plan = qr::plan_columns(params.rows(), columns, ring);
   PIRX_ASSIGN(const double check, rates.seconds({Quantity::kQrCheck, {k}}));
-  PIRX_ASSIGN(const double entry, rates.seconds({Quantity::kQrEntry, {k}}));
-  PIRX_ASSIGN(const double product, rates.seconds({Quantity::kQrProduct, {k}}));
-  PIRX_ASSIGN(const double column, rates.seconds({Quantity::kQrColumn, {k}}));
+  PIRX_ASSIGN(const double entry, rates.seconds({Quantity::kQrEntry, {k, plan.window}}));
+  PIRX_ASSIGN(const double product, rates.seconds({Quantity::kQrProduct, {k, plan.window}}));
+  PIRX_ASSIGN(const double column, rates.seconds({Quantity::kQrColumn, {k, plan.window}}));
   PIRX_ASSIGN(const double hide, rates.seconds({Quantity::kQrHide, {k}}));
   PIRX_ASSIGN(const double tell, rates.seconds({Quantity::kQrTell, {k}}));
   const auto a = static_cast<double>(params.rows()), b = static_cast<double>(columns);

@@ -9,6 +9,12 @@
 
 namespace pirx::planner {
 namespace dj = cpir::dj;
+namespace {
+
+/// Small tables and large ones: each is measured once.
+unsigned measured_window(unsigned window) { return window <= 8 ? 7 : 11; }
+
+}  // namespace
 
 Result<TreeCost> TreeCost::create(unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates) {
   PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
@@ -31,11 +37,11 @@ Result<LevelCost> TreeCost::level(const TreeShape& shape, unsigned s, unsigned l
           .powers;
   const auto& ring = this->ring(s);
   const auto plan = dj::plan_powers(ring, powers, table_bytes_ / levels, cores_);
-  const RateId of{Quantity::kDjProduct, {modulus_bits_, s}};
-  PIRX_ASSIGN(const double product, rates_->seconds(of));
-  PIRX_ASSIGN(const double square, rates_->seconds({Quantity::kDjSquare, of.of}));
-  PIRX_ASSIGN(const double entry, rates_->seconds({Quantity::kDjEntry, of.of}));
-  PIRX_ASSIGN(const double row, rates_->seconds({Quantity::kDjRow, of.of}));
+  const unsigned window = measured_window(plan.window);
+  PIRX_ASSIGN(const double product, rates_->seconds({Quantity::kDjProduct, {modulus_bits_, s, window}}));
+  PIRX_ASSIGN(const double entry, rates_->seconds({Quantity::kDjEntry, {modulus_bits_, s, window}}));
+  PIRX_ASSIGN(const double square, rates_->seconds({Quantity::kDjSquare, {modulus_bits_, s}}));
+  PIRX_ASSIGN(const double row, rates_->seconds({Quantity::kDjRow, {modulus_bits_, s}}));
 
   const std::size_t lanes = ring.kernel().lanes, group = lanes / plan.rows_per_block;
   const auto divide_up = [](std::size_t a, std::size_t b) { return static_cast<double>((a + b - 1) / b); };

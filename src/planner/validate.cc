@@ -193,13 +193,13 @@ Result<void> run_several(const Registry& registry, const Offer& offer, const Sto
     std::vector<std::optional<Bytes>> replies;
     out.bytes_up = out.bytes_down = 0;
     for (std::size_t i = 0; i < servers.size(); ++i) {
-      // The last server gets a vector where others may have seeds.
-      const auto one = [&] { return ask(*servers[i], query.requests[i]); };
-      PIRX_ASSIGN(auto reply, i + 1 == servers.size() ? out.server.measure(one) : one());
+      PIRX_ASSIGN(auto reply, ask(*servers[i], query.requests[i]));
       out.bytes_up += query.requests[i].size();
       out.bytes_down += reply.size();
       replies.emplace_back(std::move(reply));
     }
+    // A server that has answered before; the last one gets a vector where others may have seeds.
+    PIRX_TRY(out.server.measure([&] { return ask(*servers.back(), query.requests.back()); }));
     PIRX_ASSIGN(const auto answer,
                 out.decode.measure([&] { return client.decode(std::move(query.state), replies); }));
     PIRX_TRY(check_record(stored, wanted, answer.records.at(0)));

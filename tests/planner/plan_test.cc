@@ -336,13 +336,13 @@ TEST(PlanTest, AbsurdSizesAreNoTrouble) {
 }
 
 TEST(RatesTest, NamesComeBack) {
-  for (const RateId id : {RateId{Quantity::kDjProduct, {3072, 2}}, RateId{Quantity::kScan, {8, 20, 2}},
+  for (const RateId id : {RateId{Quantity::kDjProduct, {3072, 2, 7}}, RateId{Quantity::kScan, {8, 20, 2}},
                           RateId{Quantity::kGather, {160, 5, 2, 14}}, RateId{Quantity::kHash, {}}}) {
     const auto back = RateId::parse(id.name());
     ASSERT_TRUE(good(back));
     EXPECT_EQ(*back, id);
   }
-  for (const char* bad : {"", "hash/", "hash/1", "dj_product", "dj_product/1", "dj_product/1/2/3",
+  for (const char* bad : {"", "hash/", "hash/1", "dj_product", "dj_product/1", "dj_product/1/2/3/4",
                           "dj_product/1/-2", "dj_product/1/99999999999", "other/1", "scan/8/20/2x"}) {
     expect_error(RateId::parse(bad), ErrorCode::kDataLoss, "no rate");
   }
@@ -375,8 +375,9 @@ TEST(RatesTest, SizesBetweenAreInterpolated) {
 TEST(RatesTest, WhatNobodyHasIsNotMeasured) {
   Machine machine;
   for (const RateId bad :
-       {RateId{Quantity::kDjProduct, {3072, 0}}, RateId{Quantity::kDjOpen, {3072, 9}},
-        RateId{Quantity::kDjProduct, {1000, 1}}, RateId{Quantity::kQrEntry, {7}},
+       {RateId{Quantity::kDjProduct, {3072, 0, 7}}, RateId{Quantity::kDjOpen, {3072, 9}},
+        RateId{Quantity::kDjProduct, {1000, 1, 7}}, RateId{Quantity::kQrEntry, {7, 8}},
+        RateId{Quantity::kQrEntry, {3072, 15}}, RateId{Quantity::kDjEntry, {3072, 1, 30}},
         RateId{Quantity::kScan, {7, 12, 1}}, RateId{Quantity::kScan, {8, 60, 1}},
         RateId{Quantity::kShare, {8, 2, 2, 10}}, RateId{Quantity::kGather, {8, 0, 1, 10}}}) {
     expect_error(machine.seconds(bad), ErrorCode::kInvalidArgument, "");

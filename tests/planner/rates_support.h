@@ -18,6 +18,7 @@ class MadeUpRates final : public planner::Rates {
       case Quantity::kPrepare:
         return 1e-6 + 4e-10 * static_cast<double>(std::uint64_t{1} << id.of[1]) / id.of[2];
       case Quantity::kShare:
+      case Quantity::kSeeds:
       case Quantity::kGather:
         return 1e-6 + 1e-9 * id.of[1] * static_cast<double>(std::uint64_t{1} << id.of[3]);
       case Quantity::kHash:
@@ -25,6 +26,10 @@ class MadeUpRates final : public planner::Rates {
       case Quantity::kDjZero:
       case Quantity::kDjOpen:
         return 1e-13 * k * k * k * s * s;
+      case Quantity::kQrEntry:
+      case Quantity::kQrProduct:
+      case Quantity::kQrColumn:
+        return 1e-13 * k * k;
       default:
         return 1e-13 * k * k * s * s;
     }

@@ -14,25 +14,26 @@
 namespace pirx::planner {
 
 /// Steps. Seconds of one core each, but for kScan and kPrepare, which are seconds of the clock on as many
-/// threads as the rate names.
+/// threads as the rate names. A table's window says how large it is, and so from where its entries come.
 enum class Quantity : std::uint8_t {
-  kDjProduct,  ///< k, s: a product of rows modulo N^(s+1) with what chooses its operand
+  kDjProduct,  ///< k, s, window: a product of rows modulo N^(s+1) with an entry of a table, chosen and loaded
   kDjSquare,   ///< k, s
-  kDjEntry,    ///< k, s: a product that becomes an entry of a table
+  kDjEntry,    ///< k, s, window: a product that becomes an entry of a table
   kDjRow,      ///< k, s: what each node costs beside its products
   kDjCheck,    ///< k: of a query's modulus
   kDjZero,     ///< k, s: the client's E_s(0)
   kDjBit,      ///< k, s: E_s(0) made E_s(bit)
   kDjOpen,     ///< k, s: decryption of all s layers
   kQrCheck,    ///< k: of a number of the query
-  kQrEntry,    ///< k: of a table
-  kQrProduct,  ///< k: a column times an entry
-  kQrColumn,   ///< k: what each column costs beside its products
+  kQrEntry,    ///< k, window: of a table
+  kQrProduct,  ///< k, window: a column times an entry
+  kQrColumn,   ///< k, window: what each column costs beside its products
   kQrHide,     ///< k: the client's making of a number
   kQrTell,     ///< k: the client's reading of a number
   kScan,       ///< field, log2 of bytes, threads: one query over a prepared database
   kPrepare,    ///< field, log2 of bytes, threads
   kShare,      ///< field, servers, threshold, log2 of rows: the client's query
+  kSeeds,      ///< likewise, with seeds
   kGather,     ///< field, servers, threshold, log2 of bytes: a row from replies
   kHash,       ///< SHA-256, a byte
 };
