@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """pirx on real data against liars in concert: this machine's Debian package index (a made-up one of the same form where there
 is none), nine servers of which three answer from one forged database, so that their replies lie on one polynomial, and t = 2.
-pirx get must fetch the right record, name exactly the three, and call it proven.
+pirx get must fetch the right record, name exactly the three, and call it proven: by key and by position, from the plain
+database and from buckets of it, several rows to a query, from seeds, and with a batch code.
 
     concert_test.py PIRX
 """
@@ -44,62 +45,108 @@ def run(*words, code=0, stdin=None):
 class Concert(unittest.TestCase):
     LIARS = (1, 4, 8)  # of servers 0 to 8
 
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = Path(cls.folder.name)
+        lines = run(sys.executable, ROOT / "examples/packages/packages.py", stdin=package_index()).decode()
+        cls.packages = [json.loads(line) for line in lines.splitlines()]
+        # Every letter another: the same keys and lengths, so the same shape, and no record as it was.
+        change = str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
+        cls.forged = [dict(package, record=package["record"].translate(change)) for package in cls.packages]
+        for name, packages in (("truth", cls.packages), ("forgery", cls.forged)):
+            source = cls.path / f"{name}.jsonl"
+            source.write_text("".join(json.dumps(package) + "\n" for package in packages))
+            words = (source, "--from", "jsonl", "--key", "name", "--value", "record")
+            run(PIRX, "db", "build", cls.path / f"{name}.keyed", *words, "--keyed")
+            run(PIRX, "db", "build", cls.path / f"{name}.plain", *words)
+
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = Path(self.folder.name)
+        self.assertGreater(len(self.packages), 1000)
         self.processes = []
 
     def tearDown(self):
         for process in self.processes:
             process.stop(signal.SIGKILL)
-        self.folder.cleanup()
 
     def start(self, *words):
         self.processes.append(Process(*words))
         return self.processes[-1]
 
-    def build(self, name, packages):
-        source = self.path / f"{name}.jsonl"
-        source.write_text("".join(json.dumps(package) + "\n" for package in packages))
-        run(PIRX, "db", "build", self.path / name, source, "--from", "jsonl", "--key", "name", "--value", "record", "--keyed")
-        return self.path / name
-
-    def serve(self, database, coordinate):
-        return self.start(PIRX, "serve", database, "--coordinate", coordinate, "--listen", "127.0.0.1:0")
-
-    def test_three_of_nine(self):
-        lines = run(sys.executable, ROOT / "examples/packages/packages.py", stdin=package_index()).decode()
-        packages = [json.loads(line) for line in lines.splitlines()]
-        self.assertGreater(len(packages), 1000)
-        # Every letter another: the same keys and lengths, so the same shape, and no record as it was.
-        change = str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
-        forged = [dict(package, record=package["record"].translate(change)) for package in packages]
-        truth, forgery = self.build("truth", packages), self.build("forgery", forged)
-
-        servers = [self.serve(truth, x) for x in range(1, 10)]
+    def serve(self, kind, encode, options):
+        """Nine servers of the one database, three of which answer from the other one."""
+        commands = {}
+        for name in ("truth", "forgery"):
+            database = self.path / f"{name}.{kind}"
+            if encode:
+                run(PIRX, "db", "encode", database, "--servers", 9, "--out", self.path / name, *encode)
+                commands[name] = [[self.path / f"{name}.{j}"] for j in range(1, 10)]
+            else:
+                commands[name] = [[database, "--coordinate", j] for j in range(1, 10)]
+        start = lambda words: self.start(PIRX, "serve", *words, "--listen", "127.0.0.1:0", *options)  # noqa: E731
+        servers = [start(words) for words in commands["truth"]]
         for j in self.LIARS:
-            other = self.serve(forgery, j + 1)
+            other = start(commands["forgery"][j])
             servers[j] = self.start(
                 sys.executable, PROXY, "--upstream", f"127.0.0.1:{servers[j].port}",
                 "--mode", "conspire", "--other", f"127.0.0.1:{other.port}",
             )  # fmt: skip
+        return servers
+
+    def deploy(self, servers, threshold, *options):
         deployment = self.path / "deployment.json"
         urls = [word for server in servers for word in ("--server", server.url)]
-        run(PIRX, "deploy", deployment, "--threshold", 2, "--database", truth, *urls)
+        run(PIRX, "deploy", deployment, "--threshold", threshold, *options, *urls)
+        return deployment
 
-        for package in random.SystemRandom().sample(packages, 3):
-            report = json.loads(run(PIRX, "get", deployment, "--key", package["name"], "--json", "--wait-for-all"))
-            self.assertEqual(report["records"][0]["text"], package["record"], package["name"])
-            self.assertEqual(report["certainty"], "proven")
-            said = [server["status"] for server in report["servers"]]
-            self.assertEqual(said, ["lied" if j in self.LIARS else "ok" for j in range(9)])
+    def expect_truth(self, deployment, keyed, count, *options):
+        """Records at random, by key or by position: right, proven, and exactly the three named."""
+        wanted = random.SystemRandom().sample(range(len(self.packages)), count)
+        words = [word for i in wanted for word in (("--key", self.packages[i]["name"]) if keyed else (i,))]
+        report = json.loads(run(PIRX, "get", deployment, *words, "--json", "--wait-for-all", *options))
+        self.assertEqual([r["text"] for r in report["records"]], [self.packages[i]["record"] for i in wanted])
+        self.assertEqual(report["certainty"], "proven")
+        said = [server["status"] for server in report["servers"]]
+        self.assertEqual(said, ["lied" if j in self.LIARS else "ok" for j in range(9)])
+
+    def test_keyed(self):
+        servers = self.serve("keyed", (), ())
+        deployment = self.deploy(servers, 2, "--database", self.path / "truth.keyed")
+        for _ in range(3):
+            self.expect_truth(deployment, True, 1)
+        self.expect_truth(deployment, True, 5, "--seeded")
+        missing = ["--key", "no such package", "--json", "--wait-for-all"]
+        report = json.loads(run(PIRX, "get", deployment, *missing, code=3))
+        self.assertEqual((report["records"], report["certainty"]), ([None], "proven"))
+        # Two keys to a query vector.
+        self.expect_truth(self.deploy(servers, 1, "--ramp", 2), True, 4)
 
         # That the three are in concert: by themselves they are a deployment of their own, which answers with the forgery.
-        urls = [word for j in self.LIARS for word in ("--server", servers[j].url)]
-        run(PIRX, "deploy", deployment, "--threshold", 1, "--database", truth, *urls)
-        report = json.loads(run(PIRX, "get", deployment, "--key", packages[0]["name"], "--json", "--wait-for-all"))
-        self.assertEqual(report["records"][0]["text"], forged[0]["record"])
+        alone = self.deploy([servers[j] for j in self.LIARS], 1, "--database", self.path / "truth.keyed")
+        report = json.loads(run(PIRX, "get", alone, "--key", self.packages[0]["name"], "--json", "--wait-for-all"))
+        self.assertEqual(report["records"][0]["text"], self.forged[0]["record"])
         self.assertEqual({server["status"] for server in report["servers"]}, {"ok"})
+
+    def test_keyed_in_buckets(self):
+        """Degree 3, so that three of nine are more than a word alone corrects."""
+        deployment = self.deploy(self.serve("keyed", ("--arity", 2), ()), 2)
+        self.expect_truth(deployment, True, 1)
+        self.expect_truth(deployment, True, 2, "--seeded")
+
+    def test_keyed_in_buckets_that_servers_cannot_read(self):
+        self.expect_truth(self.deploy(self.serve("keyed", ("--independence", 1), ()), 2), True, 2)
+
+    def test_two_rows_of_buckets_in_a_query(self):
+        encode = ("--arity", 2, "--modulus", "batch", "--field", "gf2_16")
+        deployment = self.deploy(self.serve("plain", encode, ()), 1, "--ramp", 2)
+        self.expect_truth(deployment, False, 4)
+        self.expect_truth(deployment, False, 3, "--seeded")
+
+    def test_batch_code(self):
+        deployment = self.deploy(self.serve("plain", (), ("--code", "subcube:2,1")), 2)
+        self.expect_truth(deployment, False, 4)
+        self.expect_truth(deployment, False, 1, "--seeded")
 
 
 if __name__ == "__main__":

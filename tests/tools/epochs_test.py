@@ -152,6 +152,13 @@ class Epochs(unittest.TestCase):
         for server in servers:
             self.event(server, "epoch")
         self.assertEqual(cl.run("get", self.deploy(servers, 1), 17, "-q").stdout, "changed\n")
+        # As if it had been killed between two files: done once more, with other noise, and the servers take it.
+        for bucket in buckets[3:]:
+            bucket.with_name(bucket.name + ".delta").unlink()
+        cl.run("db", "update", database, "--buckets", prefix)
+        for server in servers:
+            self.event(server, "epoch", 2)
+        self.assertEqual(cl.run("get", self.deploy(servers, 1), 17, 18, "-q").stdout, f"changed\n{cl.RECORDS[18]}\n")
         for bucket in buckets:
             cl.run("db", "compact", bucket)
         self.assertEqual(list(self.path.glob("bucket.*.delta")), [])
