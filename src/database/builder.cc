@@ -237,6 +237,9 @@ Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& tar
       return fail(ErrorCode::kInvalidArgument,
                   "a keyed database needs digests: they tell whether a key is there");
     }
+    if (checked.duplicates == Duplicates::kJoin && checked.fixed_record_bytes != 0) {
+      return fail(ErrorCode::kInvalidArgument, "records that all are of one length cannot be joined");
+    }
     checked.max_record_bytes = std::min(checked.max_record_bytes,
                                         checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
     PIRX_ASSIGN(TemporaryFile file, begin_file(target));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 #include "pirx/base/buffer.h"
 #include "pirx/database/key_filter.h"
@@ -17,8 +18,17 @@ namespace {
 
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kDropped = ~std::uint64_t{0};
+constexpr std::uint64_t kSpooledHeadBytes = 3 * sizeof(std::uint64_t);  ///< beside the key
 /// A seed fails when two keys' hashes are equal, with probability 2^-64 a pair.
 constexpr std::uint64_t kSeeds = 8;
+
+/// What comes before a record's data.
+Result<void> spool_head(Spool& spool, std::uint64_t line, std::string_view key, std::uint64_t data_bytes) {
+  const std::uint64_t head[2] = {line, key.size()};
+  PIRX_TRY(spool.append(std::as_bytes(std::span(head))));
+  PIRX_TRY(spool.append(as_bytes(key)));
+  return spool.append(std::as_bytes(std::span(&data_bytes, 1)));
+}
 
 /// Reads what spool_keyed wrote.
 class KeyedReader {
@@ -34,6 +44,7 @@ class KeyedReader {
     return {};
   }
   Result<void> data(MutableByteSpan out) { return reader_.read(out); }
+  SpoolReader& at_data() noexcept { return reader_; }  ///< whose next data_bytes are the data
   Result<void> skip() {
     Bytes ignored(std::min<std::uint64_t>(data_bytes, kReadBufferBytes));
     for (std::uint64_t left = data_bytes; left != 0;) {
@@ -55,6 +66,8 @@ class KeyedReader {
 struct Distinct {
   std::vector<bool> dropped;  ///< by position
   Digest digest{};            ///< of the keys in order
+  /// Positions to join to each record that has some, in order (Duplicates::kJoin).
+  std::map<std::uint64_t, std::vector<std::uint64_t>> joined;
   std::uint64_t count = 0, repeated = 0;
 };
 
@@ -75,7 +88,7 @@ tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count,
                   printable(reader.key) + "' of " + what + std::to_string(known ? lines[0] : first + 1) +
                   "; " + std::to_string(repeated) + " of " + std::to_string(count) +
                   " records repeat a key: a keyed database has one record a key, so take the repeated ones "
-                  "out, or keep the first or last of each (--duplicates first|last)");
+                  "out, keep the first or last of each, or join them (--duplicates first|last|join)");
 }
 
 Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates policy) {
@@ -92,7 +105,8 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates
         first = kept;
         second = position;
       }
-      const bool keep_first = policy == Duplicates::kFirst;
+      if (policy == Duplicates::kJoin) distinct.joined[kept].push_back(position);
+      const bool keep_first = policy == Duplicates::kFirst || policy == Duplicates::kJoin;
       distinct.dropped[keep_first ? position : kept] = true;
       if (!keep_first) kept = position;
       return {};
@@ -110,6 +124,70 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates
   }
   distinct.digest = std::move(hash).finish();
   return distinct;
+}
+
+/// Where the data of a record lies in a spool.
+struct Part {
+  std::uint64_t begin = 0, bytes = 0;
+};
+
+/// The records of `records` in their places, but that repeated ones are joined to the first: the others have
+/// no data left.
+Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& records,
+                            const Distinct& distinct, std::uint64_t max_record_bytes) {
+  const std::uint64_t count = distinct.dropped.size();
+  std::map<std::uint64_t, Part> parts;  // of the records to be joined to others
+  KeyedReader finder(records);
+  for (std::uint64_t i = 0, at = 0; i < count; ++i) {
+    PIRX_TRY(finder.next());
+    PIRX_TRY(finder.skip());
+    const std::uint64_t begin = at + kSpooledHeadBytes + finder.key.size();
+    if (distinct.dropped[i]) parts[i] = {begin, finder.data_bytes};
+    at = begin + finder.data_bytes;
+  }
+
+  PIRX_ASSIGN(Spool result, Spool::create(target));
+  const auto copy = [&](SpoolReader& from, std::uint64_t bytes) -> Result<void> {
+    Bytes chunk(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kReadBufferBytes)));
+    while (bytes != 0) {
+      const auto some = MutableByteSpan(chunk).first(std::min<std::uint64_t>(bytes, chunk.size()));
+      PIRX_TRY(from.read(some));
+      PIRX_TRY(result.append(some));
+      bytes -= some.size();
+    }
+    return {};
+  };
+  KeyedReader reader(records);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    PIRX_TRY(reader.next());
+    if (distinct.dropped[i]) {
+      PIRX_TRY(spool_keyed(result, reader.line, reader.key, {}));
+      PIRX_TRY(reader.skip());
+      continue;
+    }
+    const auto joined = distinct.joined.find(i);
+    std::uint64_t bytes = reader.data_bytes;
+    if (joined != distinct.joined.end()) {
+      for (const auto other : joined->second) bytes += 1 + parts[other].bytes;
+    }
+    if (bytes > max_record_bytes) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "the records with the key '" + printable(reader.key) + "' have " + std::to_string(bytes) +
+                      " bytes when they are joined, the limit is " + std::to_string(max_record_bytes));
+    }
+    PIRX_TRY(spool_head(result, reader.line, reader.key, bytes));
+    PIRX_TRY(copy(reader.at_data(), reader.data_bytes));
+    if (joined == distinct.joined.end()) continue;
+    for (const auto other : joined->second) {
+      const Part part = parts[other];
+      constexpr std::byte kNewline{'\n'};
+      PIRX_TRY(result.append({&kNewline, 1}));
+      SpoolReader from(records, part.begin, part.begin + part.bytes, kReadBufferBytes);
+      PIRX_TRY(copy(from, part.bytes));
+    }
+  }
+  PIRX_TRY(result.flush());
+  return result;
 }
 
 Digest make_seed(const Digest& keys, std::uint64_t number) {
@@ -156,21 +234,22 @@ void add_into(std::byte* to, const std::byte* from, std::uint64_t count) {
 }  // namespace
 
 Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key, ByteSpan data) {
-  const std::uint64_t head[2] = {line, key.size()};
-  const std::uint64_t length = data.size();
-  PIRX_TRY(spool.append(std::as_bytes(std::span(head))));
-  PIRX_TRY(spool.append(as_bytes(key)));
-  PIRX_TRY(spool.append(std::as_bytes(std::span(&length, 1))));
+  PIRX_TRY(spool_head(spool, line, key, data.size()));
   return spool.append(data);
 }
 
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
-                                   KeySorter& keys, const Spool& records, BuildReport& report) {
-  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, records, options.duplicates));
+                                   KeySorter& keys, const Spool& spooled, BuildReport& report) {
+  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options.duplicates));
   if (distinct.count > kMaxKeys) {
     return fail(ErrorCode::kResourceExhausted, "a keyed database has at most " + std::to_string(kMaxKeys) +
                                                    " keys, not " + std::to_string(distinct.count));
   }
+  std::optional<Spool> joined;
+  if (!distinct.joined.empty()) {
+    PIRX_ASSIGN(joined, join_repeated(target, spooled, distinct, options.max_record_bytes));
+  }
+  const Spool& records = joined ? *joined : spooled;
   std::optional<KeyPlan> plan;
   std::uint64_t columns = 0;
   Geometry::Spec spec;

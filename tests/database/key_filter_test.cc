@@ -3,6 +3,7 @@
 #include "pirx/database/key_filter.h"
 
 #include <algorithm>
+#include <map>
 
 #include "database_fixture.h"
 #include "src/database/key_hash.h"
@@ -253,6 +254,51 @@ TEST(KeyFilter, RepeatedKeysByPolicy) {
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->keys, 3u);
   EXPECT_EQ(get("a") + get("b") + get("c"), "a3b2c1");
+  report = with(Duplicates::kJoin);
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->records, 3u);
+  EXPECT_EQ(report->duplicate_keys, 3u);
+  EXPECT_EQ(report->longest_record, 21u);
+  EXPECT_EQ(report->longest_position, 1u);
+  EXPECT_EQ(report->payload_bytes, 28u);
+  EXPECT_EQ(get("a") + "|" + get("b") + "|" + get("c"), "a1\na2, the longest\na3|b1\nb2|c1");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+}
+
+TEST(KeyFilter, JoinsRecordsOfAnyLength) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = pirx::testing::seeded_engine(19);
+  // Beyond every buffer, and empty ones; nothing is repeated in the second database.
+  std::map<std::string, std::string> expected;
+  auto builder = DatabaseBuilder::create(folder / "db", {.keyed = true, .duplicates = Duplicates::kJoin});
+  ASSERT_TRUE(good(builder));
+  for (int i = 0; i < 40; ++i) {
+    const std::string key = std::to_string(engine() % 12);
+    std::string record(i == 7 ? 3'000'000 : i % 5 == 0 ? 0 : engine() % 100, static_cast<char>('a' + i % 26));
+    const auto [at, fresh] = expected.try_emplace(key, record);
+    if (!fresh) at->second += "\n" + record;
+    ASSERT_TRUE(good(builder->add(key, as_bytes(record))));
+  }
+  const auto report = builder->finish();
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->keys, expected.size());
+  const auto db = Database::open(folder / "db", {.verify_content = true});
+  ASSERT_TRUE(good(db));
+  for (const auto& [key, record] : expected) EXPECT_EQ(as_text(**(*db)->lookup(key)), record) << key;
+
+  const auto limited = [&](std::uint64_t limit) -> Result<BuildReport> {
+    PIRX_ASSIGN(auto small, DatabaseBuilder::create(
+                                folder / "small",
+                                {.keyed = true, .duplicates = Duplicates::kJoin, .max_record_bytes = limit}));
+    PIRX_TRY(small.add("k", as_bytes("four")));
+    PIRX_TRY(small.add("k", as_bytes("five.")));
+    return small.finish();
+  };
+  ASSERT_TRUE(good(limited(10)));
+  expect_error(limited(9), ErrorCode::kResourceExhausted, "'k' have 10 bytes when they are joined");
+  expect_error(DatabaseBuilder::create(
+                   folder / "db", {.fixed_record_bytes = 4, .keyed = true, .duplicates = Duplicates::kJoin}),
+               ErrorCode::kInvalidArgument, "cannot be joined");
 }
 
 TEST(KeyFilter, RefusesWhatCannotBeKeyed) {

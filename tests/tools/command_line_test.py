@@ -158,6 +158,9 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((info["records"], info["keyed"], info["keys"]), (500, True, False))
         self.assertIn("sound", run("db", "verify", database).stdout)
         self.assertEqual(run("db", "get", database, "--key", "key17").stdout, RECORDS[17] + "\n")
+        # An option that may be repeated takes one value each time, wherever it stands.
+        run("db", "build", "--from", "jsonl", "--key", "k", "--value", "v", self.path / "again.pirx", source, "--keyed")
+        self.assertEqual(run("db", "get", self.path / "again.pirx", "--key", "key17").stdout, RECORDS[17] + "\n")
         run("db", "get", database, "--key", "nobody", code=3)
         self.assertIn("by key", run("db", "get", database, 17, code=2).stderr)
         self.assertIn("no list", run("db", "list", database, code=2).stderr)
@@ -218,6 +221,8 @@ class CommandLine(unittest.TestCase):
             report = json.loads(run(*words, "--duplicates", policy, "--json").stdout)
             self.assertEqual((report["records"], report["keys"], report["duplicate_keys"]), (2, 2, 1))
             self.assertEqual(run("db", "get", target, "--key", "a", "--raw").stdout, record)
+        self.assertIn("2; 1 records were joined", run(*words, "--duplicates", "join").stdout)
+        self.assertEqual(run("db", "get", target, "--key", "a", "--raw").stdout, "one\nthree")
         run(*words, "--duplicates", "some", code=1)
         run(*words[:-1], "--duplicates", "first", code=2)
         run(*words, "--no-digests", code=2)

@@ -112,6 +112,7 @@ Result<void> build(const BuildArguments& a) {
       .keyed = a.keyed,
       .duplicates = a.duplicates == "first"  ? database::Duplicates::kFirst
                     : a.duplicates == "last" ? database::Duplicates::kLast
+                    : a.duplicates == "join" ? database::Duplicates::kJoin
                                              : database::Duplicates::kRefuse,
       .max_record_bytes = a.max_record_bytes,
       .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
@@ -146,8 +147,9 @@ Result<void> build(const BuildArguments& a) {
   std::printf("payload         %s; padding, lengths and digests %s (%.0f%% of the rows)\n",
               human_bytes(report.payload_bytes).c_str(), human_bytes(report.padding_bytes).c_str(), padding);
   if (report.keys > 0) {
-    std::printf(a.keyed ? "keys            %llu; %llu records with a repeated key were left out\n"
-                        : "keys            %llu, %llu of them repeated\n",
+    std::printf(a.duplicates == "join" ? "keys            %llu; %llu records were joined to others\n"
+                : a.keyed ? "keys            %llu; %llu records with a repeated key were left out\n"
+                          : "keys            %llu, %llu of them repeated\n",
                 static_cast<unsigned long long>(report.keys),
                 static_cast<unsigned long long>(report.duplicate_keys));
   }
@@ -255,8 +257,10 @@ void add_build(CLI::App& db) {
       ->required()
       ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed", "sqlite"}));
   command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
-  command.add_option("--value", a->values,
-                     "Column of the record, repeatable (joined by tabs); default: the whole row");
+  command
+      .add_option("--value", a->values,
+                  "Column of the record, repeatable (joined by tabs); default: the whole row")
+      ->allow_extra_args(false);
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
   command.add_option("--query", a->query, "The SELECT statement of --from sqlite");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
@@ -277,9 +281,9 @@ void add_build(CLI::App& db) {
   command
       .add_option(
           "--duplicates", a->duplicates,
-          "Of several records with one key, with --keyed: refuse the input [default], or keep the first "
-          "or the last")
-      ->check(CLI::IsMember({"refuse", "first", "last"}));
+          "Of several records with one key, with --keyed: refuse the input [default], keep the first or "
+          "the last, or join all, with newlines between them")
+      ->check(CLI::IsMember({"refuse", "first", "last", "join"}));
   command.add_flag("--json", a->json, "Report as JSON");
   command.footer(
       "Examples:\n"

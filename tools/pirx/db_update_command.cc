@@ -166,12 +166,16 @@ void add_db_update(CLI::App& db) {
         *db.add_subcommand("update", "Change, append or truncate records, at the cost of the change");
     auto a = std::make_shared<Arguments>();
     command.add_option("database", a->database, "The plain database file")->required();
-    command.add_option("--set", a->set, "New record at a position, repeatable")->type_name("POSITION=FILE");
+    command.add_option("--set", a->set, "New record at a position, repeatable")
+        ->type_name("POSITION=FILE")
+        ->allow_extra_args(false);
     command.add_option("--key", a->key, "New record with a key; appended when no record has it; repeatable")
-        ->type_name("KEY=FILE");
+        ->type_name("KEY=FILE")
+        ->allow_extra_args(false);
     command
         .add_option("--append", a->append, "New record at the end, of a database without keys; repeatable")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->allow_extra_args(false);
     command
         .add_option("--changes", a->changes,
                     "JSON lines: {\"position\":N,\"record\":TEXT}, {\"key\":K,\"record\":TEXT}, "

@@ -6,8 +6,9 @@
 
 namespace pirx::database {
 
-/// Which record of several with the same key a keyed database keeps, in the order of the input.
-enum class Duplicates : std::uint8_t { kRefuse, kFirst, kLast };
+/// What a keyed database makes of several records with the same key, in the order of the input: nothing (the
+/// build fails), the first, the last, or one record of all of them with a newline between each two.
+enum class Duplicates : std::uint8_t { kRefuse, kFirst, kLast, kJoin };
 
 struct BuildOptions {
   std::uint64_t epoch = 1;
@@ -33,7 +34,7 @@ struct BuildReport {
   std::uint64_t records = 0, longest_record = 0, longest_position = 0;
   std::uint64_t payload_bytes = 0;  ///< sum of record lengths
   std::uint64_t padding_bytes = 0;  ///< everything else in the rows: lengths, digests, padding
-  /// duplicate_keys: records whose key an earlier one has; a keyed database leaves them out.
+  /// duplicate_keys: records whose key an earlier one has; a keyed database leaves them out, or joins them.
   std::uint64_t keys = 0, duplicate_keys = 0, file_bytes = 0;
   Geometry::Spec geometry;
   Version version;
