@@ -169,16 +169,30 @@ const PublicKey& Cipher::public_key() const noexcept { return state_->public_key
 unsigned Cipher::s_max() const noexcept { return state_->s_max; }
 
 Result<SecretVector<std::byte>> Cipher::encrypt_zero(unsigned s, Rng& rng) const {
-  PIRX_TRY(check_layer(s, state_->s_max));
-  std::array<Limbs, 2> lifts;
-  for (std::size_t side = 0; side < 2; ++side) {
-    const auto unit = state_->sides[side].random_unit(rng);
-    lifts[side] = state_->sides[side].lift(unit.expose(), s);
+  PIRX_ASSIGN(auto zeros, encrypt_zeros({&s, 1}, rng));
+  return std::move(zeros.front());
+}
+
+Result<std::vector<SecretVector<std::byte>>> Cipher::encrypt_zeros(std::span<const unsigned> layers,
+                                                                   Rng& rng) const {
+  // Coins in the order of the layers; then the long part, in any order.
+  std::vector<std::array<Limbs, 2>> lifts(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    PIRX_TRY(check_layer(layers[i], state_->s_max));
+    for (std::size_t side = 0; side < 2; ++side) lifts[i][side] = state_->sides[side].random_unit(rng);
   }
-  const auto zero = state_->join(s + 1, lifts[0].expose(), lifts[1].expose());
-  SecretVector<std::byte> out(state_->public_key.ciphertext_bytes(s));
-  limbs_to_bytes(zero.expose(), out.expose());
-  return out;
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t task = 0; task < 2 * layers.size(); ++task) {
+    auto& lift = lifts[task / 2][task % 2];
+    lift = state_->sides[task % 2].lift(lift.expose(), layers[task / 2]);
+  }
+  std::vector<SecretVector<std::byte>> zeros;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto zero = state_->join(layers[i] + 1, lifts[i][0].expose(), lifts[i][1].expose());
+    limbs_to_bytes(zero.expose(),
+                   zeros.emplace_back(state_->public_key.ciphertext_bytes(layers[i])).expose());
+  }
+  return zeros;
 }
 
 Result<Bytes> Cipher::encrypt_bit(unsigned s, unsigned bit, SecretVector<std::byte> zero) const {

@@ -7,6 +7,14 @@
 #include "pirx/cpir/dj/cipher.h"
 
 namespace pirx::cpir::dj {
+namespace {
+
+tl::unexpected<Error> wrong_blinding() {
+  return fail(ErrorCode::kInvalidArgument, "the blinding was used before or made for another tree");
+}
+
+}  // namespace
+
 struct Client::State {
   Params params;
   Cipher cipher;
@@ -31,15 +39,22 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
 const Params& Client::params() const noexcept { return state_->params; }
 
 Blinding Client::blind(Rng& rng) const {
-  std::vector<SecretVector<std::byte>> zeros;
+  std::vector<unsigned> layers;
   for (unsigned level = 1; level <= state_->params.levels(); ++level) {
-    for (std::uint32_t i = 1; i < state_->params.arities()[level - 1]; ++i) {
-      auto zero = state_->cipher.encrypt_zero(level, rng);
-      PIRX_CHECK(zero.has_value());
-      zeros.push_back(std::move(*zero));
-    }
+    layers.insert(layers.end(), state_->params.arities()[level - 1] - 1, level);
   }
-  return Blinding(std::move(zeros));
+  auto zeros = state_->cipher.encrypt_zeros(layers, rng);
+  PIRX_CHECK(zeros.has_value());
+  std::vector<Blinding::Selector> selectors(layers.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto& [zero, one] = selectors[i];
+    zero = std::move((*zeros)[i]);
+    const auto made = state_->cipher.encrypt_bit(layers[i], 1, SecretVector<std::byte>(zero.expose()));
+    PIRX_CHECK(made.has_value());
+    one = SecretVector<std::byte>(*made);
+  }
+  return Blinding(std::move(selectors));
 }
 
 Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
@@ -53,21 +68,21 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
     for (const auto arity : params.arities()) count += arity - 1;
     return count;
   }();
-  if (blinding.zeros_.size() != selectors) {
-    return fail(ErrorCode::kInvalidArgument, "the blinding was used before or made for another tree");
+  if (blinding.selectors_.size() != selectors) {
+    return wrong_blinding();
   }
   Writer writer(params.request_bytes());
   params.encode_header(writer, Params::Message::kQuery);
   writer.put_bytes(state_->cipher.public_key().modulus());
   Secret<std::uint64_t> rest(row), digit(0);
-  auto zero = blinding.zeros_.begin();
+  auto selector = blinding.selectors_.begin();
   for (unsigned level = 1; level <= params.levels(); ++level) {
     const auto arity = params.arities()[level - 1];
     rest.expose() = divide_digit(rest.expose(), arity, digit.expose());
-    for (std::uint32_t i = 1; i < arity; ++i, ++zero) {
-      PIRX_ASSIGN(const auto selector,
-                  state_->cipher.encrypt_bit(level, equal_bit(digit.expose(), i), std::move(*zero)));
-      writer.put_bytes(selector);
+    for (std::uint32_t i = 1; i < arity; ++i, ++selector) {
+      if (selector->zero.size() != params.ciphertext_bytes(level)) return wrong_blinding();
+      choose(equal_bit(digit.expose(), i), selector->zero.expose(), selector->one.expose(),
+             writer.extend(selector->zero.size()));
     }
   }
   return std::move(writer).take();
@@ -79,7 +94,8 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply) const {
   const std::size_t each = params.ciphertext_bytes(params.levels());
   SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
   std::vector<std::uint8_t> good(params.chunks());
-#pragma omp parallel for schedule(dynamic)
+  // A single chunk is decrypted by one thread for each prime instead.
+#pragma omp parallel for schedule(dynamic) if (params.chunks() > 1)
   for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
     const auto opened = state_->cipher.decrypt_layers(params.levels(), body.subspan(chunk * each, each));
     if (!opened) continue;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "pirx/base/bytes.h"
+
 namespace pirx::cpir::dj {
 
 /// value / by, and the remainder: bit by bit, since dividing takes machines a time that depends on the value.
@@ -17,6 +19,12 @@ inline std::uint64_t divide_digit(std::uint64_t value, std::uint64_t by, std::ui
   }
   remainder = rest;
   return quotient;
+}
+
+/// out = bit ? one : zero, all of the same length.
+inline void choose(unsigned bit, ByteSpan zero, ByteSpan one, MutableByteSpan out) noexcept {
+  const auto mask = static_cast<std::byte>(0 - (bit & 1));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = zero[i] ^ ((zero[i] ^ one[i]) & mask);
 }
 
 /// 1 if equal, else 0.

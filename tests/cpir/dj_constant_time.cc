@@ -65,6 +65,15 @@ int main() {
   marked &= was_hidden(&rest, sizeof rest);
   const auto bit = cipher.decrypt(1, selector).value();
   right &= rest == 7 && bit.expose().back() == std::byte{1};
+  // The same from a pair made ahead.
+  const auto pair_zero = cipher.encrypt_zero(1, rng).value();
+  const auto pair_one = cipher.encrypt_bit(1, 1, SecretVector<std::byte>(pair_zero.expose())).value();
+  std::uint64_t other = 7;
+  static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(&other, sizeof other));
+  Bytes chosen(pair_one.size());
+  choose(equal_bit(other, 7), pair_zero.expose(), pair_one, chosen);
+  marked &= was_hidden(chosen.data(), chosen.size());
+  right &= chosen == pair_one;
   if (!marked) std::puts("the marks got lost: nothing was checked");
   if (!right) std::puts("a wrong result");
   return marked && right ? 0 : 1;

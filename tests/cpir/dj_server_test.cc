@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "dj_support.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/client.h"
+#include "pirx/cpir/dj/pool.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/encode_database.h"
@@ -269,6 +273,71 @@ TEST_F(DjServer, OpensThroughTheRegistry) {
   EXPECT_TRUE(holds(message({{"field", "gf2"}}), "no option 'field'"));
   spec.database_path = folder_ / "none";
   EXPECT_NE(message({}), "");
+}
+
+TEST_F(DjServer, ThePoolGivesEveryBlindingOnce) {
+  auto rng = Rng::from_os().value();
+  const auto server = toy_server();
+  const auto client =
+      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
+  Pool pool(client);
+  EXPECT_FALSE(pool.take());
+  ASSERT_TRUE(pool.fill(40, rng));
+  ASSERT_TRUE(pool.fill(7, rng)) << "enough are there";
+  EXPECT_EQ(pool.size(), 40u);
+  std::mutex mutex;
+  std::vector<Bytes> requests;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      while (auto blinding = pool.take()) {
+        auto request = client.query(9, std::move(*blinding)).value();
+        const std::lock_guard lock(mutex);
+        requests.push_back(std::move(request));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(pool.size(), 0u);
+  ASSERT_EQ(requests.size(), 40u);
+  const auto row = client.decode(ask(*server, requests.front()).value()).value();
+  EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), database_->rows().row(9)));
+  // No selector appears twice, though all queries are for one row.
+  std::set<Bytes> selectors;
+  const auto& params = client.params();
+  for (const auto& request : requests) {
+    std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+    for (unsigned s = 1; s <= params.levels(); ++s) {
+      const auto size = params.ciphertext_bytes(s);
+      for (std::uint32_t i = 1; i < params.arities()[s - 1]; ++i, at += size) {
+        const auto part = ByteSpan(request).subspan(at, size);
+        EXPECT_TRUE(selectors.emplace(part.begin(), part.end()).second);
+      }
+    }
+  }
+}
+
+TEST_F(DjServer, ProgressGoesToTheEnd) {
+  std::mutex mutex;
+  std::vector<double> told;
+  ServerOptions options;
+  options.arities = {3, 6};
+  options.modulus_bits = 128;
+  options.policy = KeyPolicy::kToy;
+  options.threads = 2;
+  options.progress = [&](double part) {
+    const std::lock_guard lock(mutex);
+    told.push_back(part);
+  };
+  auto rng = Rng::from_os().value();
+  const auto server = make_dj_server(database_, options).value();
+  const auto client =
+      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
+  ASSERT_TRUE(ask(*server, client.query(1, rng).value()));
+  ASSERT_FALSE(told.empty());
+  const auto [least, most] = std::minmax_element(told.begin(), told.end());
+  EXPECT_GT(*least, 0);
+  EXPECT_NEAR(*most, 1, 1e-9);
 }
 
 TEST_F(DjServer, BucketsAreRefused) {

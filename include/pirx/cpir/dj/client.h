@@ -9,8 +9,10 @@
 
 namespace pirx::cpir::dj {
 
-/// Coins of one query: encryptions of zero that need neither the index nor the server, made ahead of time.
-/// Used once. Who sees them knows what was asked for with them: wiped, never stored.
+/// Coins of one query: for every selector an encryption of zero and the same coin's of one, which need
+/// neither the index nor the server. Used once, by type. Who sees them knows what was asked for with them,
+/// and two queries with the same show whether they ask for the same: wiped, never stored. Pool makes them
+/// ahead.
 class Blinding {
  public:
   Blinding(Blinding&&) noexcept = default;
@@ -18,8 +20,11 @@ class Blinding {
 
  private:
   friend class Client;
-  explicit Blinding(std::vector<SecretVector<std::byte>> zeros) : zeros_(std::move(zeros)) {}
-  std::vector<SecretVector<std::byte>> zeros_;  // one a selector, leaves first
+  struct Selector {
+    SecretVector<std::byte> zero, one;
+  };
+  explicit Blinding(std::vector<Selector> selectors) : selectors_(std::move(selectors)) {}
+  std::vector<Selector> selectors_;  // leaves first
 };
 
 /// Const and thread-safe. Constant time in the key, the row and the coins.
@@ -34,9 +39,10 @@ class Client {
 
   const Params& params() const noexcept;
 
-  /// The slow part of a query, for any row: two long powers a selector.
+  /// The slow part of a query, for any row: two long powers a selector, by all threads.
   Blinding blind(Rng& rng) const;
-  /// The request for a row of params().geometry(). OutOfRange when there is none, without naming it.
+  /// The request for a row of params().geometry(). OutOfRange when there is none, without naming it;
+  /// InvalidArgument: the blinding is of another tree, or was moved from. Less than a millisecond.
   Result<Bytes> query(std::uint64_t row, Blinding blinding) const;
   Result<Bytes> query(std::uint64_t row, Rng& rng) const { return query(row, blind(rng)); }
 
