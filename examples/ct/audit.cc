@@ -147,8 +147,7 @@ Result<itpir::Client> make_client(const Publication& publication, const Servers&
                     std::to_string(servers.version->epoch) + " and " +
                     std::to_string(publication.version.epoch) + "): fetch both anew");
   }
-  if (publication.geometry.record_bytes() != proof_record_bytes(publication.levels) ||
-      publication.geometry.spec().variable_length) {
+  if (publication.geometry.record_bytes() != proof_record_bytes(publication.levels)) {
     return fail(ErrorCode::kDataLoss, "tree head: the database's records have not the length of its proofs");
   }
   PIRX_ASSIGN(auto params, itpir::Params::create({.field = servers.field,

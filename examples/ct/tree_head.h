@@ -63,10 +63,10 @@ class SigningKey {
 /// version).
 struct Publication {
   TreeHead head;
-  unsigned levels = 0;          ///< hashes that a record of the database has room for
-  std::vector<Digest> roots;    ///< of the subtrees of 2^levels leaves, the last may be smaller
-  database::Geometry geometry;  ///< of the database of proofs
-  database::Version version;    ///< likewise
+  unsigned levels = 0;             ///< hashes that a record of the database has room for
+  std::vector<Digest> roots = {};  ///< of the subtrees of 2^levels leaves, the last may be smaller
+  database::Geometry geometry;     ///< of the database of proofs
+  database::Version version = {};  ///< likewise
 };
 
 inline constexpr unsigned kMaxLevels = 40;

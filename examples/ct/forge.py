@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""A dishonest log operator, for demonstrations and tests: a database of proofs in which the proof of one certificate is
+forged, to be served in place of the honest one.
+
+    forge.py PIRX CT_LOG LOG PROOFS FINGERPRINT FORGED
+
+Takes the honest proof of the certificate with that SHA-256 (hexadecimal) out of PROOFS, changes a bit of its first hash, and
+builds FORGED and FORGED.head.json, with the tree head that the log really signed. Standard library only.
+"""
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+FIRST_HASH = 16  # behind timestamp and index, docs/certificate_transparency.md
+
+
+def main() -> int:
+    if len(sys.argv) != 7:
+        print(__doc__, file=sys.stderr)
+        return 2
+    pirx, ct_log, log, proofs, fingerprint, forged = sys.argv[1:]
+    honest = subprocess.run([pirx, "db", "get", proofs, "--key", fingerprint, "--raw"], check=True, capture_output=True)
+    record = bytearray(honest.stdout)
+    record[FIRST_HASH] ^= 1
+    rows = Path(forged + ".sqlite")
+    rows.unlink(missing_ok=True)
+    base = sqlite3.connect(rows)
+    base.execute("create table proofs (fingerprint text, record blob)")
+    others = [(f"nobody's {i}", bytes(len(record))) for i in range(99)]
+    base.executemany("insert into proofs values (?, ?)", [(fingerprint, bytes(record)), *others])
+    base.commit()
+    base.close()
+    build = [pirx, "db", "build", forged, str(rows), "--from", "sqlite", "--key", "fingerprint", "--value", "record"]
+    build += ["--query", "select fingerprint, record from proofs", "--keyed"]
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    rows.unlink()
+    subprocess.run([ct_log, "publish", log, forged], check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

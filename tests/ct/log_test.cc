@@ -1,0 +1,233 @@
+// A log in a folder and its databases: every proof of every database is right, growth is an update, a crash
+// and damage are noticed.
+#include "examples/ct/log.h"
+
+#include <gtest/gtest.h>
+
+#include "examples/ct/files.h"
+#include "pirx/database/builder.h"
+#include "support/files.h"
+#include "support/seed.h"
+
+namespace pirx::ct {
+namespace {
+
+using testing::expect_error;
+using testing::good;
+
+std::vector<Certificate> certificates(std::uint64_t from, std::uint64_t count) {
+  const auto generator = CertificateGenerator::create();
+  std::vector<Certificate> made;
+  for (std::uint64_t i = 0; i < count; ++i)
+    made.push_back(*parse_certificate(generator->make(1'000'000 + from + i)));
+  return made;
+}
+
+Log new_log(const std::filesystem::path& folder) {
+  if (!Log::create(folder)) std::abort();
+  auto log = Log::open(folder);
+  if (!log) std::abort();
+  return std::move(*log);
+}
+
+/// The record that the database holds for a certificate, checked against the publication.
+Result<Inclusion> look_up(const database::Database& db, const Publication& publication, ByteSpan der,
+                          std::uint64_t index) {
+  if (!db.geometry().keyed()) {
+    PIRX_ASSIGN(const auto record, db.record(index));
+    return check_proof_record(publication, der, record);
+  }
+  PIRX_ASSIGN(const auto record, db.lookup(certificate_key(sha256(der))));
+  if (!record) return fail(ErrorCode::kOutOfRange, "absent");
+  return check_proof_record(publication, der, *record);
+}
+
+TEST(Log, GrowsAndSigns) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log");
+  EXPECT_EQ(log.head().tree_size, 0u);
+  expect_error(log.append({}, 0, 1000), ErrorCode::kInvalidArgument, "nothing to append");
+  const auto some = certificates(0, 5);
+  auto added = log.append(some, 0, 1000);
+  ASSERT_TRUE(good(added));
+  EXPECT_EQ(added->added, 5u);
+  const auto first = log.head();
+  // Twice the same, within a call and across calls.
+  auto again = certificates(3, 4);
+  again.push_back(again.back());
+  added = log.append(again, 0, 2000);
+  ASSERT_TRUE(good(added));
+  EXPECT_EQ(added->added, 2u);
+  EXPECT_EQ(added->known, 3u);
+  ASSERT_TRUE(good(log.append({}, 40, 2000)));
+  EXPECT_EQ(log.head().tree_size, 40u);
+  expect_error(log.append(some, 0, 1999), ErrorCode::kInvalidArgument, "time does not go back");
+  EXPECT_EQ(*log.find(sha256(some[4].der)), 4u);
+  EXPECT_EQ(*log.find(sha256({})), std::nullopt);
+  // The head is of this log's key, the tree is a part of later ones.
+  const auto key = LogKey::load(folder / "log/public.pem");
+  ASSERT_TRUE(good(key));
+  EXPECT_TRUE(good(key->verify(log.head())));
+  const auto tree = log.tree();
+  ASSERT_TRUE(good(tree));
+  EXPECT_EQ(tree->root(), log.head().root);
+  EXPECT_TRUE(verify_consistency(5, first.root, 40, log.head().root, tree->consistency_proof(5)));
+  const auto opened = Log::open(folder / "log");
+  ASSERT_TRUE(good(opened));
+  EXPECT_EQ(opened->head().root, log.head().root);
+}
+
+TEST(Log, FillIsTheSameWhereverItIsMade) {
+  const testing::TemporaryFolder folder;
+  auto whole = new_log(folder / "whole"), parts = new_log(folder / "parts");
+  ASSERT_TRUE(good(whole.append({}, 5000, 7)));
+  ASSERT_TRUE(good(parts.append({}, 4097, 7)));
+  ASSERT_TRUE(good(parts.append({}, 5000, 7)));
+  EXPECT_EQ(whole.head().root, parts.head().root);
+  const auto again = parts.append({}, 100, 8);
+  ASSERT_TRUE(good(again));
+  EXPECT_EQ(again->added, 0u);
+}
+
+class Databases : public ::testing::TestWithParam<std::tuple<unsigned, bool>> {};
+
+TEST_P(Databases, EveryProofIsRightAfterEveryGrowth) {
+  const auto [levels, by_index] = GetParam();
+  const testing::TemporaryFolder folder(testing::TemporaryFolder::kMemory);
+  auto log = new_log(folder / "log");
+  const auto all = certificates(0, 75);
+  const auto target = folder / "proofs.pirx";
+  std::uint64_t before = 0, epoch = 0;
+  for (const std::uint64_t size : {1u, 2u, 7u, 8u, 9u, 32u, 33u, 33u, 75u}) {
+    ASSERT_TRUE(good(log.append(std::span(all).first(size), 0, 5000 + size)));
+    const auto report = log.build_database(target, {.levels = levels, .by_index = by_index});
+    ASSERT_TRUE(good(report)) << size;
+    const auto db = database::Database::open(target, {.verify_content = true});
+    ASSERT_TRUE(good(db));
+    EXPECT_EQ((*db)->geometry().records(), size);
+    EXPECT_EQ((*db)->version(), report->publication.version);
+    const std::uint64_t subtree = std::uint64_t{1} << levels;
+    if (by_index && before > 0) {
+      // What changes: the new leaves, and the old ones of the subtree that the old tree ended in.
+      const std::uint64_t whole = before / subtree * subtree;
+      EXPECT_EQ(report->changed, size == before ? 0 : size - whole) << size << " after " << before;
+    } else {
+      EXPECT_EQ(report->changed, size);
+    }
+    if (!by_index || size != before) {
+      EXPECT_EQ((*db)->version().epoch, ++epoch);
+    }
+    EXPECT_EQ(report->publication.roots.size(), (size - 1) / subtree + 1);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const auto found = look_up(**db, report->publication, all[i].der, i);
+      ASSERT_TRUE(good(found)) << i << " of " << size;
+      EXPECT_EQ(found->index, i);
+    }
+    // Written down, read again, and made anew from the database alone.
+    const auto text = format_publication(report->publication);
+    ASSERT_TRUE(good(parse_publication(text)));
+    const auto published = log.publish(target);
+    ASSERT_TRUE(good(published));
+    EXPECT_EQ(format_publication(*published), text);
+    before = size;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Databases,
+                         ::testing::Combine(::testing::Values(1u, 3u, 12u), ::testing::Bool()));
+
+TEST(Log, ExpiredCertificatesCanBeLeftOut) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log");
+  auto some = certificates(0, 10);
+  for (std::size_t i = 0; i < some.size(); i += 2) some[i].not_after = 500;
+  ASSERT_TRUE(good(log.append(some, 0, 1'000'000)));
+  const auto report = log.build_database(folder / "db", {.levels = 4, .unexpired_at = 1000});
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->records, 5u);
+  EXPECT_EQ(report->left_out, 5u);
+  const auto db = database::Database::open(folder / "db");
+  ASSERT_TRUE(good(db));
+  for (std::uint64_t i = 0; i < some.size(); ++i) {
+    const auto found = look_up(**db, report->publication, some[i].der, i);
+    EXPECT_EQ(found.has_value(), i % 2 == 1);
+    if (!found) {
+      EXPECT_EQ(found.error().code(), ErrorCode::kOutOfRange);
+    }
+  }
+}
+
+TEST(Log, WrongTargetsAreRefusedAndKept) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log"), other = new_log(folder / "other");
+  expect_error(log.build_database(folder / "db", {}), ErrorCode::kInvalidArgument, "the log is empty");
+  ASSERT_TRUE(good(log.append(certificates(0, 9), 0, 1)));
+  ASSERT_TRUE(good(other.append(certificates(20, 12), 0, 1)));
+  expect_error(log.build_database(folder / "db", {.levels = 0}), ErrorCode::kInvalidArgument, "levels");
+  expect_error(log.build_database(folder / "db", {.levels = 41}), ErrorCode::kInvalidArgument, "levels");
+  expect_error(log.build_database(folder / "db", {.by_index = true, .unexpired_at = 1}),
+               ErrorCode::kInvalidArgument, "keeps its position");
+  testing::write_file(folder / "mine", as_bytes("do not lose this"));
+  expect_error(log.build_database(folder / "mine", {}), ErrorCode::kInvalidArgument, "cannot be replaced");
+  EXPECT_EQ(testing::read_file(folder / "mine"), testing::to_bytes("do not lose this"));
+  ASSERT_TRUE(good(log.build_database(folder / "db", {.levels = 2, .by_index = true})));
+  expect_error(log.build_database(folder / "db", {.levels = 2}), ErrorCode::kInvalidArgument, "by index");
+  expect_error(log.build_database(folder / "db", {.levels = 3, .by_index = true}),
+               ErrorCode::kInvalidArgument, "levels");
+  expect_error(other.build_database(folder / "db", {.levels = 2, .by_index = true}),
+               ErrorCode::kInvalidArgument, "another log");
+  ASSERT_TRUE(good(log.append(certificates(9, 1), 0, 2)));
+  expect_error(log.publish(folder / "db"), ErrorCode::kStaleEpoch, "latest tree head");
+  expect_error(log.publish(folder / "none"), ErrorCode::kUnavailable, "none");
+  ASSERT_TRUE(good(log.build_database(folder / "keyed", {})));
+  expect_error(log.build_database(folder / "keyed", {.by_index = true}), ErrorCode::kInvalidArgument,
+               "by key");
+  auto builder = database::DatabaseBuilder::create(folder / "small", {});
+  ASSERT_TRUE(good(builder->add(as_bytes("no proof"))));
+  ASSERT_TRUE(good(builder->finish()));
+  expect_error(log.publish(folder / "small"), ErrorCode::kInvalidArgument, "no database of proofs");
+}
+
+TEST(Log, FoldersThatAreNoLog) {
+  const testing::TemporaryFolder folder;
+  expect_error(Log::open(folder / "none"), ErrorCode::kUnavailable, "holds no log");
+  testing::write_file(folder / "file", as_bytes("x"));
+  expect_error(Log::create(folder.path()), ErrorCode::kInvalidArgument, "not empty");
+  expect_error(Log::create(folder / "file/log"), ErrorCode::kUnavailable, "cannot create");
+}
+
+TEST(Log, DamageIsNoticedAndRemainsAreNot) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log");
+  ASSERT_TRUE(good(log.append({}, 10, 1)));
+  const auto entries = folder / "log/entries";
+  const auto whole = testing::read_file(entries);
+  ASSERT_EQ(whole.size(), 800u);
+  auto damaged = whole;
+  damaged[80 * 4 + 40] ^= std::byte{1};
+  testing::write_file(entries, damaged);
+  expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "damaged");
+  testing::write_file(entries, ByteSpan(whole).first(799));
+  expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "shorter");
+  // An append that did not get as far as its head: what it wrote does not count, and the next one writes over
+  // it.
+  auto longer = whole;
+  longer.insert(longer.end(), 123, std::byte{0xEE});
+  testing::write_file(entries, longer);
+  auto again = Log::open(folder / "log");
+  ASSERT_TRUE(good(again));
+  ASSERT_TRUE(good(again->append({}, 11, 2)));
+  EXPECT_EQ(std::filesystem::file_size(entries), 880u);
+  ASSERT_TRUE(good(Log::open(folder / "log")));
+  // Another log's head.
+  auto other = new_log(folder / "other");
+  ASSERT_TRUE(good(other.append({}, 11, 2)));
+  std::filesystem::copy_file(folder / "other/head.json", folder / "log/head.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  expect_error(Log::open(folder / "log"), ErrorCode::kUnauthenticated, "not signed by this log's key");
+  testing::write_file(folder / "log/head.json", as_bytes("{}"));
+  expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "tree head");
+}
+
+}  // namespace
+}  // namespace pirx::ct
