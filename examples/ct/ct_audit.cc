@@ -167,7 +167,8 @@ int main_of(int argc, char** argv) {
       ->required();
   app.add_option("--key", a.key, "The log's public key, PEM")->required();
   app.add_option("--deployment", a.deployment, "The servers, as 'pirx deploy' wrote them down");
-  app.add_option("--server", a.urls, "Or the URL of each, coordinates 1, 2, ... in this order");
+  app.add_option("--server", a.urls, "Or the URL of each, repeatable: coordinates 1, 2, ... in this order")
+      ->allow_extra_args(false);
   app.add_option("-t,--threshold", a.threshold, "So many of them together must learn nothing, with --server")
       ->capture_default_str();
   app.add_option("--index", a.index,

@@ -76,7 +76,7 @@ class EndToEnd(unittest.TestCase):
     def audit(self, certificate, ports, *more, code=0, head=None, key=None):
         words = [word for port in ports for word in ("--server", f"http://127.0.0.1:{port}")]
         head = head or f"{self.proofs}.head.json"
-        return run(CT_AUDIT, certificate, "--head", head, "--key", key or self.key, *words, *more, code=code)
+        return run(CT_AUDIT, "--head", head, "--key", key or self.key, *words, certificate, *more, code=code)
 
     def test_a_real_certificate(self):
         said = self.audit(self.cert, self.servers, "--wait-for-all")
