@@ -24,7 +24,8 @@ struct Bucket {
 };
 
 Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
-                                         std::span<const std::filesystem::path> paths) {
+                                         std::span<const std::filesystem::path> paths,
+                                         const database::UpdateReport* last) {
   if (paths.empty()) return invalid("there are no buckets to update");
   std::vector<Bucket> buckets;
   for (const auto& path : paths) {
@@ -52,8 +53,11 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
     const database::Version& at = file->version();
     const bool named = file->bucket()->independence == 0;  // by the plain database's identity
     if (at.epoch < base.epoch) return refuse("is older than the changes that are kept");
-    if (at.epoch > now.epoch || (named && at.epoch == base.epoch && at.identity != base.identity) ||
-        (named && at.epoch == now.epoch && at.identity != now.identity)) {
+    const auto differs = [&](const database::Version& known) {
+      return at.epoch == known.epoch && at.identity != known.identity;
+    };
+    if (at.epoch > now.epoch ||
+        (named && (differs(base) || differs(now) || (last != nullptr && differs(last->before))))) {
       return refuse("is of another database");
     }
     buckets.push_back({path, std::move(lock), std::move(file)});
@@ -147,7 +151,7 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
 Result<BucketsReport> update(const database::Database& plain, std::span<const std::filesystem::path> paths,
                              const database::UpdateReport* last, int threads) {
   if (plain.bucket() != nullptr) return invalid("this is a bucket: name the plain database");
-  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths));
+  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths, last));
   BucketsReport report{plain.version(), 0, std::vector<std::uint64_t>(buckets.size())};
   const auto lags = [&](const Bucket& bucket) {
     return bucket.file->version().epoch != plain.version().epoch;

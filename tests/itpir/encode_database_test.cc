@@ -377,6 +377,18 @@ TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
   const auto bucket = Database::open(folder / "b.1");
   expect_error(update_buckets(**bucket, paths(folder / "b", 4)), ErrorCode::kInvalidArgument,
                "name the plain");
+  // Of a copy that has gone its own way since, at the same epochs.
+  ASSERT_NO_FATAL_FAILURE(build(folder / "left", 30, engine));
+  std::filesystem::copy(folder / "left", folder / "right");
+  ASSERT_TRUE(good(change(folder / "right", engine)));
+  ASSERT_TRUE(good(change(folder / "left", engine)));
+  auto level = database::DatabaseUpdate::begin(folder / "left");
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "right"), code, folder / "r")));
+  ASSERT_TRUE(good(level->set(0, to_bytes("left"))));
+  const auto last = level->commit();
+  ASSERT_TRUE(good(last));
+  expect_error(update_buckets(**Database::open(folder / "left"), paths(folder / "r", 4), &*last),
+               ErrorCode::kInvalidArgument, "another database");
   // Changes that are folded in are not known any more.
   ASSERT_TRUE(good(database::compact_database(folder / "db")));
   expect_error(update_buckets(**Database::open(folder / "db"), paths(folder / "b", 4)),

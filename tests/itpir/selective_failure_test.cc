@@ -33,9 +33,10 @@ using Tally = std::map<std::pair<std::uint64_t, std::uint64_t>, std::map<std::si
 template <class F>
 class Game {
  public:
-  Game(unsigned l, unsigned t, std::vector<std::size_t> liars, Blinding blinding, DecodeOptions options = {})
+  Game(unsigned l, unsigned t, std::vector<std::size_t> liars, Blinding blinding, DecodeOptions options = {},
+       const Code& code = {})
       : random_(pirx::testing::seeded_engine(l)),
-        deployment_(F{}, {kRows, 1, 1, false, false}, l, t, random_),
+        deployment_(F{}, {kRows, 1, 1, false, false}, l, t, random_, code),
         liars_(std::move(liars)),
         blinding_(blinding),
         options_(std::move(options)) {}
@@ -45,7 +46,8 @@ class Game {
     const F f;
     const auto& spec = deployment_.spec();
     const std::size_t l = spec.coordinates.size();
-    const std::size_t coins = spec.threshold * kRows + (blinding_ == Blinding::kOn ? l : 0);
+    const auto row_coins = spec.threshold * static_cast<std::size_t>(encoding_of(spec).rows(kRows));
+    const std::size_t coins = row_coins + (blinding_ == Blinding::kOn ? l : 0);
     const auto size = static_cast<unsigned>(f.size_limit());
     auto rows = matrix::Matrix<std::byte>::create(kRows, 1).value();
     for (std::size_t i = 0; i < kRows; ++i) rows.at(i, 0) = static_cast<std::byte>(words[i]);
@@ -169,6 +171,26 @@ TEST(SelectiveFailure, WhoMakesTheClientAskAgainLearnsNothing) {
   EXPECT_TRUE(game.play(words, 0) == game.play(words, 1));
   EXPECT_TRUE(game.statuses().count(DecodeStatus::kOk));
   EXPECT_TRUE(game.statuses().count(DecodeStatus::kNeedMoreQueries));
+}
+
+/// Ramp, u-ary and tau-independent: replies of degree 2, so that one liar of four is noticed, and one of five
+/// corrected.
+TEST(SelectiveFailure, NorDoLiarsUnderACode) {
+  for (const Code& code : {Code{2}, Code{1, 2, 0, 2}, Code{1, 1, 1, 1}}) {
+    SCOPED_TRACE("q=" + std::to_string(code.ramp) + " u=" + std::to_string(code.arity) +
+                 " tau=" + std::to_string(code.independence));
+    const unsigned words[] = {5, 2};
+    for (std::size_t liar = 0; liar < 4; ++liar) {
+      Game<TinyPrime<7>> game(4, 1, {liar}, Blinding::kOff, {}, code);
+      EXPECT_TRUE(game.play(words, 0) == game.play(words, 1)) << "server " << liar;
+      EXPECT_GT(game.statuses().size(), 1u);
+    }
+    Game<TinyPrime<11>> more(5, 1, {3}, Blinding::kOff, {}, code);
+    EXPECT_TRUE(more.play(words, 0) == more.play(words, 1));
+    EXPECT_EQ(more.statuses(), std::set{DecodeStatus::kOk});
+    Game<TinyPrime<7>> two(4, 1, {0, 2}, Blinding::kOff, {}, code);
+    EXPECT_FALSE(two.play(words, 0) == two.play(words, 1)) << "more than t";
+  }
 }
 
 TEST(SelectiveFailure, ControlOneLiarMoreThanTIsNoticed) {
