@@ -40,18 +40,13 @@ Noise noise_model(const NoiseInput& in) {
                                              forgotten(in.fold) * (1 + d * variance));
   const double packing = scheme.pack > 1 ? scheme.pack * key_switch(in.conversion) : 0;
   const double count = static_cast<double>(in.trials) * scheme.pack * scheme.pack * d;
-  const auto decode = [&](double data_square, double& deviation) {
-    out.first = static_cast<double>(in.rows) * d * out.expanded * data_square;
-    out.folded = out.first + folds;
-    out.packed = out.folded + packing;
-    const double cut = p / pow2(scheme.log_q2);
-    deviation = std::sqrt(out.packed * (p / q) * (p / q) + cut * cut * d * variance / 12);
-    // The last rounding, to a quarter of a step, takes up to 1/8 of the half step that there is.
-    return log2_failure(count, 0.375, deviation);
-  };
-  double worst = 0;
-  out.log2_failure_worst_data = decode(p * p / 4, worst);
-  out.log2_failure = decode((p * p + 2) / 12, out.deviation);
+  out.first = static_cast<double>(in.rows) * d * out.expanded * (p * p + 2) / 12;
+  out.folded = out.first + folds;
+  out.packed = out.folded + packing;
+  const double cut = p / pow2(scheme.log_q2);
+  out.deviation = std::sqrt(out.packed * (p / q) * (p / q) + cut * cut * d * variance / 12);
+  // The last rounding, to a quarter of a step, takes up to 1/8 of the half step that there is.
+  out.log2_failure = log2_failure(count, 0.375, out.deviation);
   return out;
 }
 

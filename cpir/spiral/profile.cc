@@ -35,18 +35,10 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The bytes of an item. For worst data the pad is taken off what is wanted.
-void make_item(const Params& params, unsigned worst_data, U64 item, MutableByteSpan out) {
-  if (worst_data == 0) {
-    std::mt19937_64 engine(item);
-    for (auto& byte : out) byte = static_cast<std::byte>(engine());
-    return;
-  }
-  const auto half = static_cast<std::uint16_t>(1u << (params.scheme().log_p - 1));
-  std::vector<std::uint16_t> wanted(params.polynomials() * params.d(), half);
-  // +p/2 is -p/2 modulo p: one less stands for the other sign.
-  for (std::size_t i = 0; worst_data == 2 && i < wanted.size(); i += 2) --wanted[i];
-  coefficients_to_item(params, item, wanted, out);
+/// The bytes of an item.
+void make_item(const std::optional<unsigned>& constant, U64 item, MutableByteSpan out) {
+  std::mt19937_64 engine(item);
+  for (auto& byte : out) byte = static_cast<std::byte>(constant ? *constant : engine());
 }
 
 /// Mean square of phase - message, over the values modulo q.
@@ -94,9 +86,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
               PublicKeys::decode(params, ring, ByteSpan(keys_message).subspan(kHeaderBytes)));
   out.hold_keys = now(options.threads) - start;
   start = now(options.threads);
-  const auto items = [&](U64 item, MutableByteSpan bytes) {
-    make_item(params, options.worst_data, item, bytes);
-  };
+  const auto items = [&](U64 item, MutableByteSpan bytes) { make_item(options.constant_data, item, bytes); };
   PIRX_ASSIGN(const auto encoded, EncodedDatabase::create(params, items, options.threads, nullptr));
   out.encode = now(options.threads) - start;
 
@@ -117,8 +107,8 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
 
   PIRX_ASSIGN(auto evaluator, Evaluator::create(params, ring, options.threads));
   std::vector<double> expansion, conversion, first, folding, packing;
-  MeanSquare expanded, gsw_bit, gsw_secret, first_error, folded, packed_error, decoded;
-  out.right = true;
+  MeanSquare expanded, gsw_bit, gsw_secret, first_error, folded, packed_error;
+  double wrong = 0;
   for (unsigned sample = 0; sample < options.samples; ++sample) {
     const bool measure = options.measure_noise && sample == 0;
     double expand_time = 0, convert_time = 0, first_time = 0, fold_time = 0, pack_time = 0;
@@ -160,8 +150,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
         const bool bit = (wanted[i] >> (k / digits) & 1) != 0;
         const std::int64_t value = bit ? centred_weight(params.fold().weight(k % digits)) : 0;
         for (std::size_t at = 0; at < d; ++at) gsw_bit.add(phase[at], at == 0 ? value : 0);
-        // Out of Montgomery's form again: to it 2^32 times ... the phase is linear, so compare 2^32 times
-        // both.
+        // Out of Montgomery's form again.
         std::vector<U32> column(4 * d), message(2 * d);
         for (std::size_t row = 0; row < 2; ++row) {
           for (std::size_t prime = 0; prime < 2; ++prime) {
@@ -228,7 +217,8 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
       start = now(options.threads);
       const auto got = client.decode(params, replies[i]);
       decode_times.push_back(now(options.threads) - start);
-      out.right = out.right && signed_coefficients(params, got.expose()) == contents[i];
+      const auto found = signed_coefficients(params, got.expose());
+      for (std::size_t at = 0; at < found.size(); ++at) wrong += found[at] != contents[i][at] ? 1 : 0;
     }
     out.decode = median(decode_times);
     expansion.push_back(expand_time);
@@ -243,6 +233,8 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
   out.folding = median(folding);
   out.packing = median(packing);
   out.total = out.expansion + out.conversion + out.first_dimension + out.folding + out.packing;
+  out.wrong = wrong / (static_cast<double>(options.samples) * options.queries *
+                       static_cast<double>(params.polynomials() * d));
   out.noise.expanded = expanded.value();
   out.noise.gsw_bit = gsw_bit.value();
   out.noise.gsw_secret = gsw_secret.value();

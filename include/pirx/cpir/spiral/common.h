@@ -40,9 +40,8 @@ struct Noise {
   double first = 0;       ///< behind the first dimension
   double folded = 0;
   double packed = 0;
-  double deviation = 0;                ///< of the decoded value, in steps of the plaintext
-  double log2_failure = 0;             ///< that an item is not decoded
-  double log2_failure_worst_data = 0;  ///< were the database not padded and all its coefficients p / 2
+  double deviation = 0;     ///< of the decoded value, in steps of the plaintext
+  double log2_failure = 0;  ///< that an item is not decoded
 };
 
 /// A validated value: how a database lies in items of polynomials, and everything public about a deployment.

@@ -14,9 +14,7 @@ struct ProfileOptions {
   unsigned queries = 1;       ///< in one pass over the database
   bool two_products = false;  ///< fold as in the paper instead of by one product
   bool measure_noise = true;
-  /// What the database holds: 0 random bytes; else every coefficient of the padded items is p / 2 in size,
-  /// signs equal (1) or in turns (2), which is the worst data if there were no pad.
-  unsigned worst_data = 0;
+  std::optional<unsigned> constant_data = {};  ///< every byte of the database; random ones without
 };
 
 struct Profile {
@@ -25,7 +23,7 @@ struct Profile {
   double expansion = 0, conversion = 0, first_dimension = 0, folding = 0, packing = 0, total = 0;
   /// Measured variances and the deviation of the decoded values; other fields are zero.
   Noise noise;
-  bool right = false;  ///< every item was decoded as it is
+  double wrong = 0;  ///< share of the coefficients that were decoded wrongly
 };
 
 /// Runs whole queries on items that it makes up, in memory. ResourceExhausted, Unavailable.
