@@ -32,8 +32,8 @@ std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const B
 
 }  // namespace
 
-Batcher::Batcher(const BatchLimits& limits, LogSink log)
-    : limits_(limits), log_(std::move(log)), thread_([this] { run(); }) {}
+Batcher::Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics)
+    : limits_(limits), log_(std::move(log)), metrics_(metrics), thread_([this] { run(); }) {}
 
 Batcher::~Batcher() {
   {
@@ -45,11 +45,14 @@ Batcher::~Batcher() {
 }
 
 Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, Bytes request,
-                                        std::size_t queries, ByteLease lease, Done done) {
+                                        std::size_t queries, ByteLease lease, Done done, Caller caller) {
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  if (queue_.size() >= limits_.max_queued) {
+  PIRX_TRY(admit(caller, queries));
+  const bool full = queue_.size() >= limits_.max_queued;
+  const auto loser = full ? greediest_but(caller.client) : queue_.size();
+  if (full && loser == queue_.size()) {
     return fail(ErrorCode::kResourceExhausted, "the server's queue is full: try again later");
   }
   const auto bytes = checked_add(server->working_bytes(queries), lease.held());
@@ -57,14 +60,26 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
     return fail(ErrorCode::kResourceExhausted,
                 "the server holds too many bytes of other requests: try again later");
   }
+  const auto now = Clock::now();
   const auto ticket = next_ticket_++;
+  // May fail for lack of memory, before anything has changed but an empty share.
+  auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
-                    Clock::now()});
+                    std::move(caller), now});
+  ++share.requests;
+  share.queries += queries;
   queued_queries_ += queries;
+  note_arrival(now);
+  std::optional<Job> evicted;
+  if (full) evicted = take(loser);
   // The thread waits for a first request, or for enough of them.
   const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.max_queries;
   lock.unlock();
   if (wake) changed_.notify_one();
+  if (evicted) {
+    finish(*evicted, fail(ErrorCode::kResourceExhausted,
+                          "the server's queue is full, and most of it is yours: try again later"));
+  }
   return ticket;
 }
 
@@ -74,36 +89,164 @@ bool Batcher::cancel(Ticket ticket) {
   const auto at =
       std::find_if(queue_.begin(), queue_.end(), [&](const Job& job) { return job.ticket == ticket; });
   if (at == queue_.end()) return false;
-  queued_queries_ -= at->queries;
-  removed.emplace(std::move(*at));
-  queue_.erase(at);
+  removed = take(static_cast<std::size_t>(at - queue_.begin()));
   return true;
 }
 
-bool Batcher::next_batch(std::vector<Job>& batch) {
+std::chrono::duration<double> Batcher::backlog() const {
+  const std::lock_guard lock(mutex_);
+  return std::chrono::duration<double>(seconds_left() + seconds_of(queued_queries_));
+}
+
+std::size_t Batcher::queued() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+// --- all below under mutex_, up to compute()
+
+double Batcher::seconds_left() const {
+  if (computing_ == 0) return 0;
+  const std::chrono::duration<double> passed = Clock::now() - computing_since_;
+  return std::max(0.0, cost_.predict(computing_) - passed.count());
+}
+
+double Batcher::seconds_of(std::size_t queries) const {
+  const auto full = queries / limits_.max_queries, rest = queries % limits_.max_queries;
+  return static_cast<double>(full) * cost_.predict(limits_.max_queries) +
+         (rest > 0 ? cost_.predict(rest) : 0.0);
+}
+
+Result<void> Batcher::admit(const Caller& caller, std::size_t queries) const {
+  // Clients take turns: before this request go its client's own, and of every other client as many.
+  std::size_t ahead = queued_queries_;
+  if (ahead + queries > limits_.max_queries) {
+    const auto own = shares_.find(caller.client);
+    const auto mine = (own == shares_.end() ? 0 : own->second.queries) + queries;
+    ahead = 0;
+    for (const auto& [client, share] : shares_) {
+      ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
+    }
+  }
+  const auto before = seconds_of(ahead - ahead % limits_.max_queries) + seconds_left();
+  const auto end = before + seconds_of(ahead % limits_.max_queries + queries);
+  const std::chrono::duration<double> useful =
+      caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - Clock::now();
+  if (before <= std::chrono::duration<double>(limits_.max_wait).count() && end <= useful.count()) return {};
+  return fail(ErrorCode::kResourceExhausted,
+              "the server has more to do than it can before " +
+                  std::string(end > useful.count() ? "your deadline" : "its limit") +
+                  ": try again later, or use another server");
+}
+
+std::size_t Batcher::greediest_but(const std::string& client) const {
+  const auto greediest = std::max_element(shares_.begin(), shares_.end(), [](const auto& a, const auto& b) {
+    return a.second.requests < b.second.requests;
+  });
+  const auto own = shares_.find(client);
+  const auto mine = own == shares_.end() ? 0 : own->second.requests;
+  if (greediest == shares_.end() || greediest->second.requests <= mine + 1) return queue_.size();
+  for (auto at = queue_.size(); at-- > 0;) {
+    if (queue_[at].caller.client == greediest->first) return at;
+  }
+  return queue_.size();
+}
+
+void Batcher::note_arrival(Clock::time_point now) {
+  // A pause counts as a few windows, so that the first request after it is answered at once.
+  const auto longest = 4.0 * std::chrono::duration<double>(limits_.window);
+  const std::chrono::duration<double> gap = now - last_arrival_;
+  gap_ = (std::min(gap_, longest) + std::min(gap, longest)) / 2;
+  last_arrival_ = now;
+}
+
+Batcher::Job Batcher::take(std::size_t at) {
+  const auto where = queue_.begin() + static_cast<std::ptrdiff_t>(at);
+  Job job = std::move(*where);
+  queue_.erase(where);
+  leave(job);
+  return job;
+}
+
+void Batcher::leave(const Job& job) noexcept {
+  queued_queries_ -= job.queries;
+  const auto share = shares_.find(job.caller.client);
+  share->second.queries -= job.queries;
+  if (--share->second.requests == 0) shares_.erase(share);
+}
+
+void Batcher::move_marked(std::vector<Job>& to) {
+  const auto first =
+      std::stable_partition(queue_.begin(), queue_.end(), [](const Job& job) { return !job.leaves; });
+  to.reserve(to.size() + static_cast<std::size_t>(queue_.end() - first));
+  for (auto job = first; job != queue_.end(); ++job) {
+    leave(*job);
+    to.push_back(std::move(*job));
+  }
+  queue_.erase(first, queue_.end());
+}
+
+void Batcher::mark_late() {
+  const auto now = Clock::now();
+  for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
+}
+
+void Batcher::mark_batch() {
+  // Whose turn it is: fewest queries of the same client before it, then earliest arrival.
+  const bool turns_matter = queued_queries_ > limits_.max_queries;
+  std::vector<std::pair<std::size_t, std::size_t>> turns;
+  turns.reserve(queue_.size());
+  std::unordered_map<std::string_view, std::size_t> before;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    if (!turns_matter) {
+      turns.emplace_back(0, i);
+      continue;
+    }
+    auto& mine = before[queue_[i].caller.client];
+    turns.emplace_back(mine, i);
+    mine += queue_[i].queries;
+  }
+  std::sort(turns.begin(), turns.end());
+
+  const AnyServer* server = nullptr;
+  std::size_t queries = 0;
+  for (const auto& [turn, i] : turns) {
+    auto& job = queue_[i];
+    const bool first = server == nullptr;
+    if (!first && job.server.get() != server) continue;
+    if (!first && job.queries > limits_.max_queries - std::min(queries, limits_.max_queries)) break;
+    server = job.server.get();
+    queries += job.queries;
+    job.leaves = true;
+  }
+}
+
+bool Batcher::next_batch(std::vector<Job>& batch, std::vector<Job>& late) {
   std::unique_lock lock(mutex_);
+  computing_ = 0;
   while (!stopping_) {
     if (queue_.empty()) {
       changed_.wait(lock);
       continue;
     }
     // Looked at anew after each wake: the first request may have been cancelled.
-    const auto deadline = queue_.front().arrival + limits_.window;
+    const bool wait = !limits_.adaptive_window || gap_ <= limits_.window;
+    const auto deadline = queue_.front().arrival + (wait ? limits_.window : std::chrono::microseconds(0));
     if (queued_queries_ >= limits_.max_queries || Clock::now() >= deadline) break;
     changed_.wait_until(lock, deadline);
   }
-  batch.reserve(queue_.size());
-  std::size_t queries = 0;
-  while (!queue_.empty()) {
-    auto& job = queue_.front();
-    const bool fits = job.queries <= limits_.max_queries - std::min(queries, limits_.max_queries);
-    if (!stopping_ && !batch.empty() && (!fits || job.server != batch.front().server)) break;
-    queries += job.queries;
-    queued_queries_ -= job.queries;
-    batch.push_back(std::move(job));
-    queue_.pop_front();
+  if (stopping_) {
+    for (auto& job : queue_) job.leaves = true;
+    move_marked(batch);
+    return false;
   }
-  return !stopping_;
+  mark_late();
+  move_marked(late);
+  mark_batch();
+  move_marked(batch);
+  for (const auto& job : batch) computing_ += job.queries;
+  computing_since_ = Clock::now();
+  return true;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
@@ -117,6 +260,17 @@ void Batcher::compute(std::vector<Job>& batch) {
   }
   auto replies = answer_all(*batch.front().server, requests);
   const auto end = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    cost_.learn(queries, std::chrono::duration<double>(end - start).count());
+  }
+  if (metrics_ != nullptr) {
+    metrics_->pass_queries.add(static_cast<double>(queries));
+    metrics_->pass_seconds.add(std::chrono::duration<double>(end - start).count());
+    for (const auto& job : batch) {
+      metrics_->queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
+    }
+  }
 
   // Logged before the replies leave: who has a reply can find its batch in the log.
   write_log(log_, [&] {
@@ -149,21 +303,22 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
 
 void Batcher::run() noexcept {
   for (bool running = true; running;) {
-    std::vector<Job> batch;
+    std::vector<Job> batch, late;
     // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
     auto reason = ErrorCode::kResourceExhausted;
     try {
-      running = next_batch(batch);
-      if (running) {
-        compute(batch);
-      } else {
+      running = next_batch(batch, late);
+      if (!running) {
         reason = ErrorCode::kUnavailable;
+      } else if (!batch.empty()) {
+        compute(batch);
       }
     } catch (...) {
     }
     for (auto& job : batch) {
       if (job.done) finish(job, fail(reason, {}));
     }
+    for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
   }
 }
 

@@ -19,9 +19,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// So that a deadline beyond what a clock counts is none, not one in the past.
-std::chrono::milliseconds within_a_day(std::chrono::milliseconds deadline) {
-  return std::min<std::chrono::milliseconds>(deadline, std::chrono::hours(24));
+/// At least 1 ms, and at most a day, so that a deadline beyond what a clock counts is not one in the past.
+std::chrono::milliseconds deadline_of(const CallOptions& options) {
+  return std::clamp<std::chrono::milliseconds>(options.deadline, std::chrono::milliseconds(1),
+                                               std::chrono::hours(24));
 }
 
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
@@ -143,6 +144,8 @@ struct HttpTransport::Impl {
   std::vector<CallOutcome> call_all(const char* path, const std::vector<Bytes>* bodies,
                                     const CallOptions& options, const OnSettled& on_settled);
   std::optional<Error> begin(Peer& peer, const char* path, const Bytes* body, const CallOptions& options);
+  /// False when memory has run out.
+  bool make_query_headers(std::chrono::milliseconds deadline);
   static CallOutcome settle(Peer& peer, CURLcode code);
   static Result<Bytes> result(Peer& peer, CURLcode code);
 
@@ -153,8 +156,8 @@ struct HttpTransport::Impl {
     peer.received = {};
   }
 
-  std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections
-  std::unique_ptr<curl_slist, ListFree> query_headers;
+  std::unique_ptr<CURLM, MultiFree> multi;              ///< holds the kept-alive connections
+  std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
 };
 
@@ -237,6 +240,19 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
 }
 
 /// Sets every option that matters, from libcurl's defaults, and starts the call.
+bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline) {
+  query_headers.reset();
+  const auto timeout = std::string(kTimeoutHeader) + ": " + std::to_string(deadline.count());
+  // An empty Expect keeps libcurl from asking for leave first, which costs a round trip.
+  for (const char* line : {"Content-Type: application/octet-stream", "Expect:", timeout.c_str()}) {
+    auto* longer = curl_slist_append(query_headers.get(), line);
+    if (longer == nullptr) return false;
+    static_cast<void>(query_headers.release());
+    query_headers.reset(longer);
+  }
+  return true;
+}
+
 std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
                                                 const CallOptions& options) {
   auto* easy = peer.easy.get();
@@ -265,7 +281,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name server when abandoned
   set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
-  const auto deadline = static_cast<long>(std::max<std::int64_t>(within_a_day(options.deadline).count(), 1));
+  const auto deadline = static_cast<long>(deadline_of(options).count());
   const auto connect =
       static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
   set(CURLOPT_TIMEOUT_MS, deadline);
@@ -387,7 +403,12 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
   };
 
   const Round round(*this);
+  const bool ready = bodies == nullptr || make_query_headers(deadline_of(options));
   for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
+    if (!ready) {
+      settled(i, {tl::unexpected(peers[i]->error(ErrorCode::kResourceExhausted, "out of memory"))});
+      continue;
+    }
     const auto* body = bodies != nullptr ? &(*bodies)[i] : nullptr;
     if (auto error = begin(*peers[i], path, body, options)) settled(i, {tl::unexpected(std::move(*error))});
   }
@@ -410,8 +431,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
         std::all_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.has_value(); }))
       break;
     const auto left_ms =
-        std::chrono::ceil<std::chrono::milliseconds>(start + within_a_day(options.deadline) - Clock::now())
-            .count();
+        std::chrono::ceil<std::chrono::milliseconds>(start + deadline_of(options) - Clock::now()).count();
     if (enough || left_ms <= 0) break;
     if (code == CURLM_OK) {
       code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left_ms, 1000)),
@@ -449,13 +469,6 @@ Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
   impl->multi.reset(curl_multi_init());
   if (!impl->multi) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
   curl_multi_setopt(impl->multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-  // An empty Expect keeps libcurl from asking for leave first, which costs a round trip.
-  for (const char* line : {"Content-Type: application/octet-stream", "Expect:"}) {
-    auto* longer = curl_slist_append(impl->query_headers.get(), line);
-    if (longer == nullptr) return fail(ErrorCode::kResourceExhausted, "out of memory");
-    static_cast<void>(impl->query_headers.release());
-    impl->query_headers.reset(longer);
-  }
   for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
   return HttpTransport(std::move(impl));
 }

@@ -12,6 +12,8 @@ namespace pirx::net {
 
 /// Names the ErrorCode of a refusal; its value is error_code_name().
 inline constexpr char kErrorHeader[] = "Pirx-Error";
+/// Of a query: after so many milliseconds its client will not wait any longer.
+inline constexpr char kTimeoutHeader[] = "Pirx-Timeout";
 inline constexpr char kOctetStream[] = "application/octet-stream";
 
 /// 400 for a bad request, 401, 409 (StaleEpoch), 429, 503, 500.

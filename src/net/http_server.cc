@@ -67,6 +67,7 @@ Result<void> check(const HttpServerOptions& options, const AnyServer& server) {
   const auto in_range = [&](auto duration, int least) {
     return duration.count() >= least && duration <= kLongest;
   };
+  if (!in_range(options.max_queue_time, 1)) return invalid("max_queue_time must be 1 ms to 24 hours");
   if (!in_range(options.batch_window, 0)) return invalid("batch_window must be 0 to 24 hours");
   for (const auto& [timeout, name] :
        {std::pair(options.header_timeout, "header_timeout"), std::pair(options.body_timeout, "body_timeout"),
@@ -86,7 +87,9 @@ struct HttpServer::Impl {
         loops(static_cast<std::size_t>(options.io_threads)),
         acceptor(loops[0].io),
         timer(loops[0].io),
-        batcher({options.batch_window, options.batch_max, options.max_queued_requests}, std::move(log)) {
+        batcher({options.batch_window, options.batch_max, options.max_queued_requests, options.max_queue_time,
+                 options.batch_window_adaptive},
+                std::move(log), &host.metrics) {
     host.batcher = &batcher;
     host.on_drained = [this] { asio::post(loops[0].io, [this] { finish_when_drained(); }); };
   }
@@ -324,6 +327,7 @@ struct HttpServer::Impl {
                      {"write_timeout_ms", ms(o.write_timeout)},
                      {"batch_window_ms", ms(o.batch_window)},
                      {"batch_max", count(o.batch_max)},
+                     {"max_queue_time_ms", ms(o.max_queue_time)},
                      {"drain_timeout_ms", ms(o.drain_timeout)}}};
   }
 

@@ -14,6 +14,8 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <optional>
@@ -38,6 +40,15 @@ constexpr std::chrono::milliseconds kLingerTime{1'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
 constexpr char kJson[] = "application/json";
 
+std::optional<std::chrono::milliseconds> timeout_milliseconds(std::string_view text) {
+  constexpr std::int64_t kLongest = 86'400'000;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kLongest)
+    return std::nullopt;
+  return std::chrono::milliseconds(value);
+}
+
 template <class Stream>
 class HttpSession final : public Session, public std::enable_shared_from_this<HttpSession<Stream>> {
  public:
@@ -55,6 +66,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     asio::post(stream_.get_executor(), guarded([this] {
                  error_code ignored;
                  socket().set_option(tcp::no_delay(true), ignored);
+                 note_peer();
                  set_timer(host_.options.header_timeout);
                  if constexpr (kTls) {
                    stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
@@ -65,6 +77,42 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                    begin_reading();
                  }
                }));
+  }
+
+  /// Peers of one IPv6 /64 count as one: whoever has one address there has all.
+  void note_peer() {
+    ++host_.metrics.connections;
+    error_code ec;
+    const auto address = socket().remote_endpoint(ec).address();
+    if (ec) return;
+    local_ = address.is_loopback();
+    if (address.is_v4()) {
+      client_ = address.to_string();
+    } else {
+      const auto bytes = address.to_v6().to_bytes();
+      client_.assign(bytes.begin(), bytes.begin() + 8);
+    }
+  }
+
+  std::string metrics_page() const {
+    std::size_t open = 0;
+    {
+      const std::lock_guard lock(host_.mutex);
+      open = host_.sessions.size();
+    }
+    const auto number = [](auto value) { return static_cast<double>(value); };
+    return host_.metrics.page(
+        {{"pirx_connections", "Connections open now.", number(open)},
+         {"pirx_in_flight_requests", "Requests being read, waiting, computed or written.",
+          number(host_.in_flight.load())},
+         {"pirx_queued_requests", "Requests that wait for their pass.", number(host_.batcher->queued())},
+         {"pirx_backlog_seconds", "Predicted time until all that is queued is answered.",
+          host_.batcher->backlog().count()},
+         {"pirx_in_flight_bytes", "Bytes of requests, replies and what computing them takes.",
+          number(host_.budget.used())},
+         {"pirx_in_flight_bytes_limit", "Their limit.", number(host_.options.max_in_flight_bytes)},
+         {"pirx_resident_bytes", "Memory of the process in RAM, the mapped database included.",
+          resident_bytes()}});
   }
 
   void close() override {
@@ -248,7 +296,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     const auto target = header.target();
     const bool is_query = target == "/v1/query";
-    if (!is_query && target != "/v1/parameters" && target != "/healthz" && target != "/readyz") {
+    const bool is_metrics = target == "/metrics" && (host_.options.metrics_for_all || local_);
+    if (!is_query && !is_metrics && target != "/v1/parameters" && target != "/healthz" &&
+        target != "/readyz") {
       return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
     }
     if (header.method() != (is_query ? http::verb::post : http::verb::get)) {
@@ -256,6 +306,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                     is_query ? "Allow: POST\r\n" : "Allow: GET\r\n");
     }
     if (target == "/healthz") return reply(200, "text/plain", text_bytes("alive\n"));
+    if (is_metrics) return reply(200, "text/plain; version=0.0.4", text_bytes(metrics_page()));
     if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
     if (target == "/readyz") return reply(200, "text/plain", text_bytes("ready\n"));
     if (target == "/v1/parameters") return reply(200, kOctetStream, host_.epoch()->parameters);
@@ -275,6 +326,13 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto expect = header[http::field::expect];
     if (!expect.empty() && !beast::iequals(expect, "100-continue"))
       return refuse(417, "only 100-continue can be expected");
+    const auto timeout = header[kTimeoutHeader];
+    deadline_ = Batcher::Clock::time_point::max();
+    if (!timeout.empty()) {
+      const auto milliseconds = timeout_milliseconds(std::string_view(timeout.data(), timeout.size()));
+      if (!milliseconds) return refuse(400, "Pirx-Timeout is a number of milliseconds, 1 to 86400000");
+      deadline_ = Batcher::Clock::now() + *milliseconds;
+    }
     keep_alive_ = reusable;
     begin_body(static_cast<std::size_t>(*length), !expect.empty());
   }
@@ -366,8 +424,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         self->answer_lost_ = true;  // no memory to say so: its own timer finds it
       }
     };
-    const auto ticket =
-        host_.batcher->submit(epoch->server, std::move(body_), *queries, std::move(lease_), std::move(done));
+    host_.metrics.queries += *queries;
+    host_.metrics.request_bytes += body_.size();
+    const auto ticket = host_.batcher->submit(epoch->server, std::move(body_), *queries, std::move(lease_),
+                                              std::move(done), {client_, deadline_});
     body_ = {};
     if (!ticket) return refuse(ticket.error());
     ticket_ = *ticket;
@@ -388,7 +448,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void refuse(const Error& error) {
     const bool later =
         error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kResourceExhausted;
-    refuse(http_status(error.code()), error, later ? "Retry-After: 1\r\n" : "");
+    const auto seconds = std::clamp(std::ceil(host_.batcher->backlog().count()), 1.0, 3600.0);
+    const auto hint = "Retry-After: " + std::to_string(static_cast<int>(seconds)) + "\r\n";
+    refuse(http_status(error.code()), error, later ? hint.c_str() : "");
   }
   void refuse(unsigned status, std::string message, const char* extra = "") {
     refuse(status, Error(ErrorCode::kInvalidArgument, std::move(message)), extra);
@@ -403,6 +465,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {
     state_ = State::kWriting;
     set_timer(host_.options.write_timeout);
+    host_.metrics.count_reply(status, body.size());
     reply_ = std::move(body);
     head_ = "HTTP/1.1 " + std::to_string(status) + " ";
     head_ += std::string(http::obsolete_reason(http::int_to_status(status)));
@@ -464,6 +527,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   Bytes body_;
   ByteLease lease_;  ///< covers body_, then reply_
   Batcher::Ticket ticket_ = 0;
+  Batcher::Clock::time_point deadline_;  ///< of the request
+  std::string client_;                   ///< whose turn it is, see Caller
+  bool local_ = false;                   ///< the peer is on this machine
   std::string head_;
   Bytes reply_;
   std::size_t swallowed_ = 0;

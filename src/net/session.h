@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "batcher.h"
+#include "metrics.h"
 
 namespace pirx::net {
 
@@ -51,6 +52,7 @@ struct SessionHost {
   const LogSink log;
   std::atomic<std::size_t> max_request_bytes{0};
   ByteBudget budget;
+  Metrics metrics;
   Batcher* batcher = nullptr;
   std::atomic<bool> draining{false};
   /// Requests whose header was read and whose reply is not written yet.

@@ -142,9 +142,9 @@ TEST(HttpClient, SendsExactlyThisAndCountsIt) {
   EXPECT_EQ(outcome.bytes_up, seen.size());
   EXPECT_EQ(outcome.bytes_down, raw.size());
   const auto head = seen.substr(0, seen.find("\r\n\r\n") + 2);
-  EXPECT_EQ(head,
-            "POST /v1/query HTTP/1.1\r\nHost: " + server.url().substr(7) +
-                "\r\nAccept: */*\r\nContent-Type: application/octet-stream\r\nContent-Length: 100000\r\n");
+  EXPECT_EQ(head, "POST /v1/query HTTP/1.1\r\nHost: " + server.url().substr(7) +
+                      "\r\nAccept: */*\r\nContent-Type: application/octet-stream\r\nPirx-Timeout: "
+                      "10000\r\nContent-Length: 100000\r\n");
   EXPECT_EQ(body_of(seen), body);
 }
 

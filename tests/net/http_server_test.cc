@@ -126,6 +126,51 @@ TEST(HttpServer, ParallelClientsShareBatches) {
   EXPECT_EQ(logged, 160);
 }
 
+TEST(HttpServer, MetricsCountRequests) {
+  RunningServer server;
+  auto socket = RawSocket::connect_to(server.port());
+  socket.send(query_text("q3"));
+  ASSERT_TRUE(is_status(socket.receive_message(), 200));
+  socket.send(query_text("e1"));
+  ASSERT_TRUE(is_status(socket.receive_message(), 400));
+  socket.send(get_text("/metrics"));
+  const auto page = socket.receive_message();
+  ASSERT_TRUE(is_status(page, 200));
+  for (const char* line :
+       {"Content-Type: text/plain; version=0.0.4\r\n", "\npirx_requests_total{status=\"200\"} 1\n",
+        "\npirx_requests_total{status=\"400\"} 1\n", "\npirx_queries_total 3\n",
+        "\npirx_request_bytes_total 2\n", "\npirx_connections 1\n", "\npirx_queued_requests 0\n",
+        "\npirx_in_flight_requests 1\n", "\n# TYPE pirx_pass_seconds histogram\n",
+        "\npirx_resident_bytes "}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line << page;
+  }
+}
+
+TEST(HttpServer, ATimeoutThatCannotBeKeptIsRefused) {
+  RunningServer server;
+  auto socket = RawSocket::connect_to(server.port());
+  const auto with_timeout = [](const std::string& value) {
+    auto text = query_text("abc");
+    return text.insert(text.find("\r\n") + 2, "Pirx-Timeout: " + value + "\r\n");
+  };
+  for (const char* bad : {"0", "-1", "1.5", "86400001", "99999999999999999999", "soon"}) {
+    auto another = RawSocket::connect_to(server.port());
+    another.send(with_timeout(bad));
+    EXPECT_TRUE(is_status(another.receive_message(), 400)) << bad;
+  }
+  socket.send(with_timeout("60000"));
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  server.fake->delay = 300ms;
+  socket.send(with_timeout("60000"));  // teaches what a pass takes
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  const auto seen = server.fake->seen().size();
+  socket.send(with_timeout("10"));
+  const auto refusal = socket.receive_message();
+  EXPECT_TRUE(is_status(refusal, 429));
+  EXPECT_NE(refusal.find("Retry-After: "), std::string::npos);
+  EXPECT_EQ(server.fake->seen().size(), seen);
+}
+
 TEST(HttpServer, ErrorsOfTheProtocolHaveTheirStatus) {
   RunningServer server;
   auto socket = RawSocket::connect_to(server.port());
@@ -807,7 +852,7 @@ TEST(HttpServer, TheLogSaysLimitsAtTheStartAndNeverABody) {
   for (const char* limit :
        {"max_connections", "max_header_bytes", "max_in_flight_bytes", "max_queued_requests",
         "max_request_bytes", "header_timeout_ms", "body_timeout_ms", "idle_timeout_ms", "write_timeout_ms",
-        "batch_window_ms", "batch_max", "drain_timeout_ms", "port", "address", "tls"}) {
+        "batch_window_ms", "batch_max", "max_queue_time_ms", "drain_timeout_ms", "port", "address", "tls"}) {
     EXPECT_TRUE(has(line, std::string("\"") + limit + "\":")) << limit;
   }
   const auto batch = server.log.of("batch");

@@ -99,7 +99,7 @@ struct Arguments {
   bool quiet = false, paper_reproduction = false;
   std::chrono::microseconds batch_window{2'000}, header_timeout{10'000'000}, body_timeout{30'000'000},
       idle_timeout{60'000'000}, write_timeout{30'000'000}, drain_timeout{10'000'000};
-  std::chrono::microseconds watch{0};
+  std::chrono::microseconds watch{0}, max_queue_time{10'000'000};
   std::uint64_t max_in_flight = std::uint64_t{1} << 30, max_header = 8 * 1024;
   net::HttpServerOptions http;
 };
@@ -420,6 +420,7 @@ void set_single_limits(const CLI::App& command, net::HttpServerOptions& http) {
   http.batch_window = std::chrono::microseconds(0);
   if (command.count("--max-queued") == 0) http.max_queued_requests = 16;
   constexpr std::chrono::milliseconds kThinLink{600'000};
+  if (command.count("--max-queue-time") == 0) http.max_queue_time = kThinLink;
   if (command.count("--body-timeout") == 0) http.body_timeout = kThinLink;
   if (command.count("--write-timeout") == 0) http.write_timeout = kThinLink;
 }
@@ -443,6 +444,7 @@ Result<void> serve(Arguments a, const CLI::App& command) {
   a.http.drain_timeout = to_milliseconds(a.drain_timeout);
   a.http.max_in_flight_bytes = a.max_in_flight;
   a.http.max_header_bytes = a.max_header;
+  a.http.max_queue_time = to_milliseconds(a.max_queue_time);
 
   const bool single = is_single_protocol(a.protocol);
   if (single) set_single_limits(command, a.http);
@@ -580,7 +582,13 @@ void add_serve_command(CLI::App& app) {
   command.add_option("--io-threads", a->http.io_threads, "Threads of the network")
       ->capture_default_str()
       ->check(whole_number(1, 256));
-  add_duration(command, "--batch-window", a->batch_window, "How long a first request waits for others [2ms]");
+  add_duration(command, "--batch-window", a->batch_window,
+               "How long a first request waits for others while they come so often; idle servers answer at "
+               "once [2ms]");
+  add_duration(command, "--max-queue-time", a->max_queue_time,
+               "A request that would wait longer for its pass is refused when it arrives [10s]");
+  command.add_flag("--metrics-for-all", a->http.metrics_for_all,
+                   "GET /metrics answers every peer, not only this machine");
   command.add_option("--batch-max", a->http.batch_max, "Queries answered in one pass")
       ->capture_default_str()
       ->check(whole_number(1, 65536));

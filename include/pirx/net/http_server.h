@@ -26,8 +26,11 @@ struct HttpServerOptions {
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
   std::chrono::microseconds batch_window{
-      2'000};                   ///< how long the first request of a batch may wait for others
-  std::size_t batch_max = 256;  ///< queries in a batch
+      2'000};                         ///< how long the first request of a batch may wait for others
+  bool batch_window_adaptive = true;  ///< no window while requests come too seldom for it to bring another
+  std::size_t batch_max = 256;        ///< queries in a batch
+  std::chrono::milliseconds max_queue_time{10'000};  ///< a request that would wait longer is refused at once
+  bool metrics_for_all = false;  ///< GET /metrics answers every peer; without it those on this machine
   std::chrono::milliseconds drain_timeout{10'000};
 };
 
@@ -42,7 +45,9 @@ using LogSink = std::function<void(const LogEvent&)>;  ///< may be called from s
 /// One JSON object, without a newline: {"time":"...Z","event":"batch","requests":3,...}.
 std::string to_json(const LogEvent& event);
 
-/// POST /v1/query, GET /v1/parameters, GET /healthz (the process lives), GET /readyz (it accepts queries).
+/// POST /v1/query, GET /v1/parameters, GET /healthz (the process lives), GET /readyz (it accepts queries),
+/// GET /metrics (Prometheus). When more queries wait than a batch holds, peers (by IP address; IPv6 by /64)
+/// take turns.
 class HttpServer {
  public:
   /// Binds and loads TLS. InvalidArgument (options), Unavailable (address in use), Unauthenticated (key or

@@ -1,0 +1,43 @@
+// How long a pass over a database takes, learned from the passes before it. A pass costs the same whatever
+// its queries ask for, so a straight line through (queries, seconds) predicts it: what it reads once, and
+// what every query adds. Old passes count less and less, because machines get busy and databases are
+// replaced.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace pirx::net {
+
+/// Not thread-safe.
+class PassCost {
+ public:
+  void learn(std::size_t queries, double seconds) noexcept {
+    const auto q = static_cast<double>(queries);
+    for (double* sum : {&passes_, &q_, &t_, &qq_, &qt_}) *sum *= kMemory;
+    passes_ += 1;
+    q_ += q;
+    t_ += seconds;
+    qq_ += q * q;
+    qt_ += q * seconds;
+  }
+
+  /// Seconds of a pass of so many queries; 0 before the first pass.
+  double predict(std::size_t queries) const noexcept {
+    if (passes_ == 0) return 0;
+    const double q = q_ / passes_, t = t_ / passes_;
+    const auto wanted = static_cast<double>(queries);
+    const double spread = qq_ / passes_ - q * q;
+    // Passes of one size say nothing about what a query adds: more queries then cost in proportion, fewer as
+    // much as these.
+    double slope = wanted > q ? t / q : 0;
+    if (spread > 1e-6 * q * q) slope = std::clamp((qt_ / passes_ - q * t) / spread, 0.0, t / q);
+    return t + slope * (wanted - q);
+  }
+
+ private:
+  static constexpr double kMemory = 0.9;  ///< what a pass counts for after the next one
+  double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
+};
+
+}  // namespace pirx::net
