@@ -1,4 +1,4 @@
-// Teichmuller lifts and p-adic logarithms over GMP's constant-time functions.
+// Teichmuller lifts and p-adic logarithms.
 #include "prime_side.h"
 
 #include <bit>
@@ -17,6 +17,7 @@ PrimeSide::PrimeSide(LimbSpan prime, LimbSpan cofactor, unsigned s_max) {
   bits_ = p.size() * 64 - static_cast<std::size_t>(std::countl_zero(p.back()));
   powers_.reserve(s_max + 1);
   for (unsigned j = 1; j <= s_max; ++j) powers_.push_back(trimmed(multiply(power(j), power(1)).expose()));
+  for (unsigned s = 1; s <= s_max; ++s) rings_.emplace_back(power(1), s);
   order_ = subtract_mod(power(1), kOneSpan, power(1));
   const LimbSpan top = power(s_max);
   for (mp_limb_t j = 1; j <= s_max; ++j) inverses_.push_back(invert_mod({&j, 1}, top));
@@ -40,7 +41,7 @@ Limbs PrimeSide::random_unit(Rng& rng) const {
 
 Limbs PrimeSide::lift(LimbSpan u, unsigned s) const {
   auto x = resized(u, power(1).size());
-  for (unsigned j = 2; j <= s + 1; ++j) x = power_mod(x.expose(), power(1), bits_, power(j));
+  for (unsigned j = 2; j <= s + 1; ++j) x = ring(j - 1).power(x.expose(), power(1), bits_);
   return x;
 }
 
@@ -60,8 +61,7 @@ Limbs PrimeSide::open(LimbSpan c, unsigned s, mp_limb_t& valid) const {
   const auto modulus = power(s + 1);
   auto u = reduce(c, modulus);
   valid &= ~zero_mask(reduce(u.expose(), power(1)).expose());
-  u.expose()[0] |= zero_mask(u.expose()) & 1;  // zero has no power; the answer is refused by `valid`
-  u = power_mod(u.expose(), order_.expose(), bits_, modulus);
+  u = ring(s).power(u.expose(), order_.expose(), bits_);
   const auto z = subtract_mod(u.expose(), kOneSpan, modulus);
   const auto w = divide(z.expose(), power(1));
   const auto log_c = logarithm(reduce(w.expose(), power(s)).expose(), s);

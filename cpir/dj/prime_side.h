@@ -2,6 +2,7 @@
 // prime and in the numbers. The two sides run independently through all layers and meet only at the end.
 #pragma once
 
+#include "digit_ring.h"
 #include "limbs.h"
 #include "pirx/base/rng.h"
 
@@ -15,6 +16,8 @@ class PrimeSide {
   /// p^j for j = 1 .. s_max + 1, without leading zero limbs.
   LimbSpan power(unsigned j) const { return powers_[j - 1].expose(); }
 
+  /// The integers modulo p^(s+1), s = 1 .. s_max.
+  const DigitRing& ring(unsigned s) const { return rings_[s - 1]; }
   /// p - 1.
   LimbSpan order() const { return order_.expose(); }
 
@@ -32,6 +35,7 @@ class PrimeSide {
   Limbs logarithm(LimbSpan w, unsigned s) const;
   std::size_t bits_;  // of p
   std::vector<Limbs> powers_;
+  std::vector<DigitRing> rings_;
   Limbs order_;                  // p - 1
   std::vector<Limbs> inverses_;  // 1/j modulo p^s_max for j = 1 .. s_max
   Limbs scale_;                  // ((p - 1) log(1 + N) / p)^-1 modulo p^s_max

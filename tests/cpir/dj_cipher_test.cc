@@ -1,6 +1,7 @@
 // The Damgard-Jurik cryptosystem against known answers and the textbook's version, and its errors.
 #include <gtest/gtest.h>
 
+#include "cpir/dj/digit_ring.h"
 #include "cpir/dj/digits.h"
 #include "cpir/dj/prime_side.h"
 #include "dj_support.h"
@@ -174,6 +175,39 @@ TEST(DamgardJurik, ArgumentsAreChecked) {
   auto rng = Rng::from_os().value();
   EXPECT_TRUE(invalid(cipher.encrypt_zero(3, rng)));
   EXPECT_TRUE(invalid(cipher.encrypt_bit(2, 1, cipher.encrypt_zero(1, rng).value())));
+}
+
+TEST(DigitRing, PowersAreGmps) {
+  auto engine = pirx::testing::seeded_engine();
+  for (const std::size_t bits : {2u, 3u, 63u, 64u, 65u, 128u, 200u, 512u}) {
+    for (unsigned s = 1; s <= kMaxLevels; ++s) {
+      // Odd is enough. The largest number of so many bits leaves least room.
+      mpz_class p = (mpz_class(1) << bits) - 1;
+      if (s % 2 == 0) p = testing::random_below(p, engine) | 1;
+      if (p == 1) p = 3;
+      const mpz_class modulus = power_of(p, s + 1);
+      const auto limbs = [](const mpz_class& a, std::size_t least = 1) {
+        const auto raw = testing::bytes(a);
+        return limbs_from_bytes(raw, std::max(least, limbs_of_bits(8 * raw.size())));
+      };
+      const DigitRing ring(trimmed(limbs(p).expose()).expose(), s);
+      for (const mpz_class& base : {mpz_class(0), mpz_class(1), mpz_class(modulus - 1),
+                                    mpz_class(modulus / p), testing::random_below(modulus, engine)}) {
+        const std::size_t exponent_bits = 1 + engine() % 200;
+        for (const mpz_class& exponent : {mpz_class(0), mpz_class((mpz_class(1) << exponent_bits) - 1),
+                                          testing::random_below(mpz_class(1) << exponent_bits, engine)}) {
+          const auto power =
+              ring.power(limbs(base, mpz_size(modulus.get_mpz_t())).expose(),
+                         limbs(exponent, limbs_of_bits(exponent_bits)).expose(), exponent_bits);
+          ASSERT_EQ(power.size(), mpz_size(modulus.get_mpz_t()));
+          Bytes bytes(8 * power.size());
+          limbs_to_bytes(power.expose(), bytes);
+          ASSERT_EQ(number_from_bytes(bytes), testing::power_mod(base, exponent, modulus))
+              << p << "^" << s + 1 << ": " << base << "^" << exponent;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ int main() {
   const auto one = encrypt(key.public_key(), kLevels, as_bytes(std::string_view("\1", 1)), rng).value();
   const auto c = limbs_from_bytes(one, one.size() / 8);
   for (unsigned j = 1; j <= kLevels + 1; ++j) hide_modulus(side.power(j));
+  for (unsigned j = 1; j <= kLevels; ++j) hide(side.ring(j).prime().first(side.power(1).size() - 1));
   hide(side.order());
   hide(unit.expose());
   const auto lift = side.lift(unit.expose(), kLevels);
