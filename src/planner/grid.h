@@ -8,8 +8,8 @@
 namespace pirx::planner {
 
 inline std::span<const std::uint32_t> grid_of(Quantity quantity) noexcept {
-  static constexpr std::uint32_t kBytes[] = {12, 16, 20, 23, 26, 28};
-  static constexpr std::uint32_t kLengths[] = {6, 10, 14, 18};
+  static constexpr std::uint32_t kBytes[] = {12, 16, 20, 22, 24, 26, 28};
+  static constexpr std::uint32_t kLengths[] = {6, 9, 12, 14, 16, 18};
   switch (quantity) {
     case Quantity::kScan:
     case Quantity::kPrepare:
@@ -17,6 +17,7 @@ inline std::span<const std::uint32_t> grid_of(Quantity quantity) noexcept {
     case Quantity::kShare:
     case Quantity::kSeeds:
     case Quantity::kGather:
+    case Quantity::kHash:
       return kLengths;
     default:
       return {};

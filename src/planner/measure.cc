@@ -28,7 +28,7 @@ double now(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-double median_seconds(const std::function<void()>& f, double seconds, clockid_t clock) {
+std::vector<double> all_seconds(const std::function<void()>& f, double seconds, clockid_t clock) {
   // Short ones are timed several at a time.
   constexpr double kShortest = 2e-5;
   f();
@@ -48,6 +48,10 @@ double median_seconds(const std::function<void()>& f, double seconds, clockid_t 
     if (times.size() >= kMostRuns) break;
     if (spent > seconds && (times.size() >= kFewestRuns || spent > 5 * seconds)) break;
   }
+  return times;
+}
+
+double median(std::vector<double> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
@@ -60,24 +64,11 @@ tl::unexpected<Error> no_such_rate(const RateId& id) {
 }  // namespace
 
 double cpu_seconds(const std::function<void()>& f, double seconds) {
-  return median_seconds(f, seconds, CLOCK_THREAD_CPUTIME_ID);
-}
-double cold_seconds(const std::function<void()>& f) {
-  constexpr std::size_t kCaches = std::size_t{8} << 20, kLine = 64;
-  std::vector<unsigned char> other(kCaches);
-  std::vector<double> times;
-  for (std::size_t run = 0; run < kColdRuns; ++run) {
-    for (std::size_t at = 0; at < kCaches; at += kLine) ++other[at];
-    const double begin = now(CLOCK_THREAD_CPUTIME_ID);
-    f();
-    times.push_back(std::max(now(CLOCK_THREAD_CPUTIME_ID) - begin, 1e-9));
-  }
-  const auto middle = times.begin() + kColdRuns / 2;
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return median(all_seconds(f, seconds, CLOCK_THREAD_CPUTIME_ID));
 }
 double wall_seconds(const std::function<void()>& f, double seconds) {
-  return median_seconds(f, seconds, CLOCK_MONOTONIC);
+  const auto times = all_seconds(f, seconds, CLOCK_MONOTONIC);
+  return *std::min_element(times.begin(), times.end());
 }
 
 #ifdef _OPENMP
@@ -118,15 +109,24 @@ Result<double> Machine::measure(const RateId& id) {
   const unsigned k = id.of[0], s = id.of[1];
   const OneThread one;
   switch (id.quantity) {
+    case Quantity::kDjCheck: {
+      PIRX_ASSIGN(const auto* key, keys_->get(k));
+      return measure_dj_check(key->public_key());
+    }
     case Quantity::kDjProduct:
     case Quantity::kDjSquare:
     case Quantity::kDjEntry:
-    case Quantity::kDjRow:
-    case Quantity::kDjCheck: {
-      if (id.quantity != Quantity::kDjCheck && (s < 1 || s > dj::kMaxLevels)) return no_such_rate(id);
-      if (id.of[2] > kMostDjWindow) return no_such_rate(id);
+    case Quantity::kDjRow: {
+      const bool windowed = id.quantity == Quantity::kDjProduct || id.quantity == Quantity::kDjEntry;
+      const unsigned window = windowed ? id.of[2] : kSmallDjWindow;
+      if (s < 1 || s > dj::kMaxLevels || window < 1 || window > kMostDjWindow) return no_such_rate(id);
       PIRX_ASSIGN(const auto* key, keys_->get(k));
-      return measure_dj_server(id, key->public_key());
+      PIRX_ASSIGN(const auto rates, measure_dj_server(key->public_key(), s, window));
+      PIRX_TRY(known_.set({Quantity::kDjProduct, {k, s, window}}, rates.product));
+      PIRX_TRY(known_.set({Quantity::kDjEntry, {k, s, window}}, rates.entry));
+      PIRX_TRY(known_.set({Quantity::kDjSquare, {k, s}}, rates.square));
+      PIRX_TRY(known_.set({Quantity::kDjRow, {k, s}}, rates.row));
+      return known_.seconds(id);
     }
     case Quantity::kDjZero:
     case Quantity::kDjBit:
@@ -167,8 +167,11 @@ Result<double> Machine::measure(const RateId& id) {
       if (id.of[3] > kMostLogSize) return no_such_rate(id);
       return measure_several_servers(id);
     case Quantity::kHash: {
-      const Bytes bytes(1 << 16);
-      return cpu_seconds([&] { static_cast<void>(sha256(bytes)); }) / static_cast<double>(bytes.size());
+      if (id.of[0] > kMostLogSize) return no_such_rate(id);
+      const Bytes bytes(std::size_t{1} << id.of[0]);
+      std::byte all{0};
+      const double seconds = cpu_seconds([&] { all |= sha256(bytes)[0]; });
+      return seconds;
     }
   }
   return no_such_rate(id);

@@ -11,11 +11,8 @@ namespace pirx::planner {
 /// Median seconds of f() by this thread's processor time, of enough runs to fill about `seconds`: one at
 /// least.
 double cpu_seconds(const std::function<void()>& f, double seconds = 0.04);
-/// The same of single runs, each after this core's caches were filled with something else: for what a client
-/// does once.
-inline constexpr std::size_t kColdRuns = 15;
-double cold_seconds(const std::function<void()>& f);
-/// The same by the clock on the wall, for what runs on several threads.
+/// The least seconds by the clock on the wall, for what runs on several threads: other programs only add to
+/// it.
 double wall_seconds(const std::function<void()>& f, double seconds = 0.04);
 
 /// While it lives, parallel loops that do not say how many threads they want have one.
@@ -30,8 +27,14 @@ class OneThread {
   int before_;
 };
 
-/// kDjProduct, kDjSquare, kDjEntry, kDjRow, kDjCheck.
-Result<double> measure_dj_server(const RateId& id, const cpir::dj::PublicKey& key);
+/// What a server does for a query of a tree, at one level and with tables of one window.
+struct DjServerRates {
+  double square, row, entry, product;
+};
+Result<DjServerRates> measure_dj_server(const cpir::dj::PublicKey& key, unsigned s, unsigned window);
+double measure_dj_check(const cpir::dj::PublicKey& key);
+/// The windows that stand for small tables, in a core's own cache, and for large ones.
+inline constexpr unsigned kSmallDjWindow = 7, kLargeDjWindow = 11;
 /// kDjZero, kDjBit, kDjOpen.
 Result<double> measure_dj_client(const RateId& id, const cpir::dj::SecretKey& key);
 

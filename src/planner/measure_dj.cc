@@ -39,31 +39,29 @@ double square_seconds(const dj::Ring& ring, AlignedBuffer& blocks) {
 
 }  // namespace
 
-Result<double> measure_dj_server(const RateId& id, const dj::PublicKey& key) {
-  if (id.quantity == Quantity::kDjCheck) {
-    const Bytes modulus(key.modulus().begin(), key.modulus().end());
-    return cpu_seconds([&] { static_cast<void>(dj::PublicKey::create(modulus, key.bits(), key.policy())); });
-  }
+double measure_dj_check(const dj::PublicKey& key) {
+  const Bytes modulus(key.modulus().begin(), key.modulus().end());
+  return cpu_seconds([&] { static_cast<void>(dj::PublicKey::create(modulus, key.bits(), key.policy())); });
+}
+
+Result<DjServerRates> measure_dj_server(const dj::PublicKey& key, unsigned s, unsigned window) {
   const mpz_class n = dj::number_from_bytes(key.modulus());
   PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
-  const dj::Ring ring(*kernel, n, id.of[1]);
+  const dj::Ring ring(*kernel, n, s);
   // Some number of the ring, in every lane.
   std::vector<std::uint64_t> number(ring.stride());
   ring.import_number(ring.modulus() / 3, number.data());
   PIRX_ASSIGN(auto blocks, AlignedBuffer::create(2 * ring.block_words() * sizeof(std::uint64_t)));
   const std::vector<const std::uint64_t*> all(kernel->lanes, number.data());
   kernel->gather(ring.view(), reinterpret_cast<std::uint64_t*>(blocks.data()), all.data());
-  const double square = square_seconds(ring, blocks);
-  if (id.quantity == Quantity::kDjSquare) return square;
-
+  DjServerRates rates{};
+  rates.square = square_seconds(ring, blocks);
   std::vector<std::uint64_t> words(mpz_size(ring.modulus().get_mpz_t()));
-  const double row = cpu_seconds([&] {
+  rates.row = cpu_seconds([&] {
     const mpz_class product = ring.export_number(number.data()) * n % ring.modulus();
     dj::number_to_words(product, words);
   });
-  if (id.quantity == Quantity::kDjRow) return row;
 
-  const unsigned window = std::max(id.of[2], 1u);
   std::vector<std::uint64_t> bases;
   for (std::size_t i = 0; i < kBases; ++i) bases.insert(bases.end(), number.begin(), number.end());
   const dj::PowerShape shape{kBases, kBits, kernel->lanes};
@@ -71,17 +69,15 @@ Result<double> measure_dj_server(const RateId& id, const dj::PublicKey& key) {
   const dj::PowerPlan plan{true, window, kernel->lanes, bytes, 0};
   PIRX_ASSIGN(auto powers, dj::Powers::create(ring, shape, plan, std::move(bases)));
   const double steps = std::ceil(static_cast<double>(kBits) / window);
-  if (id.quantity == Quantity::kDjEntry) {
-    const double part = cpu_seconds([&] { powers.prepare(0); });
-    const double squares = (window - 1) * steps * square;
-    return std::max(part - squares, 0.1 * part) / std::exp2(window);
-  }
-  for (std::size_t part = 0; part < powers.parts(); ++part) powers.prepare(part);
+  for (std::size_t part = 1; part < powers.parts(); ++part) powers.prepare(part);
+  const double part = cpu_seconds([&] { powers.prepare(0); });
+  rates.entry = std::max(part - (window - 1) * steps * rates.square, 0.1 * part) / std::exp2(window);
   std::vector<std::uint64_t> out(shape.rows * words.size());
   const AnyExponents exponents;
   const double block = cpu_seconds([&] { powers.evaluate(0, exponents, out, words.size()); });
-  const double rest = steps * square + static_cast<double>(shape.rows) * row;
-  return std::max(block - rest, 0.1 * block) / (steps * static_cast<double>(kBases));
+  const double rest = steps * rates.square + static_cast<double>(shape.rows) * rates.row;
+  rates.product = std::max(block - rest, 0.1 * block) / (steps * static_cast<double>(kBases));
+  return rates;
 }
 
 Result<double> measure_dj_client(const RateId& id, const dj::SecretKey& key) {
@@ -96,7 +92,7 @@ Result<double> measure_dj_client(const RateId& id, const dj::SecretKey& key) {
     return cpu_seconds(
         [&] { static_cast<void>(cipher.encrypt_bit(s, 1, SecretVector<std::byte>(zero.expose()))); });
   }
-  // 1 encrypts zero at every layer but the first to be taken off; a ciphertext of 1 encrypts it at that one.
+  // What comes off is no ciphertext of the next layer, which is found when all layers are off.
   PIRX_ASSIGN(const auto one, cipher.encrypt_bit(s, 1, SecretVector<std::byte>(zero.expose())));
   const OneThread alone;
   return cpu_seconds([&] { static_cast<void>(cipher.decrypt_layers(s, one)); });

@@ -127,7 +127,7 @@ void add_times(std::vector<PaperFigure>& out) {
                             {512, 28000}}},
                           {4, {{4, 13}, {16, 107}, {64, 560}, {256, 2489}}},
                           {8, {{8, 28}, {64, 292}, {512, 2550}}}},
-                         "rounding of short times"},
+                         "not explained: the other 14 % of nine exponentiations"},
                         {"001 Table 5",
                          &parallel_nodes_ms,
                          {{2,

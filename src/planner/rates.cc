@@ -35,7 +35,7 @@ constexpr QuantityName kNames[] = {
     {Quantity::kShare, "share", 4},
     {Quantity::kSeeds, "seeds", 4},
     {Quantity::kGather, "gather", 4},
-    {Quantity::kHash, "hash", 0},
+    {Quantity::kHash, "hash", 1},
 };
 
 const QuantityName& name_of(Quantity quantity) {

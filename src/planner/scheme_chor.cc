@@ -36,8 +36,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
                          static_cast<double>(geometry.rows())));
   PIRX_ASSIGN(const double gather, seconds_at(rates, {Quantity::kGather, {field, l, l - 1, 0}}, 3,
                                               static_cast<double>(geometry.row_bytes())));
-  PIRX_ASSIGN(const double hash, rates.seconds({Quantity::kHash, {}}));
-  offer.client_seconds += gather + hash * static_cast<double>(geometry.slot_bytes());
+  PIRX_ASSIGN(const double hash,
+              seconds_at(rates, {Quantity::kHash, {}}, 0, static_cast<double>(geometry.slot_bytes())));
+  offer.client_seconds += gather + hash;
   offer.server_bytes += client.request_bytes(1, l - 1) + client.reply_bytes(1);
   offer.client_bytes = offer.bytes_up + offer.bytes_down + geometry.row_bytes();
   return offer;

@@ -58,8 +58,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const Setting& se
       offer.client_seconds,
       seconds_at(rates, {setting.seeded ? Quantity::kSeeds : Quantity::kShare, {field, l, t, 0}}, 3, rows));
   PIRX_ASSIGN(const double gather, seconds_at(rates, {Quantity::kGather, {field, l, t, 0}}, 3, row_bytes));
-  PIRX_ASSIGN(const double hash, rates.seconds({Quantity::kHash, {}}));
-  offer.client_seconds += gather + hash * static_cast<double>(geometry.slot_bytes());
+  PIRX_ASSIGN(const double hash,
+              seconds_at(rates, {Quantity::kHash, {}}, 0, static_cast<double>(geometry.slot_bytes())));
+  offer.client_seconds += gather + hash;
   offer.server_bytes += vector + reply;
   offer.client_bytes = offer.bytes_up + offer.bytes_down + geometry.row_bytes();
   return offer;

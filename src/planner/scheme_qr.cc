@@ -19,6 +19,7 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const database::G
   const dj::Ring ring(*kernel, (mpz_class(1) << k) - 1, 0);
   const std::size_t columns = 8 * params.row_bytes();
   const auto plan = qr::plan_columns(params.rows(), columns, ring);
+  PIRX_ASSIGN(const double key, rates.seconds({Quantity::kDjCheck, {k}}));
   PIRX_ASSIGN(const double check, rates.seconds({Quantity::kQrCheck, {k}}));
   PIRX_ASSIGN(const double entry, rates.seconds({Quantity::kQrEntry, {k, plan.window}}));
   PIRX_ASSIGN(const double product, rates.seconds({Quantity::kQrProduct, {k, plan.window}}));
@@ -36,9 +37,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const database::G
   offer.records_per_row = geometry.spec().records_per_row;
   offer.bytes_up = params.request_bytes();
   offer.bytes_down = params.reply_bytes();
-  offer.server_seconds =
-      (a * check + windows * (std::exp2(plan.window) - 1) * entry + windows * b * product + b * column) /
-      question.server_cores;
+  offer.server_seconds = key + (a * check + windows * (std::exp2(plan.window) - 1) * entry +
+                                windows * b * product + b * column) /
+                                   question.server_cores;
   offer.client_seconds = a * hide + b * tell / question.client_cores;
   offer.server_bytes = geometry.data_bytes() + params.reply_bytes() + params.request_bytes() +
                        qr::column_products_bytes(*kernel, k, columns, question.server_cores);

@@ -6,13 +6,15 @@
 #include <cmath>
 
 #include "cpir/dj/level_shape.h"
+#include "measure.h"
 
 namespace pirx::planner {
 namespace dj = cpir::dj;
 namespace {
 
-/// Small tables and large ones: each is measured once.
-unsigned measured_window(unsigned window) { return window <= 8 ? 7 : 11; }
+unsigned measured_window(unsigned window) {
+  return 2 * window <= kSmallDjWindow + kLargeDjWindow ? kSmallDjWindow : kLargeDjWindow;
+}
 
 }  // namespace
 

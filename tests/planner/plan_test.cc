@@ -337,12 +337,12 @@ TEST(PlanTest, AbsurdSizesAreNoTrouble) {
 
 TEST(RatesTest, NamesComeBack) {
   for (const RateId id : {RateId{Quantity::kDjProduct, {3072, 2, 7}}, RateId{Quantity::kScan, {8, 20, 2}},
-                          RateId{Quantity::kGather, {160, 5, 2, 14}}, RateId{Quantity::kHash, {}}}) {
+                          RateId{Quantity::kGather, {160, 5, 2, 14}}, RateId{Quantity::kHash, {6}}}) {
     const auto back = RateId::parse(id.name());
     ASSERT_TRUE(good(back));
     EXPECT_EQ(*back, id);
   }
-  for (const char* bad : {"", "hash/", "hash/1", "dj_product", "dj_product/1", "dj_product/1/2/3/4",
+  for (const char* bad : {"", "hash", "hash/", "hash/1/2", "dj_product", "dj_product/1", "dj_product/1/2/3/4",
                           "dj_product/1/-2", "dj_product/1/99999999999", "other/1", "scan/8/20/2x"}) {
     expect_error(RateId::parse(bad), ErrorCode::kDataLoss, "no rate");
   }

@@ -22,7 +22,7 @@ class MadeUpRates final : public planner::Rates {
       case Quantity::kGather:
         return 1e-6 + 1e-9 * id.of[1] * static_cast<double>(std::uint64_t{1} << id.of[3]);
       case Quantity::kHash:
-        return 1e-9;
+        return 1e-9 * static_cast<double>(std::uint64_t{1} << id.of[0]);
       case Quantity::kDjZero:
       case Quantity::kDjOpen:
         return 1e-13 * k * k * k * s * s;

@@ -61,7 +61,7 @@ TEST(ValidateTest, ThisMachineIsMeasured) {
                           RateId{Quantity::kScan, {8, 12, 1}}, RateId{Quantity::kScan, {1, 12, 1}},
                           RateId{Quantity::kPrepare, {160, 12, 1}}, RateId{Quantity::kShare, {8, 3, 1, 6}},
                           RateId{Quantity::kSeeds, {1, 2, 1, 6}}, RateId{Quantity::kGather, {160, 3, 1, 6}},
-                          RateId{Quantity::kGather, {1, 2, 1, 6}}, RateId{Quantity::kHash, {}}}) {
+                          RateId{Quantity::kGather, {1, 2, 1, 6}}, RateId{Quantity::kHash, {6}}}) {
     const auto seconds = machine.seconds(id);
     ASSERT_TRUE(good(seconds)) << id.name();
     EXPECT_GT(*seconds, 0) << id.name();

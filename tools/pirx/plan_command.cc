@@ -30,7 +30,7 @@ struct Arguments {
   int cores = 0, client_cores = 0, runs = 5;
   unsigned servers = 1, collusion = 1, modulus = 3072;
   std::uint64_t queries = 1;
-  std::uint64_t one_server_bytes = std::uint64_t{1} << 20, several_servers_bytes = std::uint64_t{64} << 20;
+  std::uint64_t one_server_bytes = std::uint64_t{1} << 20, several_servers_bytes = std::uint64_t{16} << 20;
   bool ahead = false, json = false, curves = false, validate = false, paper = false;
 };
 
@@ -77,8 +77,10 @@ std::string format_bandwidth(std::optional<double> bits) {
   return format_number(*bits / 1e9, " Gbit/s");
 }
 
-/// Columns as wide as they must be, the first to the left, others to the right.
-void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t left = 1) {
+/// Columns as wide as they must be, `left` of them and what is behind `right` to the left, others to the
+/// right.
+void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t left = 1,
+                 std::size_t right = std::numeric_limits<std::size_t>::max()) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -88,7 +90,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t 
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string space(widths[i] - row[i].size(), ' ');
-      line += (i == 0 ? "" : "  ") + (i < left ? row[i] + space : space + row[i]);
+      line += (i == 0 ? "" : "  ") + (i < left || i >= right ? row[i] + space : space + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     std::printf("%s\n", line.c_str());
@@ -380,6 +382,12 @@ Result<void> run_validate(const Arguments& a) {
   return {};
 }
 
+std::string precise(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
 void run_paper(const Arguments& a) {
   const auto figures = planner::paper_figures();
   if (a.json) {
@@ -398,7 +406,7 @@ void run_paper(const Arguments& a) {
   }
   std::vector<std::vector<std::string>> rows;
   const auto flush = [&] {
-    print_table(rows, 2);
+    print_table(rows, 2, 5);
     rows.clear();
   };
   for (std::size_t i = 0; i < figures.size(); ++i) {
@@ -409,10 +417,9 @@ void run_paper(const Arguments& a) {
       rows.push_back({"", "", "computed", "printed", "", ""});
     }
     rows.push_back({figure.row, figure.column + (figure.unit.empty() ? "" : ", " + figure.unit),
-                    format_number(figure.computed, ""),
-                    figure.printed ? format_number(*figure.printed, "") : "-",
+                    precise(figure.computed), figure.printed ? precise(*figure.printed) : "-",
                     figure.printed ? format_number(figure.computed / *figure.printed, "x") : "",
-                    figure.remark.empty() ? "" : figure.remark});
+                    figure.remark});
   }
   flush();
 }
@@ -460,7 +467,7 @@ void add_plan_command(CLI::App& app) {
                    "Runs the protocols on small databases: prediction against measurement");
   command.add_option("--runs", a->runs, "Of --validate")->check(whole_number(1, 1000));
   add_size(command, "--one-server-bytes", a->one_server_bytes, "Of --validate's databases; default 1MiB");
-  add_size(command, "--several-servers-bytes", a->several_servers_bytes, "Likewise; default 64MiB");
+  add_size(command, "--several-servers-bytes", a->several_servers_bytes, "Likewise; default 16MiB");
   command.add_flag("--paper", a->paper, "The figures of papers 001 and 004 from their formulas");
   command.footer(
       "Examples:\n"

@@ -35,7 +35,7 @@ enum class Quantity : std::uint8_t {
   kShare,      ///< field, servers, threshold, log2 of rows: the client's query
   kSeeds,      ///< likewise, with seeds
   kGather,     ///< field, servers, threshold, log2 of bytes: a row from replies
-  kHash,       ///< SHA-256, a byte
+  kHash,       ///< log2 of bytes: SHA-256
 };
 
 /// The fields of kScan, kPrepare, kShare and kGather; gf2 is Chor's protocol.

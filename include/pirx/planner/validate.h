@@ -18,7 +18,7 @@ struct Measured {
 struct ValidateOptions {
   std::uint64_t record_bytes = 256;
   std::uint64_t one_server_bytes = std::uint64_t{1} << 20;        ///< of records, for schemes of one server
-  std::uint64_t several_servers_bytes = std::uint64_t{64} << 20;  ///< and of several
+  std::uint64_t several_servers_bytes = std::uint64_t{16} << 20;  ///< and of several
   unsigned servers = 3, collusion = 1;
   unsigned modulus_bits = 3072;
   bool reproduction = false;
