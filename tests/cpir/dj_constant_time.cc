@@ -1,7 +1,7 @@
 // Runs the client's secret arithmetic under valgrind with primes, coins, row and bits marked as undefined:
-// memcheck reports every branch and every address that depends on them. Of moduli two limbs stay defined: the
-// highest, which tells their length, and the lowest, by seven bits of which mpn_sec_powm finds the start of
-// an inverse in a table of 128 bytes, GMP's one look-up.
+// memcheck reports every branch and every address that depends on them. Of moduli the highest limb stays
+// defined: it tells their length, and by nine bits of it mpn_sec_div_r and mpn_sec_div_qr find the start of an
+// inverse in a table of 512 bytes, GMP's one look-up.
 #include <valgrind/memcheck.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ using namespace pirx::cpir::dj;
 void hide(LimbSpan limbs) {
   static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(limbs.data(), limbs.size_bytes()));
 }
-void hide_modulus(LimbSpan limbs) { hide(limbs.subspan(1, limbs.size() - 2)); }
+void hide_modulus(LimbSpan limbs) { hide(limbs.first(limbs.size() - 1)); }
 
 /// Whether the marks arrived in it; shown from then on.
 bool was_hidden(const void* data, std::size_t size) {
