@@ -28,13 +28,18 @@ double server_seconds(const Params& params, const CostModel& model) {
 
 Result<Params> choose_params(const database::Geometry& geometry, const database::Version& version,
                              const Limits& limits, const CostModel& model) {
-  const Gadget::Spec folds[] = {{.z = 4096, .drop = 2, .bits = 8},
-                                {.z = 512, .drop = 3, .bits = 2},
-                                {.z = 256, .drop = 3},
-                                {.z = 128, .drop = 3},
-                                {.z = 256}};
-  const Gadget::Spec expansions[] = {{.z = 256}, {.z = 128}, {.z = 64}, {.z = 32},
-                                     {.z = 16},  {.z = 8},   {.z = 4},  {.z = 3}};
+  using Specs = std::vector<Gadget::Spec>;
+  const Specs folds = limits.fold ? Specs{*limits.fold}
+                                  : Specs{{.z = 4096, .drop = 2, .bits = 8},
+                                          {.z = 512, .drop = 3, .bits = 2},
+                                          {.z = 256, .drop = 3},
+                                          {.z = 128, .drop = 3},
+                                          {.z = 256}};
+  const Specs lefts =
+      limits.expansion ? Specs{*limits.expansion} : Specs{{.z = 256}, {.z = 128}, {.z = 64}, {.z = 32},
+                                                          {.z = 16},  {.z = 8},   {.z = 4},  {.z = 3}};
+  const Specs rights =
+      limits.expansion ? Specs{*limits.expansion} : Specs{{.z = 32}, {.z = 16}, {.z = 7}, {.z = 3}};
   std::optional<Params> best;
   double best_time = 0;
   for (unsigned log_p = 8; log_p <= 15; ++log_p) {
@@ -44,9 +49,8 @@ Result<Params> choose_params(const database::Geometry& geometry, const database:
       if (pack > 1 && 8.0 * static_cast<double>(geometry.slot_bytes()) * 2 < item_bits) break;
       for (unsigned log_columns = 0; log_columns <= 12; ++log_columns) {
         for (const auto& fold : folds) {
-          for (const auto& left : expansions) {
-            for (const auto& right :
-                 {Gadget::Spec{.z = 32}, Gadget::Spec{.z = 16}, Gadget::Spec{.z = 7}, Gadget::Spec{.z = 3}}) {
+          for (const auto& left : lefts) {
+            for (const auto& right : rights) {
               Scheme scheme{.log_p = log_p,
                             .pack = pack,
                             .log_q2 = 28,

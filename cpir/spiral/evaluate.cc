@@ -107,7 +107,7 @@ Result<Polynomials> Evaluator::convert(const PublicKeys& keys, const Polynomials
 
 std::vector<U64> Evaluator::first_dimension_query(const Polynomials& query_rows) {
   const std::size_t d = ring_.d(), rows = params_.rows();
-  std::vector<U64> out(rows * 2 * d);
+  std::vector<U64> out(rows * 2 * d + 1);
   parallel_for(threads_, d / kBlockSlots, [&](std::size_t z, std::size_t) {
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t row = 0; row < 2; ++row) {

@@ -32,7 +32,7 @@ class Evaluator {
   /// The round that splits odd from even coefficients: (even, odd) = expand(in).
   void split(const PublicKeys& keys, const std::uint32_t* in, Polynomials& even_odd);
 
-  /// The rows as the first dimension reads them: word (z, i, row of the ciphertext, s).
+  /// The rows as the first dimension reads them: word (z, i, row of the ciphertext, s), and one more.
   std::vector<std::uint64_t> first_dimension_query(const Polynomials& rows);
   /// Polynomial number `polynomial` of the database times the rows of every query: one ciphertext a column
   /// each.

@@ -14,7 +14,7 @@ namespace {
 
 struct Ops {
   using V = __m256i;
-  static constexpr std::size_t kLanes = 8, kQueries = 1;
+  static constexpr std::size_t kLanes = 8, kTileQueries = 1, kTileColumns = 2;
   PIRX_SPIRAL_INLINE V load(const void* from) { return _mm256_loadu_si256(static_cast<const V*>(from)); }
   PIRX_SPIRAL_INLINE void prefetch(const void* from) { _mm_prefetch(from, _MM_HINT_T0); }
   PIRX_SPIRAL_INLINE void store(void* to, V v) { _mm256_storeu_si256(static_cast<V*>(to), v); }

@@ -68,7 +68,8 @@ struct RingKernel {
                  const std::int64_t* c) noexcept;
   /// For eight slots: out[column][row of a ciphertext][slot] = sum over i < rows of
   /// database[column][i][slot] query[i][row of a ciphertext][slot] / 2^32, for every query and both primes;
-  /// words of kBlockSlots slots. For any number of rows.
+  /// words of kBlockSlots slots. For any number of rows. The word
+  /// behind a query is read, too.
   void (*first_dimension)(const PrimeTable& p1, const PrimeTable& p2, const std::uint64_t* database,
                           std::size_t rows, std::size_t columns, const std::uint64_t* const* queries,
                           std::size_t query_count, std::uint64_t* const* out) noexcept;

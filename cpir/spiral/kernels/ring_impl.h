@@ -5,7 +5,8 @@
 // negative_mask, odd_even (the high halves of even in even lanes, those of odd in odd lanes). split<t>:
 // blocks of 2t numbers in (a, b) to their first halves and their second halves; merge<t> is the inverse.
 // spread<t>(w): every number t times. narrow_store: the low halves. store_interleaved: even and odd 64-bit
-// numbers. kQueries: of the first dimension at once.
+// numbers. kTileQueries,
+// kTileColumns: of the first dimension at once.
 //
 // Transforms are lazy. Forward, a butterfly adds less than 2q to a number, so numbers stay below 2^32 > 16 q
 // for seven layers; Shoup's product takes any number below 2^32. Inverse, numbers stay below 2q.
@@ -327,46 +328,81 @@ struct Vectors {
     }
   }
 
-  template <std::size_t kQueries>
-  PIRX_SPIRAL_INLINE void first_dimension_some(const PrimeTable& p1, const PrimeTable& p2, const U64* words,
-                                               std::size_t rows, const U64* const* queries, U64* const* out,
-                                               std::size_t at) {
+  /// kColumns columns from `words` on and kQueries queries: what is loaded serves several products.
+  template <std::size_t kQueries, std::size_t kColumns>
+  PIRX_SPIRAL_TARGET static void first_dimension_tile(const PrimeTable& p1, const PrimeTable& p2,
+                                                      const U64* words, std::size_t rows,
+                                                      const U64* const* queries, U64* const* out,
+                                                      std::size_t at) {
     constexpr std::size_t kParts = kBlockSlots / kWide;
     constexpr std::size_t kAhead = 32;  // rows; the processor's own prefetchers stop at pages
     const Reducer r1 = reducer(p1), r2 = reducer(p2);
     const V modulus = O::set64(p1.q | U64{p2.q} << 32);
     for (std::size_t part = 0; part < kParts; ++part) {
-      V total[kQueries][2];
-      for (auto& row : total) row[0] = row[1] = O::set64(0);
+      V total[kQueries][kColumns][2];
+      for (auto& query : total)
+        for (auto& column : query) column[0] = column[1] = O::set64(0);
       for (std::size_t from = 0; from < rows; from += kLazyProducts) {
         const std::size_t to = rows < from + kLazyProducts ? rows : from + kLazyProducts;
-        V sum[kQueries][2][2];
+        V sum[kQueries][kColumns][2][2];
         for (auto& query : sum)
-          for (auto& row : query) row[0] = row[1] = O::set64(0);
+          for (auto& column : query)
+            for (auto& row : column) row[0] = row[1] = O::set64(0);
         for (std::size_t i = from; i < to; ++i) {
-          O::prefetch(words + (i + kAhead) * kBlockSlots);
-          const V word = O::load(words + i * kBlockSlots + part * kWide), high = O::high(word);
+          V low[kColumns], high[kColumns];
+          for (std::size_t c = 0; c < kColumns; ++c) {
+            const U64* word = words + (c * rows + i) * kBlockSlots + part * kWide;
+            O::prefetch(word + kAhead * kBlockSlots);
+            low[c] = O::load(word);
+            high[c] = O::high(low[c]);
+          }
           for (std::size_t n = 0; n < kQueries; ++n) {
             for (std::size_t row = 0; row < 2; ++row) {
-              const V factor = O::load(queries[n] + (i * 2 + row) * kBlockSlots + part * kWide);
-              sum[n][row][0] = O::add64(sum[n][row][0], O::mul(word, factor));
-              sum[n][row][1] = O::add64(sum[n][row][1], O::mul(high, O::high(factor)));
+              const U64* factors = queries[n] + (i * 2 + row) * kBlockSlots + part * kWide;
+              const V f1 = O::load(factors), f2 = O::load(reinterpret_cast<const U32*>(factors) + 1);
+              for (std::size_t c = 0; c < kColumns; ++c) {
+                sum[n][c][row][0] = O::add64(sum[n][c][row][0], O::mul(low[c], f1));
+                sum[n][c][row][1] = O::add64(sum[n][c][row][1], O::mul(high[c], f2));
+              }
             }
           }
         }
         for (std::size_t n = 0; n < kQueries; ++n) {
-          for (std::size_t row = 0; row < 2; ++row) {
-            const V reduced = O::or_(montgomery(sum[n][row][0], r1), O::up(montgomery(sum[n][row][1], r2)));
-            total[n][row] = O::add32(total[n][row], reduced);
-            total[n][row] = reduce_once(total[n][row], modulus);
+          for (std::size_t c = 0; c < kColumns; ++c) {
+            for (std::size_t row = 0; row < 2; ++row) {
+              const auto& s = sum[n][c][row];
+              V& t = total[n][c][row];
+              t = reduce_once(O::add32(t, O::or_(montgomery(s[0], r1), O::up(montgomery(s[1], r2)))),
+                              modulus);
+            }
           }
         }
       }
       for (std::size_t n = 0; n < kQueries; ++n) {
-        for (std::size_t row = 0; row < 2; ++row) {
-          O::store(out[n] + at + row * kBlockSlots + part * kWide, total[n][row]);
+        for (std::size_t c = 0; c < kColumns; ++c) {
+          for (std::size_t row = 0; row < 2; ++row) {
+            O::store(out[n] + at + (c * 2 + row) * kBlockSlots + part * kWide, total[n][c][row]);
+          }
         }
       }
+    }
+  }
+
+  template <std::size_t kColumns>
+  PIRX_SPIRAL_TARGET static void first_dimension_columns(const PrimeTable& p1, const PrimeTable& p2,
+                                                         const U64* database, std::size_t rows,
+                                                         std::size_t column, const U64* const* queries,
+                                                         std::size_t query_count, U64* const* out) {
+    const U64* words = database + column * rows * kBlockSlots;
+    const std::size_t at = column * 2 * kBlockSlots;
+    std::size_t n = 0;
+    if constexpr (O::kTileQueries > 1) {
+      for (; n + O::kTileQueries <= query_count; n += O::kTileQueries) {
+        first_dimension_tile<O::kTileQueries, kColumns>(p1, p2, words, rows, queries + n, out + n, at);
+      }
+    }
+    for (; n < query_count; ++n) {
+      first_dimension_tile<1, kColumns>(p1, p2, words, rows, queries + n, out + n, at);
     }
   }
 
@@ -374,16 +410,12 @@ struct Vectors {
                                                  const U64* database, std::size_t rows, std::size_t columns,
                                                  const U64* const* queries, std::size_t query_count,
                                                  U64* const* out) noexcept {
-    for (std::size_t column = 0; column < columns; ++column) {
-      const U64* words = database + column * rows * kBlockSlots;
-      const std::size_t at = column * 2 * kBlockSlots;
-      std::size_t n = 0;
-      if constexpr (O::kQueries > 1) {
-        for (; n + O::kQueries <= query_count; n += O::kQueries) {
-          first_dimension_some<O::kQueries>(p1, p2, words, rows, queries + n, out + n, at);
-        }
-      }
-      for (; n < query_count; ++n) first_dimension_some<1>(p1, p2, words, rows, queries + n, out + n, at);
+    std::size_t column = 0;
+    for (; column + O::kTileColumns <= columns; column += O::kTileColumns) {
+      first_dimension_columns<O::kTileColumns>(p1, p2, database, rows, column, queries, query_count, out);
+    }
+    for (; column < columns; ++column) {
+      first_dimension_columns<1>(p1, p2, database, rows, column, queries, query_count, out);
     }
   }
 

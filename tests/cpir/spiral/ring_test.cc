@@ -144,7 +144,7 @@ TEST_P(RingTest, FirstDimension) {
     for (const bool worst : {true, false}) {
       const std::size_t columns = 2, queries = 6;
       std::vector<U64> database(columns * rows * kBlockSlots);
-      std::vector<std::vector<U64>> query(queries, std::vector<U64>(rows * 2 * kBlockSlots)),
+      std::vector<std::vector<U64>> query(queries, std::vector<U64>(rows * 2 * kBlockSlots + 1)),
           out(queries, std::vector<U64>(columns * 2 * kBlockSlots));
       const auto fill = [&](std::vector<U64>& words) {
         for (auto& x : words)

@@ -126,10 +126,12 @@ struct CostModel {
 double server_seconds(const Params& params, const CostModel& model = {});
 
 /// The secure plan of least server_seconds among those with keys, and query and reply together, of at most so
-/// many bytes. InvalidArgument when there is none.
+/// many bytes, and with the given gadgets where some are. InvalidArgument when there is none.
 struct Limits {
   std::size_t keys_bytes = 16'000'000;
   std::size_t message_bytes = std::size_t{1} << 24;
+  std::optional<Gadget::Spec> fold = {};
+  std::optional<Gadget::Spec> expansion = {};  ///< left and right
 };
 Result<Params> choose_params(const database::Geometry& geometry, const database::Version& version,
                              const Limits& limits = {}, const CostModel& model = {});
