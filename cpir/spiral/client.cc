@@ -96,4 +96,16 @@ Result<SecretVector<std::byte>> Client::decode(std::uint64_t item, ByteSpan repl
   }
 }
 
+Result<SecretVector<std::byte>> Client::fetch(std::uint64_t item, Rng& rng, const Call& call) const {
+  PIRX_ASSIGN(const auto request, query(item, rng));
+  PIRX_ASSIGN(auto reply, call(request));
+  if (keys_unknown(reply)) {
+    PIRX_ASSIGN(const auto held, call(state_->keys));
+    PIRX_TRY(check_keys_held(held));
+    PIRX_ASSIGN(const auto again, query(item, rng));
+    PIRX_ASSIGN(reply, call(again));
+  }
+  return decode(item, reply);
+}
+
 }  // namespace pirx::cpir::spiral

@@ -138,6 +138,30 @@ TEST_F(Protocol, KeysAreHeldUntilMemoryIsFull) {
   deployment.fetch(1);
 }
 
+TEST_F(Protocol, FetchingUploadsKeysWhereTheyAreMissing) {
+  const TestDatabase db(5, 256, true, engine_);
+  Deployment deployment(db, toy_scheme());
+  const auto stranger = Client::create(deployment.params(), true).value();
+  std::vector<std::size_t> sent;
+  const Client::Call call = [&](const Bytes& request) {
+    sent.push_back(request.size());
+    return answer(*deployment.server, request);
+  };
+  deployment.expect_item(3, stranger.fetch(3, deployment.rng, call).value());
+  deployment.expect_item(4, stranger.fetch(4, deployment.rng, call).value());
+  const auto query = deployment.params().request_bytes(), keys = deployment.params().keys_bytes();
+  EXPECT_EQ(sent, (std::vector<std::size_t>{query, keys, query, query}));
+  // A server that never holds keys, or none at all.
+  const auto forgetful = make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1}).value();
+  const auto failed = stranger.fetch(3, deployment.rng, [&](const Bytes& request) -> Result<Bytes> {
+    if (request.size() == keys) return answer(*deployment.server, request);
+    return answer(*forgetful, request);
+  });
+  EXPECT_EQ(failed.error().code(), ErrorCode::kUnavailable);
+  const auto down = [](const Bytes&) -> Result<Bytes> { return fail(ErrorCode::kUnavailable, "down"); };
+  EXPECT_EQ(stranger.fetch(3, deployment.rng, down).error().message(), "down");
+}
+
 TEST_F(Protocol, WrongKeysGiveGarbageOnly) {
   const TestDatabase db(5, 256, true, engine_);
   Deployment deployment(db, toy_scheme());

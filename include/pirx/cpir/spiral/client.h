@@ -1,6 +1,7 @@
 // The client half of Spiral: keys that are uploaded once, small queries, one reply each.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "pirx/base/rng.h"
@@ -38,6 +39,11 @@ class Client {
   /// StaleEpoch: the message is not as it must be. Unavailable: keys_unknown(). Whatever else the reply holds
   /// decodes to something: do not tell the server whether it was right.
   Result<SecretVector<std::byte>> decode(std::uint64_t item, ByteSpan reply) const;
+
+  /// A whole retrieval: query and decode, and where the server lacks the keys, these first and another query.
+  /// `call` sends a request and gives the reply. Errors of `call`, query and decode.
+  using Call = std::function<Result<Bytes>(const Bytes& request)>;
+  Result<SecretVector<std::byte>> fetch(std::uint64_t item, Rng& rng, const Call& call) const;
 
  private:
   struct State;
