@@ -225,9 +225,9 @@ void Evaluator::switch_modulus(const Polynomials& packed, BitWriter& out) {
     for (std::size_t row = 0; row <= n; ++row) {
       const unsigned bits = row == 0 ? params_.scheme().log_q2 : params_.scheme().log_p + 2;
       ring_.inverse(workspace.coefficients[0], packed[column * (n + 1) + row]);
-      ring_.compose(workspace.numbers.data(), workspace.coefficients[0]);
+      ring_.compose(workspace.numbers(), workspace.coefficients[0]);
       for (std::size_t i = 0; i < d; ++i) {
-        const auto x = static_cast<U64>(workspace.numbers[i]);
+        const auto x = static_cast<U64>(workspace.numbers()[i]);
         const U64 positive = x + (kModulus & (0 - (x >> 63)));
         const Wide rounded = ((Wide{positive} << bits) + kModulus / 2) / kModulus;
         out.put(static_cast<U32>(rounded) & ((U32{1} << bits) - 1), bits);

@@ -16,9 +16,6 @@ tl::unexpected<Error> invalid(std::string message) {
 
 U64 largest_modulus(Domain domain) { return domain == Domain::kResidues ? kPrimes[0] : kModulus; }
 
-/// From one digit's numbers to the next's, as polynomial_stride().
-constexpr std::size_t digit_stride(std::size_t d) { return d + 16; }
-
 U64 integer_power(U64 z, unsigned exponent) {
   U64 out = 1;
   for (unsigned k = 0; k < exponent; ++k) out *= z;
@@ -139,8 +136,7 @@ DigitPlan digit_plan(const Gadget& gadget, U64 modulus) noexcept {
 
 Result<Workspace> Workspace::create(std::size_t d, unsigned digits) {
   Workspace out;
-  out.numbers.resize(d);
-  out.digits.resize(digit_stride(d) * digits);
+  PIRX_ASSIGN(out.numbers_, AlignedBuffer::create(d * sizeof(std::int64_t)));
   PIRX_ASSIGN(out.transforms, Polynomials::create(digits, d));
   PIRX_ASSIGN(out.coefficients, Polynomials::create(2, d));
   PIRX_ASSIGN(out.product, Polynomials::create(4, d));
@@ -156,20 +152,23 @@ void decompose(const Ring& ring, const Gadget& gadget, const U32* slots, unsigne
   for (unsigned part = 0; part < gadget.parts(); ++part) {
     U64 modulus = kModulus;
     if (gadget.spec().domain == Domain::kComposed) {
-      ring.compose(workspace.numbers.data(), coefficients);
+      ring.compose(workspace.numbers(), coefficients);
     } else {
       modulus = kPrimes[part];
       const auto q = static_cast<std::int64_t>(modulus);
       for (std::size_t i = 0; i < d; ++i) {
         const std::int64_t x = coefficients[part * d + i];
-        workspace.numbers[i] = x - (q & ((q / 2 - x) >> 63));
+        workspace.numbers()[i] = x - (q & ((q / 2 - x) >> 63));
       }
     }
-    ring.kernel().digits(digit_plan(gadget, modulus), d, workspace.digits.data(), digit_stride(d),
-                         workspace.numbers.data());
-    for (unsigned k = 0; k < each; ++k) {
-      ring.forward_small(workspace.transforms[first + part * each + k],
-                         workspace.digits.data() + k * digit_stride(d));
+    // Digits lie where their transforms modulo the second prime will be.
+    U32* digits = workspace.transforms[first + part * each];
+    const std::size_t stride = polynomial_stride(d);
+    ring.kernel().digits(digit_plan(gadget, modulus), d, reinterpret_cast<std::int32_t*>(digits + d), stride,
+                         workspace.numbers());
+    for (unsigned k = 0; k < each; ++k, digits += stride) {
+      ring.kernel().forward(ring.prime(0), digits, digits + d);
+      ring.kernel().forward(ring.prime(1), digits + d, digits + d);
     }
   }
 }

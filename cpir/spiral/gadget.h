@@ -15,11 +15,13 @@ class Workspace {
   /// For sums over at most `digits` digits. ResourceExhausted.
   static Result<Workspace> create(std::size_t d, unsigned digits);
 
-  std::vector<std::int64_t> numbers;  ///< d
-  std::vector<std::int32_t> digits;   ///< d and a cache line for every digit
-  Polynomials transforms;             ///< one for every digit
-  Polynomials coefficients;           ///< 2 for the caller
-  Polynomials product;                ///< 4 for the caller
+  Polynomials transforms;    ///< one for every digit
+  Polynomials coefficients;  ///< 2 for the caller
+  Polynomials product;       ///< 4 for the caller
+  std::int64_t* numbers() noexcept { return reinterpret_cast<std::int64_t*>(numbers_.data()); }  ///< d
+
+ private:
+  AlignedBuffer numbers_;
 };
 
 /// Writes the transforms of the digits of a polynomial, given by its slots, to workspace.transforms from
