@@ -331,6 +331,7 @@ TEST(Stale, HalfOfTheServersAreAmbiguous) {
   const auto outcome = hold_session(deployment, wanted, Lie::kStaleDatabase, liars, std::nullopt, engine);
   EXPECT_EQ(outcome.report.status, DecodeStatus::kAmbiguous);
   EXPECT_EQ(outcome.report.rank, 3u) << "the errors follow the shares: degree + 1";
+  EXPECT_EQ(outcome.rounds, 3u) << "two further queries that add nothing are enough";
   ASSERT_EQ(outcome.report.candidates.size(), 2u);
   for (std::size_t j = 0; j < 8; ++j) {
     EXPECT_NE(outcome.report.candidates[0].agrees[j], outcome.report.candidates[1].agrees[j]);

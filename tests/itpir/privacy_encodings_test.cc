@@ -113,7 +113,7 @@ TEST(PrivacyOfSeeds, Plain) {
 TEST(PrivacyOfSeeds, OfEncodingsAndSums) {
   check(seeds(encoded(Case<TinyPrime<5>>{3, 1, 2, 3}, 2, 1, 0, 0)));
   check(seeds(encoded(Case<TinyPrime<7>>{4, 2, 4, 1}, 1, 2, 0, 2)));
-  check(seeds(encoded(Case<TinyPrime<11>>{4, 1, 4, 2}, 2, 2, 0, 4)));
+  check(seeds(encoded(Case<TinyPrime<7>>{4, 1, 2, 2}, 2, 2, 0, 2)));
   check(seeds(sums(Case<TinyGf4>{3, 2, 2, 1})));
   check_blinded(seeds(encoded(Case<TinyPrime<5>>{3, 1, 2, 1}, 1, 1, 1, 1)));
 }

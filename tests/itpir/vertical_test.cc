@@ -302,6 +302,50 @@ TEST_P(Vertical, QueriesOfAnotherCodeAreRefused) {
   EXPECT_FALSE(servers_[0]->admit(plain).has_value());
 }
 
+/// Three buckets of half the rows each: nothing but the name tells these two apart.
+TEST_P(Vertical, NamesAreBoundToQueries) {
+  const auto one = VerticalClient::create(*plain_, "subcube:2,1").value();
+  const auto other = VerticalClient::create(*plain_, "subset:2,1").value();
+  const auto server = open({{"code", "subset:2,1"}}).value();
+  const std::vector<std::uint64_t> wanted{1};
+  const auto request = [&](const VerticalClient& client) {
+    return client.client().query(client.plan(wanted)->rows(), rng_).value().requests[0];
+  };
+  EXPECT_EQ(request(one).size(), request(other).size());
+  EXPECT_TRUE(server->admit(request(other)).has_value());
+  EXPECT_EQ(server->admit(request(one)).error().code(), ErrorCode::kStaleEpoch);
+}
+
+/// Rows of buckets have no digests: the records that are made of them do.
+TEST_P(Vertical, DigestsOfRecordsDecideWhatRepliesDoNotProve) {
+  const bool chor = GetParam().protocol == "chor";
+  const std::vector<std::uint64_t> wanted{7, 50};
+  const auto wish = client_->plan(wanted).value();
+  for (const bool look : {true, false}) {
+    auto query = client_->client().query(wish.rows(), rng_).value();
+    // One reply more than is needed, and one of them wrong; of Chor's protocol all.
+    std::vector<std::optional<Bytes>> replies;
+    for (std::size_t j = 0; j < (chor ? GetParam().l : GetParam().t + 2); ++j) {
+      replies.emplace_back(answer(*servers_[j], query.requests[j]).value());
+    }
+    // Never the highest byte of an element, which over a prime field would make it none.
+    for (std::size_t k = kHeader; k < replies[1]->size(); k += 7) (*replies[1])[k] ^= std::byte{1};
+    DecodeOptions options;
+    if (look) options.check = client_->check(wish);
+    const auto decoded = client_->client().decode(std::move(query.state), replies, options);
+    if (chor) {
+      EXPECT_EQ(decoded.has_value(), !look);
+    } else if (look) {
+      ASSERT_TRUE(decoded.has_value()) << decoded.error().to_string();
+      EXPECT_EQ(decoded->certainty, Certainty::kProbable);
+      EXPECT_EQ(decoded->servers[1], ServerStatus::kSuspected);
+      expect_records(wanted, client_->records(wish, decoded->records));
+    } else {
+      EXPECT_EQ(decoded.error().code(), ErrorCode::kUndecodable);
+    }
+  }
+}
+
 TEST_P(Vertical, DescribesItself) {
   const auto& server = *servers_[0];
   EXPECT_EQ(server.max_queries(), std::min<std::size_t>(256, 4096 / m()));

@@ -27,9 +27,14 @@ Result<void> check_version(const Arguments& a, const database::Version& served) 
   if (a.database.empty()) return {};
   PIRX_ASSIGN(const auto db, database::Database::open(a.database));
   if (db->version() == served) return {};
-  return fail(ErrorCode::kStaleEpoch, "the servers do not serve " + a.database + " (epoch " +
-                                          std::to_string(db->version().epoch) + " there, epoch " +
-                                          std::to_string(served.epoch) + " on the servers)");
+  return fail(
+      ErrorCode::kStaleEpoch,
+      "the servers do not serve " + a.database + " (epoch " + std::to_string(db->version().epoch) +
+          " there, epoch " + std::to_string(served.epoch) + " on the servers)" +
+          (db->version().epoch == served.epoch ? ": the content is another one; of buckets with noise (db "
+                                                 "encode --independence), which have a name of their own, "
+                                                 "give one"
+                                               : ""));
 }
 
 /// A protocol with one server.
