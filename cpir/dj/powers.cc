@@ -32,11 +32,10 @@ class Workspace {
   void gather_operand(const std::uint64_t* const* numbers) {
     ring_.kernel().gather(ring_.view(), operand_, numbers);
   }
-  void multiply() {
-    ring_.kernel().multiply(ring_.view(), next_, value_, operand_);
-    std::swap(value_, next_);
-  }
+  void multiply() { multiply_by(operand_); }
   void multiply(const std::uint64_t* const* numbers) {
+    // A single lane is a block as it lies.
+    if (ring_.kernel().lanes == 1) return multiply_by(numbers[0]);
     gather_operand(numbers);
     multiply();
   }
@@ -51,6 +50,11 @@ class Workspace {
   }
 
  private:
+  void multiply_by(const std::uint64_t* block) {
+    ring_.kernel().multiply(ring_.view(), next_, value_, block);
+    std::swap(value_, next_);
+  }
+
   const Ring& ring_;
   std::vector<std::uint64_t> words_;
   std::uint64_t *value_, *next_, *operand_;

@@ -17,8 +17,16 @@ struct Sum {
   Word limbs[2 * kMaxLimbs + 1];
 };
 
-void add_product(Sum& t, const Word* product, mp_size_t n, unsigned times) {
-  for (unsigned i = 0; i < times; ++i) t.limbs[2 * n] += mpn_add_n(t.limbs, t.limbs, product, 2 * n);
+/// Adds the product of two digits, or puts it there.
+void add_product(Sum& t, const Word* a, const Word* b, mp_size_t n, bool first) {
+  if (first) {
+    mpn_mul_n(t.limbs, a, b, n);
+    t.limbs[2 * n] = 0;
+    return;
+  }
+  Word product[2 * kMaxLimbs];
+  mpn_mul_n(product, a, b, n);
+  t.limbs[2 * n] += mpn_add_n(t.limbs, t.limbs, product, 2 * n);
 }
 
 /// One digit from its sum; q holds the digit before's debt and gets this one's. Returns how many R the next
@@ -47,13 +55,11 @@ Word finish_digit(const RingView& ring, Sum& t, Word* q, bool first, Word owed, 
 void multiply(const RingView& ring, std::uint64_t* out, const std::uint64_t* a,
               const std::uint64_t* b) noexcept {
   const auto n = static_cast<mp_size_t>(ring.limbs);
-  Word q[kMaxLimbs], product[2 * kMaxLimbs], owed = 0;
+  Word q[kMaxLimbs], owed = 0;
+  Sum t;
   for (unsigned j = 0; j <= ring.s; ++j) {
-    Sum t;
-    std::fill_n(t.limbs, 2 * n + 1, Word{0});
     for (unsigned i = 0; i <= j; ++i) {
-      mpn_mul_n(product, a + i * ring.limbs, b + (j - i) * ring.limbs, n);
-      add_product(t, product, n, 1);
+      add_product(t, a + i * ring.limbs, b + (j - i) * ring.limbs, n, i == 0);
     }
     owed = finish_digit(ring, t, q, j == 0, owed, out + j * ring.limbs);
   }
@@ -61,17 +67,18 @@ void multiply(const RingView& ring, std::uint64_t* out, const std::uint64_t* a,
 
 void square(const RingView& ring, std::uint64_t* out, const std::uint64_t* a) noexcept {
   const auto n = static_cast<mp_size_t>(ring.limbs);
-  Word q[kMaxLimbs], product[2 * kMaxLimbs], owed = 0;
+  Word q[kMaxLimbs], owed = 0;
+  Sum t;
   for (unsigned j = 0; j <= ring.s; ++j) {
-    Sum t;
-    std::fill_n(t.limbs, 2 * n + 1, Word{0});
+    // Pairs of different digits count twice.
     for (unsigned i = 0; 2 * i < j; ++i) {
-      mpn_mul_n(product, a + i * ring.limbs, a + (j - i) * ring.limbs, n);
-      add_product(t, product, n, 2);
+      add_product(t, a + i * ring.limbs, a + (j - i) * ring.limbs, n, i == 0);
     }
+    if (j > 0) mpn_lshift(t.limbs, t.limbs, 2 * n + 1, 1);
     if (j % 2 == 0) {
-      mpn_sqr(product, a + j / 2 * ring.limbs, n);
-      add_product(t, product, n, 1);
+      Word product[2 * kMaxLimbs];
+      mpn_sqr(j == 0 ? t.limbs : product, a + j / 2 * ring.limbs, n);
+      t.limbs[2 * n] = j == 0 ? 0 : t.limbs[2 * n] + mpn_add_n(t.limbs, t.limbs, product, 2 * n);
     }
     owed = finish_digit(ring, t, q, j == 0, owed, out + j * ring.limbs);
   }
