@@ -13,9 +13,9 @@ Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key,
 
 class KeyedRows {
  public:
-  /// Chooses the records to keep, or joins them (options.duplicates), plans their filter and adds them up into their rows.
-  /// `spooled` is flushed and holds as many records as `keys` has keys. Sets what `report` says of records
-  /// and keys. InvalidArgument: a repeated key. ResourceExhausted: too many keys, no room.
+  /// Chooses the records to keep, or joins them (options.duplicates), plans their filter and adds them up
+  /// into their rows. `spooled` is flushed and holds as many records as `keys` has keys. Sets what `report`
+  /// says of records and keys. InvalidArgument: a repeated key. ResourceExhausted: too many keys, no room.
   static Result<KeyedRows> build(const std::filesystem::path& target, const BuildOptions& options,
                                  KeySorter& keys, const Spool& spooled, BuildReport& report);
   KeyedRows(KeyedRows&& other) noexcept;
