@@ -46,7 +46,10 @@ Result<Params> choose_params(const database::Geometry& geometry, const database:
     for (unsigned pack = 1; pack <= 6; ++pack) {
       const double item_bits = 2048.0 * pack * pack * log_p;
       // Packing is for records that fill what is packed.
-      if (pack > 1 && 8.0 * static_cast<double>(geometry.slot_bytes()) * 2 < item_bits) break;
+      if (pack > 1 &&
+          8.0 * static_cast<double>((geometry.keyed() ? geometry.row_bytes() : geometry.slot_bytes())) * 2 <
+              item_bits)
+        break;
       for (unsigned log_columns = 0; log_columns <= 12; ++log_columns) {
         for (const auto& fold : folds) {
           for (const auto& left : lefts) {
@@ -82,10 +85,9 @@ Result<Params> choose_params(const database::Geometry& geometry, const database:
     }
   }
   if (!best) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "no plan keeps the failure bound and the limits for this database: it is keyed, too large, or the "
-        "limits are too small");
+    return fail(ErrorCode::kInvalidArgument,
+                "no plan keeps the failure bound and the limits for this database: it is too large, or the "
+                "limits are too small");
   }
   return *best;
 }

@@ -39,6 +39,11 @@ Result<void> check_numbers(const Scheme& scheme) {
   return {};
 }
 
+/// Slots, or rows of a keyed database.
+std::uint64_t slots_of(const database::Geometry& geometry) {
+  return geometry.keyed() ? geometry.rows() : geometry.records();
+}
+
 double failure_bound(Policy policy) {
   switch (policy) {
     case Policy::kSecure:
@@ -62,9 +67,6 @@ void encode_scheme(Writer& writer, const Scheme& scheme) {
 Result<Params> Params::create(Spec spec) {
   const Scheme& scheme = spec.scheme;
   PIRX_TRY(check_numbers(scheme));
-  if (spec.geometry.keyed()) {
-    return invalid("a keyed database has no records by position: build it with a plain list of records");
-  }
   PIRX_ASSIGN(const auto fold, Gadget::create(scheme.fold));
   PIRX_ASSIGN(const auto left, Gadget::create(scheme.left));
   PIRX_ASSIGN(const auto right, Gadget::create(scheme.right));
@@ -77,14 +79,14 @@ Result<Params> Params::create(Spec spec) {
   Params params(std::move(spec), fold, left, right, conversion);
   auto& p = params;
   const auto& s = p.scheme();
-  const auto& geometry = p.geometry();
+  const std::uint64_t count = slots_of(p.geometry());
   const std::size_t d = p.d();
   // 2^56 bytes of records at most, so none of this overflows.
   const std::uint64_t group_bits = std::uint64_t{s.pack} * s.pack * d * s.log_p;
-  const std::uint64_t slot_bits = geometry.slot_bytes() * 8;
-  p.slots_ = std::min(std::max<std::uint64_t>(1, group_bits / slot_bits), geometry.records());
+  const std::uint64_t slot_bits = p.slot_bytes() * 8;
+  p.slots_ = std::min(std::max<std::uint64_t>(1, group_bits / slot_bits), count);
   const std::uint64_t trials = (slot_bits + group_bits - 1) / group_bits;
-  p.items_ = (geometry.records() - 1) / p.slots_ + 1;
+  p.items_ = (count - 1) / p.slots_ + 1;
   const std::uint64_t rows = (p.items_ - 1) / p.columns() + 1;
   if (rows > d / 2) {
     return invalid("the database has " + std::to_string(p.items_) + " items, more than " +
@@ -136,16 +138,14 @@ Result<Params> Params::create(Spec spec) {
   return params;
 }
 
-std::size_t Params::item_bytes() const noexcept {
-  return static_cast<std::size_t>(slots_ * geometry().slot_bytes());
-}
+std::size_t Params::item_bytes() const noexcept { return static_cast<std::size_t>(slots_ * slot_bytes()); }
 
-Result<database::Location> Params::locate(std::uint64_t record) const {
-  if (record >= geometry().records()) {
+Result<database::Location> Params::locate(std::uint64_t slot) const {
+  if (slot >= slots_of(geometry())) {
     return fail(ErrorCode::kOutOfRange,
-                "there is no such record: the database has " + std::to_string(geometry().records()));
+                "there is no such record: the database has " + std::to_string(slots_of(geometry())));
   }
-  return database::Location{record / slots_, record % slots_ * geometry().slot_bytes()};
+  return database::Location{slot / slots_, slot % slots_ * slot_bytes()};
 }
 
 Bytes Params::encode() const {

@@ -28,18 +28,20 @@ struct Unmap {
   }
 };
 
-/// The bytes of an item: its slots, as far as there are such records.
+/// The bytes of an item: its slots, as far as there are any.
 void read_item(const Params& params, const database::Database& database, std::uint64_t item,
                MutableByteSpan out) {
   const auto& geometry = params.geometry();
   const auto rows = database.rows();
-  const auto slot_bytes = static_cast<std::size_t>(geometry.slot_bytes());
+  const auto bytes = static_cast<std::size_t>(params.slot_bytes());
   std::fill(out.begin(), out.end(), std::byte{0});
-  const std::uint64_t first = item * params.slots();
-  for (std::uint64_t i = 0; i < params.slots() && first + i < geometry.records(); ++i) {
-    const auto at = geometry.locate(first + i).value();  // not keyed
-    const auto slot = ByteSpan(rows.row(static_cast<std::size_t>(at.row)) + at.offset, slot_bytes);
-    std::copy(slot.begin(), slot.end(), out.begin() + static_cast<std::ptrdiff_t>(i * slot_bytes));
+  for (std::uint64_t i = 0; i < params.slots(); ++i) {
+    const std::uint64_t slot = item * params.slots() + i;
+    database::Location at{slot, 0};
+    if (geometry.keyed() ? slot >= geometry.rows() : slot >= geometry.records()) return;
+    if (!geometry.keyed()) at = geometry.locate(slot).value();
+    std::copy_n(rows.row(static_cast<std::size_t>(at.row)) + at.offset, bytes,
+                out.begin() + static_cast<std::ptrdiff_t>(i * bytes));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "cpir/message.h"
 #include "deployment.h"
+#include "pirx/database/key_filter.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::spiral {
@@ -290,15 +291,49 @@ TEST_F(Protocol, PlansAreRefused) {
   refused([](Scheme& s) { s.policy = static_cast<Policy>(3); }, "policy");
   const TestDatabase many(2000, 256, true, engine_);
   EXPECT_NE(many.params(toy_scheme()).error().message().find("more columns"), std::string::npos);
-  auto spec = db.params(toy_scheme())->spec();
-  auto geometry = spec.geometry.spec();
-  geometry.filter = database::FilterSpec{.segment_length = 16, .segments = 1};
-  geometry.records_per_row = 1;
-  geometry.digests = true;
-  const auto keyed = database::Geometry::create(geometry);
-  ASSERT_TRUE(keyed) << keyed.error().message();
-  spec.geometry = *keyed;
-  EXPECT_NE(Params::create(spec).error().message().find("keyed"), std::string::npos);
+}
+
+TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("pirx-spiral-keyed-" + std::to_string(getpid()));
+  std::map<std::string, Bytes> records;
+  {
+    database::BuildOptions options;
+    options.keyed = true;
+    auto builder = database::DatabaseBuilder::create(path, options).value();
+    for (int i = 0; i < 40; ++i) {
+      Bytes record(engine_() % 60);
+      for (auto& byte : record) byte = static_cast<std::byte>(engine_());
+      const auto key = "key " + std::to_string(i);
+      EXPECT_TRUE(builder.add(key, record));
+      records[key] = record;
+    }
+    EXPECT_TRUE(builder.finish());
+  }
+  const auto database = database::Database::open(path).value();
+  ASSERT_TRUE(database->geometry().keyed());
+  auto scheme = toy_scheme();
+  scheme.log_columns = 3;
+  const auto server = make_spiral_server(database, {.scheme = scheme, .threads = 1}).value();
+  const auto client = Client::create(Params::decode(server->parameters()).value(), true).value();
+  auto rng = Rng::from_os().value();
+  const auto& params = client.params();
+  const auto filter = database::KeyFilter::create(params.geometry()).value();
+  for (const char* key : {"key 0", "key 17", "key 39", "no such key"}) {
+    Bytes sum(params.slot_bytes());
+    for (const auto row : filter.place(key).rows) {
+      const auto at = params.locate(row).value();
+      const auto item =
+          client.fetch(at.row, rng, [&](const Bytes& request) { return answer(*server, request); }).value();
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] ^= item.expose()[at.offset + i];
+    }
+    const auto found = filter.read(key, sum).value();
+    EXPECT_EQ(found.has_value(), records.contains(key));
+    if (found) {
+      EXPECT_EQ(*found, records[key]);
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_F(Protocol, ClientsRefuseWhatIsInsecureOrNotThere) {

@@ -45,7 +45,7 @@ struct Noise {
 };
 
 /// A validated value: how a database lies in items of polynomials, and everything public about a deployment.
-/// An item is what a query fetches: `slots` consecutive slots of the database.
+/// An item is what a query fetches: `slots` consecutive slots of the database; of a keyed one, rows instead.
 class Params {
  public:
   struct Spec {
@@ -69,7 +69,11 @@ class Params {
   const Gadget& conversion() const noexcept { return conversion_; }
 
   std::size_t d() const noexcept { return std::size_t{1} << spec_.scheme.log_d; }
-  std::uint64_t slots() const noexcept { return slots_; }  ///< of the database in an item
+  /// Bytes of a slot, or of a row of a keyed database, and how many of them an item holds.
+  std::uint64_t slot_bytes() const noexcept {
+    return geometry().keyed() ? geometry().row_bytes() : geometry().slot_bytes();
+  }
+  std::uint64_t slots() const noexcept { return slots_; }
   std::uint64_t items() const noexcept { return items_; }
   std::size_t rows() const noexcept { return rows_; }  ///< first dimension, at most d / 2
   std::size_t columns() const noexcept { return std::size_t{1} << spec_.scheme.log_columns; }
@@ -89,8 +93,9 @@ class Params {
   /// Of the database as polynomials, which the server reads for every query.
   std::uint64_t encoded_bytes() const noexcept { return encoded_bytes_; }
 
-  /// Item and offset in it of a record's slot. OutOfRange when there is none, without naming it.
-  Result<database::Location> locate(std::uint64_t record) const;
+  /// Item and offset in it of a record's slot, or of a row of a keyed database. OutOfRange when there is
+  /// none, without naming it.
+  Result<database::Location> locate(std::uint64_t slot) const;
 
   /// The parameters message.
   Bytes encode() const;
