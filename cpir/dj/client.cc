@@ -5,6 +5,7 @@
 
 #include "digits.h"
 #include "pirx/cpir/dj/cipher.h"
+#include "polynomial.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -79,10 +80,13 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
   for (unsigned level = 1; level <= params.levels(); ++level) {
     const auto arity = params.arities()[level - 1];
     rest.expose() = divide_digit(rest.expose(), arity, digit.expose());
+    const bool polynomial = params.spec().selectors == Selectors::kPolynomial;
+    const auto sets = polynomial ? monomials(arity) : std::vector<std::uint32_t>();
     for (std::uint32_t i = 1; i < arity; ++i, ++selector) {
       if (selector->zero.size() != params.ciphertext_bytes(level)) return wrong_blinding();
-      choose(equal_bit(digit.expose(), i), selector->zero.expose(), selector->one.expose(),
-             writer.extend(selector->zero.size()));
+      const auto bit =
+          polynomial ? equal_bit(digit.expose() & sets[i - 1], sets[i - 1]) : equal_bit(digit.expose(), i);
+      choose(bit, selector->zero.expose(), selector->one.expose(), writer.extend(selector->zero.size()));
     }
   }
   return std::move(writer).take();

@@ -63,6 +63,10 @@ Result<Params> Params::create(Spec spec) {
       return invalid("a node has from 2 to " + std::to_string(kMaxArity) + " children, not " +
                      std::to_string(arity));
     }
+    if (params.spec_.selectors == Selectors::kPolynomial && arity != 2 && arity != 4 && arity != 8) {
+      return invalid("polynomial selectors are for nodes of 2, 4 or 8 children, not " +
+                     std::to_string(arity));
+    }
     if (level > 0 && nodes == 1) {
       return invalid("the tree has more levels than " + std::to_string(n) +
                      " rows need: drop the last arities");
@@ -107,7 +111,8 @@ Bytes Params::encode() const {
   writer.put_bytes(spec_.version.identity);
   writer.put(spec_.version.epoch);
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
-  writer.put(static_cast<std::uint16_t>(spec_.policy));
+  writer.put(static_cast<std::uint8_t>(spec_.policy));
+  writer.put(static_cast<std::uint8_t>(spec_.selectors));
   writer.put(static_cast<std::uint16_t>(spec_.arities.size()));
   for (const auto arity : spec_.arities) writer.put(arity);
   spec_.geometry.encode(writer);
@@ -122,10 +127,14 @@ Result<Params> Params::decode(ByteSpan bytes) {
   std::copy(identity.begin(), identity.end(), version.identity.begin());
   PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
   PIRX_ASSIGN(const auto modulus_bits, reader.get<std::uint32_t>());
-  PIRX_ASSIGN(const auto policy, reader.get<std::uint16_t>());
+  PIRX_ASSIGN(const auto policy, reader.get<std::uint8_t>());
+  PIRX_ASSIGN(const auto selectors, reader.get<std::uint8_t>());
   PIRX_ASSIGN(const auto levels, reader.get<std::uint16_t>());
-  if (policy > static_cast<std::uint16_t>(KeyPolicy::kToy)) {
+  if (policy > static_cast<std::uint8_t>(KeyPolicy::kToy)) {
     return fail(ErrorCode::kDataLoss, "key policy " + std::to_string(policy) + " is unknown");
+  }
+  if (selectors > static_cast<std::uint8_t>(Selectors::kPolynomial)) {
+    return fail(ErrorCode::kDataLoss, "selectors of kind " + std::to_string(selectors) + " are unknown");
   }
   if (levels < 1 || levels > kMaxLevels) {
     return fail(ErrorCode::kDataLoss, "a tree of " + std::to_string(levels) + " levels is impossible");
@@ -136,7 +145,8 @@ Result<Params> Params::decode(ByteSpan bytes) {
   }
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
   PIRX_TRY(reader.expect_end());
-  return create({geometry, version, std::move(arities), modulus_bits, static_cast<KeyPolicy>(policy)});
+  return create({geometry, version, std::move(arities), modulus_bits, static_cast<KeyPolicy>(policy),
+                 static_cast<Selectors>(selectors)});
 }
 
 void Params::encode_header(Writer& writer, Message type) const {

@@ -5,10 +5,12 @@
 #include <omp.h>
 #endif
 
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <new>
 
+#include "polynomial.h"
 #include "tree.h"
 
 namespace pirx::cpir::dj {
@@ -19,7 +21,7 @@ tl::unexpected<Error> invalid(std::string message) {
 }
 
 /// Reads and checks what a client chose: the modulus, and selectors that are units.
-Result<Selectors> decode_query(const Params& params, ByteSpan request) {
+Result<CheckedQuery> decode_query(const Params& params, ByteSpan request) {
   PIRX_ASSIGN(ByteSpan body, params.decode_header(request, Params::Message::kQuery));
   const auto take = [&](std::size_t bytes) {
     const auto part = body.first(bytes);
@@ -29,7 +31,7 @@ Result<Selectors> decode_query(const Params& params, ByteSpan request) {
   const auto& spec = params.spec();
   PIRX_ASSIGN(const auto key,
               PublicKey::create(take(params.modulus_bytes()), spec.modulus_bits, spec.policy));
-  Selectors out{number_from_bytes(key.modulus()), {}};
+  CheckedQuery out{number_from_bytes(key.modulus()), {}};
   mpz_class product = 1;  // of all selectors, modulo N
   for (unsigned s = 1; s <= params.levels(); ++s) {
     const mpz_class modulus = power_of(out.n, s + 1);
@@ -44,6 +46,12 @@ Result<Selectors> decode_query(const Params& params, ByteSpan request) {
   }
   if (gcd(product, out.n) != 1)
     return invalid("a selector of the query has a factor in common with the modulus");
+  if (spec.selectors == Selectors::kPolynomial) {
+    for (unsigned s = 1; s <= params.levels(); ++s) {
+      auto& level = out.levels[s - 1];
+      level = one_hot_from_polynomial(level, power_of(out.n, s + 1));
+    }
+  }
   return out;
 }
 
@@ -81,8 +89,8 @@ class TreeServer final : public AnyServer {
  private:
   Result<Bytes> answer_one(ByteSpan request) const {
     try {
-      PIRX_ASSIGN(const auto selectors, decode_query(params_, request));
-      PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), selectors, options_));
+      PIRX_ASSIGN(const auto query, decode_query(params_, request));
+      PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), query, options_));
       Writer writer(params_.reply_bytes());
       params_.encode_header(writer, Params::Message::kReply);
       writer.put_bytes(roots);
@@ -132,11 +140,22 @@ Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
     } else if (name == "table_mib") {
       PIRX_ASSIGN(const auto mib, parse_number(name, value));
       options.table_bytes = mib << 20;
+    } else if (name == "selectors") {
+      if (value != "one-hot" && value != "polynomial") {
+        return invalid("option selectors: '" + value + "' is neither one-hot nor polynomial");
+      }
+      if (value == "polynomial") options.selectors = Selectors::kPolynomial;
+    } else if (name == "rerandomise") {
+      if (value != "on" && value != "off") {
+        return invalid("option rerandomise: '" + value + "' is neither on nor off");
+      }
+      options.rerandomise = value == "on";
     } else if (name == "kernel") {
       options.kernel = value;
     } else {
-      return invalid("dj-tree has no option '" + name +
-                     "': the options are arities, modulus, paper, table_mib and kernel");
+      return invalid(
+          "dj-tree has no option '" + name +
+          "': the options are arities, modulus, paper, selectors, rerandomise, table_mib and kernel");
     }
   }
   if (spec.options.contains("modulus") && spec.options.contains("paper")) {
@@ -148,7 +167,13 @@ Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
         "pays");
   }
   PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+  const bool polynomial = options.selectors == Selectors::kPolynomial;
+  if (polynomial && options.arities.empty()) options.arities = {8};
+  const std::size_t given = options.arities.size();
   options.arities = repeat_last_arity(std::move(options.arities), database->geometry().rows());
+  for (std::size_t i = given; polynomial && i < options.arities.size(); ++i) {
+    options.arities[i] = std::bit_ceil(options.arities[i]);
+  }
   return make_dj_server(std::move(database), options);
 }
 
@@ -162,9 +187,9 @@ Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database
   }
   PIRX_ASSIGN(const auto kernel, choose_kernel(options.kernel));
   PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.arities,
-                                           options.modulus_bits, options.policy}));
+                                           options.modulus_bits, options.policy, options.selectors}));
   const TreeOptions tree{kernel, options.threads > 0 ? options.threads : all_threads(), options.table_bytes,
-                         options.progress};
+                         options.progress, options.rerandomise};
   return std::make_unique<TreeServer>(std::move(database), std::move(params), tree);
 }
 

@@ -6,9 +6,12 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <optional>
 
 #include "level_shape.h"
+#include "pirx/base/rng.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -56,6 +59,28 @@ class Results final : public Children {
   std::size_t nodes_, each_;
 };
 
+/// E_s(0) with coins of the server's. Thread-safe.
+class Zeros {
+ public:
+  explicit Zeros(Rng rng) : rng_(std::move(rng)) {}
+  /// r^(N^s) modulo N^(s+1); 64 bits more than N has, so that r is uniform modulo N but for 2^-64.
+  mpz_class draw(const mpz_class& n, const mpz_class& exponent, const mpz_class& modulus) {
+    Bytes coin((mpz_sizeinbase(n.get_mpz_t(), 2) + 7) / 8 + 8);
+    mpz_class r;
+    do {
+      const std::lock_guard lock(mutex_);
+      rng_.fill(coin);
+      r = number_from_bytes(coin) % n;
+    } while (gcd(r, n) != 1);
+    mpz_powm(r.get_mpz_t(), r.get_mpz_t(), exponent.get_mpz_t(), modulus.get_mpz_t());
+    return r;
+  }
+
+ private:
+  std::mutex mutex_;
+  Rng rng_;
+};
+
 /// Rows of a level are (chunk, node); the children of a node lie side by side one level below.
 struct Shape {
   std::size_t children = 0;  // of all nodes of a chunk
@@ -66,8 +91,8 @@ struct Shape {
 class Nodes final : public Exponents {
  public:
   Nodes(std::unique_ptr<Children> children, const Shape& shape, const mpz_class& n, unsigned s,
-        bool differences)
-      : children_(std::move(children)), shape_(shape), s_(s), differences_(differences) {
+        bool differences, Zeros* zeros)
+      : children_(std::move(children)), shape_(shape), s_(s), differences_(differences), zeros_(zeros) {
     for (unsigned j = 0; j <= s + 1; ++j) powers_.push_back(power_of(n, j));
     for (unsigned j = 1; j <= s; ++j) {
       mpz_class& inverse = inverses_.emplace_back(j);
@@ -88,8 +113,18 @@ class Nodes final : public Exponents {
     }
   }
 
-  /// (1 + N)^f_0, by the binomial series.
   mpz_class factor(std::size_t row) const override {
+    mpz_class out = first_child(row);
+    if (zeros_ != nullptr)
+      out = out * zeros_->draw(powers_[1], powers_[s_], powers_[s_ + 1]) % powers_[s_ + 1];
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kOrderWords = kMaxLevels * kMaxModulusBits / 64;
+
+  /// (1 + N)^f_0, by the binomial series.
+  mpz_class first_child(std::size_t row) const {
     if (!differences_) return 1;
     std::array<std::uint64_t, kOrderWords> words;
     child(row, 0, std::span(words).first(order_.size()));
@@ -104,9 +139,6 @@ class Nodes final : public Exponents {
     return sgn(sum) < 0 ? mpz_class(sum + powers_[s_ + 1]) : sum;
   }
 
- private:
-  static constexpr std::size_t kOrderWords = kMaxLevels * kMaxModulusBits / 64;
-
   void child(std::size_t row, std::size_t i, std::span<std::uint64_t> words) const {
     const std::size_t at = row % shape_.nodes * shape_.arity + i;
     if (at < shape_.children) return children_->load(row / shape_.nodes, at, words);
@@ -117,6 +149,7 @@ class Nodes final : public Exponents {
   Shape shape_;
   unsigned s_;
   bool differences_;
+  Zeros* zeros_;                              // null: nodes are not rerandomised
   std::vector<mpz_class> powers_, inverses_;  // N^j; 1/j modulo N^s
   std::vector<std::uint64_t> order_;          // N^s
 };
@@ -180,16 +213,21 @@ tl::unexpected<Error> no_memory() {
   return fail(ErrorCode::kResourceExhausted, "no memory to answer a query: ask later");
 }
 
-Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> rows,
-                           const Selectors& selectors, const TreeOptions& options) {
+Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
+                           const TreeOptions& options) {
   std::vector<Level> levels(params.levels());
   Team team{.progress = options.progress};
+  std::optional<Zeros> zeros;
+  if (options.rerandomise) {
+    PIRX_ASSIGN(auto rng, Rng::from_os());
+    zeros.emplace(std::move(rng));
+  }
   auto nodes = static_cast<std::size_t>(params.rows());
   for (unsigned s = 1; s <= params.levels(); ++s) {
     Level& level = levels[s - 1];
     level.shape = {nodes, divide_up(nodes, params.arities()[s - 1]), params.arities()[s - 1]};
     nodes = level.shape.nodes;
-    level.ring = std::make_unique<Ring>(*options.kernel, selectors.n, s);
+    level.ring = std::make_unique<Ring>(*options.kernel, query.n, s);
     const auto& modulus = level.ring->modulus();
     level.words_each = mpz_size(modulus.get_mpz_t());
     std::unique_ptr<Children> children;
@@ -199,14 +237,15 @@ Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> ro
       const Level& lower = levels[s - 2];
       children = std::make_unique<Results>(lower.values, lower.shape.nodes, lower.words_each);
     }
-    const mpz_class order = modulus / selectors.n;
+    const mpz_class order = modulus / query.n;
     const std::size_t whole = mpz_sizeinbase(order.get_mpz_t(), 2),
                       own = s == 1 ? 8 * params.chunk_bytes() : whole;
     const auto [differences, shape] =
         level_shape(level.shape.children, level.shape.arity, params.chunks(), own, whole);
-    level.nodes = std::make_unique<Nodes>(std::move(children), level.shape, selectors.n, s, differences);
-    std::vector<mpz_class> bases = selectors.levels[s - 1];
-    if (!differences) bases.insert(bases.begin(), first_selector(selectors.n, bases, modulus));
+    level.nodes = std::make_unique<Nodes>(std::move(children), level.shape, query.n, s, differences,
+                                          zeros ? &*zeros : nullptr);
+    std::vector<mpz_class> bases = query.levels[s - 1];
+    if (!differences) bases.insert(bases.begin(), first_selector(query.n, bases, modulus));
     bases.resize(shape.bases);
     const auto plan = plan_powers(*level.ring, shape, options.table_bytes / params.levels(), options.threads);
     std::vector<std::uint64_t> imported(bases.size() * level.ring->stride());
@@ -249,10 +288,10 @@ Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> ro
 
 }  // namespace
 
-Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const Selectors& selectors,
+Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
                           const TreeOptions& options) {
   try {
-    return compute_tree(params, rows, selectors, options);
+    return compute_tree(params, rows, query, options);
   } catch (const std::bad_alloc&) {
     return no_memory();
   }

@@ -12,8 +12,8 @@
 
 namespace pirx::cpir::dj {
 
-/// Selectors of a query under its key, checked: every level's c_1 .. c_(a-1), units modulo N^(level+1).
-struct Selectors {
+/// A query under its key, checked: every level's one-hot selectors c_1 .. c_(a-1), units modulo N^(level+1).
+struct CheckedQuery {
   mpz_class n;
   std::vector<std::vector<mpz_class>> levels;
 };
@@ -23,12 +23,13 @@ struct TreeOptions {
   int threads = 1;
   std::uint64_t table_bytes = 0;
   std::function<void(double)> progress = nullptr;  ///< as ServerSpec's
+  bool rerandomise = false;                        ///< as ServerOptions'
 };
 
 /// The roots of all chunks' trees, one after another, in ciphertext_bytes(levels) bytes each.
 /// rows: the database, params.rows() x at least row_bytes(). The same for every kernel, plan and thread
-/// count. ResourceExhausted: no memory.
-Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const Selectors& selectors,
+/// count (but for the coins of `rerandomise`). ResourceExhausted: no memory. Unavailable: no randomness.
+Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
                           const TreeOptions& options);
 
 /// The most memory that answer_tree() takes, about.

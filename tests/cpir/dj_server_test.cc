@@ -270,6 +270,15 @@ TEST_F(DjServer, OpensThroughTheRegistry) {
   EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
             (std::vector<std::uint32_t>{4, 4, 2}));
   EXPECT_TRUE(holds(message({{"kernel", "gpu"}}), "no kernel"));
+  EXPECT_EQ(message({{"arities", "6"}, {"selectors", "polynomial"}, {"rerandomise", "on"}}),
+            "polynomial selectors are for nodes of 2, 4 or 8 children, not 6");
+  spec.options = {{"selectors", "polynomial"}};
+  EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
+            (std::vector<std::uint32_t>{8, 4}));
+  EXPECT_EQ(message({{"arities", "2"}, {"selectors", "polynomial"}, {"rerandomise", "off"}}), "");
+  EXPECT_EQ(message({{"selectors", "one-hot"}}), "");
+  EXPECT_TRUE(holds(message({{"selectors", "some"}}), "neither one-hot"));
+  EXPECT_TRUE(holds(message({{"rerandomise", "yes"}}), "neither on"));
   EXPECT_TRUE(holds(message({{"field", "gf2"}}), "no option 'field'"));
   spec.database_path = folder_ / "none";
   EXPECT_NE(message({}), "");
@@ -338,6 +347,70 @@ TEST_F(DjServer, ProgressGoesToTheEnd) {
   const auto [least, most] = std::minmax_element(told.begin(), told.end());
   EXPECT_GT(*least, 0);
   EXPECT_NEAR(*most, 1, 1e-9);
+}
+
+TEST_F(DjServer, ThePapersSelectorsFetchTheSame) {
+  auto rng = Rng::from_os().value();
+  ServerOptions options;
+  options.modulus_bits = 128;
+  options.policy = KeyPolicy::kToy;
+  options.threads = 2;
+  options.selectors = Selectors::kPolynomial;
+  const auto secret = KnownKey("128").secret();
+  const auto cipher = Cipher::create(secret, kMaxLevels).value();
+  for (const auto& arities : {std::vector<std::uint32_t>{8, 4}, {2, 8, 2}, {4, 4, 2}, {2, 2, 2, 2, 2}}) {
+    options.arities = arities;
+    const auto server = make_dj_server(database_, options).value();
+    const auto params = Params::decode(server->parameters()).value();
+    EXPECT_EQ(params.spec().selectors, Selectors::kPolynomial);
+    const auto client = Client::create(params, secret).value();
+    for (std::uint64_t row = 0; row < params.rows(); ++row) {
+      const auto request = client.query(row, rng).value();
+      const auto got = client.decode(ask(*server, request).value()).value();
+      EXPECT_TRUE(std::equal(got.expose().begin(), got.expose().end(), database_->rows().row(row)));
+      // Of octal nodes: x0, x1, x2, x0 x1, x0 x2, x1 x2, x0 x1 x2.
+      if (arities[0] != 8) continue;
+      std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+      for (const unsigned set : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {
+        const auto c = ByteSpan(request).subspan(at, params.ciphertext_bytes(1));
+        EXPECT_EQ(number_from_bytes(cipher.decrypt(1, c).value().expose()), (row & set) == set ? 1 : 0);
+        at += c.size();
+      }
+    }
+  }
+  options.arities = {8, 3};
+  EXPECT_NE(make_dj_server(database_, options).error().message().find("2, 4 or 8"), std::string::npos);
+}
+
+TEST_F(DjServer, RerandomisedRepliesDifferAndDecodeAlike) {
+  auto rng = Rng::from_os().value();
+  ServerOptions options;
+  options.arities = {3, 6};
+  options.modulus_bits = 128;
+  options.policy = KeyPolicy::kToy;
+  options.threads = 2;
+  const auto plain = make_dj_server(database_, options).value();
+  options.rerandomise = true;
+  const auto server = make_dj_server(database_, options).value();
+  const auto params = Params::decode(server->parameters()).value();
+  EXPECT_EQ(params.digest(), Params::decode(plain->parameters()).value().digest()) << "clients need not know";
+  const auto secret = KnownKey("128").secret();
+  const auto client = Client::create(params, secret).value();
+  const auto cipher = Cipher::create(secret, params.levels()).value();
+  const auto request = client.query(16, rng).value();
+  EXPECT_EQ(ask(*plain, request).value(), ask(*plain, request).value());
+  const auto one = ask(*server, request).value(), two = ask(*server, request).value();
+  const auto row = client.decode(one).value();
+  EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), database_->rows().row(16)));
+  // Not only the root has new coins: what it encrypts, the node below it, has them too.
+  const auto size = params.ciphertext_bytes(2);
+  for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
+    const auto at = Params::kHeaderBytes + chunk * size;
+    const auto a = ByteSpan(one).subspan(at, size), b = ByteSpan(two).subspan(at, size);
+    EXPECT_FALSE(std::equal(a.begin(), a.end(), b.begin()));
+    const auto inner_a = cipher.decrypt(2, a).value(), inner_b = cipher.decrypt(2, b).value();
+    EXPECT_NE(number_from_bytes(inner_a.expose()), number_from_bytes(inner_b.expose()));
+  }
 }
 
 TEST_F(DjServer, BucketsAreRefused) {

@@ -1,6 +1,7 @@
 // Trees against known answers and plain look-up: any rows, arities and chunks, every kernel and thread count.
 #include <gtest/gtest.h>
 
+#include "cpir/dj/polynomial.h"
 #include "cpir/dj/tree.h"
 #include "dj_support.h"
 #include "pirx/cpir/dj/cipher.h"
@@ -51,9 +52,9 @@ TEST(Tree, KnownAnswers) {
       auto& out = sent.emplace_back();
       for (const auto& c : level) out.push_back(number(c));
     }
-    const Selectors selectors{key.n, sent};
+    const CheckedQuery query{key.n, sent};
     for (const auto& options : all_options()) {
-      const auto root = answer_tree(params, {rows.data(), items.size(), 15, 15}, selectors, options).value();
+      const auto root = answer_tree(params, {rows.data(), items.size(), 15, 15}, query, options).value();
       EXPECT_EQ(number_from_bytes(root), number(known.at("root")));
       const auto cipher = Cipher::create(key.secret(), params.levels()).value();
       EXPECT_EQ(number_from_bytes(cipher.decrypt_layers(params.levels(), root).value().expose()),
@@ -132,10 +133,10 @@ TEST(Tree, EqualsLookUp) {
       }
     }
     ASSERT_EQ(at, request.size());
-    const Selectors selectors{key.n, sent};
+    const CheckedQuery query{key.n, sent};
     const matrix::ConstView<std::byte> view{rows.data(), n, bytes, stride};
-    const auto roots = answer_tree(params, view, selectors, options[0]).value();
-    for (const auto& other : options) EXPECT_EQ(answer_tree(params, view, selectors, other).value(), roots);
+    const auto roots = answer_tree(params, view, query, options[0]).value();
+    for (const auto& other : options) EXPECT_EQ(answer_tree(params, view, query, other).value(), roots);
     Writer reply;
     params.encode_header(reply, Params::Message::kReply);
     reply.put_bytes(roots);
@@ -143,6 +144,53 @@ TEST(Tree, EqualsLookUp) {
     EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(),
                            rows.begin() + static_cast<std::ptrdiff_t>(wanted * stride)));
   }
+}
+
+TEST(Polynomial, OrderOfThePaper) {
+  using List = std::vector<std::uint32_t>;
+  EXPECT_EQ(monomials(2), List({1}));
+  EXPECT_EQ(monomials(4), List({1, 2, 3}));
+  EXPECT_EQ(monomials(8), List({1, 2, 4, 3, 5, 6, 7}));
+}
+
+/// The worked example of the octal tree: items 1, 5, ..., 29, and x = 5.
+TEST(Polynomial, TheWorkedExampleModulo35) {
+  const KnownKey key("35");
+  const mpz_class modulus = key.n * key.n;
+  const auto cipher = Cipher::create(key.secret(), 1).value();
+  const auto open = [&](const mpz_class& c) {
+    return number_from_bytes(cipher.decrypt(1, testing::bytes(c, 2)).value().expose());
+  };
+  const std::vector<mpz_class> sent{648, 607, 639, 1126, 477, 949, 226};
+  const auto selectors = one_hot_from_polynomial(sent, modulus);
+  mpz_class root = key.n + 1;
+  for (const auto& c : selectors) root = root * testing::inverse(c, modulus) % modulus;  // c_0
+  EXPECT_EQ(open(root), 0);
+  for (unsigned i = 1; i < 8; ++i) {
+    EXPECT_EQ(open(selectors[i - 1]), i == 5 ? 1 : 0) << i;
+    root = root * testing::power_mod(selectors[i - 1], 1 + 4 * i, modulus) % modulus;
+  }
+  EXPECT_EQ(open(root), 21);
+  // The paper's own way, exponents as printed: f1-f0, f2-f0, f4-f0, f3-f2-f1+f0, ...: the same number.
+  const auto f = [](std::initializer_list<int> plus, std::initializer_list<int> minus) {
+    int sum = 0;
+    for (const int i : plus) sum += 1 + 4 * i;
+    for (const int i : minus) sum -= 1 + 4 * i;
+    return sum;
+  };
+  const int exponents[] = {f({1}, {0}),
+                           f({2}, {0}),
+                           f({4}, {0}),
+                           f({3, 0}, {2, 1}),
+                           f({5, 0}, {4, 1}),
+                           f({6, 0}, {4, 2}),
+                           f({7, 4, 2, 1}, {6, 5, 3, 0})};
+  mpz_class paper = testing::power_mod(key.n + 1, 1, modulus);
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const mpz_class base = exponents[i] < 0 ? testing::inverse(sent[i], modulus) : sent[i];
+    paper = paper * testing::power_mod(base, std::abs(exponents[i]), modulus) % modulus;
+  }
+  EXPECT_EQ(paper, root);
 }
 
 }  // namespace

@@ -195,6 +195,11 @@ TEST(Deployment, OfOneServerRoundTrips) {
   EXPECT_EQ(std::get<cpir::dj::Params>(again.plan).digest(), params.digest());
   EXPECT_EQ(again.server.url, tree.server.url);
 
+  const auto paper = parse_single(tree_with("[8, 5]", "[8, 8], \"selectors\": \"polynomial\"")).value();
+  const auto same = parse_single(format_deployment(paper)).value();
+  EXPECT_EQ(std::get<cpir::dj::Params>(same.plan).digest(), std::get<cpir::dj::Params>(paper.plan).digest());
+  EXPECT_NE(std::get<cpir::dj::Params>(same.plan).digest(), params.digest());
+
   auto text = tree_with("\"arities\": [8, 5]", "\"slots\": 4");
   text.replace(text.find("dj-tree"), 7, "qr");
   const auto residues = parse_single(text).value();
@@ -237,6 +242,8 @@ TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
       {"[8, 5]", "[8, 4]", "fewer leaves", ErrorCode::kInvalidArgument},
       {"[8, 5]", "[8, 5], \"slots\": 3", "slots' is not known"},
       {"dj-tree", "qr", "arities' is not known"},
+      {"[8, 5]", "[8, 5], \"selectors\": \"octal\"", "selectors 'octal'"},
+      {"[8, 5]", "[8, 5], \"selectors\": \"polynomial\"", "2, 4 or 8", ErrorCode::kInvalidArgument},
       {"3072", "3072, \"threshold\": 1", "threshold' is not known"},
       {"\"ca.pem\"}", "\"ca.pem\"}, {\"url\": \"https://b.example\"}", "exactly one server"},
       {"\"ca.pem\"}", "\"ca.pem\", \"coordinate\": 1}", "coordinate' is not known"},

@@ -113,6 +113,7 @@ class SingleServer(unittest.TestCase):
         cases = (
             ("dj-tree", ("--modulus", "2048", "--arity", "4", "--tables", "1MiB"), ()),
             ("dj-tree", (WEAK, "--kernel", "gmp"), (WEAK,)),
+            ("dj-tree", (WEAK, "--selectors", "polynomial", "--rerandomise"), (WEAK,)),
             ("qr", ("--modulus", "2048", "--slots", "3"), ()),
             ("qr", (WEAK, "--kernel", "gmp"), (WEAK,)),
         )
@@ -196,6 +197,9 @@ class SingleServer(unittest.TestCase):
             ("--protocol", "qr", "--arity", 8),
             ("--protocol", "qr", "--tables", "1MiB"),
             ("--protocol", "qr", "--slots", 61),
+            ("--protocol", "qr", "--rerandomise"),
+            ("--protocol", "dj-tree", "--selectors", "octal"),
+            ("--protocol", "dj-tree", "--selectors", "polynomial", "--arity", 16),
             ("--protocol", "qr", "--modulus", 2049),
             ("--coordinate", 1, "--modulus", 2048),
             ("--coordinate", 1, "--paper-reproduction"),

@@ -179,7 +179,7 @@ Result<AnyDeployment> parse_single(const Json& json, const std::string& protocol
   const bool tree = protocol == "dj-tree";
   PIRX_TRY(only(json,
                 {"pirx_deployment", "protocol", "modulus_bits", "key_policy", tree ? "arities" : "slots",
-                 "database", "servers"},
+                 tree ? "selectors" : "slots", "database", "servers"},
                 "deployment"));
   PIRX_ASSIGN(const std::uint64_t bits, get_number(json, "modulus_bits", "deployment"));
   if (bits > cpir::dj::kMaxModulusBits) return broken("'deployment.modulus_bits' is too large");
@@ -197,8 +197,14 @@ Result<AnyDeployment> parse_single(const Json& json, const std::string& protocol
   const auto modulus_bits = static_cast<unsigned>(bits);
   if (tree) {
     PIRX_ASSIGN(auto arities, parse_arities(json));
+    auto selectors = cpir::dj::Selectors::kOneHot;
+    if (json.contains("selectors")) {
+      PIRX_ASSIGN(const std::string name, get_string(json, "selectors", "deployment"));
+      if (name != "polynomial") return broken("selectors '" + name + "' are not known");
+      selectors = cpir::dj::Selectors::kPolynomial;
+    }
     PIRX_ASSIGN(auto params, cpir::dj::Params::create({database.geometry, database.version,
-                                                       std::move(arities), modulus_bits, policy}));
+                                                       std::move(arities), modulus_bits, policy, selectors}));
     return SingleDeployment{std::move(params), std::move(endpoint)};
   }
   PIRX_ASSIGN(const std::uint64_t slots, get_number(json, "slots", "deployment"));
@@ -270,6 +276,7 @@ Json to_json(const SingleDeployment& deployment) {
       deployment.plan);
   if (const auto* tree = std::get_if<cpir::dj::Params>(&deployment.plan)) {
     json["arities"] = tree->arities();
+    if (tree->spec().selectors == cpir::dj::Selectors::kPolynomial) json["selectors"] = "polynomial";
   } else {
     json["slots"] = std::get<cpir::qr::Params>(deployment.plan).slots();
   }

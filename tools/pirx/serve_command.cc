@@ -90,13 +90,13 @@ class LogWriter {
 
 struct Arguments {
   std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field, prepared, layout = "auto",
-                        code, tuning, arities, kernel;
+                        code, tuning, arities, selectors, kernel;
   std::optional<std::uint64_t> coordinate;
   std::optional<std::uint64_t> modulus, slots;
   std::uint64_t tables = 0;  ///< bytes; zero: not given
   std::uint32_t max_queries = 256;
   int threads = 0;
-  bool quiet = false, paper_reproduction = false;
+  bool quiet = false, paper_reproduction = false, rerandomise = false;
   std::chrono::microseconds batch_window{2'000}, header_timeout{10'000'000}, body_timeout{30'000'000},
       idle_timeout{60'000'000}, write_timeout{30'000'000}, drain_timeout{10'000'000};
   std::chrono::microseconds watch{0}, max_queue_time{10'000'000};
@@ -330,8 +330,10 @@ Result<void> set_single_options(const Arguments& a, ServerSpec& spec) {
             a.protocol);
   }
   const bool tree = a.protocol == "dj-tree";
-  if (tree ? a.slots.has_value() : !a.arities.empty() || a.tables > 0) {
-    return fail(ErrorCode::kInvalidArgument, "--arity and --tables are for dj-tree, --slots for qr");
+  if (tree ? a.slots.has_value()
+           : !a.arities.empty() || !a.selectors.empty() || a.tables > 0 || a.rerandomise) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--arity, --selectors, --tables and --rerandomise are for dj-tree, --slots for qr");
   }
   if (a.paper_reproduction) {
     if (!net::is_loopback(a.http.address)) {
@@ -356,6 +358,8 @@ Result<void> set_single_options(const Arguments& a, ServerSpec& spec) {
   }
   if (!a.kernel.empty()) spec.options["kernel"] = a.kernel;
   if (!a.arities.empty()) spec.options["arities"] = a.arities;
+  if (!a.selectors.empty()) spec.options["selectors"] = a.selectors;
+  if (a.rerandomise) spec.options["rerandomise"] = "on";
   if (a.tables > 0) spec.options["table_mib"] = std::to_string((a.tables + (1u << 20) - 1) >> 20);
   if (a.slots) spec.options["slots"] = std::to_string(*a.slots);
   return {};
@@ -364,13 +368,13 @@ Result<void> set_single_options(const Arguments& a, ServerSpec& spec) {
 /// The options of the protocol. A bucket says by itself what it is; a plain database is told.
 Result<void> set_options(const Arguments& a, ServerSpec& spec) {
   if (is_single_protocol(a.protocol)) return set_single_options(a, spec);
-  if (a.modulus || a.slots || a.tables > 0 || !a.arities.empty() || !a.kernel.empty() ||
-      a.paper_reproduction) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "--modulus, --arity, --tables, --slots, --kernel and --paper-reproduction are for dj-tree and "
-        "qr, not " +
-            a.protocol);
+  if (a.modulus || a.slots || a.tables > 0 || !a.arities.empty() || !a.selectors.empty() ||
+      !a.kernel.empty() || a.paper_reproduction || a.rerandomise) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--modulus, --arity, --selectors, --tables, --rerandomise, --slots, --kernel and "
+                "--paper-reproduction are for dj-tree and "
+                "qr, not " +
+                    a.protocol);
   }
   spec.options = {{"max_queries", std::to_string(a.max_queries)}, {"layout", a.layout}};
   if (!a.prepared.empty()) spec.options["prepared"] = a.prepared;
@@ -539,6 +543,10 @@ void add_serve_command(CLI::App& app) {
       ->check(whole_number(1024, 4096));
   command.add_option("--arity", a->arities,
                      "dj-tree: children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]");
+  command.add_option("--selectors", a->selectors,
+                     "dj-tree: one-hot, or polynomial as in the paper [one-hot]");
+  command.add_flag("--rerandomise", a->rerandomise,
+                   "dj-tree: fresh coins in every node, against clients who would learn of other rows");
   add_size(command, "--tables", a->tables, "dj-tree: memory for tables of powers [64MiB]");
   command
       .add_option("--slots", a->slots,

@@ -17,6 +17,12 @@ std::vector<std::uint32_t> default_arities(std::uint64_t rows);
 /// are left: {8} is the paper's octree.
 std::vector<std::uint32_t> repeat_last_arity(std::vector<std::uint32_t> arities, std::uint64_t rows);
 
+/// What a level's selectors encrypt. The reply and all sizes are the same.
+enum class Selectors : std::uint8_t {
+  kOneHot = 0,      ///< for children 1, 2, ... whether they are on the way
+  kPolynomial = 1,  ///< paper 001's: products of the bits of the child's number; 2, 4 or 8 children a node
+};
+
 /// Plan of a tree: public, set by the server, agreed on by its digest in every message. A validated value.
 /// The client gets one row of the database, in chunks that each fit a plaintext modulo N; all share one
 /// query.
@@ -28,6 +34,7 @@ class Params {
     std::vector<std::uint32_t> arities = {};  ///< leaves first; empty: default_arities
     unsigned modulus_bits = kDefaultModulusBits;
     KeyPolicy policy = KeyPolicy::kSecure;
+    Selectors selectors = Selectors::kOneHot;
   };
   static constexpr std::uint32_t kMaxArity = 1024;
   /// Selectors in a query: bounds what a client does for a server it does not know.
@@ -35,8 +42,8 @@ class Params {
   static constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
   /// InvalidArgument: a modulus that the policy forbids (or a toy's below 16 bits), arities out of 2 ..
-  /// kMaxArity, too many levels or selectors, a tree too small for the rows or with a level more than they
-  /// need, messages above kMaxMessageBytes.
+  /// kMaxArity (2, 4 and 8 with polynomial selectors), too many levels or selectors, a tree too small for the
+  /// rows or with a level more than they need, messages above kMaxMessageBytes.
   static Result<Params> create(Spec spec);
 
   const Spec& spec() const noexcept { return spec_; }

@@ -1,4 +1,5 @@
-// The server half of the Damgard-Jurik tree: a pure function of database and query, without randomness.
+// The server half of the Damgard-Jurik tree: a pure function of database and query, without randomness unless
+// asked for.
 #pragma once
 
 #include "pirx/cpir/dj/common.h"
@@ -11,6 +12,10 @@ struct ServerOptions {
   std::vector<std::uint32_t> arities = {};  ///< leaves first; empty: default_arities
   unsigned modulus_bits = kDefaultModulusBits;
   KeyPolicy policy = KeyPolicy::kSecure;
+  Selectors selectors = Selectors::kOneHot;
+  /// Multiplies every node with a fresh encryption of zero, so that a client who makes its selectors honestly
+  /// learns nothing of other rows. Two long powers a node and chunk, and the reply has coins then.
+  bool rerandomise = false;
   int threads = 0;                                      ///< 0: all
   std::uint64_t table_bytes = std::uint64_t{64} << 20;  ///< for tables of powers, of all levels together
   std::string kernel = "auto";                          ///< or gmp, ifma
@@ -23,7 +28,8 @@ Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database
                                                   const ServerOptions& options);
 
 /// Adds "dj-tree" with the options arities (such as 32,16 or 8: see repeat_last_arity), modulus (2048, 3072,
-/// 4096), paper (1024: reproduction of the paper, insecure), table_mib and kernel.
+/// 4096), paper (1024: reproduction of the paper, insecure), selectors (one-hot, polynomial), rerandomise
+/// (on, off), table_mib and kernel.
 void register_dj_tree(Registry& registry);
 
 }  // namespace pirx::cpir::dj
