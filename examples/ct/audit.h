@@ -6,23 +6,10 @@
 
 #include "certificate.h"
 #include "pirx/itpir/client.h"
-#include "pirx/net/http_client.h"
 #include "proof_record.h"
+#include "servers.h"
 
 namespace pirx::ct {
-
-/// The servers, as `pirx deploy` writes them down or as they were named on the command line.
-struct Servers {
-  std::vector<net::Endpoint> endpoints;
-  std::vector<std::uint64_t> coordinates;
-  FieldTag field = kTagGf2_8;
-  unsigned threshold = 1;
-  std::optional<database::Version> version = {};  ///< what the deployment file says that they hold
-};
-
-/// Of a deployment file (docs/deployment_file.md), what an audit needs. DataLoss: malformed, or of servers
-/// with encoded databases, batch codes or another protocol than Goldberg's, which an audit does not ask.
-Result<Servers> parse_servers(std::string_view deployment, const std::filesystem::path& folder);
 
 /// The client of a database of proofs. StaleEpoch: the servers hold another database than the tree head is
 /// about. DataLoss: records of another length than the head's proofs. InvalidArgument: what

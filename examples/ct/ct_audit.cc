@@ -1,7 +1,5 @@
 // ct-audit: the auditor's side. Is this certificate in the log? Asks so that no t servers learn which
 // certificate it is, and says what each of them could see.
-#include <nlohmann/json.hpp>
-
 #include "audit.h"
 #include "files.h"
 #include "merkle.h"
@@ -50,20 +48,7 @@ Result<bool> only_grew(const Arguments& a, const LogKey& key, const TreeHead& he
   PIRX_TRY(key.verify(old_head));
   if (old_head.tree_size == head.tree_size) return old_head.root == head.root;
   PIRX_ASSIGN(const auto text, read_file(a.consistency, kMaxSmallFileBytes));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto list = json.is_object() ? json.find("consistency") : json.end();
-  if (list == json.end() || !list->is_array()) {
-    return fail(ErrorCode::kDataLoss,
-                a.consistency + ": no list 'consistency', as 'ct-log consistency' prints it");
-  }
-  std::vector<Digest> proof;
-  for (const auto& each : *list) {
-    if (!each.is_string()) return fail(ErrorCode::kDataLoss, a.consistency + ": an entry is no string");
-    PIRX_ASSIGN(const auto bytes, decode_base64(each.get_ref<const std::string&>(), a.consistency));
-    if (bytes.size() != sizeof(Digest))
-      return fail(ErrorCode::kDataLoss, a.consistency + ": a hash has not 32 bytes");
-    std::copy(bytes.begin(), bytes.end(), proof.emplace_back().begin());
-  }
+  PIRX_ASSIGN(const auto proof, parse_consistency(text));
   return verify_consistency(old_head.tree_size, old_head.root, head.tree_size, head.root, proof);
 }
 

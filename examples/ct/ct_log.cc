@@ -1,7 +1,5 @@
 // ct-log: the operator's side. Makes a log, appends certificates, signs, and builds the database of inclusion
 // proofs that `pirx serve` serves.
-#include <nlohmann/json.hpp>
-
 #include "files.h"
 #include "log.h"
 #include "program.h"
@@ -86,9 +84,7 @@ Result<int> consistency(const Arguments& a) {
     return fail(ErrorCode::kInvalidArgument, "the old tree head is of a larger tree, or of none");
   }
   PIRX_ASSIGN(const auto tree, log.tree());
-  auto json = nlohmann::ordered_json::array();
-  for (const auto& hash : tree.consistency_proof(old_head.tree_size)) json.push_back(encode_base64(hash));
-  std::printf("%s\n", nlohmann::ordered_json{{"consistency", json}}.dump(2).c_str());
+  std::fputs(format_consistency(tree.consistency_proof(old_head.tree_size)).c_str(), stdout);
   return 0;
 }
 

@@ -164,7 +164,8 @@ Result<void> LogKey::verify(const TreeHead& head) const {
 }
 
 Result<SigningKey> SigningKey::generate() {
-  EVP_PKEY* key = EVP_EC_gen("P-256");
+  char curve[] = "P-256";
+  EVP_PKEY* key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", curve);
   if (key == nullptr) return fail(ErrorCode::kUnavailable, "OpenSSL cannot make a P-256 key");
   PIRX_ASSIGN(auto checked, checked_key(key, "private"));
   return SigningKey(std::move(checked));
@@ -265,6 +266,29 @@ Result<Publication> parse_publication(std::string_view text) {
   PIRX_TRY(reader.expect_end());
   return Publication{std::move(head), static_cast<unsigned>(levels), std::move(roots), std::move(geometry),
                      version};
+}
+
+std::string format_consistency(std::span<const Digest> proof) {
+  Json hashes = Json::array();
+  for (const auto& hash : proof) hashes.push_back(encode_base64(hash));
+  return Json{{"consistency", std::move(hashes)}}.dump(2) + "\n";
+}
+
+Result<std::vector<Digest>> parse_consistency(std::string_view text) {
+  const auto malformed = [] {
+    return fail(ErrorCode::kDataLoss, "no proof of consistency, as 'ct-log consistency' prints it");
+  };
+  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto list = json.is_object() ? json.find("consistency") : json.end();
+  if (list == json.end() || !list->is_array()) return malformed();
+  std::vector<Digest> proof;
+  for (const auto& each : *list) {
+    if (!each.is_string()) return malformed();
+    const auto bytes = decode_base64(each.get_ref<const std::string&>(), "");
+    if (!bytes || bytes->size() != sizeof(Digest)) return malformed();
+    std::copy(bytes->begin(), bytes->end(), proof.emplace_back().begin());
+  }
+  return proof;
 }
 
 std::string format_time(std::uint64_t milliseconds) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,10 @@ std::string format_publication(const Publication& publication);
 /// DataLoss: malformed, or roots that do not make the root of the head.
 Result<TreeHead> parse_tree_head(std::string_view text);
 Result<Publication> parse_publication(std::string_view text);
+
+/// A proof of consistency as RFC 6962 section 4.4 (get-sth-consistency) has it. DataLoss: malformed.
+std::string format_consistency(std::span<const Digest> proof);
+Result<std::vector<Digest>> parse_consistency(std::string_view text);
 
 /// "2026-11-21 17:04:05 UTC".
 std::string format_time(std::uint64_t milliseconds);
