@@ -8,9 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
 #include "pirx/cpir/spiral/profile.h"
 
@@ -42,17 +43,17 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Bytes a second of summing an array larger than caches: the best of three.
+/// Bytes a second of looking for a byte that is not there in memory larger than caches: the best of five.
 double read_bandwidth() {
-  std::vector<std::uint64_t> words(std::size_t{1} << 25, 1);
+  auto buffer = need(pirx::AlignedBuffer::create(std::uint64_t{1} << 28));
+  std::memset(buffer.data(), 2, buffer.size());
   double best = 0;
-  std::uint64_t sum = 0;
-  for (int sample = 0; sample < 3; ++sample) {
+  for (int sample = 0; sample < 5; ++sample) {
     const double start = cpu_seconds();
-    sum += std::accumulate(words.begin(), words.end(), std::uint64_t{0});
-    best = std::max(best, static_cast<double>(words.size() * 8) / (cpu_seconds() - start));
+    if (std::memchr(buffer.data(), 1, buffer.size()) != nullptr) return 0;
+    best = std::max(best, static_cast<double>(buffer.size()) / (cpu_seconds() - start));
   }
-  return sum == 0 ? 0 : best;
+  return best;
 }
 
 std::string gadget_name(const spiral::Gadget& gadget) {
