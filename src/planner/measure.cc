@@ -157,6 +157,19 @@ Result<double> Machine::measure(const RateId& id) {
       PIRX_TRY(known_.set({Quantity::kQrTell, {k}}, rates.tell));
       return known_.seconds(id);
     }
+    case Quantity::kSpiralWork:
+    case Quantity::kSpiralScan:
+    case Quantity::kSpiralEncode:
+    case Quantity::kSpiralQuery:
+    case Quantity::kSpiralDecode: {
+      PIRX_ASSIGN(const auto rates, measure_spiral());
+      PIRX_TRY(known_.set({Quantity::kSpiralWork, {}}, rates.work));
+      PIRX_TRY(known_.set({Quantity::kSpiralScan, {}}, rates.scan));
+      PIRX_TRY(known_.set({Quantity::kSpiralEncode, {}}, rates.encode));
+      PIRX_TRY(known_.set({Quantity::kSpiralQuery, {}}, rates.query));
+      PIRX_TRY(known_.set({Quantity::kSpiralDecode, {}}, rates.decode));
+      return known_.seconds(id);
+    }
     case Quantity::kScan:
     case Quantity::kPrepare:
       if (id.of[1] > kMostLogSize || id.of[2] < 1) return no_such_rate(id);

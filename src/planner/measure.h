@@ -49,6 +49,12 @@ struct QrClientRates {
 };
 Result<QrClientRates> measure_qr_client(unsigned modulus_bits, cpir::dj::KeyPolicy policy);
 
+/// Seconds a modelled second, an encoded byte of a pass and of the encoding, a query, a decoded polynomial.
+struct SpiralRates {
+  double work, scan, encode, query, decode;
+};
+Result<SpiralRates> measure_spiral();
+
 /// kScan, kPrepare, kShare, kSeeds, kGather.
 Result<double> measure_several_servers(const RateId& id);
 

@@ -133,7 +133,8 @@ Result<void> check(const Question& question) {
 }
 
 double total_seconds(const Offer& offer, const Question& question, const Link& link) {
-  const double once = 8 * static_cast<double>(offer.bytes_once) / link.down + offer.prepare_seconds;
+  const double once = 8 * static_cast<double>(offer.bytes_once) / link.down +
+                      8 * static_cast<double>(offer.bytes_once_up) / link.up + offer.prepare_seconds;
   return link.round_trip + 8 * static_cast<double>(offer.bytes_up) / link.up +
          8 * static_cast<double>(offer.bytes_down) / link.down + offer.server_seconds + offer.client_seconds +
          (question.ahead ? 0 : offer.ahead_seconds) + once / static_cast<double>(question.queries);
@@ -144,6 +145,7 @@ std::optional<double> crossover(const Offer& offer, const Question& question, st
   const double ratio = question.link.up / question.link.down;
   const double bits =
       8 * (static_cast<double>(download_bytes(question)) - static_cast<double>(offer.bytes_once) -
+           static_cast<double>(offer.bytes_once_up) / ratio -
            q * (static_cast<double>(offer.bytes_down) + static_cast<double>(offer.bytes_up) / ratio));
   if (bits <= 0) return std::nullopt;
   const double each =
@@ -195,6 +197,7 @@ std::span<const Scheme> schemes() noexcept {
       {"chor", &offer_chor},
       {"chor seeded", &offer_chor_seeded},
       {"dj-tree", &offer_dj_tree},
+      {"spiral", &offer_spiral},
       {"qr", &offer_qr},
   };
   return kSchemes;

@@ -12,6 +12,7 @@ Result<Offer> offer_goldberg_seeded(const Question& question, Rates& rates);
 Result<Offer> offer_chor(const Question& question, Rates& rates);
 Result<Offer> offer_chor_seeded(const Question& question, Rates& rates);
 Result<Offer> offer_dj_tree(const Question& question, Rates& rates);
+Result<Offer> offer_spiral(const Question& question, Rates& rates);
 Result<Offer> offer_qr(const Question& question, Rates& rates);
 
 /// The question's geometry, or the one with so many records to a row.

@@ -16,6 +16,8 @@
 #include "pirx/cpir/dj/server.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/qr/server.h"
+#include "pirx/cpir/spiral/client.h"
+#include "pirx/cpir/spiral/server.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
@@ -25,6 +27,7 @@ namespace {
 
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
+namespace spiral = cpir::spiral;
 
 /// With several servers, for each run: queries that are timed, and those that are answered.
 constexpr int kBurst = 20, kRounds = 3;
@@ -173,6 +176,27 @@ Result<void> run_qr(const Registry& registry, const Offer& offer, const Stored& 
   return {};
 }
 
+Result<void> run_spiral(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
+                        Run& out) {
+  PIRX_ASSIGN(const auto server, open_server(registry, offer, stored));
+  PIRX_ASSIGN(const auto params, spiral::Params::decode(server->parameters()));
+  PIRX_ASSIGN(const auto client, spiral::Client::create(params));
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  const std::uint64_t wanted = stored.database().geometry().records() / 3;
+  PIRX_ASSIGN(const auto at, params.locate(wanted));
+  PIRX_ASSIGN(const auto held, ask(*server, client.keys()));
+  PIRX_TRY(client.check_keys_held(held));
+  for (int run = 0; run < runs; ++run) {
+    PIRX_ASSIGN(const auto request, out.query.measure([&] { return client.query(at.row, rng); }));
+    PIRX_ASSIGN(const auto reply, out.server.measure([&] { return ask(*server, request); }));
+    PIRX_ASSIGN(const auto item, out.decode.measure([&] { return client.decode(at.row, reply); }));
+    PIRX_TRY(check_row(stored, wanted, item.expose(), at.offset));
+    out.bytes_up = request.size();
+    out.bytes_down = reply.size();
+  }
+  return {};
+}
+
 Result<void> run_several(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
                          Run& out) {
   const bool chor = offer.scheme == "chor";
@@ -244,6 +268,7 @@ Result<std::vector<Measured>> validate(const ValidateOptions& options, const std
   itpir::register_chor(registry);
   dj::register_dj_tree(registry);
   qr::register_qr(registry);
+  spiral::register_spiral(registry);
   std::vector<Measured> out;
   for (const bool several : {false, true}) {
     Question question;
@@ -267,6 +292,8 @@ Result<std::vector<Measured>> validate(const ValidateOptions& options, const std
       Run run;
       if (offer.scheme == "dj-tree") {
         PIRX_TRY(run_tree(registry, offer, stored, options.runs, run));
+      } else if (offer.scheme == "spiral") {
+        PIRX_TRY(run_spiral(registry, offer, stored, options.runs, run));
       } else if (offer.scheme == "qr") {
         PIRX_TRY(run_qr(registry, offer, stored, options.runs, run));
       } else {

@@ -178,13 +178,14 @@ TEST(PlanTest, TotalsAddUp) {
   offer.bytes_up = 1000;
   offer.bytes_down = 3000;
   offer.bytes_once = 50000;
+  offer.bytes_once_up = 7000;
   offer.server_seconds = 0.5;
   offer.client_seconds = 0.25;
   offer.ahead_seconds = 0.125;
   offer.prepare_seconds = 4;
   question.queries = 8;
   question.link = {8e3, 16e3, 0.1};
-  const double once = 8 * 50000 / 16e3 + 4;
+  const double once = 8 * 50000 / 16e3 + 8 * 7000 / 8e3 + 4;
   EXPECT_DOUBLE_EQ(total_seconds(offer, question, question.link),
                    0.1 + 1 + 1.5 + 0.5 + 0.25 + 0.125 + once / 8);
   question.ahead = true;
@@ -265,7 +266,7 @@ TEST(PlanTest, OneServerLeavesOthersOutAndSaysWhy) {
   Question question = small_question();
   question.servers = 1;
   const auto plan = plan_of(question);
-  EXPECT_EQ(plan.offers.size(), 3u);
+  EXPECT_EQ(plan.offers.size(), 4u);
   EXPECT_EQ(plan.left_out.size(), 5u);
   for (const auto& [scheme, why] : plan.left_out)
     EXPECT_NE(why.find("two servers"), std::string::npos) << scheme;

@@ -35,9 +35,9 @@ TEST(ValidateTest, MessagesHaveThePredictedLengths) {
     EXPECT_GT(one.server_seconds, 0) << one.offer.scheme;
     EXPECT_GT(one.client_seconds, 0) << one.offer.scheme;
   }
-  EXPECT_EQ(schemes,
-            (std::set<std::string>{"chor", "chor seeded", "dj-tree", "goldberg", "goldberg seeded", "qr"}));
-  EXPECT_EQ(measured->size(), 7u);
+  EXPECT_EQ(schemes, (std::set<std::string>{"chor", "chor seeded", "dj-tree", "goldberg", "goldberg seeded",
+                                            "qr", "spiral"}));
+  EXPECT_EQ(measured->size(), 8u);
   EXPECT_TRUE(folder.files().empty());
 }
 

@@ -120,6 +120,7 @@ Json offer_json(const planner::Offer& offer, const planner::Question& question) 
           {"bytes_up", offer.bytes_up},
           {"bytes_down", offer.bytes_down},
           {"bytes_once", offer.bytes_once},
+          {"bytes_once_up", offer.bytes_once_up},
           {"server_seconds", offer.server_seconds},
           {"client_seconds", offer.client_seconds},
           {"ahead_seconds", offer.ahead_seconds},
@@ -169,7 +170,7 @@ void print_plan(const planner::Plan& plan, const std::string& machine) {
   if (question.queries > 1) rows[0].back() += " (one query)", rows[0].push_back("(all queries)");
   for (const auto& offer : plan.offers) {
     const bool download = offer.scheme == "download";
-    rows.push_back({title(offer), human_bytes(offer.bytes_up),
+    rows.push_back({title(offer), human_bytes(offer.bytes_up + offer.bytes_once_up),
                     human_bytes(offer.bytes_down + offer.bytes_once), format_seconds(offer.server_seconds),
                     format_seconds(offer.client_seconds), format_seconds(offer.ahead_seconds),
                     format_seconds(planner::total_seconds(offer, question, question.link)),

@@ -56,6 +56,7 @@ struct Offer {
   bool seeded = false;
   std::uint64_t bytes_up = 0, bytes_down = 0;  ///< exact lengths of the messages, without HTTP
   std::uint64_t bytes_once = 0;                ///< down, once for each version of the database
+  std::uint64_t bytes_once_up = 0;             ///< a client's keys, once
   double server_seconds = 0, client_seconds = 0;
   double ahead_seconds = 0;                          ///< of the client, before it knows what it wants
   double prepare_seconds = 0;                        ///< of a server, once for each version of the database

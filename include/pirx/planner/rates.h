@@ -30,12 +30,17 @@ enum class Quantity : std::uint8_t {
   kQrColumn,   ///< k, window: what each column costs beside its products
   kQrHide,     ///< k: the client's making of a number
   kQrTell,     ///< k: the client's reading of a number
-  kScan,       ///< field, log2 of bytes, threads: one query over a prepared database
-  kPrepare,    ///< field, log2 of bytes, threads
-  kShare,      ///< field, servers, threshold, log2 of rows: the client's query
-  kSeeds,      ///< likewise, with seeds
-  kGather,     ///< field, servers, threshold, log2 of bytes: a row from replies
-  kHash,       ///< log2 of bytes: SHA-256
+  kSpiralWork,    ///< a second of spiral::server_seconds without its pass
+  kSpiralScan,    ///< an encoded byte of the pass
+  kSpiralEncode,  ///< an encoded byte
+  kSpiralQuery,   ///< the client's query
+  kSpiralDecode,  ///< a polynomial of the reply
+  kScan,          ///< field, log2 of bytes, threads: one query over a prepared database
+  kPrepare,       ///< field, log2 of bytes, threads
+  kShare,         ///< field, servers, threshold, log2 of rows: the client's query
+  kSeeds,         ///< likewise, with seeds
+  kGather,        ///< field, servers, threshold, log2 of bytes: a row from replies
+  kHash,          ///< log2 of bytes: SHA-256
 };
 
 /// The fields of kScan, kPrepare, kShare and kGather; gf2 is Chor's protocol.
