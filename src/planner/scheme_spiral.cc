@@ -1,0 +1,72 @@
+// Spiral: the plan that its server chooses by itself or one of the named ones, with the client's keys
+// uploaded once.
+#include <limits>
+
+#include "pirx/cpir/spiral/common.h"
+#include "schemes.h"
+
+namespace pirx::planner {
+namespace {
+
+namespace spiral = cpir::spiral;
+
+Result<Offer> offer_at(const Question& question, Rates& rates, const spiral::Params& params,
+                       const std::string& set) {
+  PIRX_ASSIGN(const double work, rates.seconds({Quantity::kSpiralWork, {}}));
+  PIRX_ASSIGN(const double scan, rates.seconds({Quantity::kSpiralScan, {}}));
+  PIRX_ASSIGN(const double encode, rates.seconds({Quantity::kSpiralEncode, {}}));
+  PIRX_ASSIGN(const double query, rates.seconds({Quantity::kSpiralQuery, {}}));
+  PIRX_ASSIGN(const double decode, rates.seconds({Quantity::kSpiralDecode, {}}));
+  const auto encoded = static_cast<double>(params.encoded_bytes());
+  const double modelled =
+      spiral::server_seconds(params, {.scan_bytes_per_second = std::numeric_limits<double>::infinity()});
+  Offer offer;
+  offer.scheme = "spiral";
+  offer.settings = set.empty() ? "" : "set " + set;
+  if (!set.empty()) offer.options = {{"set", set}};
+  offer.privacy = "nobody solves learning with errors over rings of dimension " + std::to_string(params.d());
+  offer.notes.push_back("the client's keys, " + std::to_string(params.keys_bytes()) +
+                        " bytes, are uploaded once for each server");
+  offer.records_per_row = params.geometry().spec().records_per_row;
+  offer.bytes_up = params.request_bytes();
+  offer.bytes_down = params.reply_bytes();
+  offer.bytes_once_up = params.keys_bytes();
+  offer.server_seconds = (work * modelled + scan * encoded) / question.server_cores;
+  offer.client_seconds = query + decode * static_cast<double>(params.polynomials());
+  offer.prepare_seconds = encode * encoded / question.server_cores;
+  offer.server_bytes = params.geometry().data_bytes() + params.encoded_bytes() + params.keys_bytes() +
+                       params.request_bytes() + params.reply_bytes();
+  offer.client_bytes =
+      params.keys_bytes() + params.request_bytes() + params.reply_bytes() + params.item_bytes();
+  return offer;
+}
+
+}  // namespace
+
+Result<Offer> offer_spiral(const Question& question, Rates& rates) {
+  PIRX_ASSIGN(const auto geometry, geometry_of(question, 1));
+  std::optional<Offer> best;
+  const auto consider = [&](Result<spiral::Params> params, const std::string& set) -> Result<void> {
+    if (!params) return tl::unexpected(std::move(params).error());
+    PIRX_ASSIGN(auto offer, offer_at(question, rates, *params, set));
+    keep_best(best, std::move(offer), question);
+    return {};
+  };
+  const auto chosen = consider(spiral::choose_params(geometry, {}), "");
+  if (!chosen && chosen.error().code() != ErrorCode::kInvalidArgument) {
+    return tl::unexpected(chosen.error());
+  }
+  for (std::string_view names = spiral::kSchemeNames; !names.empty();) {
+    const auto comma = names.find(", ");
+    const std::string name(names.substr(0, comma));
+    names.remove_prefix(comma == std::string_view::npos ? names.size() : comma + 2);
+    const auto scheme = spiral::named_scheme(name);
+    if (!scheme || scheme->policy != spiral::Policy::kSecure) continue;
+    const auto named = consider(spiral::Params::create({geometry, {}, *scheme}), name);
+    if (!named && named.error().code() != ErrorCode::kInvalidArgument) return tl::unexpected(named.error());
+  }
+  if (!best) return tl::unexpected(chosen.error());
+  return std::move(*best);
+}
+
+}  // namespace pirx::planner
