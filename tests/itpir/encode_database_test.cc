@@ -338,6 +338,31 @@ TEST(UpdateBuckets, AnInterruptedCallIsFinishedByTheNext) {
   }
 }
 
+/// The last row is shared anew by every update. That of the interrupted one is no longer the last: nothing in
+/// the plain database's changes tells that the buckets differ there.
+TEST(UpdateBuckets, AnInterruptedCallIsFinishedWhereOnlyBucketsHaveChanged) {
+  auto engine = seeded_engine(79);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 20, engine, 1));
+  ASSERT_TRUE(
+      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 1, 2, 4), folder / "b")));
+  const auto files = paths(folder / "b", 4);
+  const auto commit = [&](const auto& work) {
+    auto update = database::DatabaseUpdate::begin(folder / "db");
+    ASSERT_TRUE(good(update));
+    ASSERT_TRUE(good(work(*update)));
+    ASSERT_TRUE(good(update->commit()));
+    ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files)));
+  };
+  commit([](auto& update) { return update.set(0, to_bytes("changed")); });
+  for (std::size_t j = 1; j < 4; ++j) std::filesystem::remove(files[j].native() + ".delta");
+  commit([](auto& update) -> Result<void> {
+    PIRX_TRY(update.append(to_bytes("new")));
+    return update.append(to_bytes("newer"));
+  });
+  expect_decodes(**Database::open(folder / "db"), files, engine);
+}
+
 /// The same record written once more: without noise the buckets stay what they are; with it every bucket's
 /// row is shared anew, and no other row.
 TEST(UpdateBuckets, NoiseIsDrawnAfreshForWhatChanges) {
