@@ -296,7 +296,7 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
                                                  (options.by_index ? "by key" : "by index") +
                                                  ": choose another name, or remove it");
   }
-  std::uint64_t records = 0, left_out = 0, changed = 0;
+  std::uint64_t left_out = 0, changed = 0;
   std::optional<database::DatabaseBuilder> builder;
   std::optional<database::DatabaseUpdate> update;
   const auto sink = [&](std::uint64_t index, const Entry& entry, const Bytes& record) -> Result<void> {
@@ -333,16 +333,16 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
                              target, {.epoch = old == nullptr ? 1 : old->version().epoch + 1,
                                       .fixed_record_bytes = proof_record_bytes(options.levels),
                                       .keyed = !options.by_index,
+                                      .duplicates = database::Duplicates::kFirst,
                                       .progress = options.progress}));
   }
   PIRX_TRY(for_each([&](std::uint64_t, const Entry& entry) { return proofs.add(entry); }));
   PIRX_TRY(proofs.finish());
   if (update && changed > 0) PIRX_TRY(update->commit(options.progress));
   if (builder) PIRX_TRY(builder->finish());
-  records = head_.tree_size - left_out;
   PIRX_ASSIGN(const auto built, database::Database::open(target));
   return DatabaseReport{
-      records,
+      built->geometry().records(),
       left_out,
       changed,
       built->file_bytes(),

@@ -157,6 +157,23 @@ TEST(Log, ExpiredCertificatesCanBeLeftOut) {
   }
 }
 
+TEST(Log, ACertificateThatIsInTwiceHasOneProof) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log");
+  const auto generated = CertificateGenerator::create()->make(1);
+  const auto certificate = parse_certificate(generated);
+  ASSERT_TRUE(good(certificate));
+  ASSERT_TRUE(good(log.append({&*certificate, 1}, 4, 1)));  // leaves 0 and 1 are the same
+  const auto report = log.build_database(folder / "db", {.levels = 2});
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->records, 3u);
+  const auto db = database::Database::open(folder / "db");
+  ASSERT_TRUE(good(db));
+  const auto found = look_up(**db, report->publication, generated, 0);
+  ASSERT_TRUE(good(found));
+  EXPECT_EQ(found->index, 0u);
+}
+
 TEST(Log, WrongTargetsAreRefusedAndKept) {
   const testing::TemporaryFolder folder;
   auto log = new_log(folder / "log"), other = new_log(folder / "other");
