@@ -102,7 +102,7 @@ Result<Params> Params::create(Spec spec) {
   p.rows_ = static_cast<std::size_t>(rows);
   p.row_rounds_ = 1 + log2_ceil(rows);
   p.bit_rounds_ = 1 + log2_ceil(std::max<std::uint64_t>(1, bits));
-  if (trials > (std::uint64_t{1} << 20)) return invalid("a record is too long for this protocol");
+  if (trials > kMaxMessageBytes / d) return invalid("a record is too long for this protocol");
   p.trials_ = static_cast<std::size_t>(trials);
   const std::uint64_t columns = std::uint64_t{p.bit_rounds_} * right.digits() +
                                 std::uint64_t{p.row_rounds_ - 1} * left.digits() + 2 * conversion.digits() +
@@ -110,6 +110,10 @@ Result<Params> Params::create(Spec spec) {
   p.keys_bytes_ = kHeaderBytes + 32 + static_cast<std::size_t>(columns) * p.polynomial_bytes();
   p.request_bytes_ = kHeaderBytes + 32 + 32 + p.polynomial_bytes();
   p.reply_bytes_ = kHeaderBytes + p.trials_ * d / 8 * (s.pack * s.pack * (s.log_p + 2) + s.pack * s.log_q2);
+  if (std::max(p.keys_bytes_, p.reply_bytes_) > kMaxMessageBytes) {
+    return invalid("keys or replies would be larger than " + std::to_string(kMaxMessageBytes) +
+                   " bytes: the records are too long for this protocol");
+  }
   const auto polynomials = checked_mul(rows * p.columns(), p.polynomials());
   const auto encoded = polynomials ? checked_mul(*polynomials, 8 * d) : std::nullopt;
   if (!encoded || *encoded > std::uint64_t{1} << 56)

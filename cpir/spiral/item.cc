@@ -3,6 +3,7 @@
 #include "item.h"
 
 #include "pirx/base/rng.h"
+#include "pirx/base/secret.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {
@@ -32,7 +33,8 @@ void item_to_coefficients(const Params& params, std::uint64_t item, ByteSpan byt
 void coefficients_to_item(const Params& params, std::uint64_t item, std::span<const std::uint16_t> in,
                           MutableByteSpan bytes) {
   const unsigned bits = params.scheme().log_p, mask = (1u << bits) - 1;
-  std::vector<std::uint16_t> pad(in.size());
+  SecretVector<std::uint16_t> memory(in.size());
+  const auto pad = memory.expose();
   fill_pad(params, item, pad);
   BitWriter writer(bytes);
   for (std::size_t i = 0; i < in.size(); ++i) writer.put((in[i] + mask + 1u - pad[i]) & mask, bits);

@@ -289,6 +289,11 @@ TEST_F(Protocol, PlansAreRefused) {
   refused([](Scheme& s) { s.policy = Policy::kComparison, s.log_d = 11, s.log_p = 16; },
           "wrong with probability");
   refused([](Scheme& s) { s.policy = static_cast<Policy>(3); }, "policy");
+  auto long_records = db.params(toy_scheme())->spec();
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 29, std::uint64_t{1} << 50}) {
+    long_records.geometry = database::Geometry::create({4, bytes, 1, false, false}).value();
+    EXPECT_NE(Params::create(long_records).error().message().find("too long"), std::string::npos);
+  }
   const TestDatabase many(2000, 256, true, engine_);
   EXPECT_NE(many.params(toy_scheme()).error().message().find("more columns"), std::string::npos);
 }
