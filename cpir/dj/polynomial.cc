@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace pirx::cpir::dj {
 
 std::vector<std::uint32_t> monomials(std::uint32_t arity) {
   std::vector<std::uint32_t> sets;
   for (std::uint32_t set = 1; set < arity; ++set) sets.push_back(set);
-  std::stable_sort(sets.begin(), sets.end(),
-                   [](std::uint32_t a, std::uint32_t b) { return std::popcount(a) < std::popcount(b); });
+  std::sort(sets.begin(), sets.end(), [](std::uint32_t a, std::uint32_t b) {
+    return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b);
+  });
   return sets;
 }
 

@@ -227,6 +227,23 @@ TEST(Deployment, WeakKeysAreForReproductionOnThisMachine) {
   }
 }
 
+TEST(Deployment, ToyKeysAreRefusedWhateverTheFlags) {
+  const auto geometry = database::Geometry::create({.records = 9, .record_bytes = 4}).value();
+  const auto params =
+      cpir::dj::Params::create({geometry, {}, {3, 3}, 128, cpir::dj::KeyPolicy::kToy}).value();
+  const auto plan = decode_plan(params.encode()).value();
+  ASSERT_TRUE(plan);
+  net::Endpoint server;
+  server.url = "http://127.0.0.1:1";
+  const SingleDeployment deployment{*plan, server};
+  for (const bool flag : {false, true}) {
+    EXPECT_NE(check_keys(deployment, flag).error().message().find("toy keys"), std::string::npos);
+  }
+  EXPECT_FALSE(decode_plan({}).value());
+  const auto message = params.encode();
+  EXPECT_FALSE(decode_plan(ByteSpan(message).first(8)));
+}
+
 TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
   const Bad cases[] = {
       {"\"modulus_bits\": 3072,", "", "modulus_bits' is missing"},
