@@ -37,6 +37,8 @@ class AnyServer {
   /// is held while it is computed. The transport charges it before it queues the request. SIZE_MAX where the
   /// number would be larger.
   virtual std::size_t working_bytes(std::size_t queries) const noexcept = 0;
+  /// Memory that one answer() takes beside that, for however many requests. Transports run one at a time.
+  virtual std::size_t pass_bytes() const noexcept { return 0; }
   /// Queries that a request holds (its share of a batch), after a full check of its header and exact length,
   /// cheaply. InvalidArgument, StaleEpoch.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;

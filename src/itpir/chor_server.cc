@@ -51,6 +51,8 @@ class ChorServer final : public AnyServer {
     return sum.value_or(std::numeric_limits<std::size_t>::max());
   }
 
+  std::size_t pass_bytes() const noexcept override { return product_->pass_bytes(); }
+
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const auto header, check(request));
     return header.queries;

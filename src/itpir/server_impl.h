@@ -50,10 +50,12 @@ class GoldbergServer final : public AnyServer {
     const std::size_t per_query = prepared_.cols() * (field().sum_bytes() + sizeof(Sum)) +
                                   prepared_.rows() * sizeof(Elem);  // of dimensions that fit memory
     const auto all = checked_mul(queries, per_query);
-    const auto share = std::min(checked_mul(queries, workspace_per_query_).value_or(workspace_), workspace_);
-    const auto sum = all ? checked_add(*all, MessageHeader::kBytes + share) : std::nullopt;
+    const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
     return sum.value_or(std::numeric_limits<std::size_t>::max());
   }
+
+  /// The engine's workspace.
+  std::size_t pass_bytes() const noexcept override { return workspace_; }
 
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const Admitted admitted, check_request(request));
@@ -110,7 +112,6 @@ class GoldbergServer final : public AnyServer {
               .plan({q, prepared_.rows(), prepared_.cols()}, {.threads = options_.threads}, options_.layout)
               .workspace_bytes;
       workspace_ = std::max(workspace_, workspace);
-      workspace_per_query_ = std::max(workspace_per_query_, workspace / q + (workspace % q != 0));
     }
   }
 
@@ -231,7 +232,7 @@ class GoldbergServer final : public AnyServer {
   strassen::PreparedMatrix<F> prepared_;
   ServerOptions options_;
   std::uint32_t max_queries_ = 0;
-  std::uint64_t workspace_ = 0, workspace_per_query_ = 0;  // of the engine: at most, and at most for a query
+  std::uint64_t workspace_ = 0;  // of the engine, at most
 };
 
 }  // namespace pirx::itpir

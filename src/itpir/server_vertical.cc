@@ -63,6 +63,8 @@ class VerticalServer final : public AnyServer {
     return sum.value_or(std::numeric_limits<std::size_t>::max());
   }
 
+  std::size_t pass_bytes() const noexcept override { return buckets_.front()->pass_bytes(); }
+
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const std::size_t queries, check(request));
     PIRX_ASSIGN(const Bytes part, deal(request, queries, 0));

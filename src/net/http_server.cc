@@ -53,7 +53,8 @@ Result<void> check(const HttpServerOptions& options, const AnyServer& server) {
   if (options.max_header_bytes < 256 || options.max_header_bytes > (1u << 20)) {
     return invalid("max_header_bytes must be 256 to 1048576");
   }
-  const auto largest = checked_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
+  auto largest = checked_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
+  if (largest) largest = checked_add(*largest, server.pass_bytes());
   if (!largest || options.max_in_flight_bytes < *largest) {
     return invalid(
         "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
@@ -320,6 +321,7 @@ struct HttpServer::Impl {
                      {"max_connections", count(o.max_connections)},
                      {"max_header_bytes", count(o.max_header_bytes)},
                      {"max_in_flight_bytes", count(o.max_in_flight_bytes)},
+                     {"pass_bytes", count(server->pass_bytes())},
                      {"max_queued_requests", count(o.max_queued_requests)},
                      {"header_timeout_ms", ms(o.header_timeout)},
                      {"body_timeout_ms", ms(o.body_timeout)},
@@ -354,7 +356,8 @@ Result<HttpServer> HttpServer::create(std::shared_ptr<const AnyServer> server,
   PIRX_TRY(check(options, *server));
   try {
     auto parameters = server->parameters();
-    auto impl = std::make_unique<Impl>(std::move(server), options, std::move(log), std::move(parameters));
+    auto impl = std::make_unique<Impl>(server, options, std::move(log), std::move(parameters));
+    impl->host.reserve_pass(*server);  // an empty budget has room, as check() saw
     PIRX_TRY(impl->listen());
     return HttpServer(std::move(impl));
   } catch (const std::exception& error) {
@@ -372,6 +375,10 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
   PIRX_TRY(check(impl_->host.options, *next));
   try {
     auto parameters = next->parameters();
+    if (!impl_->host.reserve_pass(*next)) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "requests hold the memory that passes over the new database need: try again later");
+    }
     return impl_->host.replace(std::move(next), std::move(parameters))->server;
   } catch (const std::exception& error) {
     return fail(ErrorCode::kResourceExhausted, std::string("cannot change the server: ") + error.what());

@@ -47,6 +47,11 @@ struct SessionHost {
     current.swap(next);
     return next;
   }
+  /// Sets bytes aside for the passes of a server that is to be replace()d in. False when requests hold them.
+  bool reserve_pass(const AnyServer& server) {
+    const std::lock_guard lock(epoch_mutex);
+    return pass.resize(std::max(pass.held(), server.pass_bytes()));
+  }
 
   const HttpServerOptions options;
   const LogSink log;
@@ -62,6 +67,7 @@ struct SessionHost {
 
   mutable std::mutex epoch_mutex;
   std::shared_ptr<const Epoch> current;  ///< under epoch_mutex
+  ByteLease pass{budget};                ///< likewise
 
   std::mutex mutex;
   std::unordered_map<Session*, std::weak_ptr<Session>> sessions;

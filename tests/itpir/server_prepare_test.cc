@@ -192,7 +192,7 @@ TEST(ServerPrepare, TheOptionHasAName) {
   EXPECT_EQ(std::filesystem::exists(rows.kept()), in_planes());
 }
 
-// Requests that are answered together share one product: what each is charged has to cover its workspace.
+// Requests that are answered together share one product, whose workspace is charged once.
 template <class F>
 void expect_workspace_is_counted(FieldTag field, KeptRows& rows, std::uint64_t& most) {
   const auto server = make_goldberg_server(rows.open(), {.field = field, .max_queries_per_request = 4096});
@@ -213,10 +213,12 @@ void expect_workspace_is_counted(FieldTag field, KeptRows& rows, std::uint64_t& 
     for (const std::size_t each : {1u, 3u, 64u, 4096u}) {
       if (each > total) continue;
       const std::uint64_t charged =
-          total / each * (*server)->working_bytes(each) + (*server)->working_bytes(total % each);
+          total / each * (*server)->working_bytes(each) + (*server)->working_bytes(total % each) +
+          (*server)->pass_bytes();
       EXPECT_GE(charged, data + workspace) << total << " queries in requests of " << each;
     }
-    EXPECT_LE((*server)->working_bytes(total), data + most + MessageHeader::kBytes) << total;
+    EXPECT_LE((*server)->working_bytes(total), data + MessageHeader::kBytes) << total;
+    EXPECT_LE((*server)->pass_bytes(), most) << total;
   }
 }
 

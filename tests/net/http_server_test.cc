@@ -760,6 +760,30 @@ TEST(HttpServer, ARequestInItsBatchIsAnsweredByTheServerBefore) {
   EXPECT_EQ(next->seen().size(), 1u);
 }
 
+TEST(HttpServer, MemoryOfPassesIsSetAside) {
+  auto options = quick_options();
+  options.max_in_flight_bytes = (1 << 20) + 500'000;
+  const auto with_pass = [](std::size_t bytes) {
+    auto fake = std::make_shared<FakeServer>();
+    fake->per_pass = bytes;
+    return fake;
+  };
+  EXPECT_FALSE(HttpServer::create(with_pass(500'001), options, {}));
+  RunningServer server(options, with_pass(400'000));
+  const auto in_flight = [&] {
+    const auto page = answer_to(server, get_text("/metrics"));
+    const auto at = page.find("\npirx_in_flight_bytes ");
+    return page.substr(at + 1, page.find('\n', at + 1) - at - 1);
+  };
+  EXPECT_EQ(in_flight(), "pirx_in_flight_bytes 400000");
+  ASSERT_TRUE(server.server().replace(with_pass(500'000)));
+  EXPECT_EQ(in_flight(), "pirx_in_flight_bytes 500000");
+  const auto refused = server.server().replace(with_pass(500'001));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(is_status(answer_to(server, query_text(std::string(1 << 20, 'y'))), 200));
+}
+
 TEST(HttpServer, AServerThatDoesNotFitTheLimitsIsRefused) {
   RunningServer server;
   auto next = std::make_shared<FakeServer>();
@@ -850,7 +874,7 @@ TEST(HttpServer, TheLogSaysLimitsAtTheStartAndNeverABody) {
   ASSERT_EQ(start.size(), 1u);
   const auto line = to_json(start[0]);
   for (const char* limit :
-       {"max_connections", "max_header_bytes", "max_in_flight_bytes", "max_queued_requests",
+       {"max_connections", "max_header_bytes", "max_in_flight_bytes", "pass_bytes", "max_queued_requests",
         "max_request_bytes", "header_timeout_ms", "body_timeout_ms", "idle_timeout_ms", "write_timeout_ms",
         "batch_window_ms", "batch_max", "max_queue_time_ms", "drain_timeout_ms", "port", "address", "tls"}) {
     EXPECT_TRUE(has(line, std::string("\"") + limit + "\":")) << limit;

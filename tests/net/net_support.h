@@ -61,6 +61,8 @@ class FakeServer : public AnyServer {
     return queries > 1'000'000 ? SIZE_MAX : queries * working_per_query;
   }
 
+  std::size_t pass_bytes() const noexcept override { return per_pass; }
+
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
     const auto text = as_text(request);
@@ -118,7 +120,7 @@ class FakeServer : public AnyServer {
 
   std::string parameters_text = "fake parameters";
   std::size_t max_bytes = 1 << 20;
-  std::size_t working_per_query = 0;
+  std::size_t working_per_query = 0, per_pass = 0;
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms};
   std::atomic<bool> throw_in_admit{false}, throw_bad_alloc{false}, throw_other{false}, lose_a_reply{false};
