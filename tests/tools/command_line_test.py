@@ -289,6 +289,20 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(sum(batches), 8)
         self.assertGreater(max(batches), 1)
 
+    def test_load_of_one_server(self):
+        server = self.serve(self.build(), 1)
+        report = json.loads(run("load", server.url, "--connections", 4, "--duration", "500ms", "--json").stdout)
+        self.assertEqual((report["protocol"], report["loop"], report["failed"]), ("goldberg", "closed", {}))
+        self.assertGreater(report["sent"], 0)
+        self.assertEqual(report["answered_ms"]["count"], report["sent"])
+        report = json.loads(run("load", server.url, "--rate", 40, "--queries", 3, "--duration", "500ms", "--seed", 1,
+                                "--slo-p99", "60s", "--slo-refused", "0", "--json").stdout)
+        self.assertEqual((report["loop"], report["queries_a_request"], report["failed"]), ("open", 3, {}))
+        run("load", server.url, "--duration", "200ms", "--slo-p50", "1us", code=5)
+        run("load", server.url, "--rate", "-1", code=2)
+        server.stop()
+        run("load", server.url, code=5)
+
     def test_fetch_from_three_servers(self):
         database = self.build()
         servers = [self.serve(database, x) for x in (1, 2, 3)]

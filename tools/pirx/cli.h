@@ -30,6 +30,7 @@ void add_serve_command(CLI::App& app);
 void add_deploy_command(CLI::App& app);
 void add_get_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_load_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 
 /// "250us", "2ms", "1.5s", "2m" or a bare number of milliseconds. InvalidArgument.

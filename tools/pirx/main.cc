@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   pirx::cli::add_deploy_command(app);
   pirx::cli::add_get_command(app);
   pirx::cli::add_bench_command(app);
+  pirx::cli::add_load_command(app);
   pirx::cli::add_plan_command(app);
   try {
     app.parse(argc, argv);
