@@ -26,15 +26,15 @@ inline bool get_slots(const Ring& ring, const std::byte* in, std::uint32_t* slot
   return good;
 }
 
-/// Numbers of `bits` <= 32 bits, one behind the other, the lowest bit first. Addresses and branches depend on
-/// lengths only.
+/// Numbers of `bits` <= 32 bits, one behind the other, the lowest bit first. What goes beyond the end is left
+/// out. Addresses and branches depend on lengths only.
 class BitWriter {
  public:
   explicit BitWriter(MutableByteSpan out) : out_(out) {}
   void put(std::uint32_t value, unsigned bits) noexcept {
     held_ |= std::uint64_t{value} << count_;
-    for (count_ += bits; count_ >= 8 && at_ < out_.size(); count_ -= 8, held_ >>= 8) {
-      out_[at_++] = static_cast<std::byte>(held_ & 0xff);
+    for (count_ += bits; count_ >= 8; count_ -= 8, held_ >>= 8) {
+      if (at_ < out_.size()) out_[at_++] = static_cast<std::byte>(held_ & 0xff);
     }
   }
   /// The last bits, and zeros.
