@@ -124,9 +124,10 @@ class Fuzz : public ::testing::Test {
  protected:
   Fuzz() : engine_(pirx::testing::seeded_engine(1)), db_(20, 5, 2, false, engine_) {}
 
-  Halves<dj::Params, dj::Client> tree() const {
+  Halves<dj::Params, dj::Client> tree(dj::Selectors selectors = dj::Selectors::kOneHot) const {
     dj::ServerOptions options;
-    options.arities = {3, 4};
+    options.arities = {4, 4};
+    options.selectors = selectors;
     options.modulus_bits = 128;
     options.policy = dj::KeyPolicy::kToy;
     options.threads = 1;
@@ -154,6 +155,7 @@ class Fuzz : public ::testing::Test {
 
 TEST_F(Fuzz, TreeParameters) { tree().fuzz_parameters(20'000, residues().server->parameters()); }
 TEST_F(Fuzz, TreeQueries) { tree().fuzz_queries(1'000); }
+TEST_F(Fuzz, PolynomialQueries) { tree(dj::Selectors::kPolynomial).fuzz_queries(300); }
 TEST_F(Fuzz, TreeReplies) { tree().fuzz_replies(200); }
 TEST_F(Fuzz, ResiduesParameters) { residues().fuzz_parameters(20'000, tree().server->parameters()); }
 TEST_F(Fuzz, ResiduesQueries) { residues().fuzz_queries(200); }
