@@ -157,13 +157,17 @@ Result<double> Machine::measure(const RateId& id) {
       PIRX_TRY(known_.set({Quantity::kQrTell, {k}}, rates.tell));
       return known_.seconds(id);
     }
-    case Quantity::kSpiralWork:
+    case Quantity::kSpiralExpand:
+    case Quantity::kSpiralFold:
+    case Quantity::kSpiralColumn:
     case Quantity::kSpiralScan:
     case Quantity::kSpiralEncode:
     case Quantity::kSpiralQuery:
     case Quantity::kSpiralDecode: {
       PIRX_ASSIGN(const auto rates, measure_spiral());
-      PIRX_TRY(known_.set({Quantity::kSpiralWork, {}}, rates.work));
+      PIRX_TRY(known_.set({Quantity::kSpiralExpand, {}}, rates.expand));
+      PIRX_TRY(known_.set({Quantity::kSpiralFold, {}}, rates.fold));
+      PIRX_TRY(known_.set({Quantity::kSpiralColumn, {}}, rates.column));
       PIRX_TRY(known_.set({Quantity::kSpiralScan, {}}, rates.scan));
       PIRX_TRY(known_.set({Quantity::kSpiralEncode, {}}, rates.encode));
       PIRX_TRY(known_.set({Quantity::kSpiralQuery, {}}, rates.query));

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "pirx/cpir/dj/keys.h"
+#include "pirx/cpir/spiral/common.h"
 #include "pirx/planner/rates.h"
 
 namespace pirx::planner {
@@ -49,9 +50,15 @@ struct QrClientRates {
 };
 Result<QrClientRates> measure_qr_client(unsigned modulus_bits, cpir::dj::KeyPolicy policy);
 
-/// Seconds a modelled second, an encoded byte of a pass and of the encoding, a query, a decoded polynomial.
+/// What spiral::server_seconds counts without the pass over the database: folds and all else, in its own
+/// seconds.
+struct SpiralModel {
+  double expand, fold;
+};
+SpiralModel spiral_model(const cpir::spiral::Params& params);
+/// The rates of these names.
 struct SpiralRates {
-  double work, scan, encode, query, decode;
+  double expand, fold, column, scan, encode, query, decode;
 };
 Result<SpiralRates> measure_spiral();
 

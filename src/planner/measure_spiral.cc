@@ -10,6 +10,16 @@ namespace pirx::planner {
 
 namespace spiral = cpir::spiral;
 
+SpiralModel spiral_model(const spiral::Params& params) {
+  const spiral::CostModel model{.scan_bytes_per_second = std::numeric_limits<double>::infinity()};
+  // As cpir/spiral/choose_params.cc has them: two products of digits, two transforms back.
+  const double digit = 2 * model.transform + model.digit, back = 2 * model.transform;
+  const double folds = static_cast<double>(params.polynomials()) *
+                       (static_cast<double>(params.columns()) - 1) * static_cast<double>(params.d()) / 2048 *
+                       (2 * params.fold().digits() * digit + 2 * back);
+  return {spiral::server_seconds(params, model) - folds, folds};
+}
+
 Result<SpiralRates> measure_spiral() {
   constexpr std::uint64_t kRecords = 1 << 14, kRecordBytes = 256;
   PIRX_ASSIGN(const auto geometry, database::Geometry::create({.records = kRecords,
@@ -18,14 +28,22 @@ Result<SpiralRates> measure_spiral() {
                                                                .variable_length = false,
                                                                .digests = false}));
   PIRX_ASSIGN(const auto params, spiral::choose_params(geometry, {}));
-  PIRX_ASSIGN(const auto found, spiral::profile(params, {.samples = 3, .measure_noise = false}));
-  const double modelled =
-      spiral::server_seconds(params, {.scan_bytes_per_second = std::numeric_limits<double>::infinity()});
-  const auto encoded = static_cast<double>(params.encoded_bytes());
-  const double rest = found.total - found.first_dimension;
-  return SpiralRates{std::max(rest, 0.1 * found.total) / modelled, found.first_dimension / encoded,
-                     found.encode / encoded, found.query,
-                     found.decode / static_cast<double>(params.polynomials())};
+  PIRX_ASSIGN(const auto found, spiral::profile(params, {.samples = 5, .measure_noise = false}));
+  double transform = std::numeric_limits<double>::infinity();
+  for (const auto& kernel : spiral::kernel_times()) transform = std::min(transform, kernel.inverse);
+  const SpiralModel model = spiral_model(params);
+  const auto encoded = static_cast<double>(params.encoded_bytes()),
+             polynomials = static_cast<double>(params.polynomials());
+  // Both polynomials of a column's sum are transformed back, modulo two primes.
+  const double column = 4 * transform, columns = static_cast<double>(params.columns()) * polynomials;
+  return SpiralRates{
+      (found.expansion + found.conversion + found.packing) / model.expand,
+      found.folding / std::max(model.fold, 1e-9),
+      column,
+      std::max(found.first_dimension - columns * column, 0.1 * found.first_dimension) / encoded,
+      found.encode / encoded,
+      found.query,
+      found.decode / polynomials};
 }
 
 }  // namespace pirx::planner

@@ -1,7 +1,6 @@
 // Spiral: the plan that its server chooses by itself or one of the named ones, with the client's keys
 // uploaded once.
-#include <limits>
-
+#include "measure.h"
 #include "pirx/cpir/spiral/common.h"
 #include "schemes.h"
 
@@ -12,14 +11,15 @@ namespace spiral = cpir::spiral;
 
 Result<Offer> offer_at(const Question& question, Rates& rates, const spiral::Params& params,
                        const std::string& set) {
-  PIRX_ASSIGN(const double work, rates.seconds({Quantity::kSpiralWork, {}}));
+  PIRX_ASSIGN(const double expand, rates.seconds({Quantity::kSpiralExpand, {}}));
+  PIRX_ASSIGN(const double fold, rates.seconds({Quantity::kSpiralFold, {}}));
+  PIRX_ASSIGN(const double column, rates.seconds({Quantity::kSpiralColumn, {}}));
   PIRX_ASSIGN(const double scan, rates.seconds({Quantity::kSpiralScan, {}}));
   PIRX_ASSIGN(const double encode, rates.seconds({Quantity::kSpiralEncode, {}}));
   PIRX_ASSIGN(const double query, rates.seconds({Quantity::kSpiralQuery, {}}));
   PIRX_ASSIGN(const double decode, rates.seconds({Quantity::kSpiralDecode, {}}));
   const auto encoded = static_cast<double>(params.encoded_bytes());
-  const double modelled =
-      spiral::server_seconds(params, {.scan_bytes_per_second = std::numeric_limits<double>::infinity()});
+  const SpiralModel model = spiral_model(params);
   Offer offer;
   offer.scheme = "spiral";
   offer.settings = set.empty() ? "" : "set " + set;
@@ -31,7 +31,10 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const spiral::Par
   offer.bytes_up = params.request_bytes();
   offer.bytes_down = params.reply_bytes();
   offer.bytes_once_up = params.keys_bytes();
-  offer.server_seconds = (work * modelled + scan * encoded) / question.server_cores;
+  offer.server_seconds =
+      (expand * model.expand + fold * model.fold + scan * encoded +
+       column * static_cast<double>(params.columns()) * static_cast<double>(params.polynomials())) /
+      question.server_cores;
   offer.client_seconds = query + decode * static_cast<double>(params.polynomials());
   offer.prepare_seconds = encode * encoded / question.server_cores;
   offer.server_bytes = params.geometry().data_bytes() + params.encoded_bytes() + params.keys_bytes() +

@@ -81,7 +81,7 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
   auto random = pirx::testing::seeded_engine(1);
   auto rng = Rng::from_os();
   ASSERT_TRUE(rng);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 5; ++round) {
     Question question = small_question();
     question.records = 1 + random() % 5000;
     question.record_bytes = 1 + random() % 300;

@@ -30,7 +30,9 @@ enum class Quantity : std::uint8_t {
   kQrColumn,   ///< k, window: what each column costs beside its products
   kQrHide,     ///< k: the client's making of a number
   kQrTell,     ///< k: the client's reading of a number
-  kSpiralWork,    ///< a second of spiral::server_seconds without its pass
+  kSpiralExpand,  ///< a second of spiral::server_seconds without its pass and folds
+  kSpiralFold,    ///< a second of its folds
+  kSpiralColumn,  ///< of the pass: a column of a polynomial
   kSpiralScan,    ///< an encoded byte of the pass
   kSpiralEncode,  ///< an encoded byte
   kSpiralQuery,   ///< the client's query
