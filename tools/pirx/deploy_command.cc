@@ -50,14 +50,26 @@ Result<void> deploy_single(const Arguments& a, SinglePlan plan, const net::Endpo
   const SingleDeployment deployment{std::move(plan), server};
   PIRX_TRY(check_keys(deployment, a.paper_reproduction));
   PIRX_TRY(save_deployment(a.target, deployment));
+  if (const auto* params = std::get_if<cpir::spiral::Params>(&deployment.plan)) {
+    std::printf(
+        "wrote %s: spiral, one server; a client sends keys of %zu bytes once, then a query takes %zu bytes "
+        "up and "
+        "%zu\ndown\n",
+        a.target.c_str(), params->keys_bytes(), params->request_bytes(), params->reply_bytes());
+    return {};
+  }
   std::visit(
       [&](const auto& params) {
-        if (params.spec().policy != cpir::dj::KeyPolicy::kSecure) std::fprintf(stderr, "%s\n", kPaperWarning);
-        std::printf(
-            "wrote %s: %s, one server, keys of %u bits; a query takes %zu bytes up and %zu down, and seconds "
-            "or\nminutes of the server's time: on a fast link, downloading all %llu bytes is faster\n",
-            a.target.c_str(), protocol.c_str(), params.spec().modulus_bits, params.request_bytes(),
-            params.reply_bytes(), static_cast<unsigned long long>(params.geometry().data_bytes()));
+        if constexpr (!std::is_same_v<std::decay_t<decltype(params)>, cpir::spiral::Params>) {
+          if (params.spec().policy != cpir::dj::KeyPolicy::kSecure)
+            std::fprintf(stderr, "%s\n", kPaperWarning);
+          std::printf(
+              "wrote %s: %s, one server, keys of %u bits; a query takes %zu bytes up and %zu down, and "
+              "seconds "
+              "or\nminutes of the server's time: on a fast link, downloading all %llu bytes is faster\n",
+              a.target.c_str(), protocol.c_str(), params.spec().modulus_bits, params.request_bytes(),
+              params.reply_bytes(), static_cast<unsigned long long>(params.geometry().data_bytes()));
+        }
       },
       deployment.plan);
   return {};

@@ -173,9 +173,24 @@ Result<std::vector<std::uint32_t>> parse_arities(const Json& json) {
   return arities;
 }
 
+/// Spiral: the server's parameters message says everything.
+Result<AnyDeployment> parse_spiral(const Json& json, const std::filesystem::path& folder) {
+  PIRX_TRY(only(json, {"pirx_deployment", "protocol", "parameters", "servers"}, "deployment"));
+  PIRX_ASSIGN(const std::string text, get_string(json, "parameters", "deployment"));
+  const auto message = from_hex(text);
+  if (!message) return broken("'deployment.parameters' is not hexadecimal");
+  PIRX_ASSIGN(auto params, cpir::spiral::Params::decode(*message));
+  PIRX_ASSIGN(const Json* servers, parse_servers(json));
+  if (servers->size() != 1) return broken("protocol 'spiral' has exactly one server");
+  PIRX_ASSIGN(auto endpoint, parse_endpoint(servers->front(), "servers[0]", folder));
+  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext"}, "servers[0]"));
+  return SingleDeployment{std::move(params), std::move(endpoint)};
+}
+
 /// A protocol with one server.
 Result<AnyDeployment> parse_single(const Json& json, const std::string& protocol,
                                    const std::filesystem::path& folder) {
+  if (protocol == "spiral") return parse_spiral(json, folder);
   const bool tree = protocol == "dj-tree";
   PIRX_TRY(only(json,
                 {"pirx_deployment", "protocol", "modulus_bits", "key_policy", tree ? "arities" : "slots",
@@ -267,11 +282,18 @@ Json to_json(const SingleDeployment& deployment) {
   Json json;
   json["pirx_deployment"] = kVersion;
   json["protocol"] = single_protocol_name(deployment.plan);
+  if (const auto* params = std::get_if<cpir::spiral::Params>(&deployment.plan)) {
+    json["parameters"] = to_hex(params->encode());
+    json["servers"] = Json::array({format_endpoint(deployment.server)});
+    return json;
+  }
   std::visit(
       [&json](const auto& params) {
-        json["modulus_bits"] = params.spec().modulus_bits;
-        if (params.spec().policy == cpir::dj::KeyPolicy::kPaperReproduction)
-          json["key_policy"] = kPaperPolicy;
+        if constexpr (!std::is_same_v<std::decay_t<decltype(params)>, cpir::spiral::Params>) {
+          json["modulus_bits"] = params.spec().modulus_bits;
+          if (params.spec().policy == cpir::dj::KeyPolicy::kPaperReproduction)
+            json["key_policy"] = kPaperPolicy;
+        }
       },
       deployment.plan);
   if (const auto* tree = std::get_if<cpir::dj::Params>(&deployment.plan)) {

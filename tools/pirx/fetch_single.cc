@@ -3,6 +3,7 @@
 
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
+#include "pirx/cpir/spiral/client.h"
 #include "pirx/database/key_filter.h"
 
 namespace pirx::cli {
@@ -10,6 +11,7 @@ namespace {
 
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
+namespace spiral = cpir::spiral;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
@@ -20,8 +22,8 @@ tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-/// The client half of either protocol, under a key of its own. Nobody can tell two of them to be one person.
-using AnyClient = std::variant<dj::Client, qr::Client>;
+/// The client half of each protocol, under a key of its own. Nobody can tell two of them to be one person.
+using AnyClient = std::variant<dj::Client, qr::Client, spiral::Client>;
 
 Result<AnyClient> make_client(const dj::Params& params) {
   PIRX_ASSIGN(const auto key, dj::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
@@ -35,11 +37,38 @@ Result<AnyClient> make_client(const qr::Params& params) {
   return AnyClient(std::move(client));
 }
 
+Result<AnyClient> make_client(const spiral::Params& params) {
+  PIRX_ASSIGN(auto client, spiral::Client::create(params));
+  return AnyClient(std::move(client));
+}
+
 Result<database::Location> locate(const dj::Params& params, std::uint64_t record) {
   return params.geometry().locate(record);
 }
 Result<database::Location> locate(const qr::Params& params, std::uint64_t record) {
   return params.locate(record);
+}
+
+/// Of a Spiral plan a "row" is one slot, or one row of a keyed database, cut out of the item that is fetched.
+Result<database::Location> locate(const spiral::Params& params, std::uint64_t record) {
+  PIRX_TRY(params.locate(record));
+  return database::Location{record, 0};
+}
+
+/// Sends a request and gives the reply.
+using Ask = std::function<Result<Bytes>(const Bytes&)>;
+
+template <class Client>
+Result<SecretVector<std::byte>> fetch_row(const Client& client, std::uint64_t row, Rng& rng, const Ask& ask) {
+  PIRX_ASSIGN(const auto request, client.query(row, rng));
+  PIRX_ASSIGN(const auto reply, ask(request));
+  return client.decode(reply);
+}
+Result<SecretVector<std::byte>> fetch_row(const spiral::Client& client, std::uint64_t row, Rng& rng,
+                                          const Ask& ask) {
+  PIRX_ASSIGN(const auto at, client.params().locate(row));
+  PIRX_ASSIGN(const auto item, client.fetch(at.row, rng, ask));
+  return SecretVector<std::byte>(item.expose().subspan(at.offset, client.params().slot_bytes()));
 }
 
 /// Fetches rows of the plan, in this order, and accounts for it in the report.
@@ -60,23 +89,27 @@ Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& 
   report.query_milliseconds = milliseconds_since(start);
 
   auto& server = report.servers.emplace_back();
-  std::vector<Result<SecretVector<std::byte>>> found;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    start = Clock::now();
-    std::vector<Bytes> request(1);
-    PIRX_ASSIGN(request[0], std::visit([&](const auto& half) { return half.query(rows[i], rng); }, client));
-    report.query_milliseconds += milliseconds_since(start);
-    if (options.waiting) options.waiting(i, rows.size(), query_bytes);
-    const auto outcomes = transport.query_all(request, call);
-    const auto& outcome = outcomes.front();
-    report.network_milliseconds += outcome.milliseconds;
-    server.milliseconds += outcome.milliseconds;
+  std::optional<Error> failed;  // to ask
+  double asked = 0;             // milliseconds
+  const Ask ask = [&](const Bytes& request) -> Result<Bytes> {
+    auto outcomes = transport.query_all({request}, call);
+    auto& outcome = outcomes.front();
+    asked += outcome.milliseconds;
     server.bytes_up += outcome.bytes_up;
     server.bytes_down += outcome.bytes_down;
-    if (!outcome.reply) return tl::unexpected(outcome.reply.error());
+    if (!outcome.reply) failed = outcome.reply.error();
+    return std::move(outcome.reply);
+  };
+  std::vector<Result<SecretVector<std::byte>>> found;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (options.waiting) options.waiting(i, rows.size(), query_bytes);
     start = Clock::now();
-    found.push_back(std::visit([&](const auto& half) { return half.decode(*outcome.reply); }, client));
-    report.decode_milliseconds += milliseconds_since(start);
+    asked = 0;
+    found.push_back(std::visit([&](const auto& half) { return fetch_row(half, rows[i], rng, ask); }, client));
+    if (failed) return tl::unexpected(*failed);
+    report.network_milliseconds += asked;
+    server.milliseconds += asked;
+    report.decode_milliseconds += milliseconds_since(start) - asked;
   }
   std::vector<SecretVector<std::byte>> out;
   for (auto& row : found) {

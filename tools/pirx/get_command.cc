@@ -248,11 +248,9 @@ Result<void> get_from(const SingleDeployment& deployment, Arguments& a) {
   SingleOptions options;
   options.deadline = deadline_or(a, options.deadline);
   if (!a.quiet) {
-    options.waiting = [](std::size_t done, std::size_t all, std::size_t bytes) {
-      std::fprintf(
-          stderr,
-          "  query %zu of %zu, %s up: waiting for the server, which computes for seconds or minutes\n",
-          done + 1, all, human_bytes(bytes).c_str());
+    options.waiting = [slow = protocol != "spiral"](std::size_t done, std::size_t all, std::size_t bytes) {
+      std::fprintf(stderr, "  query %zu of %zu, %s up: waiting for the server%s\n", done + 1, all,
+                   human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
     };
   }
   PIRX_ASSIGN(const auto report, keyed ? fetch_keys(deployment, a.keys, options)
@@ -274,8 +272,9 @@ void add_get_command(CLI::App& app) {
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
       ->check(whole_number(0, ~std::uint64_t{0}));
-  command.add_option("--protocol", a->protocol,
-                     "Refuse a deployment of another protocol than this: goldberg, chor, dj-tree or qr");
+  command.add_option(
+      "--protocol", a->protocol,
+      "Refuse a deployment of another protocol than this: goldberg, chor, dj-tree, qr or spiral");
   command
       .add_option("--key", a->keys,
                   "Key of a record, repeatable; looked up in --positions unless the database is keyed")
@@ -297,7 +296,7 @@ void add_get_command(CLI::App& app) {
       "--paper-reproduction", a->paper_reproduction,
       "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
   add_duration(command, "--deadline", a->deadline,
-               "Of each round [10s], or each query of dj-tree and qr [10m]");
+               "Of each round [10s], or each query of dj-tree, qr and spiral [10m]");
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");
   command.add_flag("--raw", a->raw, "No newline after each record");

@@ -8,6 +8,7 @@
 #include "load.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
+#include "pirx/cpir/spiral/common.h"
 #include "pirx/itpir/chor.h"
 #include "pirx/itpir/client.h"
 #include "single_plan.h"
@@ -62,11 +63,10 @@ Result<Requests> itpir_requests(const itpir::ServerParameters& server, const Arg
     } while (made());
   } else {
     requests.protocol = "goldberg";
-    PIRX_ASSIGN(auto params,
-                itpir::Params::create({.field = server.field,
-                                       .geometry = server.geometry,
-                                       .version = server.version,
-                                       .coordinates = coordinates}));
+    PIRX_ASSIGN(auto params, itpir::Params::create({.field = server.field,
+                                                    .geometry = server.geometry,
+                                                    .version = server.version,
+                                                    .coordinates = coordinates}));
     const itpir::Client client(std::move(params));
     do {
       PIRX_ASSIGN(auto query, client.query(records, rng));
@@ -103,7 +103,11 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a) {
   }
   auto requests = std::visit(
       [&](const auto& params) -> Result<Requests> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(params)>, cpir::dj::Params>) {
+        using Params = std::decay_t<decltype(params)>;
+        if constexpr (std::is_same_v<Params, cpir::spiral::Params>) {
+          return fail(ErrorCode::kInvalidArgument,
+                      "the server speaks spiral, whose queries need keys that it holds: load has none");
+        } else if constexpr (std::is_same_v<Params, cpir::dj::Params>) {
           return single_requests<cpir::dj::Client, cpir::dj::SecretKey>(params, rng);
         } else {
           return single_requests<cpir::qr::Client, cpir::qr::SecretKey>(params, rng);

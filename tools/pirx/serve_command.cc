@@ -18,6 +18,7 @@
 #include "pirx/base/cpu.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/cpir/qr/server.h"
+#include "pirx/cpir/spiral/server.h"
 #include "pirx/database/database.h"
 #include "pirx/itpir/server.h"
 #include "pirx/net/http_server.h"
@@ -90,7 +91,7 @@ class LogWriter {
 
 struct Arguments {
   std::string database, protocol = "goldberg", listen = "127.0.0.1:8100", field, prepared, layout = "auto",
-                        code, tuning, arities, selectors, kernel;
+                        code, tuning, arities, selectors, kernel, set;
   std::optional<std::uint64_t> coordinate;
   std::optional<std::uint64_t> modulus, slots;
   std::uint64_t tables = 0;  ///< bytes; zero: not given
@@ -320,6 +321,19 @@ class Reloader {
   std::thread thread_;  ///< last: it starts when everything else exists
 };
 
+/// Spiral's options: --prepared keeps the encoded database.
+Result<void> set_spiral_options(const Arguments& a, ServerSpec& spec) {
+  if (a.coordinate || !a.field.empty() || !a.code.empty() || a.layout != "auto" || a.modulus || a.slots ||
+      a.tables > 0 || !a.arities.empty() || !a.selectors.empty() || !a.kernel.empty() || a.rerandomise ||
+      a.paper_reproduction) {
+    return fail(ErrorCode::kInvalidArgument,
+                "of the protocols' options, spiral takes --set and --prepared only");
+  }
+  if (!a.set.empty()) spec.options["set"] = a.set;
+  if (!a.prepared.empty()) spec.options["encoded"] = a.prepared;
+  return {};
+}
+
 /// The options of protocols with one server.
 Result<void> set_single_options(const Arguments& a, ServerSpec& spec) {
   if (a.coordinate || !a.field.empty() || !a.code.empty() || !a.prepared.empty() || a.layout != "auto") {
@@ -367,6 +381,8 @@ Result<void> set_single_options(const Arguments& a, ServerSpec& spec) {
 
 /// The options of the protocol. A bucket says by itself what it is; a plain database is told.
 Result<void> set_options(const Arguments& a, ServerSpec& spec) {
+  if (a.protocol == "spiral") return set_spiral_options(a, spec);
+  if (!a.set.empty()) return fail(ErrorCode::kInvalidArgument, "--set is for spiral, not " + a.protocol);
   if (is_single_protocol(a.protocol)) return set_single_options(a, spec);
   if (a.modulus || a.slots || a.tables > 0 || !a.arities.empty() || !a.selectors.empty() ||
       !a.kernel.empty() || a.paper_reproduction || a.rerandomise) {
@@ -451,7 +467,7 @@ Result<void> serve(Arguments a, const CLI::App& command) {
   a.http.max_queue_time = to_milliseconds(a.max_queue_time);
 
   const bool single = is_single_protocol(a.protocol);
-  if (single) set_single_limits(command, a.http);
+  if (single && a.protocol != "spiral") set_single_limits(command, a.http);
 
   raise_descriptor_limit(a.http.max_connections);
   PIRX_ASSIGN(const auto tuning, use_tuning(a.tuning));
@@ -461,6 +477,7 @@ Result<void> serve(Arguments a, const CLI::App& command) {
   itpir::register_chor(registry);
   cpir::dj::register_dj_tree(registry);
   cpir::qr::register_qr(registry);
+  cpir::spiral::register_spiral(registry);
   std::vector<std::string> notes;
   std::optional<ProgressLog> progress;  // once there is a log
   ServerSpec spec{.database_path = a.database,
@@ -536,7 +553,9 @@ void add_serve_command(CLI::App& app) {
       .add_option(
           "--protocol", a->protocol,
           "goldberg, or chor: all servers must answer; or with one server, which works for seconds on a "
-          "query: dj-tree (Damgard-Jurik, little traffic), or qr (quadratic residuosity)")
+          "query: dj-tree (Damgard-Jurik, little traffic), or qr (quadratic residuosity); or for part of "
+          "one: "
+          "spiral (lattices)")
       ->capture_default_str();
   command
       .add_option("--modulus", a->modulus, "dj-tree, qr: bits of clients' keys, 2048, 3072 or 4096 [3072]")
@@ -553,6 +572,10 @@ void add_serve_command(CLI::App& app) {
                   "qr: records in a row of the matrix; by default query and reply are about equal")
       ->check(whole_number(1, ~std::uint64_t{0} >> 1));
   command.add_option("--kernel", a->kernel, "dj-tree, qr: gmp or ifma [the faster one that runs here]");
+  command.add_option(
+      "--set", a->set,
+      "spiral: s1, s1c, s2, s2s, s3 or s3b, made for certain shapes of databases [the fastest plan "
+      "for this one]");
   command.add_flag("--paper-reproduction", a->paper_reproduction,
                    "dj-tree, qr: keys of 1024 bits, as in the papers, which can be broken; loopback only");
   command.add_option("--code", a->code,
@@ -571,10 +594,10 @@ void add_serve_command(CLI::App& app) {
                   "fields, 2.5 times the "
                   "database more), strassen1, strassen2, strassen3 (GF(2^n), 1.75, 2.9 and 5.1 times)")
       ->capture_default_str();
-  command.add_option(
-      "--prepared", a->prepared,
-      "File that keeps the prepared database, about as large as the database: used if it fits, "
-      "else written");
+  command.add_option("--prepared", a->prepared,
+                     "File that keeps the prepared database, about as large as the database (spiral: five "
+                     "times): used if it "
+                     "fits, else written");
   add_duration(command, "--watch", a->watch,
                "Look for a new epoch of the database so often, as 10s; SIGHUP looks at once [never]");
   command.add_option("--listen", a->listen, "address:port; port 0 takes a free one and prints it")

@@ -8,6 +8,7 @@ namespace {
 
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
+namespace spiral = cpir::spiral;
 
 tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -20,10 +21,13 @@ const char* const kPaperWarning =
     "pays for it";
 
 std::string single_protocol_name(const SinglePlan& plan) {
+  if (std::holds_alternative<spiral::Params>(plan)) return "spiral";
   return std::holds_alternative<dj::Params>(plan) ? "dj-tree" : "qr";
 }
 
-bool is_single_protocol(const std::string& name) { return name == "dj-tree" || name == "qr"; }
+bool is_single_protocol(const std::string& name) {
+  return name == "dj-tree" || name == "qr" || name == "spiral";
+}
 
 const database::Geometry& geometry_of(const SinglePlan& plan) {
   return std::visit(
@@ -48,6 +52,10 @@ Result<std::optional<SinglePlan>> decode_plan(ByteSpan parameters) {
       PIRX_ASSIGN(plan, qr::Params::decode(parameters));
       break;
     }
+    case ProtocolId::kSpiral: {
+      PIRX_ASSIGN(plan, spiral::Params::decode(parameters));
+      break;
+    }
     default:
       break;
   }
@@ -55,7 +63,13 @@ Result<std::optional<SinglePlan>> decode_plan(ByteSpan parameters) {
 }
 
 Result<void> check_keys(const SingleDeployment& deployment, bool paper_reproduction) {
-  const auto policy = std::visit([](const auto& params) { return params.spec().policy; }, deployment.plan);
+  if (const auto* params = std::get_if<spiral::Params>(&deployment.plan)) {
+    if (params->scheme().policy == spiral::Policy::kSecure) return {};
+    return invalid("the server's plan is for tests or comparisons and hides nothing: use another server");
+  }
+  const auto policy = std::holds_alternative<dj::Params>(deployment.plan)
+                          ? std::get<dj::Params>(deployment.plan).spec().policy
+                          : std::get<qr::Params>(deployment.plan).spec().policy;
   if (policy == dj::KeyPolicy::kSecure) return {};
   if (policy != dj::KeyPolicy::kPaperReproduction) {
     return invalid("the server asks for toy keys, which hide nothing: use another server");

@@ -1,5 +1,5 @@
-// Protocols with one server (Damgard-Jurik trees, quadratic residuosity): the plan that client and server
-// share, and which keys it may ask for.
+// Protocols with one server (Damgard-Jurik trees, quadratic residuosity, Spiral): the plan that client and
+// server share, and which keys it may ask for.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,12 @@
 
 #include "pirx/cpir/dj/common.h"
 #include "pirx/cpir/qr/common.h"
+#include "pirx/cpir/spiral/common.h"
 #include "pirx/net/http_client.h"
 
 namespace pirx::cli {
 
-using SinglePlan = std::variant<cpir::dj::Params, cpir::qr::Params>;
+using SinglePlan = std::variant<cpir::dj::Params, cpir::qr::Params, cpir::spiral::Params>;
 
 /// Where such a protocol's only server is, and what it serves.
 struct SingleDeployment {
@@ -19,7 +20,7 @@ struct SingleDeployment {
   net::Endpoint server;
 };
 
-/// "dj-tree" or "qr", and whether that is what `name` means.
+/// "dj-tree", "qr" or "spiral", and whether that is what `name` means.
 std::string single_protocol_name(const SinglePlan& plan);
 bool is_single_protocol(const std::string& name);
 
@@ -31,7 +32,7 @@ const database::Version& version_of(const SinglePlan& plan);
 Result<std::optional<SinglePlan>> decode_plan(ByteSpan parameters);
 
 /// Keys too short to hide anything are for reproducing the papers: with the flag, and with a server on this
-/// machine. InvalidArgument.
+/// machine. Spiral's plans that are not secure are refused. InvalidArgument.
 Result<void> check_keys(const SingleDeployment& deployment, bool paper_reproduction);
 /// What every such use begins with.
 extern const char* const kPaperWarning;
