@@ -154,7 +154,7 @@ class Fuzz : public ::testing::Test {
 };
 
 TEST_F(Fuzz, TreeParameters) { tree().fuzz_parameters(20'000, residues().server->parameters()); }
-TEST_F(Fuzz, TreeQueries) { tree().fuzz_queries(1'000); }
+TEST_F(Fuzz, TreeQueries) { tree().fuzz_queries(400); }
 TEST_F(Fuzz, PolynomialQueries) { tree(dj::Selectors::kPolynomial).fuzz_queries(300); }
 TEST_F(Fuzz, TreeReplies) { tree().fuzz_replies(200); }
 TEST_F(Fuzz, ResiduesParameters) { residues().fuzz_parameters(20'000, tree().server->parameters()); }
