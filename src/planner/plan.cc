@@ -103,8 +103,8 @@ Result<void> check(const Question& question) {
                             question.geometry->record_bytes() != question.record_bytes)) {
     return invalid("the database has other records than the question: take both from it");
   }
-  PIRX_TRY(check_bandwidth(question.link.up, "up"));
   PIRX_TRY(check_bandwidth(question.link.down, "down"));
+  PIRX_TRY(check_bandwidth(question.link.up, "up"));
   if (!(question.link.round_trip >= 0 && question.link.round_trip <= kMostSeconds)) {
     return invalid("the round trip must be from 0 to 3600 seconds");
   }

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""`pirx plan` as a user runs it: JSON that parses, a file of rates that is kept, refusals, and the scripts that draw from it.
+
+    plan_command_test.py PIRX
+"""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PIRX = ""
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["--records", "200", "--record-bytes", "40", "--modulus", "1024", "--down", "1M", "--up", "100k", "--cores", "1"]
+
+
+def run(*words, code=0, **options):
+    done = subprocess.run([PIRX, "plan", *map(str, words)], capture_output=True, text=True, timeout=300, **options)
+    if done.returncode != code:
+        raise AssertionError(f"{words}: exit {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+class PlanCommand(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.rates = Path(cls.folder.name) / "rates.json"
+        cls.plan = json.loads(run(*SMALL, "--servers", "3", "--rates", cls.rates, "--json", "--curves").stdout)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_json_names_every_scheme(self):
+        names = {offer["scheme"] for offer in self.plan["offers"]} | {left["scheme"] for left in self.plan["left_out"]}
+        self.assertLessEqual({"download", "goldberg", "chor", "dj-tree", "spiral", "qr"}, names)
+        for offer in self.plan["offers"]:
+            self.assertGreater(offer["total_seconds"], 0, offer)
+        totals = [offer["total_seconds"] for offer in self.plan["offers"]]
+        self.assertEqual(totals, sorted(totals))
+        self.assertTrue(self.plan["advice"])
+
+    def test_rates_are_kept_and_used(self):
+        before = self.rates.read_text()
+        self.assertEqual(json.loads(before)["pirx_rates"], 1)
+        again = json.loads(run(*SMALL, "--servers", "3", "--rates", self.rates, "--json").stdout)
+        self.assertEqual(again["offers"], self.plan["offers"])
+        self.assertEqual(self.rates.read_text(), before)
+
+    def test_rates_of_another_machine_are_not_completed(self):
+        rates = json.loads(self.rates.read_text())
+        rates["machine"] = "another"
+        other = Path(self.folder.name) / "other.json"
+        other.write_text(json.dumps(rates))
+        self.assertIn("Rates of: another", run(*SMALL, "--servers", "3", "--rates", other).stdout)
+        self.assertIn("is not known", run(*SMALL, "--servers", "5", "--rates", other, code=5).stderr)
+
+    def test_damaged_rates_are_refused(self):
+        bad = Path(self.folder.name) / "bad.json"
+        good = json.loads(self.rates.read_text())
+        for damaged in ("", "[]", "{}", '{"pirx_rates": 2}', json.dumps({**good, "rates": {"hash/6": -1}}),
+                        json.dumps({**good, "rates": {"hash/6": "fast"}}), json.dumps({**good, "rates": {"nonsense": 1}})):
+            bad.write_text(damaged)
+            self.assertIn("bad.json", run(*SMALL, "--rates", bad, code=4).stderr)
+            self.assertEqual(bad.read_text(), damaged)
+
+    def test_table_says_which_pays(self):
+        printed = run(*SMALL, "--servers", "3", "--queries", "7", "--rates", self.rates).stdout
+        self.assertIn("pays below", printed)
+        self.assertIn(self.plan["offers"][0]["scheme"], printed)
+
+    def test_nonsense_is_refused(self):
+        size = ["--records", "100", "--record-bytes", "100"]
+        for words, code, part in (
+            ([], 2, "no records"),
+            (["--records", "100"], 2, "no bytes"),
+            ([*size, "--down", "0"], 2, "bandwidth down"),
+            ([*size, "--down", "-5M"], 2, "bandwidth down"),
+            ([*size, "--up", "nan"], 2, "no bandwidth like"),
+            ([*size, "--up", "inf"], 2, "no bandwidth like"),
+            ([*size, "--down", "10 parsecs"], 2, "no bandwidth like"),
+            ([*size, "--down", "1e300"], 2, "bandwidth down"),
+            ([*size, "--servers", "2", "--collusion", "2"], 2, "they are one"),
+            ([*size, "--modulus", "1000"], 2, "1000"),
+            (["--records", "18446744073709551615", "--record-bytes", "1000"], 2, "2^56"),
+            ([*size, "--records", "-1"], 1, "records"),
+            ([*size, "--rtt", "-1s"], 1, "rtt"),
+            ([*size, "--cores", "0"], 1, "cores"),
+            ([*size, "--queries", "0"], 1, "queries"),
+            ([*size, "--curves"], 2, "--json"),
+            ([*size, "--paper", "--validate"], 2, "one of"),
+            (["/nowhere.pirx"], 5, "/nowhere.pirx"),
+        ):
+            self.assertIn(part, run(*words, code=code).stderr, words)
+
+    def test_paper_figures(self):
+        figures = json.loads(run("--paper", "--json").stdout)["figures"]
+        self.assertIn({"table": "001 Table 2", "row": "n = 512", "column": "octal", "unit": "bits", "computed": 68608.0,
+                       "printed": 68608.0, "remark": ""}, figures)
+        self.assertIn("Paper 001 Table 7", run("--paper").stdout)
+
+    def test_validation_runs(self):
+        done = run("--validate", "--json", "--runs", "1", "--modulus", "1024", "--record-bytes", "40", "--one-server-bytes", "1000",
+                   "--several-servers-bytes", "20000", "--rates", self.rates)
+        schemes = json.loads(done.stdout)["schemes"]
+        self.assertEqual(len(schemes), 8)
+        self.assertTrue(all(one["bytes_exact"] for one in schemes), schemes)
+
+    def test_plot(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("no matplotlib")
+        picture = Path(self.folder.name) / "plan.png"
+        subprocess.run([ROOT / "bench/planner/plot", picture], input=json.dumps(self.plan), text=True, check=True, timeout=120)
+        self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
+        refused = subprocess.run([ROOT / "bench/planner/plot", picture], input="{}", text=True, capture_output=True, timeout=120)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("pirx plan", refused.stderr)
+
+
+if __name__ == "__main__":
+    PIRX = sys.argv.pop(1)
+    unittest.main()
