@@ -46,7 +46,7 @@ alignas(64) constexpr auto kSpread = spread_lanes<t>();
 
 struct Ops {
   using V = __m512i;
-  static constexpr std::size_t kLanes = 16, kTileQueries = 2, kTileColumns = 2;
+  static constexpr std::size_t kLanes = 16, kTileQueries = 2, kTileColumns = 3;
   PIRX_SPIRAL_INLINE V load(const void* from) { return _mm512_loadu_si512(from); }
   PIRX_SPIRAL_INLINE void prefetch(const void* from) { _mm_prefetch(from, _MM_HINT_T0); }
   PIRX_SPIRAL_INLINE void store(void* to, V v) { _mm512_storeu_si512(to, v); }

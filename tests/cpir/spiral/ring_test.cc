@@ -142,7 +142,7 @@ TEST_P(RingTest, FirstDimension) {
   const auto word = [](U64 low, U64 high) { return low | high << 32; };
   for (const std::size_t rows : {1u, 7u, 256u, 257u, 1024u}) {
     for (const bool worst : {true, false}) {
-      const std::size_t columns = 2, queries = 6;
+      const std::size_t columns = 5, queries = 5;
       std::vector<U64> database(columns * rows * kBlockSlots);
       std::vector<std::vector<U64>> query(queries, std::vector<U64>(rows * 2 * kBlockSlots + 1)),
           out(queries, std::vector<U64>(columns * 2 * kBlockSlots));
