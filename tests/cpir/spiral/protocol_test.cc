@@ -41,6 +41,21 @@ TEST_F(Protocol, EveryItemOfEveryShape) {
   }
 }
 
+TEST_F(Protocol, WidestCoefficientsAndPacks) {
+  for (const auto& [log_p, pack] : {std::pair(16u, 1u), {1u, 2u}, {8u, 5u}, {8u, 6u}, {7u, 8u}}) {
+    const TestDatabase db(5, 30 * log_p * pack * pack, true, engine_);
+    auto scheme = toy_scheme();
+    scheme.log_p = log_p;
+    scheme.pack = pack;
+    scheme.log_q2 = 28;
+    scheme.fold = {.z = 256};
+    Deployment deployment(db, scheme);
+    ASSERT_LT(deployment.params().noise().log2_failure, -40);
+    for (const std::uint64_t item : {std::uint64_t{0}, deployment.params().items() - 1})
+      deployment.fetch(item);
+  }
+}
+
 TEST_F(Protocol, EveryBaseGivesTheSameRecords) {
   const TestDatabase db(9, 200, true, engine_);
   for (const std::uint32_t z : {2u, 3u, 4u, 5u, 7u, 16u, 27u, 128u, 256u, 638u}) {
