@@ -25,7 +25,7 @@ class OneThread {
   OneThread& operator=(const OneThread&) = delete;
 
  private:
-  int before_;
+  [[maybe_unused]] int before_;
 };
 
 /// What a server does for a query of a tree, at one level and with tables of one window.

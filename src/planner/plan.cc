@@ -216,7 +216,7 @@ Result<Plan> make_plan(const Question& question, Rates& rates) {
       return tl::unexpected(std::move(offer).error());
     }
   }
-  std::stable_sort(plan.offers.begin(), plan.offers.end(), [&](const Offer& a, const Offer& b) {
+  std::sort(plan.offers.begin(), plan.offers.end(), [&](const Offer& a, const Offer& b) {
     return total_seconds(a, question, question.link) < total_seconds(b, question, question.link);
   });
   plan.advice = advise(plan);
