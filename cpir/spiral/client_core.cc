@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cpir/message.h"
+#include "src/base/constant_time.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {
@@ -13,10 +14,11 @@ namespace {
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-/// All ones where a == b.
-U32 equal_mask(U64 a, U64 b) noexcept {
-  const U64 differs = a ^ b;
-  return static_cast<U32>(((differs | (0 - differs)) >> 63) - 1);
+/// value under a mask of all ones, 0 under 0. The compiler must not see that the mask is a condition: it
+/// would make a branch of it outside of a loop.
+U32 masked(U32 value, U64 mask) noexcept {
+  __asm__("" : "+r"(mask));
+  return value & static_cast<U32>(mask);
 }
 
 U32 inverse_of_power_of_two(unsigned exponent, U32 prime) noexcept {
@@ -98,14 +100,14 @@ void ClientCore::query(const Params& params, U64 item, const Coins& coins, Mutab
     const U64 step = (kModulus >> params.scheme().log_p) % q;
     const auto row_value = static_cast<U32>(step * inverse_of_power_of_two(params.row_rounds(), q) % q);
     for (std::size_t i = 0; i < params.rows(); ++i)
-      mu[k * d + 2 * i] = row_value & equal_mask(i, item >> columns);
+      mu[k * d + 2 * i] = masked(row_value, mask_equal(i, item >> columns));
     const U64 bit_value = inverse_of_power_of_two(params.bit_rounds(), q);
     for (unsigned bit = 0; bit < columns; ++bit) {
-      const U32 mask = 0 - static_cast<U32>(item >> bit & 1);
+      const U64 mask = 0 - (item >> bit & 1);
       for (unsigned digit = 0; digit < digits; ++digit) {
         const auto value =
             static_cast<U32>(bit_value * params.fold().weight(digit, static_cast<unsigned>(k)) % q);
-        mu[k * d + 2 * (std::size_t{bit} * digits + digit) + 1] = value & mask;
+        mu[k * d + 2 * (std::size_t{bit} * digits + digit) + 1] = masked(value, mask);
       }
     }
   }
