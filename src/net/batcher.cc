@@ -176,14 +176,19 @@ void Batcher::leave(const Job& job) noexcept {
 }
 
 void Batcher::move_marked(std::vector<Job>& to) {
-  const auto first =
-      std::stable_partition(queue_.begin(), queue_.end(), [](const Job& job) { return !job.leaves; });
-  to.reserve(to.size() + static_cast<std::size_t>(queue_.end() - first));
-  for (auto job = first; job != queue_.end(); ++job) {
-    leave(*job);
-    to.push_back(std::move(*job));
+  // Not std::stable_partition: clang 19 refuses what gcc 12's library makes of it.
+  to.reserve(to.size() + queue_.size());
+  auto kept = queue_.begin();
+  for (auto& job : queue_) {
+    if (job.leaves) {
+      leave(job);
+      to.push_back(std::move(job));
+    } else {
+      if (&*kept != &job) *kept = std::move(job);
+      ++kept;
+    }
   }
-  queue_.erase(first, queue_.end());
+  queue_.erase(kept, queue_.end());
 }
 
 void Batcher::mark_late() {
