@@ -51,7 +51,9 @@ void encode_header(Writer& writer, ProtocolId protocol, Message type, const Dige
 
 Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, Message type, const Digest& plan,
                                std::size_t bytes) {
-  const std::string what = type == Message::kQuery ? "query" : type == Message::kKeys ? "keys message" : "reply";
+  const std::string what = type == Message::kQuery  ? "query"
+                           : type == Message::kKeys ? "keys message"
+                                                    : "reply";
   Reader reader(message, what);
   PIRX_TRY(decode_prefix(reader, protocol, type));
   PIRX_ASSIGN(const auto digest, reader.get_bytes(plan.size()));

@@ -212,9 +212,8 @@ void expect_workspace_is_counted(FieldTag field, KeptRows& rows, std::uint64_t& 
                                         geometry.rows() * sizeof(typename F::Elem));
     for (const std::size_t each : {1u, 3u, 64u, 4096u}) {
       if (each > total) continue;
-      const std::uint64_t charged =
-          total / each * (*server)->working_bytes(each) + (*server)->working_bytes(total % each) +
-          (*server)->pass_bytes();
+      const std::uint64_t charged = total / each * (*server)->working_bytes(each) +
+                                    (*server)->working_bytes(total % each) + (*server)->pass_bytes();
       EXPECT_GE(charged, data + workspace) << total << " queries in requests of " << each;
     }
     EXPECT_LE((*server)->working_bytes(total), data + MessageHeader::kBytes) << total;

@@ -526,7 +526,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual([record["text"] for record in report["records"]], expected)
             self.assertEqual((report["certainty"], report["servers"][3]["status"]), ("proven", "lied"))
             sizes[bool(seeded)] = [server["bytes_up"] for server in report["servers"]]
-        self.assertLess(sizes[True][0], sizes[False][0] / 2)
+        self.assertLess(sizes[True][0], sizes[False][0] - 200)  # without the headers, 176 against 448
         self.assertEqual(sizes[True][1:3], sizes[False][1:3])
 
         # d + 1 = t + q + u - 1.
