@@ -95,6 +95,29 @@ class PlanCommand(unittest.TestCase):
         ):
             self.assertIn(part, run(*words, code=code).stderr, words)
 
+    def test_what_a_server_holds(self):
+        folder = Path(self.folder.name)
+        (folder / "lines.txt").write_text("".join(f"record {i}\n" for i in range(300)))
+        done = subprocess.run([PIRX, "db", "build", folder / "db.pirx", folder / "lines.txt", "--from", "lines"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        server = subprocess.Popen([PIRX, "serve", folder / "db.pirx", "--coordinate", "1", "--listen", "127.0.0.1:0"],
+                                  stderr=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        try:
+            port = server.stdout.readline().split()[-1]
+            words = ["--down", "1M", "--modulus", "1024", "--rates", self.rates, "--cores", "1", "--json"]
+            plan = json.loads(run("--server", f"http://127.0.0.1:{port}", *words).stdout)
+            local = json.loads(run(folder / "db.pirx", *words).stdout)
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+        self.assertEqual(plan["records"], 300)
+        self.assertGreater(plan["link"]["round_trip"], 0)
+        self.assertEqual(local["link"]["round_trip"], 0)
+        self.assertEqual([o["bytes_up"] for o in sorted(plan["offers"], key=lambda o: o["scheme"])],
+                         [o["bytes_up"] for o in sorted(local["offers"], key=lambda o: o["scheme"])])
+        run("--server", f"http://127.0.0.1:{port}", *words, code=5)
+        self.assertIn("give a database, or --server", run("--server", "http://127.0.0.1:1", folder / "db.pirx", code=2).stderr)
+
     def test_paper_figures(self):
         figures = json.loads(run("--paper", "--json").stdout)["figures"]
         self.assertIn({"table": "001 Table 2", "row": "n = 512", "column": "octal", "unit": "bits", "computed": 68608.0,

@@ -17,6 +17,7 @@
 #include "pirx/planner/planner.h"
 #include "pirx/planner/validate.h"
 #include "rates_file.h"
+#include "single_plan.h"
 
 namespace pirx::cli {
 namespace {
@@ -24,14 +25,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string database, up, down = "10M", rates;
+  std::string database, server, ca_file, up, down = "10M", rates;
   std::uint64_t records = 0, record_bytes = 0;
   std::chrono::microseconds round_trip{0};
   int cores = 0, client_cores = 0, runs = 5;
   unsigned servers = 1, collusion = 1, modulus = 3072;
   std::uint64_t queries = 1;
   std::uint64_t one_server_bytes = std::uint64_t{1} << 20, several_servers_bytes = std::uint64_t{16} << 20;
-  bool ahead = false, json = false, curves = false, validate = false, paper = false;
+  bool allow_plaintext = false, ahead = false, json = false, curves = false, validate = false, paper = false;
 };
 
 tl::unexpected<Error> invalid(std::string message) {
@@ -191,17 +192,56 @@ void print_plan(const planner::Plan& plan, const std::string& machine) {
   std::printf("\n%s\n", plan.advice.c_str());
 }
 
+tl::unexpected<Error> keyed_refused() {
+  return invalid("a keyed database is not planned for: a record is the sum of three of its rows");
+}
+
+/// What a server says that it serves, and the shortest of some round trips to it.
+struct Reached {
+  database::Geometry geometry;
+  double round_trip;
+};
+
+Result<Reached> reach(const Arguments& a) {
+  constexpr int kTries = 6;
+  PIRX_ASSIGN(auto transport, net::HttpTransport::create({{a.server, a.ca_file, a.allow_plaintext}}));
+  std::optional<Bytes> parameters;
+  double shortest = 0;
+  for (int i = 0; i < kTries; ++i) {
+    auto outcome = std::move(transport.parameters_all({.max_reply_bytes = std::size_t{64} << 10}).at(0));
+    if (!outcome.reply) {
+      return fail(outcome.reply.error().code(),
+                  a.server + " gave no parameters: " + outcome.reply.error().message());
+    }
+    // The first one also opens the connection.
+    if (i == 1 || (i > 1 && outcome.milliseconds < shortest)) shortest = outcome.milliseconds;
+    parameters = std::move(*outcome.reply);
+  }
+  PIRX_ASSIGN(const auto single, decode_plan(*parameters));
+  if (single) return Reached{geometry_of(*single), shortest / 1e3};
+  PIRX_ASSIGN(const auto one, itpir::ServerParameters::decode(*parameters));
+  return Reached{one.geometry, shortest / 1e3};
+}
+
 Result<planner::Question> question_of(const Arguments& a) {
   planner::Question question;
-  if (!a.database.empty()) {
-    if (a.records != 0 || a.record_bytes != 0) {
-      return invalid("give a database, or --records and --record-bytes");
-    }
+  if ((a.database.empty() ? 0 : 1) + (a.server.empty() ? 0 : 1) +
+          (a.records != 0 || a.record_bytes != 0 ? 1 : 0) >
+      1) {
+    return invalid("give a database, or --server, or --records and --record-bytes");
+  }
+  question.link.round_trip = std::chrono::duration<double>(a.round_trip).count();
+  if (!a.server.empty()) {
+    PIRX_ASSIGN(const auto reached, reach(a));
+    if (reached.geometry.keyed()) return keyed_refused();
+    question.geometry = reached.geometry;
+    question.records = reached.geometry.records();
+    question.record_bytes = reached.geometry.record_bytes();
+    if (a.round_trip.count() == 0) question.link.round_trip = reached.round_trip;
+  } else if (!a.database.empty()) {
     PIRX_ASSIGN(const auto database, database::Database::open(a.database));
     if (database->bucket() != nullptr) return invalid("this is a bucket: plan for the plain database");
-    if (database->geometry().keyed()) {
-      return invalid("a keyed database is not planned for: a record is the sum of three of its rows");
-    }
+    if (database->geometry().keyed()) return keyed_refused();
     question.geometry = database->geometry();
     question.records = database->geometry().records();
     question.record_bytes = database->geometry().record_bytes();
@@ -211,7 +251,6 @@ Result<planner::Question> question_of(const Arguments& a) {
   }
   PIRX_ASSIGN(question.link.down, parse_bandwidth(a.down));
   PIRX_ASSIGN(question.link.up, parse_bandwidth(a.up.empty() ? a.down : a.up));
-  question.link.round_trip = std::chrono::duration<double>(a.round_trip).count();
   const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   question.server_cores = a.cores > 0 ? a.cores : here;
   question.client_cores = a.client_cores > 0 ? a.client_cores : here;
@@ -442,12 +481,16 @@ void add_plan_command(CLI::App& app) {
   auto& command =
       *app.add_subcommand("plan", "Which scheme pays on this machine and link, every number measured");
   command.add_option("database", a->database, "A database; or give --records and --record-bytes");
+  command.add_option("--server", a->server,
+                     "Or the URL of a server: what it serves, and the round trip to it");
+  command.add_option("--ca-file", a->ca_file, "PEM trust anchors for --server; default: the system's");
+  command.add_flag("--allow-plaintext", a->allow_plaintext, "Ask --server over http beyond this machine");
   command.add_option("--records", a->records, "How many there are")
       ->check(whole_number(1, std::numeric_limits<std::uint64_t>::max()));
   add_size(command, "--record-bytes", a->record_bytes, "Of each record");
   command.add_option("--down", a->down, "Bits a second to the client: 800k, 10M, 1G")->capture_default_str();
   command.add_option("--up", a->up, "Bits a second from the client; default: as down");
-  add_duration(command, "--rtt", a->round_trip, "Round trip of the link; default 0");
+  add_duration(command, "--rtt", a->round_trip, "Round trip of the link; default: that to --server, or 0");
   command.add_option("--cores", a->cores, "Of a server; default: this machine's")
       ->check(whole_number(1, 4096));
   command.add_option("--client-cores", a->client_cores, "Default: this machine's")
