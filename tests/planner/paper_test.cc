@@ -48,7 +48,7 @@ TEST(PaperTest, BandwidthsOf001) {
   EXPECT_EQ(figure(figures, "001 Table 1", "n = 512", "binary").computed, 54);
 }
 
-// Four times of one exponentiation explain the authors' tables of server times.
+// Nine times of one exponentiation explain the authors' tables of server times.
 TEST(PaperTest, TimesOf001) {
   std::size_t close = 0, all = 0;
   for (const auto& one : paper_figures()) {
