@@ -53,20 +53,8 @@ Result<Offer> best_offer(const Question& question, Rates& rates, bool seeded) {
   // A bit a row up, a byte of a row down.
   const auto balanced =
       database::Geometry::balanced_records_per_row(question.records, 8 * probe.slot_bytes());
-  std::optional<Offer> best;
-  std::optional<Error> why;
-  for (const auto records : rows_to_try(question, balanced, 5)) {
-    auto offer = offer_at(question, rates, seeded, records);
-    if (offer) {
-      keep_best(best, std::move(*offer), question);
-    } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
-      return offer;
-    } else {
-      why = offer.error();
-    }
-  }
-  if (!best) return tl::unexpected(std::move(*why));
-  return std::move(*best);
+  return best_of(rows_to_try(question, balanced, 5), question,
+                 [&](std::uint64_t records) { return offer_at(question, rates, seeded, records); });
 }
 
 }  // namespace

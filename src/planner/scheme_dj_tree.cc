@@ -160,21 +160,10 @@ Result<Offer> offer_dj_tree(const Question& question, Rates& rates) {
       if (tried.empty() || tried.back() != fit) tried.push_back(fit);
     }
   }
-  std::optional<Offer> best;
-  std::optional<Error> why;
-  for (const auto records : tried) {
+  return best_of(tried, question, [&](std::uint64_t records) -> Result<Offer> {
     PIRX_ASSIGN(const auto geometry, geometry_of(question, records));
-    auto offer = offer_at(question, rates, cost, geometry);
-    if (offer) {
-      keep_best(best, std::move(*offer), question);
-    } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
-      return offer;
-    } else {
-      why = offer.error();
-    }
-  }
-  if (!best) return tl::unexpected(std::move(*why));
-  return std::move(*best);
+    return offer_at(question, rates, cost, geometry);
+  });
 }
 
 }  // namespace pirx::planner

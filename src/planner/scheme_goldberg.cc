@@ -72,20 +72,8 @@ Result<Offer> best_offer(const Question& question, Rates& rates, const Setting& 
   }
   PIRX_ASSIGN(const auto probe, geometry_of(question, 1));
   const auto balanced = database::Geometry::balanced_records_per_row(question.records, probe.slot_bytes());
-  std::optional<Offer> best;
-  std::optional<Error> why;
-  for (const auto records : rows_to_try(question, balanced, 5)) {
-    auto offer = offer_at(question, rates, setting, records);
-    if (offer) {
-      keep_best(best, std::move(*offer), question);
-    } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
-      return offer;
-    } else {
-      why = offer.error();
-    }
-  }
-  if (!best) return tl::unexpected(std::move(*why));
-  return std::move(*best);
+  return best_of(rows_to_try(question, balanced, 5), question,
+                 [&](std::uint64_t records) { return offer_at(question, rates, setting, records); });
 }
 
 }  // namespace

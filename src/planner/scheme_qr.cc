@@ -57,20 +57,8 @@ Result<Offer> offer_qr(const Question& question, Rates& rates) {
   const double balanced =
       std::sqrt(static_cast<double>(question.records) / (8.0 * static_cast<double>(geometry.slot_bytes())));
   const auto middle = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(balanced)));
-  std::optional<Offer> best;
-  std::optional<Error> why;
-  for (const auto tried : rows_to_try(slots, middle, 5)) {
-    auto offer = offer_at(question, rates, geometry, tried);
-    if (offer) {
-      keep_best(best, std::move(*offer), question);
-    } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
-      return offer;
-    } else {
-      why = offer.error();
-    }
-  }
-  if (!best) return tl::unexpected(std::move(*why));
-  return std::move(*best);
+  return best_of(rows_to_try(slots, middle, 5), question,
+                 [&](std::uint64_t tried) { return offer_at(question, rates, geometry, tried); });
 }
 
 }  // namespace pirx::planner

@@ -25,4 +25,25 @@ std::vector<std::uint64_t> rows_to_try(const Question& question, std::uint64_t b
 /// Keeps the faster of two, on the question's link.
 void keep_best(std::optional<Offer>& best, Offer offer, const Question& question);
 
+/// The best of offer_at(x) for every x of `tries`, which is not empty. Those that are no valid setting
+/// (InvalidArgument) are passed over; the last one's error when all are. Any other error ends the search.
+template <class OfferAt>
+Result<Offer> best_of(std::span<const std::uint64_t> tries, const Question& question,
+                      const OfferAt& offer_at) {
+  std::optional<Offer> best;
+  std::optional<Error> why;
+  for (const auto tried : tries) {
+    Result<Offer> offer = offer_at(tried);
+    if (offer) {
+      keep_best(best, std::move(*offer), question);
+    } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
+      return offer;
+    } else {
+      why = offer.error();
+    }
+  }
+  if (!best) return tl::unexpected(std::move(*why));
+  return std::move(*best);
+}
+
 }  // namespace pirx::planner
