@@ -3,14 +3,12 @@
 #pragma once
 
 #include <gmpxx.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <random>
 
 #include "cpir/dj/number.h"
 #include "pirx/cpir/qr/keys.h"
-#include "pirx/database/builder.h"
+#include "tests/cpir/test_database.h"
 
 namespace pirx::cpir::qr::testing {
 
@@ -38,40 +36,7 @@ inline const SecretKey& paper_key() {
   return key;
 }
 
-/// Records of fixed or varying length in a database file that is removed again.
-class TestDatabase {
- public:
-  TestDatabase(std::uint64_t records, std::uint64_t record_bytes, std::uint64_t per_row, bool plain,
-               std::mt19937_64& engine) {
-    static int files = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("pirx-qr-" + std::to_string(getpid()) + "-" + std::to_string(files++));
-    database::BuildOptions options;
-    options.records_per_row = per_row;
-    options.fixed_record_bytes = plain ? record_bytes : 0;
-    options.digests = !plain;
-    auto builder = database::DatabaseBuilder::create(path_, options).value();
-    for (std::uint64_t i = 0; i < records; ++i) {
-      Bytes record(plain || i == 0 ? record_bytes : engine() % (record_bytes + 1));
-      for (auto& byte : record) byte = static_cast<std::byte>(engine());
-      EXPECT_TRUE(builder.add(record));
-      records_.push_back(std::move(record));
-    }
-    EXPECT_TRUE(builder.finish());
-    database_ = database::Database::open(path_).value();
-  }
-  ~TestDatabase() { std::filesystem::remove(path_); }
-  TestDatabase(const TestDatabase&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  const std::vector<Bytes>& records() const { return records_; }
-  const std::shared_ptr<const database::Database>& database() const { return database_; }
-
- private:
-  std::filesystem::path path_;
-  std::vector<Bytes> records_;
-  std::shared_ptr<const database::Database> database_;
-};
+using cpir::testing::TestDatabase;
 
 /// z_j = prod y_i^(D_ij): rows of bits as bytes, bit j of a byte first.
 inline std::vector<mpz_class> column_products_ref(const mpz_class& n, const std::vector<mpz_class>& y,

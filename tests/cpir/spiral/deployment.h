@@ -2,52 +2,24 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <random>
 
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/cpir/spiral/server.h"
-#include "pirx/database/builder.h"
+#include "tests/cpir/test_database.h"
 
 namespace pirx::cpir::spiral::testing {
 
-/// Records in a database file that is removed again.
-class TestDatabase {
+class TestDatabase : public cpir::testing::TestDatabase {
  public:
-  TestDatabase(std::uint64_t records, std::uint64_t record_bytes, bool plain, std::mt19937_64& engine) {
-    static int files = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("pirx-spiral-" + std::to_string(getpid()) + "-" + std::to_string(files++));
-    database::BuildOptions options;
-    options.records_per_row = std::min<std::uint64_t>(records, 3);
-    options.fixed_record_bytes = plain ? record_bytes : 0;
-    options.digests = !plain;
-    auto builder = database::DatabaseBuilder::create(path_, options).value();
-    for (std::uint64_t i = 0; i < records; ++i) {
-      Bytes record(plain || i == 0 ? record_bytes : engine() % (record_bytes + 1));
-      for (auto& byte : record) byte = static_cast<std::byte>(engine());
-      EXPECT_TRUE(builder.add(record));
-      records_.push_back(std::move(record));
-    }
-    EXPECT_TRUE(builder.finish());
-    database_ = database::Database::open(path_).value();
-  }
-  ~TestDatabase() { std::filesystem::remove(path_); }
-  TestDatabase(const TestDatabase&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  const std::vector<Bytes>& records() const { return records_; }
-  const std::shared_ptr<const database::Database>& database() const { return database_; }
+  TestDatabase(std::uint64_t records, std::uint64_t record_bytes, bool plain, std::mt19937_64& engine)
+      : cpir::testing::TestDatabase(records, record_bytes, std::min<std::uint64_t>(records, 3), plain,
+                                    engine) {}
   Result<Params> params(const Scheme& scheme) const {
-    return Params::create({database_->geometry(), database_->version(), scheme});
+    return Params::create({database()->geometry(), database()->version(), scheme});
   }
-
- private:
-  std::filesystem::path path_;
-  std::vector<Bytes> records_;
-  std::shared_ptr<const database::Database> database_;
 };
 
 /// A ring of dimension 256 without any security.
