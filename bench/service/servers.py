@@ -1,0 +1,261 @@
+"""What the benchmarks of the service share: databases, servers as processes, their CPU times and metrics, and a client that checks.
+
+The client speaks docs/wire_format.md over GF(2^8) with the standard library alone (bytes.translate multiplies a vector by an element), so
+that an answer is checked by other code than the library's.
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import platform
+import random
+import secrets
+import signal
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "examples/python_client"))
+import pirx_client as wire  # noqa: E402
+
+FIELD = wire.BinaryField(8, 0x1B)
+TIMES = [bytes(FIELD.mul(a, b) for b in range(256)) for a in range(256)]  # TIMES[a] translates b to a * b
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def add_arguments(parser):
+    parser.add_argument("--pirx", type=pathlib.Path, default=ROOT / "build/release/tools/pirx/pirx", help="the program to measure")
+    parser.add_argument("--json", type=pathlib.Path, help="where the report goes, beside standard output")
+
+
+def run(*command, **options):
+    """The standard output of a command that must succeed."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} {command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
+    return done.stdout
+
+
+def context(pirx):
+    """The machine and the program, and how busy the machine is as this begins."""
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return {"cpu": model, "cores": os.cpu_count(), "load_average_before": os.getloadavg()[0], "commit": commit.stdout.decode().strip(),
+            "pirx": run(pirx, "--version").decode().split("\n")[0]}
+
+
+def write_report(report, path):
+    report["context"]["load_average_after"] = os.getloadavg()[0]
+    text = json.dumps(report, indent=2) + "\n"
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    sys.stdout.write(text)
+
+
+def make_database(pirx, path, records, record_bytes, per_row=1):
+    """A database of random records of one length, without digests."""
+    raw = path.with_suffix(".raw")
+    with open(raw, "wb") as out:
+        left = records * record_bytes
+        while left:
+            left -= out.write(random.randbytes(min(left, 1 << 24)))
+    run(pirx, "db", "build", path, raw, "--from", "fixed", "--record-bytes", record_bytes, "--records-per-row", per_row, "--no-digests")
+    raw.unlink()
+
+
+def free_port():
+    """One below those that the system gives to outgoing connections, so that it is free again for a restart."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
+class Server:
+    """A pirx serve that can be stopped, killed and started again on its port. Its log goes to a file."""
+
+    def __init__(self, pirx, database, log, *options):
+        self.port = free_port()
+        self.log = pathlib.Path(log)
+        self.command = [str(pirx), "serve", str(database), "--listen", f"127.0.0.1:{self.port}", "--quiet", *map(str, options)]
+        self.process = None
+        self.start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def start(self, patience=300):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, stderr=log, stdout=log)
+        deadline = time.monotonic() + patience
+        while not self.ready():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"a server did not start: {self.log.read_text()[-800:]}")
+            time.sleep(0.02)
+
+    def ready(self):
+        try:
+            return get(self.port, "/readyz")[0] == 200
+        except OSError:
+            return False
+
+    def stop(self, patience=60):
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(patience)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.kill()
+
+    def metrics(self):
+        """Name, with labels as they are printed, to value."""
+        lines = get(self.port, "/metrics")[1].decode().split("\n")
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line and line[0] != "#")}
+
+    def cpu_seconds(self):
+        """Of all threads, by thread id."""
+        times = {}
+        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
+            try:
+                fields = (task / "schedstat").read_text().split()
+                times[int(task.name)] = int(fields[0]) / 1e9
+            except (OSError, IndexError):  # it has ended
+                pass
+        return times
+
+    def memory(self):
+        """VmRSS and its parts, in bytes."""
+        wanted = ("VmRSS", "RssAnon", "RssFile")
+        lines = pathlib.Path(f"/proc/{self.pid}/status").read_text().split("\n")
+        return {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines if line.split(":")[0] in wanted}
+
+
+def get(port, path, timeout=10):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+class Refused(Exception):
+    """What a server said instead of an answer."""
+
+    def __init__(self, status, code):
+        super().__init__(f"{status} {code}")
+        self.status, self.code = status, code
+
+
+class Connection:
+    """One kept alive to a server, with a query sent before its answer is awaited."""
+
+    def __init__(self, port, timeout):
+        self.port, self.timeout, self.http = port, timeout, None
+
+    def send(self, body):
+        if self.http is None:
+            self.http = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
+        try:
+            self.http.request("POST", "/v1/query", body, {"Content-Type": "application/octet-stream"})
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+
+    def receive(self):
+        try:
+            response = self.http.getresponse()
+            body = response.read()
+            if response.status != 200:
+                raise Refused(response.status, response.getheader("Pirx-Error", "?"))
+            if response.will_close:
+                self.close()
+            return body
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+
+    def close(self):
+        if self.http is not None:
+            self.http.close()
+            self.http = None
+
+
+def xor(a, b):
+    return (int.from_bytes(a, "little") ^ int.from_bytes(b, "little")).to_bytes(len(a), "little")
+
+
+def read_parameters(port, timeout=10):
+    """The database that a server says it has, and its coordinate."""
+    status, message = get(port, "/v1/parameters", timeout)
+    if status != 200:
+        raise Refused(status, "parameters")
+    head = dict(zip(wire.HEADER_FIELDS, wire.HEADER.unpack_from(message)))
+    records, record_bytes, per_row, flags = struct.unpack_from("<4Q", message, wire.HEADER.size + 16)
+    assert head["field"] == FIELD.tag and not flags & 4, "not a plain database over GF(2^8)"
+    return wire.Database(head["identity"], head["epoch"], records, record_bytes, per_row, bool(flags & 1), bool(flags & 2)), head["coordinate"]
+
+
+def make_queries(database, coordinates, position):
+    """A query message for every coordinate; any one of them tells nothing, two give the record."""
+    row = position // database.records_per_row
+    coins = secrets.token_bytes(database.rows)
+    queries = []
+    for x in coordinates:
+        share = bytearray(coins.translate(TIMES[x]))
+        share[row] ^= 1
+        queries.append(wire.encode_header(wire.QUERY, FIELD, database, x, 1, database.rows) + share)
+    return queries
+
+
+def cut_reply(database, x, message):
+    """The words of a reply to one query; ValueError unless it is exactly what was asked for."""
+    if message[:wire.HEADER.size] != wire.encode_header(wire.REPLY, FIELD, database, x, 1, database.row_bytes):
+        raise ValueError("another header than asked for")
+    if len(message) != wire.HEADER.size + database.row_bytes:
+        raise ValueError("another length than asked for")
+    return message[wire.HEADER.size:]
+
+
+def interpolate(x, a, y, b):
+    """The value at 0 of the line through (x, a) and (y, b)."""
+    at_x, at_y = wire.lagrange(FIELD, (x, y))
+    return xor(a.translate(TIMES[at_x]), b.translate(TIMES[at_y]))
+
+
+def record_of(database, position, row):
+    start = position % database.records_per_row * database.slot_bytes + 16 * database.digests
+    return row[start:start + database.record_bytes]
+
+
+def percentile(values, part):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(part * len(values)))] if values else None
+
+
+def theil_sen(points):
+    """The median of the slopes between all pairs of (x, y): a few outliers do not move it."""
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for i, a in enumerate(points) for b in points[i + 1:] if b[0] > a[0]]
+    return statistics.median(slopes) if slopes else 0.0
