@@ -143,12 +143,6 @@ class ChorServer final : public AnyServer {
   ServerParameters parameters_;
 };
 
-Result<std::unique_ptr<AnyServer>> open_chor(const ServerSpec& spec) {
-  PIRX_ASSIGN(const ServerOptions options, parse_server_options(spec, "chor"));
-  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-  return make_chor_server(std::move(database), options);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AnyServer>> make_chor_server(ServedRows served, const ServerOptions& options,
@@ -186,11 +180,16 @@ Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const databa
                           options);
 }
 
-void register_chor(Registry& registry) {
+void register_chor(Registry& registry, Spread spread) {
   registry.add({"chor",
                 "Random bits to several servers, all but one of which learn nothing; all must answer, and "
                 "liars are noticed but not found",
-                &open_chor});
+                [spread = std::move(spread)](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
+                  PIRX_ASSIGN(ServerOptions options, parse_server_options(spec, "chor"));
+                  options.spread = spread;
+                  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+                  return make_chor_server(std::move(database), options);
+                }});
 }
 
 }  // namespace pirx::itpir

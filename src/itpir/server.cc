@@ -27,12 +27,6 @@ Result<void> check_bucket(const database::BucketInfo& bucket, const ServerOption
   return {};
 }
 
-Result<std::unique_ptr<AnyServer>> open_goldberg(const ServerSpec& spec) {
-  PIRX_ASSIGN(const ServerOptions options, parse_server_options(spec, "goldberg"));
-  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-  return make_goldberg_server(std::move(database), options);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
@@ -69,10 +63,15 @@ Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOpt
   });
 }
 
-void register_goldberg(Registry& registry) {
+void register_goldberg(Registry& registry, Spread spread) {
   registry.add({"goldberg",
                 "Shamir-shared queries to several servers, any t of which learn nothing; liars are corrected",
-                &open_goldberg});
+                [spread = std::move(spread)](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
+                  PIRX_ASSIGN(ServerOptions options, parse_server_options(spec, "goldberg"));
+                  options.spread = spread;
+                  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
+                  return make_goldberg_server(std::move(database), options);
+                }});
 }
 
 }  // namespace pirx::itpir

@@ -27,10 +27,13 @@ class GoldbergServer final : public AnyServer {
         static_cast<std::size_t>(served.geometry.words_per_row(engine.field().word_bytes())) *
         engine.field().word_bytes();
     PIRX_CHECK(bytes <= served.rows.cols && options.coordinate);
-    PIRX_ASSIGN(auto prepared, prepare_rows(engine, served.rows.window(0, 0, served.rows.rows, bytes),
-                                            served.rows_version.value_or(served.version), options));
+    const Part whole{0, served.rows.rows, 0, bytes / engine.field().word_bytes()};
+    const auto prepare = [&](const Part& part) {
+      return prepare_product(engine, served, whole, part, options);
+    };
+    PIRX_ASSIGN(auto product, options.spread ? options.spread(whole, prepare) : prepare(whole));
     return std::unique_ptr<AnyServer>(
-        new GoldbergServer(std::move(engine), std::move(served), std::move(prepared), options));
+        new GoldbergServer(engine.field(), std::move(served), std::move(product), options));
   }
 
   ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
@@ -40,22 +43,21 @@ class GoldbergServer final : public AnyServer {
         .encode();
   }
   std::size_t max_request_bytes() const noexcept override {
-    return static_cast<std::size_t>(std::max(
-        message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()), seeds_bytes(max_queries_)));
+    return static_cast<std::size_t>(std::max(message_bytes(max_queries_, product_.rows, field().elem_bytes()),
+                                             seeds_bytes(max_queries_)));
   }
   std::size_t max_queries() const noexcept override { return max_queries_; }
   /// The encoded reply, the sums, the decoded or expanded query vectors, and a share of the engine's
   /// workspace: the shares of any requests that are answered together cover what their product takes.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    const std::size_t per_query = prepared_.cols() * (field().sum_bytes() + sizeof(Sum)) +
-                                  prepared_.rows() * sizeof(Elem);  // of dimensions that fit memory
+    const std::size_t per_query = product_.words * (field().sum_bytes() + sizeof(Sum)) +
+                                  product_.rows * sizeof(Elem);  // of dimensions that fit memory
     const auto all = checked_mul(queries, per_query);
     const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
     return sum.value_or(std::numeric_limits<std::size_t>::max());
   }
 
-  /// The engine's workspace.
-  std::size_t pass_bytes() const noexcept override { return workspace_; }
+  std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }
 
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const Admitted admitted, check_request(request));
@@ -92,26 +94,18 @@ class GoldbergServer final : public AnyServer {
     bool seeds;  ///< in place of vectors
   };
 
-  GoldbergServer(strassen::Engine<F> engine, ServedRows served, strassen::PreparedMatrix<F> prepared,
-                 const ServerOptions& options)
-      : engine_(std::move(engine)),
+  GoldbergServer(const F& f, ServedRows served, Product product, const ServerOptions& options)
+      : f_(f),
         served_(std::move(served)),
         version_(bound_version(served_.version, served_.arity, served_.independence, served_.modulus)),
-        prepared_(std::move(prepared)),
-        options_(options) {
+        product_(std::move(product)),
+        coordinate_(*options.coordinate),
+        max_queries_(options.max_queries_per_request) {
     // Replies are bounded too: a database with rows of 16 MiB answers at most 63 queries at once.
-    max_queries_ = options_.max_queries_per_request;
     while (max_queries_ > 1 &&
-           std::max(message_bytes(max_queries_, prepared_.rows(), field().elem_bytes()),
-                    message_bytes(max_queries_, prepared_.cols(), field().sum_bytes())) > kMaxMessageBytes) {
+           std::max(message_bytes(max_queries_, product_.rows, field().elem_bytes()),
+                    message_bytes(max_queries_, product_.words, field().sum_bytes())) > kMaxMessageBytes) {
       --max_queries_;
-    }
-    for (std::size_t q = 1; q <= kMaxQueriesPerRequest; ++q) {
-      const std::uint64_t workspace =
-          engine_
-              .plan({q, prepared_.rows(), prepared_.cols()}, {.threads = options_.threads}, options_.layout)
-              .workspace_bytes;
-      workspace_ = std::max(workspace_, workspace);
     }
   }
 
@@ -133,9 +127,9 @@ class GoldbergServer final : public AnyServer {
                      ", this one has " + std::to_string(coordinate()) +
                      ": check the order of the servers in the deployment");
     }
-    if (header.length != prepared_.rows()) {
+    if (header.length != product_.rows) {
       return invalid("the query vectors have " + std::to_string(header.length) + " elements, there are " +
-                     std::to_string(prepared_.rows()) + " rows here: fetch the parameters again");
+                     std::to_string(product_.rows) + " rows here: fetch the parameters again");
     }
     if (header.queries > max_queries_) {
       return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +
@@ -150,8 +144,8 @@ class GoldbergServer final : public AnyServer {
     return Admitted{0, header.queries, seeds};
   }
 
-  const F& field() const noexcept { return engine_.field(); }
-  std::uint64_t coordinate() const noexcept { return *options_.coordinate; }
+  const F& field() const noexcept { return f_; }
+  std::uint64_t coordinate() const noexcept { return coordinate_; }
   static tl::unexpected<Error> invalid(std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message));
   }
@@ -175,7 +169,7 @@ class GoldbergServer final : public AnyServer {
 
   Result<void> multiply_slice(std::span<const ByteSpan> requests, std::vector<Admitted>& slice,
                               std::size_t stacked, std::vector<Result<Bytes>>& replies) const {
-    const std::size_t r = prepared_.rows(), s = prepared_.cols();
+    const std::size_t r = product_.rows, s = product_.words;
     PIRX_ASSIGN(auto Q, matrix::Matrix<Elem>::create(stacked, r));
     std::size_t rows = 0;
     std::erase_if(slice, [&](const Admitted& admitted) {
@@ -199,8 +193,9 @@ class GoldbergServer final : public AnyServer {
     });
     if (rows == 0) return {};
     PIRX_ASSIGN(auto R, matrix::Matrix<Sum>::create(rows, s));
-    PIRX_TRY(engine_.multiply(Q.view().window(0, 0, rows, r), prepared_, R.view(),
-                              strassen::ExecOptions{.threads = options_.threads}));
+    PIRX_TRY(product_.multiply(
+        {reinterpret_cast<const std::byte*>(Q.row(0)), rows, r * sizeof(Elem), Q.view().stride},
+        {reinterpret_cast<std::byte*>(R.row(0)), rows, s * sizeof(Sum), R.view().stride}));
     std::size_t row = 0;
     for (const auto& admitted : slice) {
       replies[admitted.request] = encode_reply(R.view().window(row, 0, admitted.queries, s));
@@ -226,13 +221,12 @@ class GoldbergServer final : public AnyServer {
     }
   }
 
-  strassen::Engine<F> engine_;
+  F f_;
   ServedRows served_;
   database::Version version_;  ///< of messages
-  strassen::PreparedMatrix<F> prepared_;
-  ServerOptions options_;
-  std::uint32_t max_queries_ = 0;
-  std::uint64_t workspace_ = 0;  // of the engine, at most
+  Product product_;
+  std::uint64_t coordinate_;
+  std::uint32_t max_queries_;
 };
 
 }  // namespace pirx::itpir

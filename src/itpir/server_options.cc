@@ -74,6 +74,11 @@ Result<void> check_server_options(const ServerOptions& options) {
   if (!options.code.empty() && !options.prepared_file.empty()) {
     return invalid("one file cannot keep the buckets of a batch code: leave 'prepared' or 'code' away");
   }
+  if (!options.code.empty() && options.spread) {
+    return invalid(
+        "a batch code serves sums of rows from all over the database, so its rows cannot be spread over "
+        "processes: leave the code away");
+  }
   return {};
 }
 

@@ -1,8 +1,10 @@
-// The rows of a server half in the engine's layout, kept in a side file between runs where one is named.
+// The rows of a server half in the engine's layout, kept in a side file between runs where one is named, and
+// the product with them.
 #pragma once
 
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
+#include "served_rows.h"
 
 namespace pirx::itpir {
 
@@ -43,6 +45,49 @@ Result<strassen::PreparedMatrix<F>> prepare_rows(const strassen::Engine<F>& engi
   note("the database was prepared (" + loaded.error().message() + ") and " +
        (saved ? "kept for the next start" : "not kept: " + saved.error().message()));
   return made;
+}
+
+/// The product with a part of the rows, in this process. A part is prepared in a side file of its own, and
+/// bound to which part it is.
+template <class F>
+Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedRows& served,
+                                const Part& whole, const Part& part, ServerOptions options) {
+  using Elem = typename F::Elem;
+  using Sum = typename F::Sum;
+  const std::size_t word = engine.field().word_bytes();
+  database::Version version = served.rows_version.value_or(served.version);
+  if (part != whole) {
+    Writer writer;
+    writer.put_bytes(version.identity);
+    std::string name = ".part";
+    for (const auto number : {part.first_row, part.rows, part.first_word, part.words}) {
+      writer.put(std::uint64_t{number});
+      name += "-" + std::to_string(number);
+    }
+    version.identity = sha256(std::move(writer).take());
+    if (!options.prepared_file.empty()) options.prepared_file += name;
+  }
+  PIRX_ASSIGN(auto prepared, prepare_rows(engine,
+                                          served.rows.window(part.first_row, part.first_word * word,
+                                                             part.rows, part.words * word),
+                                          version, options));
+  Product product{engine.field().tag(), part.rows, part.words, sizeof(Elem),
+                  sizeof(Sum),          0,         nullptr,    nullptr};
+  for (std::size_t q = 1; q <= kMaxQueriesPerRequest; ++q) {
+    const auto plan = engine.plan({q, part.rows, part.words}, {.threads = options.threads}, options.layout);
+    product.workspace_bytes = std::max(product.workspace_bytes, plan.workspace_bytes);
+  }
+  product.multiply = [engine, prepared = std::move(prepared), threads = options.threads,
+                      owner = served.owner](matrix::ConstView<std::byte> Q, matrix::View<std::byte> R) {
+    return engine.multiply({reinterpret_cast<const Elem*>(Q.data), Q.rows, Q.cols / sizeof(Elem), Q.stride},
+                           prepared, {reinterpret_cast<Sum*>(R.data), R.rows, R.cols / sizeof(Sum), R.stride},
+                           {.threads = threads});
+  };
+  product.add = [engine](std::size_t n, const std::byte* from, std::byte* to) {
+    auto* sums = reinterpret_cast<Sum*>(to);
+    engine.kernels().add(engine.field(), n, sums, reinterpret_cast<const Sum*>(from), sums);
+  };
+  return product;
 }
 
 }  // namespace pirx::itpir

@@ -6,6 +6,7 @@
 
 #include "pirx/database/database.h"
 #include "pirx/itpir/common.h"
+#include "pirx/itpir/product.h"
 #include "pirx/protocol.h"
 #include "pirx/strassen/engine.h"
 
@@ -28,6 +29,8 @@ struct ServerOptions {
   std::string code = {};
   /// Told in a line for people what came of prepared_file.
   std::function<void(const std::string&)> note = nullptr;
+  /// Who computes the products; empty: this process, from all rows. No code goes with it.
+  Spread spread = nullptr;
 };
 
 /// Serves a plain database or a bucket of one (database::BucketInfo). InvalidArgument: an unknown field, a
@@ -37,7 +40,7 @@ Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const da
 
 /// Adds "goldberg" with the options field, coordinate, max_queries, layout, prepared and code.
 /// layout: auto, rows, residues (prime fields), strassen1, strassen2 or strassen3 (GF(2^n)).
-void register_goldberg(Registry& registry);
+void register_goldberg(Registry& registry, Spread spread = nullptr);
 
 /// The server half of Chor's protocol (pirx/itpir/chor.h): any clients' vectors of bits, one product over
 /// GF(2). options.coordinate only names the server. InvalidArgument: coordinate 0, a field other than gf2,
@@ -46,6 +49,6 @@ Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const databa
                                                     const ServerOptions& options);
 
 /// Adds "chor" with the options coordinate, max_queries, layout, prepared and code.
-void register_chor(Registry& registry);
+void register_chor(Registry& registry, Spread spread = nullptr);
 
 }  // namespace pirx::itpir
