@@ -1,34 +1,13 @@
-// Parsing of sizes and durations, progress, exit codes.
+// Options of values, keys on one line, progress, exit codes.
 #include "cli.h"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <span>
 
 namespace pirx::cli {
 namespace {
-
-struct Unit {
-  std::string_view suffix;
-  double factor;
-};
-
-Result<double> parse_scaled(const std::string& text, std::span<const Unit> units, const char* example) {
-  const auto bad = [&] {
-    return fail(ErrorCode::kInvalidArgument, "'" + text + "' is not a value like " + example);
-  };
-  double number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !(number >= 0) || !std::isfinite(number)) return bad();
-  const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  for (const auto& unit : units) {
-    if (unit.suffix == suffix) return number * unit.factor;
-  }
-  return bad();
-}
 
 template <class T>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const std::string& help,
@@ -63,22 +42,6 @@ void set_action(CLI::App& command, Action action) {
   command.callback([action = std::move(action)] { chosen_action() = action; });
 }
 
-Result<std::chrono::microseconds> parse_duration(const std::string& text) {
-  static constexpr Unit kUnits[] = {{"us", 1}, {"ms", 1e3}, {"", 1e3}, {"s", 1e6}, {"m", 6e7}};
-  PIRX_ASSIGN(const double micros, parse_scaled(text, kUnits, "250us, 2ms, 1.5s or 2m"));
-  if (micros > 1e15) return fail(ErrorCode::kInvalidArgument, "'" + text + "' is too long a time");
-  return std::chrono::microseconds(std::llround(micros));
-}
-
-Result<std::uint64_t> parse_size(const std::string& text) {
-  static constexpr Unit kUnits[] = {
-      {"", 1},     {"B", 1},      {"KB", 1e3},           {"MB", 1e6},
-      {"GB", 1e9}, {"KiB", 1024}, {"MiB", 1024. * 1024}, {"GiB", 1024. * 1024 * 1024}};
-  PIRX_ASSIGN(const double bytes, parse_scaled(text, kUnits, "4096, 64KiB, 2MiB or 1GB"));
-  if (bytes > 9e15) return fail(ErrorCode::kInvalidArgument, "'" + text + "' is too large a size");
-  return static_cast<std::uint64_t>(bytes);
-}
-
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
                           const std::string& help) {
   return add_parsed(app, name, value, help, parse_duration);
@@ -89,14 +52,10 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& val
 }
 
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
-  const std::string range = "whole number from " + std::to_string(low) + " to " + std::to_string(high);
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
-        std::uint64_t value = 0;
-        const char* end = text.data() + text.size();
-        const auto [rest, error] = std::from_chars(text.data(), end, value);
-        const bool good = error == std::errc{} && rest == end && value >= low && value <= high;
-        return good ? "" : "'" + text + "' is no " + range;
+        const auto value = parse_whole_number(text, low, high);
+        return value ? "" : value.error().message();
       },
       "");
 }
@@ -131,19 +90,6 @@ Result<std::string> unescape_key(std::string_view text) {
     key += next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
   }
   return key;
-}
-
-std::string human_bytes(std::uint64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
-    value /= 1024;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
 }
 
 ProgressLine::ProgressLine(std::string what)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "pirx/base/result.h"
+#include "values.h"
 
 namespace pirx::cli {
 
@@ -33,10 +34,6 @@ void add_bench_command(CLI::App& app);
 void add_load_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 
-/// "250us", "2ms", "1.5s", "2m" or a bare number of milliseconds. InvalidArgument.
-Result<std::chrono::microseconds> parse_duration(const std::string& text);
-/// "4096", "64KiB", "2MiB", "1GiB" and the decimal KB, MB, GB. InvalidArgument.
-Result<std::uint64_t> parse_size(const std::string& text);
 /// An option whose words are parsed by parse_duration or parse_size; a bad word is a usage error.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
                           const std::string& help);
@@ -49,9 +46,6 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 std::string escape_key(std::string_view key);
 /// Back again. InvalidArgument for another escape.
 Result<std::string> unescape_key(std::string_view text);
-
-/// "1.5 GiB", "812 B".
-std::string human_bytes(std::uint64_t bytes);
 
 /// A line on standard error that overwrites itself: percent, rate and time left. Silent when that is no
 /// terminal.

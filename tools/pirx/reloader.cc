@@ -1,0 +1,128 @@
+// Looking, opening beside, swapping, and letting the old epoch go.
+#include "reloader.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+namespace pirx::cli {
+namespace {
+
+/// What tells a changed file from the same one, cheaply: of the database and its delta.
+std::string stamp(const std::string& path) {
+  std::string text;
+  std::error_code error;
+  auto file = std::filesystem::canonical(path, error);
+  if (error) file = path;
+  for (const char* suffix : {"", ".delta"}) {
+    struct stat status {};
+    const bool there = ::stat((file.native() + suffix).c_str(), &status) == 0;
+    for (const auto part :
+         {there ? static_cast<long>(status.st_ino) : -1L, static_cast<long>(status.st_size),
+          static_cast<long>(status.st_mtim.tv_sec), static_cast<long>(status.st_mtim.tv_nsec)}) {
+      text += std::to_string(part) + " ";
+    }
+  }
+  return text;
+}
+
+double epoch_of(const database::Database& database) { return static_cast<double>(database.version().epoch); }
+
+}  // namespace
+
+Reloader::Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace,
+                   std::chrono::microseconds watch, Log log)
+    : settings_(std::move(settings)),
+      context_(std::move(context)),
+      served_(std::move(served)),
+      replace_(std::move(replace)),
+      watch_(watch),
+      log_(std::move(log)),
+      stamp_(stamp(settings_.file)),
+      thread_([this] { run(); }) {}
+
+Reloader::~Reloader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Reloader::request() {
+  const std::lock_guard lock(mutex_);
+  requested_ = true;
+  changed_.notify_all();
+}
+
+void Reloader::run() {
+  for (std::unique_lock lock(mutex_); !stopping_;) {
+    const auto wake = [this] { return requested_ || stopping_; };
+    if (watch_.count() > 0) {
+      changed_.wait_for(lock, watch_, wake);
+    } else {
+      changed_.wait(lock, wake);
+    }
+    if (stopping_) break;
+    const bool asked = std::exchange(requested_, false);
+    lock.unlock();
+    try {
+      look(asked);
+    } catch (const std::exception& error) {
+      refused(Error(ErrorCode::kResourceExhausted, error.what()));
+    }
+    lock.lock();
+  }
+}
+
+void Reloader::log(net::LogEvent event) const {
+  if (!settings_.name.empty()) event.text.emplace_back("database", settings_.name);
+  log_(event);
+}
+
+void Reloader::refused(const Error& error) {
+  log({.event = "epoch_refused",
+       .text = {{"code", std::string(error_code_name(error.code()))}, {"reason", error.message()}},
+       .numbers = {{"epoch_served", epoch_of(*served_.database)}}});
+}
+
+void Reloader::look(bool asked) {
+  std::string now = stamp(settings_.file);
+  if (now == stamp_ && !asked) return;
+  stamp_ = std::move(now);  // a bad file is named once, not at every look
+  if (const auto taken = take(asked); !taken) refused(taken.error());
+}
+
+Result<void> Reloader::take(bool asked) {
+  const auto start = std::chrono::steady_clock::now();
+  // Before the work of preparing: most of what can be wrong.
+  PIRX_ASSIGN(const auto found, database::Database::open(settings_.file));
+  if (found->content_version() == served_.database->content_version()) {
+    if (asked) log({.event = "epoch_unchanged", .text = {}, .numbers = {{"epoch", epoch_of(*found)}}});
+    return {};
+  }
+  PIRX_TRY(check_next(*served_.database, *found));
+  PIRX_ASSIGN(Served next, open_served(settings_, context_));
+  PIRX_TRY(check_next(*served_.database, *next.database));
+  PIRX_ASSIGN(auto old, replace_(next.server));
+  const auto seconds = [&start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  log({.event = "epoch",
+       .text = {{"identity", to_hex(next.database->version().identity)}},
+       .numbers = {{"epoch", epoch_of(*next.database)},
+                   {"epoch_before", epoch_of(*served_.database)},
+                   {"seconds", seconds()}}});
+  const double before = epoch_of(*served_.database);
+  served_ = std::move(next);
+  // Freed here, where nobody waits, once its last query is answered.
+  std::unique_lock lock(mutex_);
+  while (old.use_count() > 1 && !stopping_) changed_.wait_for(lock, std::chrono::milliseconds(20));
+  lock.unlock();
+  old.reset();
+  log({.event = "epoch_retired", .text = {}, .numbers = {{"epoch", before}, {"seconds", seconds()}}});
+  return {};
+}
+
+}  // namespace pirx::cli

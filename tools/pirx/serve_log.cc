@@ -1,0 +1,71 @@
+// The writer's queue, and how often progress is worth a line.
+#include "serve_log.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace pirx::cli {
+
+LogWriter::LogWriter() : thread_([this] { run(); }) {}
+
+LogWriter::~LogWriter() {
+  std::unique_lock lock(mutex_);
+  done_ = true;
+  changed_.notify_all();
+  const bool idle = changed_.wait_for(lock, std::chrono::seconds(1), [this] { return finished_; });
+  lock.unlock();
+  if (idle) {
+    thread_.join();
+  } else {
+    std::_Exit(0);  // the writer is stuck in a write that nobody reads; everything else has ended
+  }
+}
+
+void LogWriter::write(std::string line) {
+  const std::lock_guard lock(mutex_);
+  if (lines_.size() >= kMaxLines) {
+    ++dropped_;
+    return;
+  }
+  lines_.push_back(std::move(line));
+  changed_.notify_all();
+}
+
+void LogWriter::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return done_ || !lines_.empty(); });
+    if (lines_.empty()) break;
+    std::deque<std::string> lines;
+    lines.swap(lines_);
+    if (dropped_ > 0) {
+      lines.push_back(net::to_json({.event = "log_lines_dropped",
+                                    .text = {},
+                                    .numbers = {{"lines", static_cast<double>(dropped_)}}}) +
+                      "\n");
+      dropped_ = 0;
+    }
+    lock.unlock();
+    for (const auto& line : lines) std::fputs(line.c_str(), stderr);
+    lock.lock();
+  }
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void ProgressLog::operator()(double part) {
+  constexpr auto kPause = std::chrono::duration_cast<Clock::duration>(std::chrono::seconds(10)).count();
+  const auto now = Clock::now().time_since_epoch().count();
+  auto next = next_.load(std::memory_order_relaxed);
+  const auto last_part = last_part_.exchange(part, std::memory_order_relaxed);
+  // Threads overtake each other by a block; what falls back further is another answer.
+  if (part < last_part - 0.25 || next == 0) {
+    next_.store(now + kPause, std::memory_order_relaxed);
+    return;
+  }
+  if (now < next || !next_.compare_exchange_strong(next, now + kPause)) return;
+  log_({.event = "progress", .text = {}, .numbers = {{"percent", std::floor(100 * part)}}});
+}
+
+}  // namespace pirx::cli

@@ -1,0 +1,56 @@
+// The log of `pirx serve`: JSON lines on standard error.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "pirx/net/http_server.h"
+
+namespace pirx::cli {
+
+using Log = std::function<void(const net::LogEvent&)>;
+
+/// Writes log lines to standard error from a thread of its own, so that a reader who stalls cannot stall the
+/// server: beyond kMaxLines waiting lines, lines are dropped and counted.
+class LogWriter {
+ public:
+  LogWriter();
+  /// Gives a reader who stalls one second, then leaves.
+  ~LogWriter();
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
+  void write(std::string line);
+
+ private:
+  static constexpr std::size_t kMaxLines = 4096;
+
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> lines_;
+  std::size_t dropped_ = 0;
+  bool done_ = false, finished_ = false;
+  std::thread thread_;  ///< last: it starts when everything else exists
+};
+
+/// Log lines about an answer that takes long: at most one in ten seconds.
+class ProgressLog {
+ public:
+  explicit ProgressLog(Log log) : log_(std::move(log)) {}
+  /// The part done so far, 0 to 1. From any thread.
+  void operator()(double part);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Log log_;
+  std::atomic<Clock::rep> next_{0};
+  std::atomic<double> last_part_{0};
+};
+
+}  // namespace pirx::cli

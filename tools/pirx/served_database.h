@@ -1,0 +1,68 @@
+// A database as `pirx serve` opens it: what flags or a config file say of it, and the one function that makes
+// of that the server half of a protocol.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pirx/database/database.h"
+#include "pirx/protocol.h"
+#include "serve_log.h"
+
+namespace pirx::cli {
+
+/// One option of a database. The table is the only list of them: flags, keys of config files and what the
+/// protocols are told come from it.
+struct DatabaseOption {
+  enum class Kind : std::uint8_t { kText, kNumber, kSize, kSwitch };
+  const char* name;  ///< key in a config file; the flag is the same with hyphens
+  Kind kind;
+  std::uint64_t least, most;  ///< of a number
+  unsigned protocols;         ///< set of those that take it, see served_database.cc
+  const char* told;           ///< the protocols' own name for it
+  const char* help;
+
+  /// Of the flag: help, after the protocols that take it where those are few.
+  std::string full_help() const;
+  /// What is wrong with a text, as far as its kind and bounds tell. InvalidArgument.
+  Result<void> check(const std::string& text) const;
+};
+std::span<const DatabaseOption> database_options();
+
+struct DatabaseSettings {
+  std::string name;  ///< in paths, logs and metrics; empty: the only one
+  std::string file;
+  std::string protocol = "goldberg";
+  std::map<std::string, std::string> options = {};  ///< those given; a switch that is on is "on"
+};
+
+/// The process around a database.
+struct OpenContext {
+  int threads = 0;                                         ///< 0: all
+  bool loopback = false;                                   ///< only this machine can reach the server
+  std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
+  std::function<void(double)> progress = nullptr;          ///< likewise
+};
+
+/// A database and the server half that was opened from the very same content.
+struct Served {
+  std::shared_ptr<const database::Database> database;
+  std::shared_ptr<const AnyServer> server;
+};
+
+/// Opens what the file and its delta hold now. InvalidArgument names the option that does not fit; the errors
+/// of opening the file, and of the protocol.
+Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context);
+
+/// Whether clients of `now` can go on with `next`: a later epoch of records of the same kind.
+Result<void> check_next(const database::Database& now, const database::Database& next);
+
+/// What becomes of the notes of opening: lines of the log.
+std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log);
+/// The log's line about a database that was opened.
+net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds);
+
+}  // namespace pirx::cli
