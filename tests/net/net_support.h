@@ -38,9 +38,12 @@ inline double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Waits until `condition` holds; false after five seconds.
+/// Longer than anything takes that is going to happen: a busy machine may stop any thread for seconds.
+inline constexpr std::chrono::seconds kPatience{20};
+
+/// Waits until `condition` holds; false when patience ends.
 inline bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = Clock::now() + 5s;
+  const auto deadline = Clock::now() + kPatience;
   while (!condition()) {
     if (Clock::now() > deadline) return false;
     std::this_thread::sleep_for(1ms);
@@ -255,10 +258,14 @@ class RawSocket {
     }
     return true;
   }
-  /// Some bytes; empty at the end of the stream, on a reset, and after `timeout`.
-  std::string receive_some(std::chrono::milliseconds timeout = 5000ms) {
+  /// Something has come, or the end.
+  bool readable_within(std::chrono::milliseconds timeout) {
     pollfd wait{fd_, POLLIN, 0};
-    if (::poll(&wait, 1, static_cast<int>(timeout.count())) != 1) return {};
+    return ::poll(&wait, 1, static_cast<int>(timeout.count())) == 1;
+  }
+  /// Some bytes; empty at the end of the stream, on a reset, and after `timeout`.
+  std::string receive_some(std::chrono::milliseconds timeout = kPatience) {
+    if (!readable_within(timeout)) return {};
     char buffer[16384];
     const auto count = ::recv(fd_, buffer, sizeof buffer, 0);
     return count > 0 ? std::string(buffer, static_cast<std::size_t>(count)) : std::string();
@@ -288,7 +295,7 @@ class RawSocket {
     }
   }
   /// True when the peer closes within `timeout`.
-  bool closed_within(std::chrono::milliseconds timeout) {
+  bool closed_within(std::chrono::milliseconds timeout = kPatience) {
     const auto deadline = Clock::now() + timeout;
     while (Clock::now() < deadline) {
       pollfd wait{fd_, POLLIN, 0};
@@ -322,6 +329,27 @@ inline bool has(const std::string& text, const std::string& part) {
 inline ::testing::AssertionResult is_status(const std::string& message, int status) {
   if (message.rfind("HTTP/1.1 " + std::to_string(status) + " ", 0) == 0) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "not a " << status << ": '" << message.substr(0, 400) << "'";
+}
+
+inline bool takes_connections(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool connected = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return connected;
+}
+
+/// What the page of metrics says of `name`. The connection that asks is a connection and a request, too.
+inline double gauge(std::uint16_t port, const std::string& name) {
+  auto socket = RawSocket::connect_to(port);
+  socket.send(get_text("/metrics"));
+  const auto page = socket.receive_message();
+  const auto at = page.find("\n" + name + " ");
+  EXPECT_NE(at, std::string::npos) << name << page;
+  return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
 }
 
 /// Listens on loopback and gives every connection to a script, each on its own thread.

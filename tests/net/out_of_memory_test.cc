@@ -81,7 +81,7 @@ TEST_F(OutOfMemory, AnAnswerThatCannotBeHandedOverEndsItsConnection) {
   ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
   failing = true;
   server.fake->release();
-  std::this_thread::sleep_for(50ms);
+  socket.readable_within(kPatience);
   failing = false;
   const auto answer = socket.receive_message();  // until the connection ends, or a refusal got through
   EXPECT_TRUE(answer.empty() || is_status(answer, 503)) << answer;
