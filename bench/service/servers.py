@@ -84,10 +84,12 @@ def free_port():
 class Server:
     """A pirx serve that can be stopped, killed and started again on its port. Its log goes to a file."""
 
-    def __init__(self, pirx, database, log, *options):
+    def __init__(self, pirx, database, log, *options, quiet=True):
         self.port = free_port()
         self.log = pathlib.Path(log)
-        self.command = [str(pirx), "serve", str(database), "--listen", f"127.0.0.1:{self.port}", "--quiet", *map(str, options)]
+        self.command = [str(pirx), "serve", str(database), "--listen", f"127.0.0.1:{self.port}", *map(str, options)]
+        if quiet:
+            self.command.append("--quiet")  # passes are not logged
         self.process = None
         self.start()
 
@@ -248,6 +250,65 @@ def interpolate(x, a, y, b):
 def record_of(database, position, row):
     start = position % database.records_per_row * database.slot_bytes + 16 * database.digests
     return row[start:start + database.record_bytes]
+
+
+class Checker:
+    """Fetches known records from one server: e_i + x G and G are both query vectors, and the difference of the replies is row i."""
+
+    def __init__(self, server, known):
+        self.known = known
+        self.database, self.x = read_parameters(server.port)
+        self.connections = [Connection(server.port, 120) for _ in range(2)]
+        self.right = self.wrong = self.refused = 0
+
+    def check(self, position):
+        mask = make_queries(self.database, [self.x, self.x], position)  # both are e_i + x G, of the same coins
+        other = bytearray(mask[1])
+        other[wire.HEADER.size + position // self.database.records_per_row] ^= 1
+        for connection, query in zip(self.connections, (mask[0], bytes(other))):
+            connection.send(query)
+        a, b = (cut_reply(self.database, self.x, connection.receive()) for connection in self.connections)
+        if record_of(self.database, position, xor(a, b)) == self.known[position]:
+            self.right += 1
+        else:
+            self.wrong += 1
+
+    def check_all(self):
+        for position in self.known:
+            self.check(position)
+        for connection in self.connections:
+            connection.close()
+        if self.wrong:
+            raise RuntimeError("the server gave a wrong answer")
+
+    def run_until(self, stop):
+        positions = list(self.known)
+        while not stop.is_set():
+            try:
+                self.check(positions[(self.right + self.wrong) % len(positions)])
+            except Refused:  # a server that knows passes of one query only thinks that hundreds take for ever
+                self.refused += 1
+                for connection in self.connections:
+                    connection.close()
+                stop.wait(0.2)
+        for connection in self.connections:
+            connection.close()
+
+
+def known_records(pirx, database, records, count=8):
+    """Some positions and their records, read from the file."""
+    return {at: run(pirx, "db", "get", database, at, "--raw") for at in range(0, records, max(1, records // count))}
+
+
+def passes(server, since=0):
+    """Queries and seconds of every pass in the log from its line `since` on."""
+    lines = server.log.read_text().split("\n")[since:]
+    events = [json.loads(line) for line in lines if '"event":"batch"' in line]
+    return [(int(e["queries"]), e["compute_ms"] / 1e3) for e in events]
+
+
+def log_length(server):
+    return server.log.read_text().count("\n")
 
 
 def percentile(values, part):
