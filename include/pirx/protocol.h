@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ enum class ProtocolId : std::uint8_t {
   kQuadraticResiduosity = 4,
   kSpiral = 5
 };
+
+/// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11), which may be a
+/// stranger's: nothing for what is none by its magic, version, type, protocol and length. The rest is not
+/// looked at.
+std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept;
 
 /// The server half of a protocol over one database. Const and thread-safe. Requests are encoded messages of
 /// docs/wire_format.md, each from any client; one answer() is one pass over the database for all of them.

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "http_error.h"
+#include "pirx/protocol.h"
 
 namespace pirx::net {
 namespace {
@@ -382,9 +383,18 @@ CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
   curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
   curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
-  return {result(peer, code), static_cast<double>(microseconds) / 1000,
+  Bytes parameters;
+  if (peer.refusal == ErrorCode::kStaleEpoch && peer.status() == 409) {
+    parameters = error_parameters(as_text(peer.received));
+  }
+  auto reply = result(peer, code);
+  if (const auto epoch = parameters_epoch(parameters)) {
+    reply = tl::unexpected(Error(reply.error().code(), reply.error().message() + " (the server has epoch " +
+                                                           std::to_string(*epoch) + " now)"));
+  }
+  return {std::move(reply), static_cast<double>(microseconds) / 1000,
           static_cast<std::uint64_t>(request_bytes) + static_cast<std::uint64_t>(sent),
-          peer.header_bytes + static_cast<std::uint64_t>(received)};
+          peer.header_bytes + static_cast<std::uint64_t>(received), std::move(parameters)};
 }
 
 std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const std::vector<Bytes>* bodies,

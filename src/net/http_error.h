@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pirx/base/result.h"
+#include "pirx/base/bytes.h"
 
 namespace pirx::net {
 
@@ -19,12 +19,19 @@ inline constexpr char kOctetStream[] = "application/octet-stream";
 /// 400 for a bad request, 401, 409 (StaleEpoch), 429, 503, 500.
 unsigned http_status(ErrorCode code) noexcept;
 
-/// {"error":{"code":"StaleEpoch","message":"..."}}
-std::string error_body(const Error& error);
+/// No longer parameters message goes with a refusal: its hexadecimal form is to fit what clients take of one.
+inline constexpr std::size_t kMaxRefusalParameters = 6 * 1024;
+
+/// {"error":{"code":"StaleEpoch","message":"..."}}; with parameters, that is those of now, also
+/// "epoch":8,"parameters":"<hexadecimal>".
+std::string error_body(const Error& error, ByteSpan parameters = {});
 
 /// The message in an error_body(), empty when `body` is something else. At most `limit` printable ASCII
 /// characters.
 std::string error_message(std::string_view body, std::size_t limit);
+
+/// The parameters message in an error_body(), as far as parameters_epoch() tells; empty when there is none.
+Bytes error_parameters(std::string_view body);
 
 /// The code whose error_code_name() is `name`.
 std::optional<ErrorCode> error_code_from_name(std::string_view name) noexcept;

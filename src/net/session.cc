@@ -459,7 +459,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto code = std::string(error_code_name(error.code()));
     write_log(host_.log, {"refused", {{"code", code}}, {{"status", static_cast<double>(status)}}});
     const auto header = std::string(kErrorHeader) + ": " + code + "\r\n" + extra;
-    reply(status, kJson, text_bytes(error_body(error)), header.c_str());
+    const bool stale = error.code() == ErrorCode::kStaleEpoch;
+    const auto body = error_body(error, stale ? ByteSpan(host_.epoch()->parameters) : ByteSpan());
+    reply(status, kJson, text_bytes(body), header.c_str());
   }
 
   void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {

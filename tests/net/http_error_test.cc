@@ -25,6 +25,40 @@ TEST(HttpError, BodyIsJsonAndComesBack) {
   EXPECT_EQ(error_body(Error(ErrorCode::kInternal, "\xff")).find('\xff'), std::string::npos);
 }
 
+Bytes parameters(std::size_t size) {
+  Bytes bytes(size);
+  const char start[] = "PIRX\1\0\3\1";
+  std::copy_n(reinterpret_cast<const std::byte*>(start), 8, bytes.begin());
+  bytes[48] = std::byte{9};
+  return bytes;
+}
+
+TEST(HttpError, ParametersComeBack) {
+  const Error error(ErrorCode::kStaleEpoch, "old");
+  const auto body = error_body(error, parameters(60));
+  EXPECT_NE(body.find("\"epoch\":9"), std::string::npos) << body;
+  EXPECT_EQ(error_parameters(body), parameters(60));
+  EXPECT_EQ(error_message(body, 100), "old");
+  // What clients would not take, or could not read, is not sent.
+  EXPECT_EQ(error_parameters(error_body(error, parameters(kMaxRefusalParameters))).size(),
+            kMaxRefusalParameters);
+  EXPECT_LE(error_body(error, parameters(kMaxRefusalParameters)).size(), 16u * 1024);
+  EXPECT_EQ(error_body(error, parameters(kMaxRefusalParameters + 1)), error_body(error));
+  EXPECT_EQ(error_body(error, as_bytes("no parameters")), error_body(error));
+}
+
+TEST(HttpError, StrangeParametersAreNone) {
+  const auto with = [](const std::string& value) { return R"({"error":{"parameters":)" + value + "}}"; };
+  const auto hex = to_hex(parameters(60));
+  EXPECT_FALSE(error_parameters(with('"' + hex + '"')).empty());
+  const auto too_long = to_hex(parameters(kMaxRefusalParameters + 1));
+  for (const auto& value :
+       {hex, "7" + hex, '"' + hex + "0\"", '"' + hex.substr(0, 100) + '"', '"' + too_long + '"',
+        "\"z" + hex.substr(1) + '"', std::string("\"\""), std::string("[]"), std::string("3")}) {
+    EXPECT_TRUE(error_parameters(with(value)).empty()) << value.substr(0, 40);
+  }
+}
+
 TEST(HttpError, EveryNameComesBack) {
   for (unsigned number = 1; number <= 9; ++number) {
     const auto code = static_cast<ErrorCode>(number);

@@ -105,6 +105,7 @@ class Epochs(unittest.TestCase):
         new.write_text(json.dumps(deployment))
         report = json.loads(cl.run("get", new, 17, "--json", "--wait-for-all").stdout)
         self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 4 + ["stale epoch"])
+        self.assertIn("has epoch 1 now", report["servers"][4]["error"])
         self.assertEqual((report["records"][0]["text"], report["certainty"]), ("changed", "proven"))
         cl.run("get", old, 17, code=8)
         # Replicas that made the same changes are the same database.

@@ -285,7 +285,7 @@ class SingleServer(unittest.TestCase):
 
     def test_epochs(self):
         database = self.build()
-        for protocol in PROTOCOLS:
+        for epoch, protocol in enumerate(PROTOCOLS, 2):
             server = self.serve(database, protocol, WEAK)
             old = self.deploy(server, WEAK)
             change = self.path / "change"
@@ -295,7 +295,7 @@ class SingleServer(unittest.TestCase):
             server.child.send_signal(signal.SIGHUP)
             while not any('"epoch"' in line and '"epoch_before"' in line for line in server.log):
                 self.assertIsNone(server.child.poll())
-            run("get", WEAK, old, 5, code=8)
+            self.assertIn(f"has epoch {epoch} now", run("get", WEAK, old, 5, code=8).stderr)
             self.assertEqual(run("get", WEAK, self.deploy(server, WEAK), 5, "-q", "--raw").stdout, "changed " + protocol)
 
     def test_real_packages(self):

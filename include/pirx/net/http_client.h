@@ -35,6 +35,10 @@ struct CallOutcome {
   Result<Bytes> reply;
   double milliseconds = 0;
   std::uint64_t bytes_up = 0, bytes_down = 0;  ///< HTTP headers included
+  /// Of a refusal with StaleEpoch: the parameters message that the server has now, of which the epoch can be
+  /// read (parameters_epoch). For a new plan without another round trip; it proves as little as an answer of
+  /// parameters_all() and is decoded and compared like one. Empty when the server gave none.
+  Bytes parameters = {};
 };
 
 /// One client's connections to a set of servers, kept alive between rounds. Not thread-safe. Nothing is ever

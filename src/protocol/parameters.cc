@@ -1,0 +1,32 @@
+// What parameters messages have in common.
+#include <cstring>
+
+#include "pirx/protocol.h"
+
+namespace pirx {
+
+std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept {
+  constexpr unsigned char kPrefix[] = {'P', 'I', 'R', 'X', 1, 0, 3};
+  if (message.size() <= sizeof kPrefix || std::memcmp(message.data(), kPrefix, sizeof kPrefix) != 0) {
+    return std::nullopt;
+  }
+  std::size_t at = 0;
+  switch (static_cast<ProtocolId>(message[sizeof kPrefix])) {
+    case ProtocolId::kGoldberg:
+    case ProtocolId::kChor:
+      at = 48;
+      break;
+    case ProtocolId::kDamgardJurikTree:
+    case ProtocolId::kQuadraticResiduosity:
+    case ProtocolId::kSpiral:
+      at = 40;
+      break;
+  }
+  if (at == 0 || message.size() < at + sizeof(std::uint64_t)) return std::nullopt;
+  std::uint64_t epoch = 0;
+  for (std::size_t i = sizeof epoch; i-- > 0;)
+    epoch = epoch << 8 | static_cast<std::uint64_t>(message[at + i]);
+  return epoch;
+}
+
+}  // namespace pirx
