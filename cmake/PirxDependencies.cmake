@@ -17,6 +17,18 @@ if(PIRX_OPENMP)
   target_link_libraries(pirx_openmp INTERFACE OpenMP::OpenMP_CXX)
 endif()
 
+# --- shards. MPI's own C++ interface is not used. Without MPI the module refuses to work and says why.
+set(PIRX_MPI_FOUND FALSE)
+if(PIRX_MPI)
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  if(PIRX_MPI STREQUAL "AUTO")
+    find_package(MPI QUIET COMPONENTS CXX)
+  else()
+    find_package(MPI REQUIRED COMPONENTS CXX)
+  endif()
+  set(PIRX_MPI_FOUND ${MPI_CXX_FOUND})
+endif()
+
 # --- net
 if(PIRX_BUILD_NET)
   find_package(Boost 1.74 REQUIRED)  # headers only: Beast and Asio

@@ -10,6 +10,7 @@ Rules:
   intrinsics      intrinsics headers only in a folder kernels/
   test-only       gtest, gmock and rapidcheck only in tests/
   bench-only      benchmark only in bench/
+  mpi             mpi.h only in src/shards/
   sockets         socket, Asio, Beast and curl headers only in src/net/ (and in tests/)
   unresolved      a quoted include names a file of this tree
   unknown         every C++ file lies in a folder that the architecture knows
@@ -23,7 +24,7 @@ import sys
 # module: (rank, folders, modules it may touch beyond itself)
 BELOW_3 = {"base", "gf2e", "fp", "matrix"}
 BELOW_5 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
-EVERYTHING = BELOW_5 | {"itpir", "cpir", "planner", "net"}
+EVERYTHING = BELOW_5 | {"itpir", "cpir", "planner", "net", "shards"}
 MODULES = {
     "base": (0, ["src/base"], set()),
     "gf2e": (1, ["gf2e"], {"base"}),
@@ -36,6 +37,7 @@ MODULES = {
     "itpir": (5, ["src/itpir"], BELOW_5),
     "cpir": (5, ["cpir"], BELOW_5),
     "planner": (6, ["src/planner"], BELOW_5 | {"itpir", "cpir"}),
+    "shards": (6, ["src/shards"], {"base", "matrix", "protocol", "itpir"}),
     "net": (6, ["src/net"], {"base", "protocol"}),
     "tools": (7, ["tools"], EVERYTHING),
     "examples": (7, ["examples"], EVERYTHING),
@@ -168,6 +170,8 @@ class Tree:
             self.report(path, line, "test-only", f"<{name}> belongs in tests/")
         if BENCH_ONLY.match(name) and module != "bench":
             self.report(path, line, "bench-only", f"<{name}> belongs in bench/")
+        if name == "mpi.h" and path.parts[:2] != ("src", "shards"):
+            self.report(path, line, "mpi", f"<{name}> belongs in src/shards/")
         if SOCKETS.match(name) and path.parts[:2] != ("src", "net") and module != "tests":
             self.report(path, line, "sockets", f"<{name}> belongs in src/net/")
 

@@ -23,15 +23,11 @@ class GoldbergServer final : public AnyServer {
   /// `options` are checked by the caller against the engine's field, and name a coordinate.
   static Result<std::unique_ptr<AnyServer>> create(strassen::Engine<F> engine, ServedRows served,
                                                    const ServerOptions& options) {
-    const std::size_t bytes =
-        static_cast<std::size_t>(served.geometry.words_per_row(engine.field().word_bytes())) *
-        engine.field().word_bytes();
-    PIRX_CHECK(bytes <= served.rows.cols && options.coordinate);
-    const Part whole{0, served.rows.rows, 0, bytes / engine.field().word_bytes()};
-    const auto prepare = [&](const Part& part) {
-      return prepare_product(engine, served, whole, part, options);
-    };
-    PIRX_ASSIGN(auto product, options.spread ? options.spread(whole, prepare) : prepare(whole));
+    const Product whole = whole_product(engine.field(), served);
+    PIRX_CHECK(whole.words * engine.field().word_bytes() <= served.rows.cols && options.coordinate);
+    const auto prepare = [&](const Part& part) { return prepare_product(engine, served, part, options); };
+    PIRX_ASSIGN(auto product,
+                options.spread ? options.spread(whole, prepare) : prepare({0, whole.rows, 0, whole.words}));
     return std::unique_ptr<AnyServer>(
         new GoldbergServer(engine.field(), std::move(served), std::move(product), options));
   }
@@ -47,11 +43,11 @@ class GoldbergServer final : public AnyServer {
                                              seeds_bytes(max_queries_)));
   }
   std::size_t max_queries() const noexcept override { return max_queries_; }
-  /// The encoded reply, the sums, the decoded or expanded query vectors, and a share of the engine's
-  /// workspace: the shares of any requests that are answered together cover what their product takes.
+  /// The encoded reply, the sums, the decoded or expanded query vectors, and what the product takes for each.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
     const std::size_t per_query = product_.words * (field().sum_bytes() + sizeof(Sum)) +
-                                  product_.rows * sizeof(Elem);  // of dimensions that fit memory
+                                  product_.rows * sizeof(Elem) +
+                                  product_.bytes_per_query;  // of dimensions that fit memory
     const auto all = checked_mul(queries, per_query);
     const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
     return sum.value_or(std::numeric_limits<std::size_t>::max());

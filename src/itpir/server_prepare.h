@@ -47,16 +47,28 @@ Result<strassen::PreparedMatrix<F>> prepare_rows(const strassen::Engine<F>& engi
   return made;
 }
 
-/// The product with a part of the rows, in this process. A part is prepared in a side file of its own, and
-/// bound to which part it is.
+/// The shape of the product with all rows.
 template <class F>
-Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedRows& served,
-                                const Part& whole, const Part& part, ServerOptions options) {
+Product whole_product(const F& f, const ServedRows& served) {
+  Product whole;
+  whole.field = f.tag();
+  whole.rows = served.rows.rows;
+  whole.words = static_cast<std::size_t>(served.geometry.words_per_row(f.word_bytes()));
+  whole.elem_bytes = sizeof(typename F::Elem);
+  whole.sum_bytes = sizeof(typename F::Sum);
+  return whole;
+}
+
+/// The product with a part of the rows, in this process. A part has a side file of its own, bound to which
+/// part it is.
+template <class F>
+Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedRows& served, const Part& part,
+                                ServerOptions options) {
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
-  const std::size_t word = engine.field().word_bytes();
+  Product product = whole_product(engine.field(), served);
   database::Version version = served.rows_version.value_or(served.version);
-  if (part != whole) {
+  if (part != Part{0, product.rows, 0, product.words}) {
     Writer writer;
     writer.put_bytes(version.identity);
     std::string name = ".part";
@@ -67,12 +79,13 @@ Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedR
     version.identity = sha256(std::move(writer).take());
     if (!options.prepared_file.empty()) options.prepared_file += name;
   }
+  const std::size_t word = engine.field().word_bytes();
   PIRX_ASSIGN(auto prepared, prepare_rows(engine,
                                           served.rows.window(part.first_row, part.first_word * word,
                                                              part.rows, part.words * word),
                                           version, options));
-  Product product{engine.field().tag(), part.rows, part.words, sizeof(Elem),
-                  sizeof(Sum),          0,         nullptr,    nullptr};
+  product.rows = part.rows;
+  product.words = part.words;
   for (std::size_t q = 1; q <= kMaxQueriesPerRequest; ++q) {
     const auto plan = engine.plan({q, part.rows, part.words}, {.threads = options.threads}, options.layout);
     product.workspace_bytes = std::max(product.workspace_bytes, plan.workspace_bytes);

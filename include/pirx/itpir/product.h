@@ -23,6 +23,7 @@ struct Product {
   std::size_t rows = 0, words = 0;
   std::size_t elem_bytes = 0, sum_bytes = 0;  ///< in memory, not on the wire
   std::uint64_t workspace_bytes = 0;          ///< that multiply() takes at most beside Q and R
+  std::uint64_t bytes_per_query = 0;          ///< and beside that for each query
   /// Q: any number of rows of `rows` elements. R: as many of `words` sums, overwritten. Errors as
   /// Engine::multiply, and Unavailable where others take part.
   std::function<Result<void>(matrix::ConstView<std::byte> Q, matrix::View<std::byte> R)> multiply;
@@ -30,10 +31,10 @@ struct Product {
   std::function<void(std::size_t n, const std::byte* from, std::byte* to)> add;
 };
 
-/// Makes the product with `whole` from whatever holds its parts; `prepare` makes the one with a part of it in
-/// this process (layout, threads and side file as the server's options say) and may be called with an empty
-/// one.
-using Spread = std::function<Result<Product>(const Part& whole,
+/// Makes the product with the whole from whatever holds its parts. `whole` has all but the functions.
+/// `prepare` makes the product with a part in this process (layout, threads and side file as the server's
+/// options say), also with an empty one.
+using Spread = std::function<Result<Product>(const Product& whole,
                                              const std::function<Result<Product>(const Part&)>& prepare)>;
 
 }  // namespace pirx::itpir

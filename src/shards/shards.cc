@@ -1,0 +1,482 @@
+// One product over all ranks. Rank 0 gives orders, scatters queries and gathers sums; every step of it can
+// end by a deadline, after which no other pass is begun.
+#include "pirx/shards/shards.h"
+
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "messages.h"
+#include "mpi_calls.h"
+
+namespace pirx::shards {
+namespace {
+
+using itpir::Part;
+using itpir::Product;
+using matrix::ConstView;
+using matrix::Matrix;
+using matrix::View;
+using Clock = std::chrono::steady_clock;
+
+/// Queries or sums of one exchange; more queries are answered in several passes.
+constexpr std::size_t kMaxPassBytes = std::size_t{1} << 30;
+/// What the slowest network in use carries in a second: what is slower is taken for lost.
+constexpr double kSlowestBytesPerSecond = 50e6;
+
+/// Rows of `cols` bytes, at least so many of them; kept for the next pass.
+Result<View<std::byte>> reserve(Matrix<std::byte>& kept, std::size_t rows, std::size_t cols) {
+  if (kept.rows() < rows || kept.cols() != cols) {
+    kept = {};
+    PIRX_ASSIGN(kept, Matrix<std::byte>::create(rows, cols));
+  }
+  return kept.view().window(0, 0, rows, cols);
+}
+
+Error at_rank(int rank, std::uint32_t code) {
+  const bool memory = code == static_cast<std::uint32_t>(ErrorCode::kResourceExhausted);
+  return {memory ? ErrorCode::kResourceExhausted : ErrorCode::kInternal,
+          "rank " + std::to_string(rank) +
+              (memory ? " has no memory for these queries: try again later" : " could not compute its part")};
+}
+
+}  // namespace
+
+class Shards::Impl {
+ public:
+  Impl(const World& world, Options options, MPI_Comm comm, RowSum sum)
+      : world_(world), options_(std::move(options)), comm_(comm), sum_(std::move(sum)) {}
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    if (keeper_.joinable()) keeper_.join();
+    if (left_) MPI_Comm_free(&comm_);
+  }
+
+  Result<Product> spread(const Product& whole, const std::function<Result<Product>(const Part&)>& prepare) {
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with it
+    if (local_) return fail(ErrorCode::kInvalidArgument, "one run of shards serves one database");
+    if (whole.rows > kMost || whole.words > kMost) {
+      return fail(ErrorCode::kInvalidArgument, "shards have at most 2^31 - 1 rows and words in a row");
+    }
+    whole_ = whole;
+    split_ = choose_split(options_.split, whole);
+    part_ = part_of(whole_, split_, world_.ranks(), world_.rank());
+    PIRX_ASSIGN(local_, prepare(part_));
+    Product product = whole;
+    product.workspace_bytes = local_->workspace_bytes;
+    // The sums as they arrive, and what MPI keeps while it adds them.
+    product.bytes_per_query = 2 * sums_bytes();
+    product.multiply = [this](ConstView<std::byte> Q, View<std::byte> R) { return multiply(Q, R); };
+    product.add = local_->add;
+    return product;
+  }
+
+  Result<void> agree(const AnyServer& server, ByteSpan content) {
+    PIRX_CHECK(local_ && !agreed_);
+    const Digest same = digest_of(whole_, split_, world_.ranks(), server.parameters(), content);
+    const Hello mine = make_hello(same, part_);
+    if (world_.rank() != 0) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      PIRX_TRY(
+          check_mpi(MPI_Isend(&mine, sizeof mine, MPI_BYTE, 0, kTagHello, comm_, &request), "say hello"));
+      PIRX_TRY(wait_all({&request, 1}, [] { return Result<void>(); }));
+      agreed_ = true;
+      return {};
+    }
+    hellos_.assign(static_cast<std::size_t>(world_.ranks()), mine);
+    std::vector<MPI_Request> requests(hellos_.size(), MPI_REQUEST_NULL);
+    for (int rank = 1; rank < world_.ranks(); ++rank) {
+      const auto i = static_cast<std::size_t>(rank);
+      PIRX_TRY(check_mpi(
+          MPI_Irecv(&hellos_[i], sizeof(Hello), MPI_BYTE, rank, kTagHello, comm_, &requests[i]), "listen"));
+    }
+    auto next_note = Clock::now() + std::chrono::seconds(10);
+    PIRX_TRY(wait_all(requests, [&]() -> Result<void> {
+      if (Clock::now() >= next_note) {
+        next_note += std::chrono::seconds(10);
+        note("waiting for rank " + std::to_string(first_open(requests)) + " to read its part");
+      }
+      return {};
+    }));
+    for (int rank = 1; rank < world_.ranks(); ++rank) {
+      const Part part = part_of(whole_, split_, world_.ranks(), rank);
+      PIRX_TRY(check_hello(hellos_[static_cast<std::size_t>(rank)], same, part, rank));
+    }
+    for (int rank = 0; rank < world_.ranks(); ++rank) {
+      const auto& hello = hellos_[static_cast<std::size_t>(rank)];
+      const auto& p = hello.part;
+      note(rank_name(rank, hello) + " holds rows " + std::to_string(p.first_row) + "+" +
+           std::to_string(p.rows) + ", words " + std::to_string(p.first_word) + "+" +
+           std::to_string(p.words) + " of each");
+    }
+    agreed_ = true;
+    if (options_.ping.count() > 0) keeper_ = std::thread([this] { keep(); });
+    return {};
+  }
+
+  Result<void> work(const std::function<bool()>& give_up) {
+    PIRX_CHECK(world_.rank() != 0 && agreed_);
+    const auto go_on = [&give_up]() -> Result<void> {
+      if (give_up && give_up()) return fail(ErrorCode::kUnavailable, "told to end before rank 0 has left");
+      return {};
+    };
+    View<std::byte> Q, R;
+    while (true) {
+      PIRX_ASSIGN(const Order order, next_order(go_on));
+      Report report{.number = order.number};
+      switch (order.kind) {
+        case Order::Kind::kPrepare: {
+          const auto queries = reserve(queries_, order.queries, elems_bytes());
+          const auto sums = reserve(sums_, order.queries, sums_bytes());
+          if (queries && sums) {
+            Q = *queries;
+            R = *sums;
+          } else {
+            report.code = static_cast<std::uint32_t>(ErrorCode::kResourceExhausted);
+          }
+          PIRX_TRY(send_report(report, go_on));
+          break;
+        }
+        case Order::Kind::kGo:
+          PIRX_TRY(work_on(report, Q, R, go_on));
+          break;
+        case Order::Kind::kPing:
+          PIRX_TRY(send_report(report, go_on));
+          break;
+        case Order::Kind::kStop:
+          PIRX_TRY(send_report(report, go_on));
+          left_ = true;
+          return {};
+        default:
+          return fail(ErrorCode::kInternal, "rank 0 gave an order that is none");
+      }
+    }
+  }
+
+  Result<void> leave() {
+    PIRX_CHECK(world_.rank() == 0);
+    const std::lock_guard lock(mutex_);
+    if (left_) return {};
+    if (!agreed_ || lost_) return fail(ErrorCode::kUnavailable, "not all ranks are there any more");
+    stopping_ = true;
+    PIRX_TRY(call(Order::Kind::kStop, 0));
+    left_ = true;
+    return {};
+  }
+
+  std::optional<Error> lost() const {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
+  std::uint64_t passes() const {
+    const std::lock_guard lock(mutex_);
+    return passes_;
+  }
+
+ private:
+  std::size_t parts() const noexcept { return static_cast<std::size_t>(world_.ranks()); }
+  Part part_at(std::size_t rank) const {
+    return part_of(whole_, split_, world_.ranks(), static_cast<int>(rank));
+  }
+  /// Of what one query takes in memory, as it reaches this rank and as it leaves it.
+  std::size_t elems_bytes() const noexcept { return part_.rows * whole_.elem_bytes; }
+  std::size_t sums_bytes() const noexcept {
+    return (world_.rank() == 0 ? whole_.words : part_.words) * whole_.sum_bytes;
+  }
+
+  void note(const std::string& text) const {
+    if (options_.note) options_.note(text);
+  }
+
+  static std::size_t first_open(std::span<const MPI_Request> requests) {
+    std::size_t i = 0;
+    while (i + 1 < requests.size() && requests[i] == MPI_REQUEST_NULL) ++i;
+    return i;
+  }
+
+  /// For requests on rank 0, by rank, that move so many bytes and follow on work that took rank 0 so long: an
+  /// error once they have taken too long.
+  std::function<Result<void>()> in_time(std::span<const MPI_Request> requests, std::size_t bytes,
+                                        Clock::duration own = {}) const {
+    const auto moving = std::chrono::duration<double>(static_cast<double>(bytes) / kSlowestBytesPerSecond);
+    const auto end = Clock::now() + options_.timeout + 4 * own + std::chrono::ceil<Clock::duration>(moving);
+    return [this, requests, end]() -> Result<void> {
+      if (Clock::now() < end) return {};
+      const std::size_t rank = first_open(requests);  // 0: of what all do together
+      return fail(ErrorCode::kUnavailable,
+                  (rank == 0 ? "a rank" : rank_name(static_cast<int>(rank), hellos_[rank])) +
+                      " does not answer: this server ends, ask another one");
+    };
+  }
+
+  // Rank 0.
+
+  Result<void> multiply(ConstView<std::byte> Q, View<std::byte> R) {
+    const std::lock_guard lock(mutex_);
+    if (!agreed_ || stopping_ || world_.rank() != 0) {
+      return fail(ErrorCode::kUnavailable, "this server's parts are not together: ask another one");
+    }
+    const std::size_t each = std::max({elems_bytes(), sums_bytes(), std::size_t{1}});
+    const std::size_t most = std::max<std::size_t>(1, kMaxPassBytes / each);
+    for (std::size_t first = 0; first < Q.rows; first += most) {
+      const std::size_t queries = std::min(most, Q.rows - first);
+      PIRX_TRY(guarded(
+          [&] { return pass(Q.window(first, 0, queries, Q.cols), R.window(first, 0, queries, R.cols)); }));
+    }
+    return {};
+  }
+
+  /// Runs what talks to all ranks. After an Unavailable they are not in step any more, so nothing else is.
+  template <class F>
+  Result<void> guarded(const F& talk) {
+    if (lost_) return tl::unexpected(*lost_);
+    auto done = talk();
+    if (!done && done.error().code() == ErrorCode::kUnavailable) {
+      lost_ = done.error();
+      if (options_.lost) options_.lost(*lost_);
+    }
+    return done;
+  }
+
+  /// Gives an order to all and waits for their reports. Unavailable: a rank is lost. Else its error.
+  Result<void> call(Order::Kind kind, std::size_t queries) {
+    std::vector<MPI_Request>& sent = kept_requests_[0];
+    PIRX_TRY(send_order(kind, queries, sent));
+    PIRX_TRY(receive_reports(kept_requests_[1]));
+    PIRX_TRY(wait_all(sent, in_time(sent, 0)));
+    PIRX_TRY(wait_all(kept_requests_[1], in_time(kept_requests_[1], 0)));
+    return check_reports();
+  }
+
+  Result<void> send_order(Order::Kind kind, std::size_t queries, std::vector<MPI_Request>& requests) {
+    order_ = {.number = ++number_, .kind = kind, .queries = static_cast<std::uint32_t>(queries)};
+    requests.assign(parts(), MPI_REQUEST_NULL);
+    for (std::size_t i = 1; i < parts(); ++i) {
+      PIRX_TRY(check_mpi(
+          MPI_Isend(&order_, sizeof order_, MPI_BYTE, static_cast<int>(i), kTagOrder, comm_, &requests[i]),
+          "send an order"));
+    }
+    return {};
+  }
+
+  Result<void> receive_reports(std::vector<MPI_Request>& requests) {
+    requests.assign(parts(), MPI_REQUEST_NULL);
+    reports_.resize(parts());
+    for (std::size_t i = 1; i < parts(); ++i) {
+      PIRX_TRY(check_mpi(MPI_Irecv(&reports_[i], sizeof(Report), MPI_BYTE, static_cast<int>(i), kTagReport,
+                                   comm_, &requests[i]),
+                         "listen to a rank"));
+    }
+    return {};
+  }
+
+  Result<void> check_reports() const {
+    for (std::size_t i = 1; i < parts(); ++i) {
+      if (reports_[i].number != order_.number) {
+        return fail(ErrorCode::kUnavailable, rank_name(static_cast<int>(i), hellos_[i]) + " is out of step");
+      }
+    }
+    for (std::size_t i = 1; i < parts(); ++i) {
+      if (reports_[i].code != Report::kGood)
+        return tl::unexpected(at_rank(static_cast<int>(i), reports_[i].code));
+    }
+    return {};
+  }
+
+  Result<void> pass(ConstView<std::byte> Q, View<std::byte> R) {
+    // After a loss MPI may still write there, so sums are never received in the caller's memory.
+    PIRX_ASSIGN(const auto sums, reserve(sums_, Q.rows, sums_bytes()));
+    ++passes_;
+    PIRX_TRY(call(Order::Kind::kPrepare, Q.rows));
+    std::vector<MPI_Request>& orders = kept_requests_[0];
+    PIRX_TRY(send_order(Order::Kind::kGo, Q.rows, orders));
+    PIRX_TRY(scatter(Q));
+    PIRX_TRY(wait_all(orders, in_time(orders, 0)));
+
+    const auto start = Clock::now();
+    const bool by_rows = split_ == Split::kRows;
+    const auto mine = by_rows ? Q.window(0, part_.first_row * whole_.elem_bytes, Q.rows, elems_bytes()) : Q;
+    const std::size_t words = part_.words * whole_.sum_bytes;
+    const auto own =
+        local_->multiply(mine, sums.window(0, part_.first_word * whole_.sum_bytes, Q.rows, words));
+    const auto took = Clock::now() - start;
+
+    PIRX_TRY(receive_reports(kept_requests_[1]));
+    PIRX_TRY(wait_all(kept_requests_[1], in_time(kept_requests_[1], 0, took)));
+    PIRX_TRY(gather(sums));
+    PIRX_TRY(check_reports());
+    if (!own) return own;
+    for (std::size_t i = 0; i < R.rows; ++i) std::copy_n(sums.row(i), R.cols, R.row(i));
+    return {};
+  }
+
+  /// Hands every rank its part of the queries. MPI moves them only while it is called, so this ends when all
+  /// have theirs.
+  Result<void> scatter(ConstView<std::byte> Q) {
+    std::vector<MPI_Request>& requests = kept_requests_[1];
+    requests.assign(parts(), MPI_REQUEST_NULL);
+    const int queries = static_cast<int>(Q.rows);
+    if (split_ == Split::kColumns) {
+      PIRX_ASSIGN(const auto row, RowType::create(whole_.rows, whole_.elem_bytes, Q.stride));
+      PIRX_TRY(
+          check_mpi(MPI_Ibcast(const_cast<std::byte*>(Q.data), queries, row.get(), 0, comm_, &requests[0]),
+                    "broadcast queries"));
+      return wait_all(requests, in_time(requests, Q.rows * Q.cols * parts()));
+    }
+    for (std::size_t i = 1; i < parts(); ++i) {
+      const Part part = part_at(i);
+      PIRX_ASSIGN(const auto row, RowType::create(part.rows, whole_.elem_bytes, Q.stride));
+      PIRX_TRY(check_mpi(MPI_Isend(Q.data + part.first_row * whole_.elem_bytes, queries, row.get(),
+                                   static_cast<int>(i), kTagQueries, comm_, &requests[i]),
+                         "send queries"));
+    }
+    return wait_all(requests, in_time(requests, Q.rows * Q.cols));
+  }
+
+  /// Adds up the sums of all ranks, or puts them side by side; rank 0's own are in place.
+  Result<void> gather(View<std::byte> sums) {
+    std::vector<MPI_Request>& requests = kept_requests_[2];
+    requests.assign(parts(), MPI_REQUEST_NULL);
+    const int queries = static_cast<int>(sums.rows);
+    if (split_ == Split::kRows) {
+      PIRX_ASSIGN(const auto row, RowType::create(whole_.words, whole_.sum_bytes, sums.stride));
+      sum_rows_ = {&*local_, sums.stride};
+      PIRX_TRY(sum_.describe(row, sum_rows_));
+      PIRX_TRY(check_mpi(
+          MPI_Ireduce(MPI_IN_PLACE, sums.data, queries, row.get(), sum_.get(), 0, comm_, &requests[0]),
+          "add up answers"));
+      return wait_all(requests, in_time(requests, sums.rows * sums.cols * parts()));
+    }
+    for (std::size_t i = 1; i < parts(); ++i) {
+      const Part part = part_at(i);
+      PIRX_ASSIGN(const auto row, RowType::create(part.words, whole_.sum_bytes, sums.stride));
+      PIRX_TRY(check_mpi(MPI_Irecv(sums.data + part.first_word * whole_.sum_bytes, queries, row.get(),
+                                   static_cast<int>(i), kTagSums, comm_, &requests[i]),
+                         "receive answers"));
+    }
+    return wait_all(requests, in_time(requests, sums.rows * sums.cols));
+  }
+
+  /// Looks after idle ranks until this ends.
+  void keep() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, options_.ping, [this] { return stopping_ || lost_; })) {
+      const auto done = guarded([this] { return call(Order::Kind::kPing, 0); });
+      if (!done) return;
+    }
+  }
+
+  // The others.
+
+  Result<Order> next_order(const std::function<Result<void>()>& go_on) {
+    Pause pause(std::chrono::milliseconds(1));
+    for (int there = 0; there == 0;) {
+      PIRX_TRY(check_mpi(MPI_Iprobe(0, kTagOrder, comm_, &there, MPI_STATUS_IGNORE), "look for an order"));
+      if (there == 0) {
+        PIRX_TRY(go_on());
+        pause();
+      }
+    }
+    Order order;
+    PIRX_TRY(check_mpi(MPI_Recv(&order, sizeof order, MPI_BYTE, 0, kTagOrder, comm_, MPI_STATUS_IGNORE),
+                       "take an order"));
+    return order;
+  }
+
+  Result<void> send_report(const Report& report, const std::function<Result<void>()>& go_on) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PIRX_TRY(
+        check_mpi(MPI_Isend(&report, sizeof report, MPI_BYTE, 0, kTagReport, comm_, &request), "report"));
+    return wait_all({&request, 1}, go_on);
+  }
+
+  Result<void> work_on(Report report, View<std::byte> Q, View<std::byte> R,
+                       const std::function<Result<void>()>& go_on) {
+    const int queries = static_cast<int>(Q.rows);
+    MPI_Request request = MPI_REQUEST_NULL;
+    PIRX_ASSIGN(const auto query, RowType::create(part_.rows, whole_.elem_bytes, Q.stride));
+    if (split_ == Split::kColumns) {
+      PIRX_TRY(check_mpi(MPI_Ibcast(Q.data, queries, query.get(), 0, comm_, &request), "receive queries"));
+    } else {
+      PIRX_TRY(check_mpi(MPI_Irecv(Q.data, queries, query.get(), 0, kTagQueries, comm_, &request),
+                         "receive queries"));
+    }
+    PIRX_TRY(wait_all({&request, 1}, go_on));
+    // Whatever came of it, the sums follow: rank 0 waits for them, and drops them where a report is bad.
+    if (const auto done = local_->multiply(Q, R); !done) {
+      report.code = static_cast<std::uint32_t>(done.error().code());
+    }
+    PIRX_TRY(send_report(report, go_on));
+    PIRX_ASSIGN(const auto row, RowType::create(part_.words, whole_.sum_bytes, R.stride));
+    if (split_ == Split::kColumns) {
+      PIRX_TRY(
+          check_mpi(MPI_Isend(R.data, queries, row.get(), 0, kTagSums, comm_, &request), "send answers"));
+    } else {
+      sum_rows_ = {&*local_, R.stride};
+      PIRX_TRY(sum_.describe(row, sum_rows_));
+      PIRX_TRY(check_mpi(MPI_Ireduce(R.data, nullptr, queries, row.get(), sum_.get(), 0, comm_, &request),
+                         "add up answers"));
+    }
+    return wait_all({&request, 1}, go_on);
+  }
+
+  const World& world_;
+  const Options options_;
+  MPI_Comm comm_;
+  RowSum sum_;
+
+  Product whole_;  ///< its shape
+  Split split_ = Split::kRows;
+  Part part_;
+  std::optional<Product> local_;
+  bool agreed_ = false;
+
+  mutable std::mutex mutex_;  ///< of all below, and of MPI
+  std::condition_variable changed_;
+  bool stopping_ = false, left_ = false;
+  std::optional<Error> lost_;
+  std::uint64_t number_ = 0, passes_ = 0;
+  std::vector<Hello> hellos_;
+  // What MPI reads and writes lives as long as this: a pass that was given up may still do so.
+  Order order_;
+  std::vector<Report> reports_;
+  std::array<std::vector<MPI_Request>, 3> kept_requests_;
+  RowSum::Rows sum_rows_{};
+  Matrix<std::byte> queries_, sums_;
+  std::thread keeper_;
+};
+
+Shards::Shards(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Shards::~Shards() = default;
+
+Result<std::unique_ptr<Shards>> Shards::create(const World& world, Options options) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  PIRX_TRY(check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "make a communicator"));
+  PIRX_TRY(check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "set its error handler"));
+  PIRX_ASSIGN(auto sum, RowSum::create());
+  return std::unique_ptr<Shards>(
+      new Shards(std::make_unique<Impl>(world, std::move(options), comm, std::move(sum))));
+}
+
+itpir::Spread Shards::spread() {
+  return [impl = impl_.get()](const Product& whole, const auto& prepare) {
+    return impl->spread(whole, prepare);
+  };
+}
+Result<void> Shards::agree(const AnyServer& server, ByteSpan content) {
+  return impl_->agree(server, content);
+}
+Result<void> Shards::work(const std::function<bool()>& give_up) { return impl_->work(give_up); }
+Result<void> Shards::leave() { return impl_->leave(); }
+std::optional<Error> Shards::lost() const { return impl_->lost(); }
+std::uint64_t Shards::passes() const { return impl_->passes(); }
+
+}  // namespace pirx::shards

@@ -1,0 +1,63 @@
+// How a database is cut: the parts make it whole, and the way that moves fewer bytes is taken.
+#include "pirx/shards/split.h"
+
+#include <gtest/gtest.h>
+
+namespace pirx::shards {
+namespace {
+
+itpir::Product shape(std::size_t rows, std::size_t words, std::size_t elem_bytes = 1,
+                     std::size_t sum_bytes = 1) {
+  itpir::Product product;
+  product.rows = rows;
+  product.words = words;
+  product.elem_bytes = elem_bytes;
+  product.sum_bytes = sum_bytes;
+  return product;
+}
+
+TEST(Split, PartsMakeTheWholeAndDifferByOneAtMost) {
+  for (const std::size_t rows : {0u, 1u, 3u, 4u, 7u, 100u}) {
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+      const auto whole = shape(rows, rows + 5);
+      std::size_t next_row = 0, next_word = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto r = part_of(whole, Split::kRows, ranks, rank),
+                   c = part_of(whole, Split::kColumns, ranks, rank);
+        EXPECT_EQ(r.first_row, next_row);
+        EXPECT_EQ(c.first_word, next_word);
+        next_row += r.rows;
+        next_word += c.words;
+        EXPECT_EQ(r.first_word, 0u);
+        EXPECT_EQ(c.first_row, 0u);
+        EXPECT_EQ(r.words, whole.words);
+        EXPECT_EQ(c.rows, whole.rows);
+        const auto n = static_cast<std::size_t>(ranks);
+        EXPECT_LE(r.rows, (rows + n - 1) / n);
+        EXPECT_GE(r.rows, rows / n);
+      }
+      EXPECT_EQ(next_row, whole.rows);
+      EXPECT_EQ(next_word, whole.words);
+    }
+  }
+}
+
+TEST(Split, ColumnsWhereARowIsTheLongSide) {
+  EXPECT_EQ(choose_split(Split::kAuto, shape(100, 100)), Split::kRows);
+  EXPECT_EQ(choose_split(Split::kAuto, shape(100, 101)), Split::kColumns);
+  EXPECT_EQ(choose_split(Split::kAuto, shape(100, 60, 1, 2)), Split::kColumns);
+  EXPECT_EQ(choose_split(Split::kRows, shape(1, 1000)), Split::kRows);
+  EXPECT_EQ(choose_split(Split::kColumns, shape(1000, 1)), Split::kColumns);
+}
+
+TEST(Split, NamesLeadToSplitsAndBack) {
+  for (const auto split : {Split::kAuto, Split::kRows, Split::kColumns}) {
+    EXPECT_EQ(*parse_split(split_name(split)), split);
+  }
+  for (const char* bad : {"", "row", "Rows", "both"}) {
+    EXPECT_EQ(parse_split(bad).error().code(), ErrorCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace pirx::shards
