@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """mpirun as tests and benchmarks need it: several ranks on this one machine, whoever runs it, without ssh.
 
-    mpirun.py [-n RANKS] [--recovery] PROGRAM ARGUMENT ...     runs it and takes over its exit code
+    mpirun.py [-n RANKS] [--recovery] PROGRAM ARGUMENT ...     becomes it
 
 command() and environment() are for other scripts.
 """
 import argparse
 import os
 import random
-import subprocess
-import sys
 
 
 def environment():
@@ -48,8 +46,8 @@ def main():
     parser.add_argument("--recovery", action="store_true")
     parser.add_argument("words", nargs=argparse.REMAINDER)
     args = parser.parse_args()
-    done = subprocess.run(command(args.ranks, *args.words, recovery=args.recovery), env=environment())
-    sys.exit(done.returncode)
+    words = command(args.ranks, *args.words, recovery=args.recovery)
+    os.execvpe(words[0], words, environment())
 
 
 if __name__ == "__main__":

@@ -350,7 +350,7 @@ TEST_F(Ranks, CodesAndSecondDatabasesAreRefused) {
   }
   EXPECT_TRUE(good(registry.open("goldberg", {.database_path = file, .options = {}})));
   expect_error(registry.open("goldberg", {.database_path = file, .options = {}}), ErrorCode::kInvalidArgument,
-               "one database");
+               "start all of them again");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "reloader.h"
 #include "serve_log.h"
 #include "served_database.h"
+#include "shards_run.h"
 #include "single_plan.h"
 #include "tuning_file.h"
 
@@ -28,6 +29,7 @@ struct Arguments {
   std::chrono::microseconds watch{0}, max_queue_time{10'000'000};
   std::uint64_t max_in_flight = std::uint64_t{1} << 30, max_header = 8 * 1024;
   net::HttpServerOptions http;
+  ShardArguments shards;
 };
 
 /// "host:port", "[::1]:port" or ":port".
@@ -97,7 +99,7 @@ void add_database_options(CLI::App& command, DatabaseSettings& settings) {
   }
 }
 
-Result<void> serve(Arguments a, const CLI::App& command) {
+Result<void> serve(Arguments a, const CLI::App& command, shards::World* world) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
   sigset_t signals;
@@ -129,14 +131,28 @@ Result<void> serve(Arguments a, const CLI::App& command) {
   const Log log = [quiet = a.quiet, &writer](const net::LogEvent& event) {
     if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
   };
+  std::unique_ptr<ShardsRun> shards;
+  if (world != nullptr) {
+    PIRX_ASSIGN(shards, ShardsRun::start(*world, a.shards, a.database, log));
+    if (a.watch.count() > 0) {
+      return fail(
+          ErrorCode::kInvalidArgument,
+          "the ranks take no new epoch while they run: leave --watch away and start them again for it");
+    }
+  }
   ProgressLog progress(log);
   const OpenContext context{.threads = a.threads,
                             .loopback = net::is_loopback(a.http.address),
                             .note = note_log(a.database, log),
-                            .progress = [&progress](double part) { progress(part); }};
+                            .progress = [&progress](double part) { progress(part); },
+                            .spread = shards ? shards->spread() : nullptr};
   const auto start = std::chrono::steady_clock::now();
   PIRX_ASSIGN(Served served, open_served(a.database, context));
   const std::chrono::duration<double> opened = std::chrono::steady_clock::now() - start;
+  if (shards) {
+    PIRX_TRY(shards->agree(served));
+    if (!shards->answers()) return shards->work(a.http.drain_timeout + to_milliseconds(a.shards.timeout));
+  }
   PIRX_ASSIGN(auto server, net::HttpServer::create(served.server, a.http, log));
   auto event = database_event(a.database, served, opened.count());
   event.text.emplace_back("isa", cpu_features_name(features));
@@ -159,11 +175,12 @@ Result<void> serve(Arguments a, const CLI::App& command) {
     }
     server.stop();
   });
+  if (shards) shards->when_lost([&server] { server.stop(); });
   const auto done = server.run();
   // run() may have ended by itself: the waiter still waits for a signal then.
   kill(getpid(), SIGTERM);
   waiter.join();
-  return done;
+  return shards ? shards->end(done) : done;
 }
 
 }  // namespace
@@ -219,6 +236,13 @@ void add_serve_command(CLI::App& app) {
   add_duration(command, "--idle-timeout", a->idle_timeout, "Between requests of a connection [60s]");
   add_duration(command, "--write-timeout", a->write_timeout, "To take a reply [30s]");
   add_duration(command, "--drain-timeout", a->drain_timeout, "For requests in flight when stopping [10s]");
+  command.add_flag("--shards", a->shards.on,
+                   "Spread the database over the processes that mpirun -n N started; rank 0 listens "
+                   "(docs/beyond_one_machine.md)");
+  command.add_option("--shards-split", a->shards.split, "rows, columns, or auto: what moves fewer bytes")
+      ->capture_default_str();
+  add_duration(command, "--shards-timeout", a->shards.timeout,
+               "A rank that is later than its work explains by so much is lost, and the server ends [10s]");
   command.add_option("--tls-cert", a->http.tls_certificate_file, "PEM certificate chain");
   command.add_option("--tls-key", a->http.tls_key_file, "PEM private key");
   command.add_flag("--tls-1.2", a->http.tls_allow_1_2, "Also allow TLS 1.2");
@@ -233,7 +257,9 @@ void add_serve_command(CLI::App& app) {
       "  pirx serve packages.pirx --coordinate 2 --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key "
       "key.pem\n"
       "  pirx serve packages.pirx --protocol dj-tree --listen 127.0.0.1:8100");
-  set_action(command, [a, &command] { return serve(*a, command); });
+  set_action(command, [a, &command] {
+    return with_world(a->shards, [&](shards::World* world) { return serve(*a, command, world); });
+  });
 }
 
 }  // namespace pirx::cli

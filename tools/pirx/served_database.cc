@@ -100,6 +100,10 @@ Result<ServerSpec> make_spec(const DatabaseSettings& settings, const OpenContext
   if (protocol == std::end(kProtocols)) {
     return invalid("no protocol is called '" + settings.protocol + "': there are " + names_of(~0u));
   }
+  if (context.spread && (protocol->bit & kSeveral) == 0) {
+    return invalid("--shards spreads the product of queries and rows that " + names_of(kSeveral) +
+                   " compute, which " + settings.protocol + " does not: leave --shards away");
+  }
   ServerSpec spec{.database_path = settings.file,
                   .threads = context.threads,
                   .options = {},
@@ -133,10 +137,10 @@ Result<ServerSpec> make_spec(const DatabaseSettings& settings, const OpenContext
   return invalid("give --coordinate: every server of a plain database has its own, 1, 2, ...");
 }
 
-Registry make_registry() {
+Registry make_registry(const itpir::Spread& spread) {
   Registry registry;
-  itpir::register_goldberg(registry);
-  itpir::register_chor(registry);
+  itpir::register_goldberg(registry, spread);
+  itpir::register_chor(registry, spread);
   cpir::dj::register_dj_tree(registry);
   cpir::qr::register_qr(registry);
   cpir::spiral::register_spiral(registry);
@@ -168,8 +172,8 @@ Result<void> DatabaseOption::check(const std::string& text) const {
 }
 
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context) {
-  constexpr int kAttempts = 5;
-  const Registry registry = make_registry();
+  const int attempts = context.spread ? 1 : 5;  // the ranks open in step
+  const Registry registry = make_registry(context.spread);
   PIRX_ASSIGN(const auto spec, make_spec(settings, context));
   for (int attempt = 1;; ++attempt) {
     PIRX_ASSIGN(auto before, database::Database::open(spec.database_path));
@@ -179,7 +183,7 @@ Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& 
     if (before->content_version() == after->content_version()) {
       return Served{std::move(before), std::move(server)};
     }
-    if (attempt == kAttempts) {
+    if (attempt == attempts) {
       return fail(ErrorCode::kUnavailable, "the database changes faster than it can be opened");
     }
   }

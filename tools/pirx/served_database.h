@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pirx/database/database.h"
+#include "pirx/itpir/product.h"
 #include "pirx/protocol.h"
 #include "serve_log.h"
 
@@ -45,6 +46,7 @@ struct OpenContext {
   bool loopback = false;                                   ///< only this machine can reach the server
   std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
   std::function<void(double)> progress = nullptr;          ///< likewise
+  itpir::Spread spread = nullptr;                          ///< --shards: see itpir::ServerOptions
 };
 
 /// A database and the server half that was opened from the very same content.

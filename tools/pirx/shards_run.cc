@@ -1,0 +1,103 @@
+// pirx serve --shards.
+#include "shards_run.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include "cli.h"
+
+namespace pirx::cli {
+namespace {
+
+sigset_t stopping_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+/// What a database holds, as the ranks compare it.
+Bytes content_of(const database::Database& database) {
+  const auto version = database.content_version();
+  Writer writer;
+  writer.put_bytes(version.identity);
+  writer.put(version.epoch);
+  return std::move(writer).take();
+}
+
+}  // namespace
+
+Result<void> with_world(const ShardArguments& arguments,
+                        const std::function<Result<void>(shards::World*)>& serve) {
+  if (!arguments.on) return serve(nullptr);
+  const sigset_t signals = stopping_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before MPI starts threads, which inherit it
+  PIRX_ASSIGN(const auto world, shards::World::create());
+  const auto done = serve(world.get());
+  if (done) {
+    world->finish();
+    return {};
+  }
+  std::fprintf(stderr, "pirx: rank %d: %s\n", world->rank(), done.error().to_string().c_str());
+  world->abort(exit_code(done.error()));
+}
+
+Result<std::unique_ptr<ShardsRun>> ShardsRun::start(const shards::World& world,
+                                                    const ShardArguments& arguments,
+                                                    const DatabaseSettings& settings, Log log) {
+  PIRX_ASSIGN(const auto split, shards::parse_split(arguments.split));
+  auto run = std::unique_ptr<ShardsRun>(new ShardsRun(world, std::move(log)));
+  shards::Options options{.split = split,
+                          .timeout = std::chrono::ceil<std::chrono::milliseconds>(arguments.timeout)};
+  options.note = [&self = *run, name = settings.name](const std::string& note) {
+    net::LogEvent event{.event = "shards", .text = {{"note", note}}, .numbers = {}};
+    if (!name.empty()) event.text.emplace_back("database", name);
+    self.log_(event);
+  };
+  options.lost = [&self = *run](const Error& error) { self.lose(error); };
+  PIRX_ASSIGN(run->shards_, shards::Shards::create(world, std::move(options)));
+  return run;
+}
+
+Result<void> ShardsRun::agree(const Served& served) {
+  return shards_->agree(*served.server, content_of(*served.database));
+}
+
+Result<void> ShardsRun::work(std::chrono::milliseconds patience) {
+  // Rank 0 gets the signals as well, ends with what is in flight answered, and then sends this rank home.
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> end;
+  return shards_->work([&end, patience, signals = stopping_signals()] {
+    const timespec at_once{};
+    const int signal = sigtimedwait(&signals, nullptr, &at_once);
+    if (!end && (signal == SIGTERM || signal == SIGINT)) end = Clock::now() + patience;
+    return end && Clock::now() > *end;
+  });
+}
+
+void ShardsRun::when_lost(std::function<void()> stop) {
+  const std::lock_guard lock(mutex_);
+  if (lost_) stop();
+  stop_ = std::move(stop);
+}
+
+void ShardsRun::lose(const Error& error) {
+  log_({.event = "shard_lost",
+        .text = {{"code", std::string(error_code_name(error.code()))}, {"reason", error.message()}},
+        .numbers = {}});
+  const std::lock_guard lock(mutex_);
+  lost_ = true;
+  if (stop_) stop_();
+}
+
+Result<void> ShardsRun::end(Result<void> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = nullptr;
+  }
+  if (auto lost = shards_->lost()) return tl::unexpected(std::move(*lost));
+  PIRX_TRY(shards_->leave());
+  return done;
+}
+
+}  // namespace pirx::cli
