@@ -206,10 +206,11 @@ void Evaluator::pack(const PublicKeys& keys, const Polynomials& in, Polynomials&
     for (std::size_t i = 0; i < n; ++i) {
       decompose(ring_, gadget, in[2 * (i * n + column)], static_cast<unsigned>(i) * digits, workspace);
     }
+    transform_digits(ring_, static_cast<unsigned>(n) * digits, workspace);
     for (std::size_t row = 0; row <= n; ++row) {
       U32* to = out[column * (n + 1) + row];
       for (std::size_t k = 0; k < 2; ++k) {
-        ring_.kernel().inner_product(ring_.prime(k), to + k * d, workspace.transforms[0] + k * d, stride,
+        ring_.kernel().inner_product(ring_.prime(k), to + k * d, workspace.digits[0] + k * d, stride,
                                      keys.packing_key() + row * stride + k * d, (n + 1) * stride, n * digits);
       }
       if (row > 0) ring_.add(to, to, in[2 * ((row - 1) * n + column) + 1]);

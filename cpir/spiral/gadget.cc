@@ -137,7 +137,7 @@ DigitPlan digit_plan(const Gadget& gadget, U64 modulus) noexcept {
 Result<Workspace> Workspace::create(std::size_t d, unsigned digits) {
   Workspace out;
   PIRX_ASSIGN(out.numbers_, AlignedBuffer::create(d * sizeof(std::int64_t)));
-  PIRX_ASSIGN(out.transforms, Polynomials::create(digits, d));
+  PIRX_ASSIGN(out.digits, Polynomials::create(digits, d));
   PIRX_ASSIGN(out.coefficients, Polynomials::create(2, d));
   PIRX_ASSIGN(out.product, Polynomials::create(4, d));
   return out;
@@ -161,27 +161,29 @@ void decompose(const Ring& ring, const Gadget& gadget, const U32* slots, unsigne
         workspace.numbers()[i] = x - (q & ((q / 2 - x) >> 63));
       }
     }
-    // Digits lie where their transforms modulo the second prime will be.
-    U32* digits = workspace.transforms[first + part * each];
     const std::size_t stride = polynomial_stride(d);
-    ring.kernel().digits(digit_plan(gadget, modulus), d, reinterpret_cast<std::int32_t*>(digits + d), stride,
+    U32* digits = workspace.digits[first + part * each] + d;
+    ring.kernel().digits(digit_plan(gadget, modulus), d, reinterpret_cast<std::int32_t*>(digits), stride,
                          workspace.numbers());
-    for (unsigned k = 0; k < each; ++k, digits += stride) {
-      ring.kernel().forward(ring.prime(0), digits, digits + d);
-      ring.kernel().forward(ring.prime(1), digits + d, digits + d);
-    }
+  }
+}
+
+void transform_digits(const Ring& ring, unsigned digits, Workspace& workspace) noexcept {
+  const std::size_t d = ring.d();
+  for (unsigned k = 0; k < digits; ++k) {
+    U32* at = workspace.digits[k];
+    ring.kernel().forward(ring.prime(0), at, at + d);
+    ring.kernel().forward(ring.prime(1), at + d, at + d);
   }
 }
 
 void multiply_digits(const Ring& ring, unsigned digits, const U32* columns, U32* out,
-                     const Workspace& workspace) noexcept {
+                     Workspace& workspace) noexcept {
   const std::size_t d = ring.d(), stride = polynomial_stride(d);
+  U32* at = workspace.digits[0];
   for (std::size_t k = 0; k < 2; ++k) {
-    for (std::size_t row = 0; row < 2; ++row) {
-      const std::size_t at = row * stride + k * d;
-      ring.kernel().inner_product(ring.prime(k), out + at, workspace.transforms[0] + k * d, stride,
-                                  columns + at, 2 * stride, digits);
-    }
+    ring.kernel().transform_products(ring.prime(k), out + k * d, at + k * d, at + d, columns + k * d, stride,
+                                     digits);
   }
 }
 

@@ -15,7 +15,8 @@ class Workspace {
   /// For sums over at most `digits` digits. ResourceExhausted.
   static Result<Workspace> create(std::size_t d, unsigned digits);
 
-  Polynomials transforms;    ///< one for every digit
+  /// One for every digit: its signed numbers in the half of the second prime, then its transforms.
+  Polynomials digits;
   Polynomials coefficients;  ///< 2 for the caller
   Polynomials product;       ///< 4 for the caller
   std::int64_t* numbers() noexcept { return reinterpret_cast<std::int64_t*>(numbers_.data()); }  ///< d
@@ -24,14 +25,17 @@ class Workspace {
   AlignedBuffer numbers_;
 };
 
-/// Writes the transforms of the digits of a polynomial, given by its slots, to workspace.transforms from
-/// number `first` on. Takes time that depends on nothing but the gadget; addresses do not depend on values.
+/// Writes the digits of a polynomial, given by its slots, to workspace.digits from number `first` on. Takes
+/// time that depends on nothing but the gadget; addresses do not depend on values.
 void decompose(const Ring& ring, const Gadget& gadget, const std::uint32_t* slots, unsigned first,
                Workspace& workspace) noexcept;
 
-/// out = sum over k of digit k times column k: a ciphertext. Columns are ciphertexts in Montgomery's form,
-/// one after the other.
+/// Transforms the first digits in their places.
+void transform_digits(const Ring& ring, unsigned digits, Workspace& workspace) noexcept;
+
+/// out = sum over k of digit k, which is not transformed yet, times column k: a ciphertext. Columns are
+/// ciphertexts in Montgomery's form, one after the other. Leaves no digits behind.
 void multiply_digits(const Ring& ring, unsigned digits, const std::uint32_t* columns, std::uint32_t* out,
-                     const Workspace& workspace) noexcept;
+                     Workspace& workspace) noexcept;
 
 }  // namespace pirx::cpir::spiral

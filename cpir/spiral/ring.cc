@@ -88,6 +88,8 @@ Ring::Ring(unsigned log_d, const RingKernel& kernel) : log_d_(log_d), kernel_(ke
     p.inverse_d_shoup = shoup(p.inverse_d, q);
     p.last = static_cast<U32>(U64{p.inverse_d} * p.v[1] % q);
     p.last_shoup = shoup(p.last, q);
+    p.inverse_of_other = power(kPrimes[1 - k], q - 2, q);
+    p.inverse_of_other_shoup = shoup(p.inverse_of_other, q);
   }
   for (unsigned r = 0; r < log_d; ++r) {
     const std::size_t exponent = (n >> r) + 1;

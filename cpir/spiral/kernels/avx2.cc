@@ -37,44 +37,51 @@ struct Ops {
   }
   PIRX_SPIRAL_INLINE V negative_mask(V a) { return _mm256_cmpgt_epi64(_mm256_setzero_si256(), a); }
   template <std::size_t t>
-  PIRX_SPIRAL_INLINE void split(V& a, V& b) {
-    if constexpr (t == 1) {
-      a = _mm256_shuffle_epi32(a, 0xD8);
-      b = _mm256_shuffle_epi32(b, 0xD8);
+  PIRX_SPIRAL_INLINE void step(V& a, V& b) {
+    const V old = a;
+    if constexpr (t == 4) {
+      a = _mm256_permute2x128_si256(old, b, 0x20);
+      b = _mm256_permute2x128_si256(old, b, 0x31);
+    } else if constexpr (t == 2) {
+      a = _mm256_unpacklo_epi64(old, b);
+      b = _mm256_unpackhi_epi64(old, b);
+    } else {
+      const __m256 even = _mm256_castsi256_ps(old), odd = _mm256_castsi256_ps(b);
+      a = _mm256_castps_si256(_mm256_shuffle_ps(even, odd, 0x88));
+      b = _mm256_castps_si256(_mm256_shuffle_ps(even, odd, 0xDD));
     }
-    if constexpr (t <= 2) {
-      a = _mm256_permute4x64_epi64(a, 0xD8);
-      b = _mm256_permute4x64_epi64(b, 0xD8);
-    }
-    const V first = _mm256_permute2x128_si256(a, b, 0x20);
-    b = _mm256_permute2x128_si256(a, b, 0x31);
-    a = first;
   }
   template <std::size_t t>
-  PIRX_SPIRAL_INLINE void merge(V& a, V& b) {
-    const V first = _mm256_permute2x128_si256(a, b, 0x20);
-    b = _mm256_permute2x128_si256(a, b, 0x31);
-    a = first;
-    if constexpr (t <= 2) {
-      a = _mm256_permute4x64_epi64(a, 0xD8);
-      b = _mm256_permute4x64_epi64(b, 0xD8);
-    }
+  PIRX_SPIRAL_INLINE void back(V& a, V& b) {
     if constexpr (t == 1) {
-      a = _mm256_shuffle_epi32(a, 0xD8);
-      b = _mm256_shuffle_epi32(b, 0xD8);
+      const V old = a;
+      a = _mm256_unpacklo_epi32(old, b);
+      b = _mm256_unpackhi_epi32(old, b);
+    } else {
+      step<t>(a, b);
     }
+  }
+  PIRX_SPIRAL_INLINE void natural(V& a, V& b) {
+    back<1>(a, b);
+    back<2>(a, b);
+    back<4>(a, b);
+  }
+  PIRX_SPIRAL_INLINE void unnatural(V& a, V& b) {
+    step<4>(a, b);
+    step<2>(a, b);
+    step<1>(a, b);
   }
   template <std::size_t t>
   PIRX_SPIRAL_INLINE V spread(const U32* w) {
-    if constexpr (t == 1) return load(w);
+    if constexpr (t == 1)
+      return _mm256_permutevar8x32_epi32(load(w), _mm256_setr_epi32(0, 2, 1, 3, 4, 6, 5, 7));
+    const auto* from = reinterpret_cast<const __m128i*>(w);
     if constexpr (t == 2) {
-      return _mm256_permutevar8x32_epi32(
-          _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))),
-          _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+      return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadu_si128(from)),
+                                         _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
     }
-    return _mm256_setr_epi32(static_cast<int>(w[0]), static_cast<int>(w[0]), static_cast<int>(w[0]),
-                             static_cast<int>(w[0]), static_cast<int>(w[1]), static_cast<int>(w[1]),
-                             static_cast<int>(w[1]), static_cast<int>(w[1]));
+    return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadl_epi64(from)),
+                                       _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
   }
   PIRX_SPIRAL_INLINE void narrow_store(std::int32_t* to, V v) {
     const V low = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));

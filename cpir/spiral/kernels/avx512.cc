@@ -14,35 +14,42 @@
 namespace pirx::cpir::spiral {
 namespace {
 
-/// Lane i of the first (part 0) or second halves of blocks of 2t numbers, out of two vectors.
-template <std::size_t t, std::size_t part>
-constexpr std::array<std::int32_t, 16> split_lanes() {
-  std::array<std::int32_t, 16> lanes{};
-  for (std::size_t i = 0; i < 16; ++i) lanes[i] = static_cast<std::int32_t>(i / t * 2 * t + part * t + i % t);
-  return lanes;
-}
-/// The inverse: lane i of vector `part`, out of the first and second halves.
-template <std::size_t t, std::size_t part>
-constexpr std::array<std::int32_t, 16> merge_lanes() {
-  std::array<std::int32_t, 16> lanes{};
-  for (std::size_t i = 0; i < 16; ++i) {
-    const std::size_t j = part * 16 + i, block = j / (2 * t), in_block = j % (2 * t);
-    lanes[i] = static_cast<std::int32_t>(in_block / t * 16 + block * t + in_block % t);
+using Lanes = std::array<std::int32_t, 16>;
+/// Which block of 2t numbers, out of two vectors, is in which lane behind step<t>.
+template <std::size_t t>
+constexpr Lanes kBlocks{};
+template <>
+alignas(64) constexpr Lanes kBlocks<8>{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+template <>
+alignas(64) constexpr Lanes kBlocks<4>{0, 0, 0, 0, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3};
+template <>
+alignas(64) constexpr Lanes kBlocks<2>{0, 0, 1, 1, 4, 4, 5, 5, 2, 2, 3, 3, 6, 6, 7, 7};
+template <>
+alignas(64) constexpr Lanes kBlocks<1>{0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15};
+/// Where the numbers of one vector, out of two, are behind step<1>: those of block b, one in each.
+template <std::int32_t part>
+constexpr Lanes natural_lanes() {
+  Lanes lanes{};
+  for (std::int32_t i = 0; i < 16; ++i) {
+    const std::int32_t number = 16 * part + i;
+    for (std::int32_t lane = 0; lane < 16; ++lane) {
+      if (kBlocks<1>[static_cast<std::size_t>(lane)] == number / 2)
+        lanes[static_cast<std::size_t>(i)] = lane + 16 * (number % 2);
+    }
   }
   return lanes;
 }
-template <std::size_t t>
-constexpr std::array<std::int32_t, 16> spread_lanes() {
-  std::array<std::int32_t, 16> lanes{};
-  for (std::size_t i = 0; i < 16; ++i) lanes[i] = static_cast<std::int32_t>(i / t);
+/// The other way: first (part 0) or second numbers of blocks.
+template <std::int32_t part>
+constexpr Lanes unnatural_lanes() {
+  Lanes lanes{};
+  for (std::size_t lane = 0; lane < 16; ++lane) lanes[lane] = 2 * kBlocks<1>[lane] + part;
   return lanes;
 }
-template <std::size_t t, std::size_t part>
-alignas(64) constexpr auto kSplit = split_lanes<t, part>();
-template <std::size_t t, std::size_t part>
-alignas(64) constexpr auto kMerge = merge_lanes<t, part>();
-template <std::size_t t>
-alignas(64) constexpr auto kSpread = spread_lanes<t>();
+template <std::int32_t part>
+alignas(64) constexpr Lanes kNatural = natural_lanes<part>();
+template <std::int32_t part>
+alignas(64) constexpr Lanes kUnnatural = unnatural_lanes<part>();
 
 struct Ops {
   using V = __m512i;
@@ -69,22 +76,50 @@ struct Ops {
   }
   PIRX_SPIRAL_INLINE V negative_mask(V a) { return _mm512_srai_epi64(a, 63); }
   template <std::size_t t>
-  PIRX_SPIRAL_INLINE void split(V& a, V& b) {
-    const V first = _mm512_permutex2var_epi32(a, load(kSplit<t, 0>.data()), b);
-    b = _mm512_permutex2var_epi32(a, load(kSplit<t, 1>.data()), b);
-    a = first;
+  PIRX_SPIRAL_INLINE void step(V& a, V& b) {
+    const V old = a;
+    if constexpr (t == 8) {
+      a = _mm512_shuffle_i64x2(old, b, 0x44);
+      b = _mm512_shuffle_i64x2(old, b, 0xEE);
+    } else if constexpr (t == 4) {
+      a = _mm512_shuffle_i64x2(old, b, 0x88);
+      b = _mm512_shuffle_i64x2(old, b, 0xDD);
+    } else if constexpr (t == 2) {
+      a = _mm512_unpacklo_epi64(old, b);
+      b = _mm512_unpackhi_epi64(old, b);
+    } else {
+      const __m512 even = _mm512_castsi512_ps(old), odd = _mm512_castsi512_ps(b);
+      a = _mm512_castps_si512(_mm512_shuffle_ps(even, odd, 0x88));
+      b = _mm512_castps_si512(_mm512_shuffle_ps(even, odd, 0xDD));
+    }
   }
   template <std::size_t t>
-  PIRX_SPIRAL_INLINE void merge(V& a, V& b) {
-    const V first = _mm512_permutex2var_epi32(a, load(kMerge<t, 0>.data()), b);
-    b = _mm512_permutex2var_epi32(a, load(kMerge<t, 1>.data()), b);
+  PIRX_SPIRAL_INLINE void back(V& a, V& b) {
+    const V old = a;
+    if constexpr (t == 4) {
+      a = _mm512_permutex2var_epi64(old, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b);
+      b = _mm512_permutex2var_epi64(old, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b);
+    } else if constexpr (t == 1) {
+      a = _mm512_unpacklo_epi32(old, b);
+      b = _mm512_unpackhi_epi32(old, b);
+    } else {
+      step<t>(a, b);
+    }
+  }
+  PIRX_SPIRAL_INLINE void natural(V& a, V& b) {
+    const V first = _mm512_permutex2var_epi32(a, load(kNatural<0>.data()), b);
+    b = _mm512_permutex2var_epi32(a, load(kNatural<1>.data()), b);
+    a = first;
+  }
+  PIRX_SPIRAL_INLINE void unnatural(V& a, V& b) {
+    const V first = _mm512_permutex2var_epi32(a, load(kUnnatural<0>.data()), b);
+    b = _mm512_permutex2var_epi32(a, load(kUnnatural<1>.data()), b);
     a = first;
   }
   template <std::size_t t>
   PIRX_SPIRAL_INLINE V spread(const U32* w) {
-    if constexpr (t == 1) return load(w);
     const auto wanted = static_cast<__mmask16>((1u << (16 / t)) - 1);
-    return _mm512_permutexvar_epi32(load(kSpread<t>.data()), _mm512_maskz_loadu_epi32(wanted, w));
+    return _mm512_permutexvar_epi32(load(kBlocks<t>.data()), _mm512_maskz_loadu_epi32(wanted, w));
   }
   PIRX_SPIRAL_INLINE void narrow_store(std::int32_t* to, V v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi64_epi32(v));

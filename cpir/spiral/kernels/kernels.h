@@ -24,6 +24,8 @@ struct PrimeTable {
   std::uint32_t inverse_d = 0, inverse_d_shoup = 0;
   /// v[1] / d: the inverse's last layer.
   std::uint32_t last = 0, last_shoup = 0;
+  /// 1 / the other prime.
+  std::uint32_t inverse_of_other = 0, inverse_of_other_shoup = 0;
 };
 
 /// How digits come out of a number c of at most 56 bits and a sign (gadget.h): u = c + offset is not
@@ -56,6 +58,12 @@ struct RingKernel {
   /// out = sum over k < count of a_k b_k / 2^32, slot by slot; count <= kLazyProducts.
   void (*inner_product)(const PrimeTable& p, std::uint32_t* out, const std::uint32_t* a, std::size_t a_stride,
                         const std::uint32_t* b, std::size_t b_stride, std::size_t count) noexcept;
+  /// Rows 0 and 1 of a ciphertext, out + row stride: the sum over k < count of the transform of the signed
+  /// numbers at digits + k stride, as forward() takes them, times those of column k, columns + (2k + row)
+  /// stride, / 2^32. What is half done is kept at heads + k stride; `heads` may be `digits`.
+  void (*transform_products)(const PrimeTable& p, std::uint32_t* out, std::uint32_t* heads,
+                             const std::uint32_t* digits, const std::uint32_t* columns, std::size_t stride,
+                             std::size_t count) noexcept;
   void (*add)(const PrimeTable& p, std::uint32_t* out, const std::uint32_t* a,
               const std::uint32_t* b) noexcept;
   void (*subtract)(const PrimeTable& p, std::uint32_t* out, const std::uint32_t* a,

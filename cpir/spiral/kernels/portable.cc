@@ -71,6 +71,25 @@ void inner_product(const PrimeTable& p, U32* out, const U32* a, std::size_t a_st
   }
 }
 
+void transform_products(const PrimeTable& p, U32* out, U32* heads, const U32* digits, const U32* columns,
+                        std::size_t stride, std::size_t count) noexcept {
+  const std::size_t d = std::size_t{1} << p.log_d;
+  for (std::size_t k = 0; k < count; ++k) forward(p, heads + k * stride, digits + k * stride);
+  for (std::size_t row = 0; row < 2; ++row) {
+    for (std::size_t i = 0; i < d; ++i) {
+      U32 total = 0;
+      for (std::size_t from = 0; from < count; from += kLazyProducts) {
+        U64 sum = 0;
+        for (std::size_t k = from; k < count && k < from + kLazyProducts; ++k) {
+          sum += U64{heads[k * stride + i]} * columns[(2 * k + row) * stride + i];
+        }
+        total = reduce_once(total + montgomery(p, sum), p.q);
+      }
+      out[row * stride + i] = total;
+    }
+  }
+}
+
 void add(const PrimeTable& p, U32* out, const U32* a, const U32* b) noexcept {
   const std::size_t d = std::size_t{1} << p.log_d;
   for (std::size_t i = 0; i < d; ++i) out[i] = reduce_once(a[i] + b[i], p.q);
@@ -85,16 +104,11 @@ void compose(const PrimeTable& p1, const PrimeTable& p2, std::int64_t* out, cons
              const U32* r2) noexcept {
   const std::size_t d = std::size_t{1} << p1.log_d;
   const U64 q = U64{p1.q} * p2.q;
-  // r1 + q1 ((r2 - r1) / q1 mod q2), Garner; Montgomery's product takes 2^32 out of the inverse again.
-  U32 inverse = 1;
-  for (U32 base = p1.q % p2.q, e = p2.q - 2; e != 0; e >>= 1) {  // public
-    if ((e & 1) != 0) inverse = static_cast<U32>(U64{inverse} * base % p2.q);
-    base = static_cast<U32>(U64{base} * base % p2.q);
-  }
-  const auto scaled = static_cast<U32>(U64{inverse} * p2.one % p2.q);
+  // r1 + q1 ((r2 - r1) / q1 mod q2), Garner.
   for (std::size_t i = 0; i < d; ++i) {
     const U32 difference = r2[i] + 2 * p2.q - r1[i];  // q1 < 2 q2
-    const U64 value = r1[i] + U64{p1.q} * montgomery(p2, U64{difference} * scaled);
+    const U32 v = multiply_lazy(difference, p2.inverse_of_other, p2.inverse_of_other_shoup, p2.q);
+    const U64 value = r1[i] + U64{p1.q} * reduce_once(v, p2.q);
     const U64 above = (q / 2 - value) >> 63;
     out[i] = static_cast<std::int64_t>(value - (q & (0 - above)));
   }
@@ -139,7 +153,8 @@ void first_dimension(const PrimeTable& p1, const PrimeTable& p2, const U64* data
 
 }  // namespace
 
-const RingKernel kPortableKernel = {"portable", 0,        forward, inverse, inner_product,
-                                    add,        subtract, compose, digits,  first_dimension};
+const RingKernel kPortableKernel = {"portable",         0,   forward,  inverse, inner_product,
+                                    transform_products, add, subtract, compose, digits,
+                                    first_dimension};
 
 }  // namespace pirx::cpir::spiral

@@ -2,10 +2,11 @@
 //
 // Ops: V of kLanes 32-bit lanes; load, prefetch, store, set32, add32, sub32, min32 (unsigned), mullo32. On
 // 64-bit lanes: set64, add64, sub64, mul (of the low halves), high and up (by 32), srl64_by, and_, or_,
-// negative_mask, odd_even (the high halves of even in even lanes, those of odd in odd lanes). split<t>:
-// blocks of 2t numbers in (a, b) to their first halves and their second halves; merge<t> is the inverse.
-// spread<t>(w): every number t times. narrow_store: the low halves. store_interleaved: even and odd 64-bit
-// numbers. kTileQueries,
+// negative_mask, odd_even (the high halves of even in even lanes, those of odd in odd lanes). step<t>: of two
+// vectors in which blocks of 4t numbers are split into halves, one in each, to the same of blocks of 2t;
+// back<t> is the inverse. Each goes from any order of blocks to one of its own, which spread<t>(w) gives to
+// factors of such blocks, t times each. natural: from the order of step<1> to that of the numbers; unnatural
+// is the inverse. narrow_store: the low halves. store_interleaved: even and odd 64-bit numbers. kTileQueries,
 // kTileColumns: of the first dimension at once.
 //
 // Transforms are lazy. Forward, a butterfly adds less than 2q to a number, so numbers stay below 2^32 > 16 q
@@ -25,6 +26,10 @@ struct Vectors {
   using V = typename O::V;
   static constexpr std::size_t kLanes = O::kLanes;
   static constexpr std::size_t kWide = kLanes / 2;  // of 64 bits
+  /// Layers of blocks of at most two vectors.
+  static constexpr unsigned kTailLayers = kLanes == 16 ? 5 : 4;
+  /// Butterflies wait for products: so many side by side keep the processor busy.
+  static constexpr std::size_t kTogether = 2;
 
   PIRX_SPIRAL_INLINE V reduce_once(V x, V q) { return O::min32(x, O::sub32(x, q)); }
 
@@ -56,114 +61,191 @@ struct Vectors {
     u = sum;
   }
 
-  /// The layer of m blocks of 2t numbers, t < kLanes.
-  template <std::size_t t>
-  PIRX_SPIRAL_INLINE void forward_short(const PrimeTable& p, U32* x, std::size_t d, V q, V two_q) {
-    const std::size_t m = d / (2 * t);
-    for (std::size_t at = 0; at < d; at += 2 * kLanes) {
-      const U32 *w = p.w + m + at / (2 * t), *shoup = p.w_shoup + m + at / (2 * t);
-      const Factor f = factor(O::template spread<t>(w), O::template spread<t>(shoup));
-      V a = O::load(x + at), b = O::load(x + at + kLanes);
-      O::template split<t>(a, b);
-      forward_butterfly(a, b, f, q, two_q);
-      O::template merge<t>(a, b);
-      O::store(x + at, a);
-      O::store(x + at + kLanes, b);
+  /// Layers of blocks of 2t numbers, t > kLanes: the one of m blocks, and the next one, too, if kTwo. The
+  /// numbers are below 2^32, signed ones if kSigned.
+  template <bool kTwo, bool kSigned>
+  PIRX_SPIRAL_INLINE void forward_long(const PrimeTable& p, U32* out, const U32* in, std::size_t m, V q,
+                                       V two_q) {
+    constexpr std::size_t kParts = kTwo ? 4 : 2;
+    const std::size_t t = (std::size_t{1} << p.log_d) / (2 * m), step = kTwo ? t / 2 : t;
+    for (std::size_t i = 0; i < m; ++i) {
+      const Factor f = factor(p.w[m + i], p.w_shoup[m + i]);
+      const std::size_t next = kTwo ? 2 * (m + i) : 0;
+      const Factor g = factor(p.w[next], p.w_shoup[next]), h = factor(p.w[next + 1], p.w_shoup[next + 1]);
+      for (std::size_t j = 2 * i * t; j < 2 * i * t + step; j += kTogether * kLanes) {
+        V x[kParts][kTogether];
+        for (std::size_t n = 0; n < kParts; ++n) {
+          for (std::size_t k = 0; k < kTogether; ++k) {
+            x[n][k] = O::load(in + j + n * step + k * kLanes);
+            // A negative number is a large one, which q makes small.
+            if constexpr (kSigned) x[n][k] = O::min32(x[n][k], O::add32(x[n][k], q));
+          }
+        }
+        for (std::size_t n = 0; n < kParts / 2; ++n) {
+          for (std::size_t k = 0; k < kTogether; ++k)
+            forward_butterfly(x[n][k], x[n + kParts / 2][k], f, q, two_q);
+        }
+        for (std::size_t k = 0; kTwo && k < kTogether; ++k) {
+          forward_butterfly(x[0][k], x[1][k], g, q, two_q);
+          forward_butterfly(x[kParts - 2][k], x[kParts - 1][k], h, q, two_q);
+        }
+        for (std::size_t n = 0; n < kParts; ++n) {
+          for (std::size_t k = 0; k < kTogether; ++k) O::store(out + j + n * step + k * kLanes, x[n][k]);
+        }
+      }
     }
   }
+  /// All layers but those inside of two vectors.
+  PIRX_SPIRAL_INLINE void forward_head(const PrimeTable& p, U32* out, const U32* in, V q, V two_q) {
+    const std::size_t d = std::size_t{1} << p.log_d;
+    std::size_t m = 1;  // blocks of the next layer
+    if ((p.log_d - kTailLayers) % 2 == 1) {
+      forward_long<false, true>(p, out, in, 1, q, two_q);
+      m = 2;
+    } else {
+      forward_long<true, true>(p, out, in, 1, q, two_q);
+      m = 4;
+    }
+    for (; 4 * m * kLanes <= d; m *= 4) forward_long<true, false>(p, out, out, m, q, two_q);
+  }
+  template <std::size_t kCount>
+  PIRX_SPIRAL_INLINE void load_pairs(V (&a)[kCount], V (&b)[kCount], const U32* from, std::size_t stride) {
+    for (std::size_t k = 0; k < kCount; ++k) {
+      a[k] = O::load(from + k * stride);
+      b[k] = O::load(from + k * stride + kLanes);
+    }
+  }
+  template <std::size_t kCount>
+  PIRX_SPIRAL_INLINE void store_pairs(U32* to, const V (&a)[kCount], const V (&b)[kCount]) {
+    for (std::size_t k = 0; k < kCount; ++k) {
+      O::store(to + 2 * k * kLanes, a[k]);
+      O::store(to + (2 * k + 1) * kLanes, b[k]);
+    }
+  }
+  /// The factor of the layer of blocks of 2t numbers in vectors 2 pair and 2 pair + 1.
   template <std::size_t t>
-  PIRX_SPIRAL_INLINE void inverse_short(const PrimeTable& p, U32* out, const U32* x, std::size_t d, V q,
-                                        V two_q) {
-    const std::size_t m = d / (2 * t);
-    for (std::size_t at = 0; at < d; at += 2 * kLanes) {
-      const U32 *v = p.v + m + at / (2 * t), *shoup = p.v_shoup + m + at / (2 * t);
-      const Factor f = factor(O::template spread<t>(v), O::template spread<t>(shoup));
-      V a = O::load(x + at), b = O::load(x + at + kLanes);
-      O::template split<t>(a, b);
-      inverse_butterfly(a, b, f, q, two_q);
-      O::template merge<t>(a, b);
-      O::store(out + at, a);
-      O::store(out + at + kLanes, b);
+  PIRX_SPIRAL_INLINE Factor tail_factor(const PrimeTable& p, const U32* w, const U32* shoup,
+                                        std::size_t pair) {
+    const std::size_t at = (std::size_t{1} << p.log_d) / (2 * t) + pair * (kLanes / t);
+    if constexpr (t == kLanes) return factor(w[at], shoup[at]);
+    return factor(O::template spread<t>(w + at), O::template spread<t>(shoup + at));
+  }
+  /// The layers inside of pairs of vectors, (a[k], b[k]) being number `pair` + k kStep. Numbers below 15 q
+  /// turn into numbers below 10 q, or residues if kFinish.
+  template <std::size_t kStep, bool kFinish, std::size_t kCount, std::size_t t = kLanes>
+  PIRX_SPIRAL_INLINE void forward_tail(const PrimeTable& p, std::size_t pair, V (&a)[kCount], V (&b)[kCount],
+                                       V q, V two_q) {
+    Factor f;
+    for (std::size_t k = 0; k < kCount; ++k) {
+      if (k == 0 || kStep > 0) f = tail_factor<t>(p, p.w, p.w_shoup, pair + k * kStep);
+      if constexpr (t < kLanes) O::template step<t>(a[k], b[k]);
+      const V four_q = O::add32(two_q, two_q);
+      if constexpr (t == 8) a[k] = reduce_once(a[k], O::add32(four_q, four_q));
+      if constexpr (t == 8 || (t == 1 && kFinish)) a[k] = reduce_once(reduce_once(a[k], four_q), two_q);
+      forward_butterfly(a[k], b[k], f, q, two_q);
+      if constexpr (t == 1) O::natural(a[k], b[k]);
+      if constexpr (t == 1 && kFinish) {
+        a[k] = reduce_once(reduce_once(a[k], two_q), q);
+        b[k] = reduce_once(reduce_once(b[k], two_q), q);
+      }
+    }
+    if constexpr (t > 1) forward_tail<kStep, kFinish, kCount, t / 2>(p, pair, a, b, q, two_q);
+  }
+
+  template <std::size_t kCount>
+  PIRX_SPIRAL_INLINE void forward_pairs(const PrimeTable& p, U32* x, std::size_t pairs, V q, V two_q) {
+    for (std::size_t pair = 0; pair < pairs; pair += kCount, x += kCount * 2 * kLanes) {
+      V a[kCount], b[kCount];
+      load_pairs(a, b, x, 2 * kLanes);
+      forward_tail<1, true>(p, pair, a, b, q, two_q);
+      store_pairs(x, a, b);
     }
   }
 
   PIRX_SPIRAL_TARGET static void forward(const PrimeTable& p, U32* out, const U32* in) noexcept {
-    const std::size_t d = std::size_t{1} << p.log_d;
-    const V q = O::set32(p.q), two_q = O::set32(2 * p.q), four_q = O::set32(4 * p.q),
-            eight_q = O::set32(8 * p.q);
-    {
-      // A negative number is a large one, which q makes small.
-      const Factor f = factor(p.w[1], p.w_shoup[1]);
-      const std::size_t t = d / 2;
-      for (std::size_t j = 0; j < t; j += kLanes) {
-        V a = O::load(in + j), b = O::load(in + j + t);
-        a = O::min32(a, O::add32(a, q));
-        b = O::min32(b, O::add32(b, q));
-        forward_butterfly(a, b, f, q, two_q);
-        O::store(out + j, a);
-        O::store(out + j + t, b);
-      }
+    const V q = O::set32(p.q), two_q = O::set32(2 * p.q);
+    forward_head(p, out, in, q, two_q);
+    const std::size_t pairs = (std::size_t{1} << p.log_d) / (2 * kLanes);
+    if (pairs % 4 == 0) {
+      forward_pairs<4>(p, out, pairs, q, two_q);
+    } else {
+      forward_pairs<2>(p, out, pairs, q, two_q);
     }
-    std::size_t m = 2, t = d / 4;
-    for (; t >= kLanes; m *= 2, t /= 2) {
-      const bool large = t == kLanes;  // below 15 q before, 12 q at the end
-      for (std::size_t i = 0; i < m; ++i) {
-        const Factor f = factor(p.w[m + i], p.w_shoup[m + i]);
-        U32* x = out + 2 * i * t;
-        for (std::size_t j = 0; j < t; j += kLanes) {
-          V a = O::load(x + j), b = O::load(x + j + t);
-          if (large) a = reduce_once(reduce_once(reduce_once(a, eight_q), four_q), two_q);
-          forward_butterfly(a, b, f, q, two_q);
-          O::store(x + j, a);
-          O::store(x + j + t, b);
+  }
+
+  /// As forward_long, the other way; the last layer of all, which scales, too, if kLast.
+  template <bool kTwo, bool kLast>
+  PIRX_SPIRAL_INLINE void inverse_long(const PrimeTable& p, U32* out, std::size_t m, V q, V two_q) {
+    constexpr std::size_t kParts = kTwo ? 4 : 2;
+    const std::size_t t = (std::size_t{1} << p.log_d) / (2 * m), step = kTwo ? t / 2 : t;
+    const Factor scale = factor(p.inverse_d, p.inverse_d_shoup);
+    for (std::size_t i = 0; i < m; ++i) {
+      const Factor f = kLast ? factor(p.last, p.last_shoup) : factor(p.v[m + i], p.v_shoup[m + i]);
+      const std::size_t next = kTwo ? 2 * (m + i) : 0;
+      const Factor g = factor(p.v[next], p.v_shoup[next]), h = factor(p.v[next + 1], p.v_shoup[next + 1]);
+      for (std::size_t j = 2 * i * t; j < 2 * i * t + step; j += kTogether * kLanes) {
+        V x[kParts][kTogether];
+        for (std::size_t n = 0; n < kParts; ++n) {
+          for (std::size_t k = 0; k < kTogether; ++k) x[n][k] = O::load(out + j + n * step + k * kLanes);
+        }
+        for (std::size_t k = 0; kTwo && k < kTogether; ++k) {
+          inverse_butterfly(x[0][k], x[1][k], g, q, two_q);
+          inverse_butterfly(x[kParts - 2][k], x[kParts - 1][k], h, q, two_q);
+        }
+        for (std::size_t n = 0; n < kParts / 2; ++n) {
+          for (std::size_t k = 0; k < kTogether; ++k) {
+            V &u = x[n][k], &v = x[n + kParts / 2][k];
+            if constexpr (kLast) {
+              const V sum = O::add32(u, v), difference = O::sub32(O::add32(u, two_q), v);
+              u = reduce_once(multiply_lazy(sum, scale, q), q);
+              v = reduce_once(multiply_lazy(difference, f, q), q);
+            } else {
+              inverse_butterfly(u, v, f, q, two_q);
+            }
+          }
+        }
+        for (std::size_t n = 0; n < kParts; ++n) {
+          for (std::size_t k = 0; k < kTogether; ++k) O::store(out + j + n * step + k * kLanes, x[n][k]);
         }
       }
     }
-    if constexpr (kLanes > 8) forward_short<8>(p, out, d, q, two_q);
-    forward_short<4>(p, out, d, q, two_q);
-    forward_short<2>(p, out, d, q, two_q);
-    const std::size_t half = d / 2;
-    for (std::size_t at = 0; at < d; at += 2 * kLanes) {
-      const Factor f = factor(O::load(p.w + half + at / 2), O::load(p.w_shoup + half + at / 2));
-      V a = O::load(out + at), b = O::load(out + at + kLanes);
-      O::template split<1>(a, b);
-      forward_butterfly(a, b, f, q, two_q);
-      O::template merge<1>(a, b);
-      for (V* x : {&a, &b}) {
-        *x = reduce_once(reduce_once(reduce_once(reduce_once(*x, eight_q), four_q), two_q), q);
-      }
-      O::store(out + at, a);
-      O::store(out + at + kLanes, b);
+  }
+  template <std::size_t kCount, std::size_t t = 1>
+  PIRX_SPIRAL_INLINE void inverse_tail(const PrimeTable& p, std::size_t pair, V (&a)[kCount], V (&b)[kCount],
+                                       V q, V two_q) {
+    for (std::size_t k = 0; k < kCount; ++k) {
+      if constexpr (t == 1) O::unnatural(a[k], b[k]);
+      inverse_butterfly(a[k], b[k], tail_factor<t>(p, p.v, p.v_shoup, pair + k), q, two_q);
+      if constexpr (t < kLanes) O::template back<t>(a[k], b[k]);
+    }
+    if constexpr (t < kLanes) inverse_tail<kCount, 2 * t>(p, pair, a, b, q, two_q);
+  }
+
+  template <std::size_t kCount>
+  PIRX_SPIRAL_INLINE void inverse_pairs(const PrimeTable& p, U32* out, const U32* in, std::size_t pairs, V q,
+                                        V two_q) {
+    for (std::size_t pair = 0; pair < pairs; pair += kCount) {
+      V a[kCount], b[kCount];
+      load_pairs(a, b, in + pair * 2 * kLanes, 2 * kLanes);
+      inverse_tail(p, pair, a, b, q, two_q);
+      store_pairs(out + pair * 2 * kLanes, a, b);
     }
   }
 
   PIRX_SPIRAL_TARGET static void inverse(const PrimeTable& p, U32* out, const U32* in) noexcept {
-    const std::size_t d = std::size_t{1} << p.log_d;
+    const std::size_t d = std::size_t{1} << p.log_d, pairs = d / (2 * kLanes);
     const V q = O::set32(p.q), two_q = O::set32(2 * p.q);
-    inverse_short<1>(p, out, in, d, q, two_q);
-    inverse_short<2>(p, out, out, d, q, two_q);
-    inverse_short<4>(p, out, out, d, q, two_q);
-    if constexpr (kLanes > 8) inverse_short<8>(p, out, out, d, q, two_q);
-    std::size_t t = kLanes;
-    for (std::size_t m = d / (2 * t); m > 1; m /= 2, t *= 2) {
-      for (std::size_t i = 0; i < m; ++i) {
-        const Factor f = factor(p.v[m + i], p.v_shoup[m + i]);
-        U32* x = out + 2 * i * t;
-        for (std::size_t j = 0; j < t; j += kLanes) {
-          V a = O::load(x + j), b = O::load(x + j + t);
-          inverse_butterfly(a, b, f, q, two_q);
-          O::store(x + j, a);
-          O::store(x + j + t, b);
-        }
-      }
+    if (pairs % 4 == 0) {
+      inverse_pairs<4>(p, out, in, pairs, q, two_q);
+    } else {
+      inverse_pairs<2>(p, out, in, pairs, q, two_q);
     }
-    const Factor f = factor(p.last, p.last_shoup), scale = factor(p.inverse_d, p.inverse_d_shoup);
-    for (std::size_t j = 0; j < t; j += kLanes) {
-      const V a = O::load(out + j), b = O::load(out + j + t);
-      const V sum = multiply_lazy(O::add32(a, b), scale, q);
-      const V difference = multiply_lazy(O::sub32(O::add32(a, two_q), b), f, q);
-      O::store(out + j, reduce_once(sum, q));
-      O::store(out + j + t, reduce_once(difference, q));
+    std::size_t m = d / (4 * kLanes);  // blocks of the next layer
+    for (; m > 2; m /= 4) inverse_long<true, false>(p, out, m / 2, q, two_q);
+    if (m == 2) {
+      inverse_long<true, true>(p, out, 1, q, two_q);
+    } else {
+      inverse_long<false, true>(p, out, 1, q, two_q);
     }
   }
 
@@ -202,6 +284,66 @@ struct Vectors {
     }
   }
 
+  /// Sums of products with both rows of columns: of the numbers in two vectors, even and odd ones.
+  struct Sums {
+    V at[2][2][2];  // [row][vector][odd]
+  };
+  /// Adds kCount digits' part to sums: the end of their transforms, and the products.
+  template <std::size_t kCount>
+  PIRX_SPIRAL_INLINE void add_digits(const PrimeTable& p, std::size_t pair, const U32* heads,
+                                     std::size_t stride, const U32* columns, V q, V two_q, Sums& sums) {
+    V a[kCount], b[kCount];
+    load_pairs(a, b, heads + pair * 2 * kLanes, stride);
+    forward_tail<0, false>(p, pair, a, b, q, two_q);
+    for (std::size_t k = 0; k < kCount; ++k) {
+      const V x[2] = {a[k], b[k]}, odd[2] = {O::high(a[k]), O::high(b[k])};
+      for (std::size_t row = 0; row < 2; ++row) {
+        for (std::size_t half = 0; half < 2; ++half) {
+          const V y = O::load(columns + (2 * k + row) * stride + (pair * 2 + half) * kLanes);
+          V(&sum)[2] = sums.at[row][half];
+          sum[0] = O::add64(sum[0], O::mul(x[half], y));
+          sum[1] = O::add64(sum[1], O::mul(odd[half], O::high(y)));
+        }
+      }
+    }
+  }
+
+  PIRX_SPIRAL_TARGET static void transform_products(const PrimeTable& p, U32* out, U32* heads,
+                                                    const U32* digits, const U32* columns, std::size_t stride,
+                                                    std::size_t count) noexcept {
+    // Behind forward_tail numbers are below 10 q: 24 10 q^2 < 2^64.
+    constexpr std::size_t kLazy = 24;
+    const V q = O::set32(p.q), two_q = O::set32(2 * p.q);
+    const Reducer r = reducer(p);
+    for (std::size_t k = 0; k < count; ++k)
+      forward_head(p, heads + k * stride, digits + k * stride, q, two_q);
+    for (std::size_t pair = 0; pair < (std::size_t{1} << p.log_d) / (2 * kLanes); ++pair) {
+      for (std::size_t from = 0; from < count; from += kLazy) {
+        const std::size_t to = count < from + kLazy ? count : from + kLazy;
+        Sums sums;
+        for (auto& row : sums.at)
+          for (auto& half : row) half[0] = half[1] = O::set64(0);
+        std::size_t k = from;
+        const auto* column = columns + 2 * k * stride;
+        for (; k + 4 <= to; k += 4, column += 8 * stride)
+          add_digits<4>(p, pair, heads + k * stride, stride, column, q, two_q, sums);
+        for (; k + 2 <= to; k += 2, column += 4 * stride)
+          add_digits<2>(p, pair, heads + k * stride, stride, column, q, two_q, sums);
+        for (; k < to; ++k, column += 2 * stride)
+          add_digits<1>(p, pair, heads + k * stride, stride, column, q, two_q, sums);
+        for (std::size_t row = 0; row < 2; ++row) {
+          for (std::size_t half = 0; half < 2; ++half) {
+            const V(&sum)[2] = sums.at[row][half];
+            U32* at = out + row * stride + (pair * 2 + half) * kLanes;
+            V x = O::or_(montgomery(sum[0], r), O::up(montgomery(sum[1], r)));
+            if (from > 0) x = reduce_once(O::add32(x, O::load(at)), q);
+            O::store(at, x);
+          }
+        }
+      }
+    }
+  }
+
   PIRX_SPIRAL_TARGET static void add(const PrimeTable& p, U32* out, const U32* a, const U32* b) noexcept {
     const std::size_t d = std::size_t{1} << p.log_d;
     const V q = O::set32(p.q);
@@ -223,12 +365,7 @@ struct Vectors {
                                          const U32* r1, const U32* r2) noexcept {
     const std::size_t d = std::size_t{1} << p1.log_d;
     const U64 q = U64{p1.q} * p2.q;
-    U32 inverse = 1;
-    for (U32 base = p1.q % p2.q, e = p2.q - 2; e != 0; e >>= 1) {
-      if ((e & 1) != 0) inverse = static_cast<U32>(U64{inverse} * base % p2.q);
-      base = static_cast<U32>(U64{base} * base % p2.q);
-    }
-    const Factor f = factor(inverse, static_cast<U32>((U64{inverse} << 32) / p2.q));
+    const Factor f = factor(p2.inverse_of_other, p2.inverse_of_other_shoup);
     const V q2 = O::set32(p2.q), two_q2 = O::set32(2 * p2.q), q1 = O::set64(p1.q), all = O::set64(q),
             middle = O::set64(q / 2), low = O::set64(0xffffffff);
     for (std::size_t i = 0; i < d; i += kLanes) {
@@ -335,7 +472,6 @@ struct Vectors {
                                                       const U64* const* queries, U64* const* out,
                                                       std::size_t at) {
     constexpr std::size_t kParts = kBlockSlots / kWide;
-    constexpr std::size_t kAhead = 32;  // rows; the processor's own prefetchers stop at pages
     const Reducer r1 = reducer(p1), r2 = reducer(p2);
     const V modulus = O::set64(p1.q | U64{p2.q} << 32);
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -352,7 +488,7 @@ struct Vectors {
           V low[kColumns], high[kColumns];
           for (std::size_t c = 0; c < kColumns; ++c) {
             const U64* word = words + (c * rows + i) * kBlockSlots + part * kWide;
-            O::prefetch(word + kAhead * kBlockSlots);
+            O::prefetch(word + kColumns * rows * kBlockSlots);  // the same of the next columns
             low[c] = O::load(word);
             high[c] = O::high(low[c]);
           }
@@ -420,7 +556,8 @@ struct Vectors {
   }
 
   static constexpr RingKernel table(const char* name, std::uint32_t needs) {
-    return {name, needs, forward, inverse, inner_product, add, subtract, compose, digits, first_dimension};
+    return {name, needs,    forward, inverse, inner_product,  transform_products,
+            add,  subtract, compose, digits,  first_dimension};
   }
 };
 

@@ -137,6 +137,41 @@ TEST_P(RingTest, LazySumsHoldTheirWorstCase) {
   }
 }
 
+TEST_P(RingTest, FusedTransformsAndProducts) {
+  for (const unsigned log_d : {kMinLogDimension, 8u, kLogDimension}) {
+    const Ring ring(log_d, *GetParam());
+    const std::size_t d = ring.d(), stride = polynomial_stride(d);
+    for (const unsigned count : {1u, 2u, 3u, 6u, 7u, 24u, 25u, 60u}) {
+      for (const bool worst : {false, true}) {
+        auto workspace = Workspace::create(d, count).value(), same = Workspace::create(d, count).value();
+        std::vector<U32> columns(2 * count * stride), out(2 * stride);
+        for (unsigned k = 0; k < count; ++k) {
+          for (std::size_t i = 0; i < d; ++i) {
+            const std::int64_t most = (std::int64_t{1} << 27) - 1;
+            const std::int64_t digit = worst ? most : random_number(engine_) % most;
+            workspace.digits[k][d + i] = same.digits[k][d + i] = static_cast<U32>(digit);
+          }
+        }
+        for (std::size_t at = 0; at < columns.size(); ++at) {
+          const U32 q = kPrimes[at % stride / d % 2];
+          columns[at] = worst ? q - 1 : static_cast<U32>(engine_() % q);
+        }
+        multiply_digits(ring, count, columns.data(), out.data(), workspace);
+        transform_digits(ring, count, same);
+        std::vector<U32> expected(d);
+        for (std::size_t at = 0; at < 4; ++at) {
+          const std::size_t k = at % 2, begin = at / 2 * stride + k * d;
+          ring.kernel().inner_product(ring.prime(k), expected.data(), same.digits[0] + k * d, stride,
+                                      columns.data() + begin, 2 * stride, count);
+          ASSERT_EQ(std::vector<U32>(out.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     out.begin() + static_cast<std::ptrdiff_t>(begin + d)),
+                    expected);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(RingTest, FirstDimension) {
   const Ring ring(6, *GetParam());
   const auto word = [](U64 low, U64 high) { return low | high << 32; };
@@ -271,9 +306,10 @@ TEST_P(RingTest, ResiduesAndWholeNumbersRecomposeAlike) {
       auto workspace = Workspace::create(64, gadget.digits()).value();
       const auto a = random_polynomial(64, engine_);
       decompose(ring, gadget, slots(ring, a).data(), 0, workspace);
+      transform_digits(ring, gadget.digits(), workspace);
       std::vector<Wide> sum(64);
       for (unsigned k = 0; k < gadget.digits(); ++k) {
-        const U32* from = workspace.transforms[k];
+        const U32* from = workspace.digits[k];
         const auto digit = coefficients(ring, std::vector<U32>(from, from + 128));
         for (std::size_t i = 0; i < 64; ++i)
           sum[i] += static_cast<Wide>(digit[i]) * static_cast<Wide>(gadget.weight(k));
