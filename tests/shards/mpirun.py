@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpirun as tests and benchmarks need it: several ranks on this one machine, whoever runs it, without ssh.
 
-    mpirun.py [-n RANKS] [--recovery] PROGRAM ARGUMENT ...     becomes it
+    mpirun.py [-n RANKS] PROGRAM ARGUMENT ...     becomes it
 
 command() and environment() are for other scripts.
 """
@@ -34,19 +34,16 @@ def environment():
     return settings
 
 
-def command(ranks, *words, recovery=False):
-    """`recovery`: when a rank dies, the others go on."""
-    options = ["--enable-recovery"] if recovery else []
-    return ["mpirun", "-n", str(ranks), "--oversubscribe", *options, *map(str, words)]
+def command(ranks, *words):
+    return ["mpirun", "-n", str(ranks), "--oversubscribe", *map(str, words)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", type=int, default=2, dest="ranks")
-    parser.add_argument("--recovery", action="store_true")
     parser.add_argument("words", nargs=argparse.REMAINDER)
     args = parser.parse_args()
-    words = command(args.ranks, *args.words, recovery=args.recovery)
+    words = command(args.ranks, *args.words)
     os.execvpe(words[0], words, environment())
 
 

@@ -49,6 +49,7 @@ class Deployed {
   Deployed(const std::string& protocol, std::map<std::string, std::string> options,
            const std::filesystem::path& file, Options how, std::function<void(Product&)> change = nullptr) {
     how.note = [this](const std::string& text) { notes.push_back(text); };
+    how.timeout = std::chrono::minutes(1);
     how.lost = [](const Error& error) { ADD_FAILURE() << error.to_string(); };
     auto made = Shards::create(*world, std::move(how));
     EXPECT_TRUE(good(made));

@@ -101,8 +101,8 @@ Result<ServerSpec> make_spec(const DatabaseSettings& settings, const OpenContext
     return invalid("no protocol is called '" + settings.protocol + "': there are " + names_of(~0u));
   }
   if (context.spread && (protocol->bit & kSeveral) == 0) {
-    return invalid("--shards spreads the product of queries and rows that " + names_of(kSeveral) +
-                   " compute, which " + settings.protocol + " does not: leave --shards away");
+    return invalid("--shards spreads the product of queries and rows that goldberg and chor compute, which " +
+                   settings.protocol + " does not have: leave --shards away");
   }
   ServerSpec spec{.database_path = settings.file,
                   .threads = context.threads,
