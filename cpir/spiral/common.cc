@@ -119,8 +119,12 @@ Result<Params> Params::create(Spec spec) {
   if (!encoded || *encoded > std::uint64_t{1} << 56)
     return invalid("the database is too large for this protocol");
   p.encoded_bytes_ = *encoded;
-  p.noise_ =
-      noise_model({s, fold, left, right, conversion, p.rows_, p.trials_, p.row_rounds_, p.bit_rounds_});
+  for (const auto* gadget : {&fold, &left, &right, &conversion}) {
+    if (s.policy == Policy::kSecure && gadget->spec().domain == Domain::kUnsigned)
+      return invalid("digits that are not balanced are for comparisons with other implementations only");
+  }
+  p.noise_ = noise_model(
+      {s, fold, left, right, conversion, p.rows_, p.trials_, p.row_rounds_, p.bit_rounds_, p.fold_form()});
   if (p.noise_.log2_failure > failure_bound(s.policy)) {
     return invalid("an answer would be wrong with probability 2^" + std::to_string(p.noise_.log2_failure) +
                    ", above the bound: choose fewer bits a coefficient or smaller gadget bases");
@@ -235,6 +239,23 @@ std::optional<Scheme> named_scheme(std::string_view name) {
                   .left = {.z = 3},
                   .right = {.z = 7},
                   .conversion = {.z = 2319}};
+  }
+  if (name == "c1") {
+    // Published parameters of SpiralPack for 2^20 x 256 B, deviation 2.55; a top digit that is always zero is
+    // left out.
+    const auto as_published = [](std::uint32_t z) {
+      return Gadget::Spec{.z = z, .domain = Domain::kUnsigned};
+    };
+    return Scheme{.policy = Policy::kComparison,
+                  .eta = 13,
+                  .log_p = 8,
+                  .pack = 2,
+                  .log_q2 = 20,
+                  .log_columns = 6,
+                  .fold = as_published(256),
+                  .left = as_published(256),
+                  .right = as_published(2),
+                  .conversion = as_published(32768)};
   }
   return std::nullopt;
 }

@@ -6,9 +6,6 @@
 
 namespace pirx::cpir::spiral {
 
-/// Which product folds two ciphertexts: b (c1 - c0) + c0, or b c1 + (1 - b) c0 as in the paper.
-enum class FoldForm : std::uint8_t { kCmux, kTwoProducts };
-
 /// Threads, and a workspace for each. Not for two computations at once.
 class Evaluator {
  public:
@@ -39,7 +36,7 @@ class Evaluator {
   void first_dimension(const std::uint64_t* database, std::size_t polynomial,
                        std::span<const std::vector<std::uint64_t>> queries, std::span<Polynomials> out);
   /// Leaves the selected column's ciphertext in ciphertexts[0].
-  void fold(const Polynomials& columns, Polynomials& ciphertexts, FoldForm form = FoldForm::kCmux);
+  void fold(const Polynomials& columns, Polynomials& ciphertexts, FoldForm form);
   /// n^2 ciphertexts, row by row, packed into n + 1 polynomials for each of n columns: out[c (n + 1) + row].
   void pack(const PublicKeys& keys, const Polynomials& in, Polynomials& out);
   /// The body of the reply for one trial's polynomials.

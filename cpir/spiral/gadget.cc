@@ -22,13 +22,16 @@ U64 integer_power(U64 z, unsigned exponent) {
   return out;
 }
 
+/// The largest top digit of a number below q, and the part of it that such a number reaches.
+double unsigned_top(const Gadget::Spec& spec) {
+  return static_cast<double>(kModulus) / static_cast<double>(integer_power(spec.z, spec.t - 1));
+}
+
 }  // namespace
 
 Result<Gadget> Gadget::create(Spec spec) {
   if (spec.z < 2 || spec.z > 65536) return invalid("a gadget's base is 2 to 65536");
-  if (spec.domain != Domain::kComposed && spec.domain != Domain::kResidues) {
-    return invalid("a gadget's domain is unknown");
-  }
+  if (spec.domain > Domain::kUnsigned) return invalid("a gadget's domain is unknown");
   if (spec.bits != 0 && (!std::has_single_bit(spec.z) || spec.bits > 15 || spec.z >> spec.bits < 2)) {
     return invalid("bits are left out below a digit of a base that is a power of two only");
   }
@@ -52,6 +55,9 @@ Result<Gadget> Gadget::create(Spec spec) {
   if (spec.drop >= spec.t) return invalid("a gadget that leaves all digits out");
   if (spec.drop + spec.bits != 0 && spec.domain == Domain::kResidues) {
     return invalid("digits of residues cannot be left out: low ones are as important as high ones");
+  }
+  if (spec.drop + spec.bits != 0 && spec.domain == Domain::kUnsigned) {
+    return invalid("unsigned digits are for comparisons with exact gadgets: leave none out");
   }
   // Digits are numbers of 27 bits at most.
   if (largest_modulus(spec.domain) / 2 / top + 1 >= (U64{1} << 27))
@@ -78,6 +84,10 @@ U64 Gadget::weight(unsigned k) const noexcept {
 double Gadget::mean_square() const noexcept {
   const double z = spec_.z;
   const double regular = spec_.z % 2 == 1 ? (z * z - 1) / 12 : (z * z + 2) / 12;
+  if (spec_.domain == Domain::kUnsigned) {
+    const double mean = unsigned_top(spec_) / 2;
+    return variance() + (spec_.t - 1) * (z - 1) * (z - 1) / 4 + mean * mean;
+  }
   double sum = 0;
   for (unsigned part = 0; part < parts(); ++part) {
     const double modulus = spec_.domain == Domain::kResidues ? static_cast<double>(kPrimes[part])
@@ -89,6 +99,12 @@ double Gadget::mean_square() const noexcept {
     sum += (spec_.t - spec_.drop - 1) * regular + top;
   }
   return sum;
+}
+
+double Gadget::variance() const noexcept {
+  if (spec_.domain != Domain::kUnsigned) return mean_square();
+  const double z = spec_.z, top = unsigned_top(spec_);
+  return (spec_.t - 1) * (z * z - 1) / 12 + top * top / 12;
 }
 
 void Gadget::encode(Writer& writer) const {
@@ -106,7 +122,7 @@ Result<Gadget> Gadget::decode(Reader& reader) {
   PIRX_ASSIGN(spec.drop, reader.get<U32>());
   PIRX_ASSIGN(spec.bits, reader.get<U32>());
   PIRX_ASSIGN(const auto domain, reader.get<U32>());
-  if (domain > 1 || spec.t == 0) return fail(ErrorCode::kDataLoss, "a gadget is none");
+  if (domain > 2 || spec.t == 0) return fail(ErrorCode::kDataLoss, "a gadget is none");
   spec.domain = static_cast<Domain>(domain);
   return create(spec);
 }
@@ -119,11 +135,16 @@ DigitPlan digit_plan(const Gadget& gadget, U64 modulus) noexcept {
   plan.shift = std::has_single_bit(spec.z) ? static_cast<unsigned>(std::countr_zero(spec.z)) : 0;
   plan.delta = gadget.delta();
   plan.half = static_cast<std::int32_t>(spec.z / 2);
-  const U64 top = integer_power(spec.z, spec.t - 1) << spec.bits;
-  plan.top = static_cast<std::int32_t>(modulus / 2 / top + 2);
-  plan.offset = plan.delta / 2 + static_cast<U64>(plan.top) * top;
-  for (unsigned k = spec.drop; k + 1 < spec.t; ++k) {
-    plan.offset += static_cast<U64>(plan.half) * (integer_power(spec.z, k) << spec.bits);
+  if (spec.domain == Domain::kUnsigned) {
+    plan.half = plan.top = 0;
+    plan.offset = 0;
+  } else {
+    const U64 top = integer_power(spec.z, spec.t - 1) << spec.bits;
+    plan.top = static_cast<std::int32_t>(modulus / 2 / top + 2);
+    plan.offset = plan.delta / 2 + static_cast<U64>(plan.top) * top;
+    for (unsigned k = spec.drop; k + 1 < spec.t; ++k) {
+      plan.offset += static_cast<U64>(plan.half) * (integer_power(spec.z, k) << spec.bits);
+    }
   }
   plan.chunk = 1;
   plan.chunk_base = spec.z;
@@ -151,8 +172,14 @@ void decompose(const Ring& ring, const Gadget& gadget, const U32* slots, unsigne
   const unsigned each = gadget.digits() / gadget.parts();
   for (unsigned part = 0; part < gadget.parts(); ++part) {
     U64 modulus = kModulus;
-    if (gadget.spec().domain == Domain::kComposed) {
+    if (gadget.spec().domain != Domain::kResidues) {
       ring.compose(workspace.numbers(), coefficients);
+      if (gadget.spec().domain == Domain::kUnsigned) {
+        for (std::size_t i = 0; i < d; ++i) {
+          std::int64_t& x = workspace.numbers()[i];
+          x += static_cast<std::int64_t>(kModulus) & (x >> 63);
+        }
+      }
     } else {
       modulus = kPrimes[part];
       const auto q = static_cast<std::int64_t>(modulus);

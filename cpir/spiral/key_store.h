@@ -1,29 +1,34 @@
-// Keys of clients by their SHA-256, in bounded memory: the longest unused go first.
+// Keys of clients by their SHA-256, in bounded memory that clients share fairly.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "pirx/base/sha256.h"
 #include "public_keys.h"
 
 namespace pirx::cpir::spiral {
 
-/// Thread-safe. Keys that a computation holds stay alive until it ends, beyond the bound.
+/// Thread-safe. When memory is full, the longest unused keys go of the sender who has most: who has no more
+/// than all others loses none to a sender of many. Keys that a computation holds stay alive until it ends,
+/// beyond the bound.
 class KeyStore {
  public:
   /// Room for `capacity` clients, at least one.
   explicit KeyStore(std::size_t capacity) : capacity_(capacity) {}
-  void put(const Digest& name, std::shared_ptr<const PublicKeys> keys) {
+  /// Keys that are held already stay their first sender's, who else may send them.
+  void put(const Digest& name, std::shared_ptr<const PublicKeys> keys, std::string_view sender) {
+    std::string owner(sender);
     const std::lock_guard lock(mutex_);
-    held_[name] = {std::move(keys), ++clock_};
-    if (held_.size() <= capacity_) return;
-    auto oldest = held_.begin();
-    for (auto it = held_.begin(); it != held_.end(); ++it) {
-      if (it->second.used < oldest->second.used) oldest = it;
-    }
-    held_.erase(oldest);
+    const auto [at, fresh] = held_.try_emplace(name);
+    at->second.keys = std::move(keys);
+    at->second.used = ++clock_;
+    if (fresh) at->second.sender = std::move(owner);
+    if (held_.size() > capacity_) held_.erase(least_missed());
   }
   /// Null when they are not held.
   std::shared_ptr<const PublicKeys> get(const Digest& name) {
@@ -37,8 +42,21 @@ class KeyStore {
  private:
   struct Entry {
     std::shared_ptr<const PublicKeys> keys;
+    std::string sender;
     std::uint64_t used = 0;
   };
+  std::map<Digest, Entry>::iterator least_missed() {
+    std::map<std::string_view, std::size_t> counts;
+    std::size_t most = 0;
+    for (const auto& [name, entry] : held_) most = std::max(most, ++counts[entry.sender]);
+    auto out = held_.end();
+    for (auto it = held_.begin(); it != held_.end(); ++it) {
+      if (counts[it->second.sender] == most && (out == held_.end() || it->second.used < out->second.used))
+        out = it;
+    }
+    return out;
+  }
+
   std::mutex mutex_;
   std::size_t capacity_;
   std::uint64_t clock_ = 0;

@@ -36,8 +36,11 @@ Noise noise_model(const NoiseInput& in) {
   out.gsw_secret = 2 * d * in.conversion.mean_square() * variance + d * variance * out.gsw_bit +
                    d * variance * (1 + d * variance) * forgotten(in.conversion);
   const double p = pow2(scheme.log_p), q = static_cast<double>(kModulus);
-  const double folds = scheme.log_columns * (d * in.fold.mean_square() * (out.gsw_secret + out.gsw_bit) +
-                                             forgotten(in.fold) * (1 + d * variance));
+  // Two products multiply the same error by the difference of two digits.
+  const bool two = in.form == FoldForm::kTwoProducts;
+  const double digits = two ? 2 * in.fold.variance() : in.fold.mean_square();
+  const double folds = scheme.log_columns * (d * digits * (out.gsw_secret + out.gsw_bit) +
+                                             (two ? 2 : 1) * forgotten(in.fold) * (1 + d * variance));
   const double packing = scheme.pack > 1 ? scheme.pack * key_switch(in.conversion) : 0;
   const double count = static_cast<double>(in.trials) * scheme.pack * scheme.pack * d;
   out.first = static_cast<double>(in.rows) * d * out.expanded * (p * p + 2) / 12;

@@ -11,6 +11,7 @@ struct NoiseInput {
   const Gadget &fold, &left, &right, &conversion;
   std::size_t rows, trials;
   unsigned row_rounds, bit_rounds;
+  FoldForm form = FoldForm::kCmux;
 };
 Noise noise_model(const NoiseInput& in);
 

@@ -189,7 +189,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
           if (measure) measure_against(wanted[i] % columns, first_error);
           start = now(options.threads);
           evaluator.fold(gsw[i], ciphertexts[i],
-                         options.two_products ? FoldForm::kTwoProducts : FoldForm::kCmux);
+                         options.two_products ? FoldForm::kTwoProducts : params.fold_form());
           fold_time += now(options.threads) - start;
           if (measure) measure_against(0, folded);
           std::copy(ciphertexts[i][0], ciphertexts[i][2], results[i][2 * k]);

@@ -69,11 +69,18 @@ class SpiralServer final : public AnyServer {
   }
 
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    return answer_from(requests, {});
+  }
+
+  std::vector<Result<Bytes>> answer_from(std::span<const ByteSpan> requests,
+                                         std::span<const std::string_view> senders) const override {
     std::vector<Result<Bytes>> replies(requests.size(),
                                        fail(ErrorCode::kInternal, "this request was not answered"));
     // Keys first: a batch may hold a client's keys and its queries.
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (is_keys(requests[i])) replies[i] = guarded<Bytes>([&] { return hold_keys(requests[i]); });
+      if (!is_keys(requests[i])) continue;
+      const auto sender = i < senders.size() ? senders[i] : std::string_view{};
+      replies[i] = guarded<Bytes>([&] { return hold_keys(requests[i], sender); });
     }
     std::vector<Asked> asked;
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -123,11 +130,11 @@ class SpiralServer final : public AnyServer {
                          params_.request_bytes());
   }
 
-  Result<Bytes> hold_keys(ByteSpan request) const {
+  Result<Bytes> hold_keys(ByteSpan request, std::string_view sender) const {
     PIRX_ASSIGN(const auto body, check(request));
     PIRX_ASSIGN(auto keys, PublicKeys::decode(params_, ring_, body));
     const Digest name = sha256(request);
-    keys_.put(name, std::make_shared<const PublicKeys>(std::move(keys)));
+    keys_.put(name, std::make_shared<const PublicKeys>(std::move(keys)), sender);
     Writer writer(kHeaderBytes + name.size());
     encode_header(writer, ProtocolId::kSpiral, Message::kKeysHeld, params_.keys_digest());
     writer.put_bytes(name);
@@ -175,7 +182,7 @@ class SpiralServer final : public AnyServer {
       for (std::size_t k = 0; k < n * n; ++k) {
         evaluator.first_dimension(encoded_.words(), trial * n * n + k, rows, columns);
         for (std::size_t i = 0; i < asked.size(); ++i) {
-          evaluator.fold(gsw[i], columns[i]);
+          evaluator.fold(gsw[i], columns[i], params_.fold_form());
           std::copy(columns[i][0], columns[i][2], results[i][2 * k]);
         }
       }
@@ -206,6 +213,8 @@ Result<std::unique_ptr<AnyServer>> open_spiral(const ServerSpec& spec) {
       options.scheme = named_scheme(value);
       if (!options.scheme)
         return invalid("option set='" + value + "' is none of " + std::string(kSchemeNames));
+    } else if (name == "paper") {
+      options.allow_insecure = true;
     } else if (name == "encoded") {
       options.encoded_file = value;
     } else if (name == "keys") {
@@ -215,7 +224,7 @@ Result<std::unique_ptr<AnyServer>> open_spiral(const ServerSpec& spec) {
         return invalid("option keys='" + value + "' is no number of bytes below 2^64");
       }
     } else {
-      return invalid("spiral has no option '" + name + "': the options are set, encoded and keys");
+      return invalid("spiral has no option '" + name + "': the options are set, encoded, keys and paper");
     }
   }
   PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
@@ -233,6 +242,11 @@ Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const data
   auto made = options.scheme ? Params::create({database->geometry(), database->version(), *options.scheme})
                              : choose_params(database->geometry(), database->version());
   PIRX_ASSIGN(auto params, std::move(made));
+  if (params.scheme().policy != Policy::kSecure && !options.allow_insecure) {
+    return invalid(
+        "this plan is for tests or comparisons and hides nothing: choose another set, or ask for an insecure "
+        "server on purpose");
+  }
   const std::uint64_t clients = options.key_memory / PublicKeys::bytes(params);
   if (clients == 0) {
     return invalid("the keys of one client take " + std::to_string(PublicKeys::bytes(params)) +

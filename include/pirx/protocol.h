@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pirx/base/bytes.h"
@@ -50,6 +51,12 @@ class AnyServer {
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;
   /// One result per request, in order. A bad request fails alone.
   virtual std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const = 0;
+  /// The same for requests from `senders`, one for each, as the transport tells clients apart; an empty name
+  /// where it cannot. For protocols that keep something for clients, to share room fairly.
+  virtual std::vector<Result<Bytes>> answer_from(
+      std::span<const ByteSpan> requests, [[maybe_unused]] std::span<const std::string_view> senders) const {
+    return answer(requests);
+  }
 };
 
 /// What a protocol needs to open its server half.

@@ -31,8 +31,8 @@ inline Scheme toy_scheme() {
           .fold = {.z = 512, .drop = 3, .bits = 2}};
 }
 
-inline Result<Bytes> answer(const AnyServer& server, ByteSpan request) {
-  auto replies = server.answer({&request, 1});
+inline Result<Bytes> answer(const AnyServer& server, ByteSpan request, std::string_view sender = {}) {
+  auto replies = server.answer_from({&request, 1}, {&sender, 1});
   EXPECT_EQ(replies.size(), 1u);
   return std::move(replies.at(0));
 }
@@ -42,6 +42,7 @@ struct Deployment {
   Deployment(const TestDatabase& db, const Scheme& scheme, ServerOptions options = {.threads = 1})
       : records(db.records()), rng(Rng::from_os().value()) {
     options.scheme = scheme;
+    options.allow_insecure = true;
     server = make_spiral_server(db.database(), options).value();
     client =
         std::make_unique<Client>(Client::create(Params::decode(server->parameters()).value(), true).value());

@@ -16,7 +16,9 @@ TEST(SpiralOverHttp, EveryItem) {
   const TestDatabase db(7, 256, false, engine);
   net::HttpServerOptions options;
   options.port = 0;
-  auto made = make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1}).value();
+  auto made =
+      make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
+          .value();
   auto server = net::HttpServer::create(std::move(made), options, [](const net::LogEvent&) {}).value();
   std::thread thread([&] { EXPECT_TRUE(server.run()); });
   {

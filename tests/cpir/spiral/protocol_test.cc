@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cpir/message.h"
+#include "cpir/spiral/public_keys.h"
 #include "deployment.h"
 #include "pirx/database/key_filter.h"
 #include "support/seed.h"
@@ -80,6 +81,37 @@ TEST_F(Protocol, TheSecureSetsWork) {
   EXPECT_FALSE(named_scheme("s4"));
 }
 
+TEST_F(Protocol, TheComparisonSetIsForThoseWhoAskForIt) {
+  const TestDatabase db(70, 1000, false, engine_);
+  auto scheme = named_scheme("c1").value();
+  EXPECT_EQ(scheme.policy, Policy::kComparison);
+  const auto published =
+      Params::create({database::Geometry::create({1 << 20, 256, 1, false, false}).value(), {}, scheme})
+          .value();
+  EXPECT_EQ(published.rows(), 512u);
+  EXPECT_EQ(published.reply_bytes() - kHeaderBytes, 20480u);
+  EXPECT_LT(published.noise().log2_failure, -800);
+  EXPECT_EQ(published.fold_form(), FoldForm::kTwoProducts);
+  scheme.log_columns = 2;
+  const auto params = db.params(scheme).value();
+  // Another number on the wire, and other keys.
+  auto secure = scheme;
+  secure.policy = Policy::kSecure;
+  EXPECT_NE(db.params(secure).error().message().find("128 bits"), std::string::npos);
+  secure.eta = 32;
+  EXPECT_NE(db.params(secure).error().message().find("not balanced"), std::string::npos);
+  auto toy = scheme;
+  toy.policy = Policy::kToy;
+  EXPECT_NE(db.params(toy)->keys_digest(), params.keys_digest());
+  // Refused on both sides unless told otherwise.
+  const auto refused = make_spiral_server(db.database(), {.scheme = scheme, .threads = 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Client::create(params).error().code(), ErrorCode::kInvalidArgument);
+  Deployment deployment(db, scheme);
+  for (std::uint64_t item = 0; item < params.items(); item += 4) deployment.fetch(item);
+}
+
 TEST_F(Protocol, BatchesAnswerEveryClient) {
   const TestDatabase db(12, 256, true, engine_);
   Deployment one(db, toy_scheme());
@@ -108,7 +140,9 @@ TEST_F(Protocol, BatchesAnswerEveryClient) {
   // The answer depends on the request alone.
   for (int threads = 1; threads <= 3; ++threads) {
     const auto server =
-        make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = threads}).value();
+        make_spiral_server(db.database(),
+                           {.scheme = toy_scheme(), .threads = threads, .allow_insecure = true})
+            .value();
     ASSERT_TRUE(answer(*server, other.keys()));
     EXPECT_EQ(answer(*server, requests[0]).value(), replies[0].value());
   }
@@ -117,7 +151,7 @@ TEST_F(Protocol, BatchesAnswerEveryClient) {
 TEST_F(Protocol, KeysAreHeldUntilMemoryIsFull) {
   const TestDatabase db(5, 256, true, engine_);
   const auto params = db.params(toy_scheme()).value();
-  auto options = ServerOptions{.scheme = toy_scheme(), .threads = 1};
+  auto options = ServerOptions{.scheme = toy_scheme(), .threads = 1, .allow_insecure = true};
   options.key_memory = 1;
   EXPECT_EQ(make_spiral_server(db.database(), options).error().code(), ErrorCode::kInvalidArgument);
   options.key_memory = 2 * 1024 * 1024;
@@ -154,6 +188,38 @@ TEST_F(Protocol, KeysAreHeldUntilMemoryIsFull) {
   deployment.fetch(1);
 }
 
+TEST_F(Protocol, KeysOfManyLoseToKeysOfFew) {
+  const TestDatabase db(5, 256, true, engine_);
+  const auto params = db.params(toy_scheme()).value();
+  // Room for five.
+  const auto room = 5 * PublicKeys::bytes(params);
+  Deployment deployment(db, toy_scheme(), {.key_memory = room, .threads = 1});  // of a sender without a name
+  const auto& server = *deployment.server;
+  const auto held = [&](const Client& client) {
+    return !client.keys_unknown(answer(server, client.query(0, deployment.rng).value()).value());
+  };
+  std::vector<Client> few, many;
+  for (int i = 0; i < 2; ++i) {
+    few.push_back(Client::create(params, true).value());
+    ASSERT_TRUE(answer(server, few.back().keys(), "few"));
+  }
+  for (int i = 0; i < 7; ++i) {
+    many.push_back(Client::create(params, true).value());
+    ASSERT_TRUE(answer(server, many.back().keys(), "many"));
+    EXPECT_TRUE(held(*deployment.client) && held(few[0]) && held(few[1]) && held(many.back()));
+    // To send others' keys takes nothing from them.
+    ASSERT_TRUE(answer(server, few[0].keys(), "many"));
+  }
+  EXPECT_TRUE(held(many[5]));
+  EXPECT_FALSE(held(many[4]));
+  // Of those who have as many as others, the longest unused.
+  const auto third = Client::create(params, true).value();
+  ASSERT_TRUE(answer(server, third.keys(), "third"));
+  EXPECT_TRUE(held(*deployment.client) && held(few[0]) && held(many[5]) && held(third));
+  EXPECT_TRUE(held(many[6]));
+  EXPECT_FALSE(held(few[1]));
+}
+
 TEST_F(Protocol, FetchingUploadsKeysWhereTheyAreMissing) {
   const TestDatabase db(5, 256, true, engine_);
   Deployment deployment(db, toy_scheme());
@@ -168,7 +234,9 @@ TEST_F(Protocol, FetchingUploadsKeysWhereTheyAreMissing) {
   const auto query = deployment.params().request_bytes(), keys = deployment.params().keys_bytes();
   EXPECT_EQ(sent, (std::vector<std::size_t>{query, keys, query, query}));
   // A server that never holds keys, or none at all.
-  const auto forgetful = make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1}).value();
+  const auto forgetful =
+      make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
+          .value();
   const auto failed = stranger.fetch(3, deployment.rng, [&](const Bytes& request) -> Result<Bytes> {
     if (request.size() == keys) return answer(*deployment.server, request);
     return answer(*forgetful, request);
@@ -334,7 +402,8 @@ TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
   ASSERT_TRUE(database->geometry().keyed());
   auto scheme = toy_scheme();
   scheme.log_columns = 3;
-  const auto server = make_spiral_server(database, {.scheme = scheme, .threads = 1}).value();
+  const auto server =
+      make_spiral_server(database, {.scheme = scheme, .threads = 1, .allow_insecure = true}).value();
   const auto client = Client::create(Params::decode(server->parameters()).value(), true).value();
   auto rng = Rng::from_os().value();
   const auto& params = client.params();
@@ -398,7 +467,7 @@ TEST_F(Protocol, EncodedFilesAreKeptAndChecked) {
   const TestDatabase db(5, 256, true, engine_), other(5, 256, true, engine_);
   const auto file = db.path().string() + ".encoded";
   const auto options = [&] {
-    return ServerOptions{.scheme = toy_scheme(), .encoded_file = file, .threads = 2};
+    return ServerOptions{.scheme = toy_scheme(), .encoded_file = file, .threads = 2, .allow_insecure = true};
   };
   std::uint64_t last = 0;
   {
@@ -444,11 +513,14 @@ TEST_F(Protocol, TheRegistryOpensIt) {
   const auto params = Params::decode(server->parameters()).value();
   EXPECT_EQ(server->max_request_bytes(), params.keys_bytes());
   EXPECT_GE(server->working_bytes(1), params.reply_bytes());
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"set", "s9"}, {"keys", "x"}, {"keys", "1"}, {"colour", "red"}}) {
+  for (const auto& [name, value] : std::multimap<std::string, std::string>{
+           {"set", "s9"}, {"set", "c1"}, {"keys", "x"}, {"keys", "1"}, {"colour", "red"}}) {
     spec.options = {{name, value}};
     EXPECT_EQ(registry.open("spiral", spec).error().code(), ErrorCode::kInvalidArgument);
   }
+  spec.options = {{"set", "c1"}, {"paper", "1024"}};
+  const auto insecure = registry.open("spiral", spec).value();
+  EXPECT_EQ(Params::decode(insecure->parameters())->scheme().policy, Policy::kComparison);
 }
 
 }  // namespace

@@ -301,7 +301,7 @@ TEST_P(RingTest, DigitsOfEveryKindOfGadget) {
 TEST_P(RingTest, ResiduesAndWholeNumbersRecomposeAlike) {
   const Ring ring(6, *GetParam());
   for (const U32 z : {2u, 3u, 16u, 128u, 1000u}) {
-    for (const auto domain : {Domain::kComposed, Domain::kResidues}) {
+    for (const auto domain : {Domain::kComposed, Domain::kResidues, Domain::kUnsigned}) {
       const auto gadget = Gadget::create({.z = z, .domain = domain}).value();
       auto workspace = Workspace::create(64, gadget.digits()).value();
       const auto a = random_polynomial(64, engine_);
@@ -311,8 +311,12 @@ TEST_P(RingTest, ResiduesAndWholeNumbersRecomposeAlike) {
       for (unsigned k = 0; k < gadget.digits(); ++k) {
         const U32* from = workspace.digits[k];
         const auto digit = coefficients(ring, std::vector<U32>(from, from + 128));
-        for (std::size_t i = 0; i < 64; ++i)
+        for (std::size_t i = 0; i < 64; ++i) {
+          if (domain == Domain::kUnsigned) {
+            ASSERT_TRUE(digit[i] >= 0 && digit[i] < static_cast<std::int64_t>(z));
+          }
           sum[i] += static_cast<Wide>(digit[i]) * static_cast<Wide>(gadget.weight(k));
+        }
       }
       for (std::size_t i = 0; i < 64; ++i) ASSERT_EQ(centred(sum[i]), a[i]);
     }
@@ -327,6 +331,8 @@ TEST(GadgetTest, BadOnesAreRefused) {
         Gadget::Spec{.z = 65536, .t = 0xffffffff}, Gadget::Spec{.z = 9, .bits = 1},
         Gadget::Spec{.z = 16, .bits = 4}, Gadget::Spec{.z = 16, .bits = 0xffffffff},
         Gadget::Spec{.z = 16, .bits = 1, .domain = Domain::kResidues},
+        Gadget::Spec{.z = 16, .drop = 1, .domain = Domain::kUnsigned},
+        Gadget::Spec{.z = 16, .domain = static_cast<Domain>(3)},
         Gadget::Spec{.z = 2, .t = 0, .drop = 0xffffffff}}) {
     EXPECT_EQ(Gadget::create(spec).error().code(), ErrorCode::kInvalidArgument);
   }

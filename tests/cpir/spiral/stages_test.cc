@@ -177,7 +177,7 @@ TEST(KnownAnswers, WholeTranscripts) {
       for (std::size_t k = 0; k < n * n; ++k) {
         evaluator.first_dimension(encoded.words(), trial * n * n + k, factors, results);
         first.add_ciphertexts(results[0], params.columns());
-        evaluator.fold(gsw, results[0]);
+        evaluator.fold(gsw, results[0], params.fold_form());
         folded.add_ciphertexts(results[0], 1);
         std::copy(results[0][0], results[0][2], square[2 * k]);
       }
@@ -247,6 +247,25 @@ TEST(NoiseModel, EveryStageOfEveryBase) {
     const auto products =
         profile(params, {.threads = 1, .samples = 1, .queries = 2, .two_products = true}).value();
     EXPECT_EQ(products.wrong, 0);
+  }
+}
+
+TEST(NoiseModel, OfTheComparisonSet) {
+  auto scheme = *named_scheme("c1");
+  scheme.log_columns = 4;
+  const auto params = plan_of(scheme, 16 * 2 * 32, 256).value();
+  ASSERT_EQ(params.rows(), 2u);
+  const auto measured = profile(params, {.threads = 1, .samples = 1}).value();
+  EXPECT_EQ(measured.wrong, 0);
+  const auto& model = params.noise();
+  // The mean of unsigned digits, three quarters of their squares, multiplies the lowest frequency of a key's
+  // errors only: what comes of it differs from key to key. The model is the mean over keys.
+  for (const auto& [found, expected] :
+       {std::pair(measured.noise.expanded, model.expanded),
+        std::pair(measured.noise.gsw_secret, model.gsw_secret),
+        std::pair(measured.noise.folded, model.folded), std::pair(measured.noise.packed, model.packed)}) {
+    EXPECT_GT(bits(found, expected), -1.25);
+    EXPECT_LT(bits(found, expected), 1.5);
   }
 }
 

@@ -13,10 +13,14 @@ namespace pirx::cpir::spiral {
 /// What a plan may be. On the wire; a client refuses all but kSecure unless told otherwise.
 enum class Policy : std::uint8_t {
   kSecure = 0,  ///< d = 2048, q of 55.9 bits, errors and secrets of deviation 4; failure at most 2^-40
-  kComparison =
-      1,    ///< smaller errors, failure at most 2^-20: to compare with other implementations, insecure
+  /// As other implementations have it, to compare with them: any errors, digits that are not balanced;
+  /// failure at most 2^-20. Insecure.
+  kComparison = 1,
   kToy = 2  ///< any dimension, any failure: tests, insecure
 };
+
+/// Which product folds two ciphertexts: b (c1 - c0) + c0, or b c1 + (1 - b) c0 as in the paper.
+enum class FoldForm : std::uint8_t { kCmux, kTwoProducts };
 
 /// The lattice side of a plan.
 struct Scheme {
@@ -68,6 +72,11 @@ class Params {
   const Gadget& left() const noexcept { return left_; }
   const Gadget& right() const noexcept { return right_; }
   const Gadget& conversion() const noexcept { return conversion_; }
+  /// The paper's form where digits are not balanced: only in the difference of two products does their mean
+  /// cancel, which one product would multiply with the errors' lowest frequency.
+  FoldForm fold_form() const noexcept {
+    return fold_.spec().domain == Domain::kUnsigned ? FoldForm::kTwoProducts : FoldForm::kCmux;
+  }
 
   std::size_t d() const noexcept { return std::size_t{1} << spec_.scheme.log_d; }
   /// Bytes of a slot, or of a row of a keyed database, and how many of them an item holds.
@@ -119,9 +128,10 @@ class Params {
   Digest digest_{}, keys_digest_{};
 };
 
-/// The sets of docs/protocols/spiral.md by name: s1, s1c, s2, s2s, s3, s3b. Nothing for another name.
+/// The sets of docs/protocols/spiral.md by name: s1, s1c, s2, s2s, s3, s3b, and c1, which is of kComparison.
+/// Nothing for another name.
 std::optional<Scheme> named_scheme(std::string_view name);
-inline constexpr std::string_view kSchemeNames = "s1, s1c, s2, s2s, s3, s3b";
+inline constexpr std::string_view kSchemeNames = "s1, s1c, s2, s2s, s3, s3b";  ///< the secure ones
 
 /// Seconds that a server needs for a query by a simple model: rates of one core.
 struct CostModel {

@@ -10,11 +10,12 @@
 namespace pirx::cpir::spiral {
 
 /// Which number is written: x modulo q in (-q/2, q/2), or its residues modulo both primes one after the
-/// other.
-enum class Domain : std::uint8_t { kComposed = 0, kResidues = 1 };
+/// other; or x in [0, q) with digits that are not balanced, as other implementations have them: four times
+/// the noise, for comparisons only.
+enum class Domain : std::uint8_t { kComposed = 0, kResidues = 1, kUnsigned = 2 };
 
 /// Digits k = drop .. t-1 of base z with the weights 2^bits z^k. Balanced: in [-z/2, z/2), in [-(z-1)/2,
-/// (z-1)/2] when z is odd; the top digit takes what is left. A validated value.
+/// (z-1)/2] when z is odd; the top digit takes what is left. Of kUnsigned: in [0, z). A validated value.
 class Gadget {
  public:
   struct Spec {
@@ -28,7 +29,7 @@ class Gadget {
   static constexpr std::size_t kBytes = 20;
   static constexpr unsigned kMaxDigits = 60;
   /// InvalidArgument: base, digits too few to reach q or with a weight above it, nothing left, residues
-  /// truncated, bits left out of a base that is no power of two.
+  /// or unsigned digits truncated, bits left out of a base that is no power of two.
   static Result<Gadget> create(Spec spec);
 
   const Spec& spec() const noexcept { return spec_; }
@@ -44,6 +45,8 @@ class Gadget {
   std::uint64_t weight(unsigned k) const noexcept;
   /// Sum over all digits of the mean square of a digit of a uniform number.
   double mean_square() const noexcept;
+  /// The same of variances: less where digits are not balanced.
+  double variance() const noexcept;
 
   void encode(Writer& writer) const;
   /// DataLoss; InvalidArgument as create().

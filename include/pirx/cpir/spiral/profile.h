@@ -12,7 +12,7 @@ struct ProfileOptions {
   int threads = 1;
   unsigned samples = 3;       ///< of the server's stages; medians are given
   unsigned queries = 1;       ///< in one pass over the database
-  bool two_products = false;  ///< fold as in the paper instead of by one product
+  bool two_products = false;  ///< fold as in the paper instead of as the plan does
   bool measure_noise = true;
   std::optional<unsigned> constant_data = {};  ///< every byte of the database; random ones without
 };
