@@ -198,7 +198,7 @@ constexpr Split kSplits[] = {Split::kRows, Split::kColumns};
 
 TEST_F(Ranks, EveryFieldAndBothSplitsAnswerAsOneProcess) {
   // Fewer rows than ranks; fewer words than ranks in the wide fields; neither divisible.
-  constexpr std::size_t kShapes[][2] = {{1, 500}, {3, 41}, {37, 203}, {130, 7}};
+  constexpr std::size_t kShapes[][2] = {{1, 7}, {3, 41}, {37, 203}};
   for (const auto& [rows, bytes] : kShapes) {
     const auto file = build(rows, bytes);
     for (const char* field : {"gf2_8", "gf2_16", "w160", "w48", "prime64"}) {
