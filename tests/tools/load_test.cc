@@ -84,6 +84,19 @@ TEST(Load, RefusalsAndFailuresAreCounted) {
             report->sent - report->answered.size() - report->refused.size());
 }
 
+TEST(Load, ARepliesFaultIsAFailureByItsName) {
+  RunningServer server;
+  auto plan = plan_for(server);
+  plan.fault = [](std::size_t body, ByteSpan reply) -> std::string {
+    EXPECT_EQ(as_text(reply), body == 0 ? "cba" : "zyx");
+    return body == 0 ? "" : "keys not held";
+  };
+  const auto report = run_load(plan, {bytes_of("abc"), bytes_of("xyz")});
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_FALSE(report->answered.empty());
+  EXPECT_EQ(report->failed.at("keys not held"), report->sent - report->answered.size());
+}
+
 TEST(Load, RefusesWhatIsNoLoad) {
   RunningServer server;
   const auto refused = [&](auto change, std::vector<Bytes> bodies = {bytes_of("abc")}) {

@@ -68,7 +68,8 @@ class Load {
     LoadReport mine;
     std::vector<Bytes> request(1);
     while (const auto begin = next_begin()) {
-      request[0] = bodies_[next_body_++ % bodies_.size()];
+      const auto body = next_body_++ % bodies_.size();
+      request[0] = bodies_[body];
       const auto outcome = transport
                                .query_all(request, {.deadline = plan_.deadline,
                                                     .connect_timeout = plan_.deadline,
@@ -79,7 +80,12 @@ class Load {
       mine.bytes_up += outcome.bytes_up;
       mine.bytes_down += outcome.bytes_down;
       if (outcome.reply) {
-        mine.answered.push_back(took);
+        const auto fault = plan_.fault ? plan_.fault(body, *outcome.reply) : std::string();
+        if (fault.empty()) {
+          mine.answered.push_back(took);
+        } else {
+          ++mine.failed[fault];
+        }
       } else if (outcome.reply.error().code() == ErrorCode::kResourceExhausted) {
         mine.refused.push_back(took);
       } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct LoadPlan {
   double rate = 0;
   std::uint64_t seed = 1;  ///< of the times
   std::size_t max_reply_bytes = 0;
+  /// What is wrong with a reply to the body with this index, in a word; "" for nothing. It then counts as
+  /// failed. Called from several threads; empty: every reply is an answer.
+  std::function<std::string(std::size_t body, ByteSpan reply)> fault = nullptr;
 };
 
 struct LoadReport {

@@ -1,5 +1,5 @@
 // pirx load: what one server does under load. Requests are real ones of its protocol's client half; their
-// answers are counted, not decoded.
+// answers are counted, not decoded. Spiral's keys are uploaded before the load begins.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -8,7 +8,7 @@
 #include "load.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
-#include "pirx/cpir/spiral/common.h"
+#include "pirx/cpir/spiral/client.h"
 #include "pirx/itpir/chor.h"
 #include "pirx/itpir/client.h"
 #include "single_plan.h"
@@ -30,11 +30,16 @@ struct Requests {
   std::string protocol;
   std::vector<Bytes> bodies;
   std::size_t reply_bytes = 0;
+  decltype(LoadPlan::fault) fault = nullptr;
 };
+
+/// Sends a request to the server, before the load, and gives the reply.
+using Send = std::function<Result<Bytes>(const Bytes&)>;
 
 constexpr std::size_t kBodies = 16;                          // different ones
 constexpr std::size_t kBodiesBytes = std::size_t{64} << 20;  // of all, about
 constexpr std::size_t kSingleServerBodies = 2;               // they take seconds to make
+constexpr std::size_t kSpiralClients = 4;                    // each with keys of megabytes
 
 std::size_t body_count(std::size_t body_bytes) {
   return std::clamp<std::size_t>(kBodiesBytes / std::max<std::size_t>(body_bytes, 1), 1, kBodies);
@@ -90,7 +95,31 @@ Result<Requests> single_requests(const Params& params, Rng& rng) {
   return requests;
 }
 
-Result<Requests> make_requests(ByteSpan parameters, const Arguments& a) {
+/// Queries of a few clients, whose keys the server holds by now.
+Result<Requests> spiral_requests(const cpir::spiral::Params& params, Rng& rng, const Send& send) {
+  using cpir::spiral::Client;
+  auto clients = std::make_shared<std::vector<Client>>();
+  for (std::size_t i = 0; i < kSpiralClients; ++i) {
+    PIRX_ASSIGN(auto client, Client::create(params));
+    PIRX_ASSIGN(const auto held, send(client.keys()));
+    PIRX_TRY(client.check_keys_held(held));
+    clients->push_back(std::move(client));
+  }
+  Requests requests;
+  requests.reply_bytes = params.reply_bytes();
+  for (std::size_t i = 0; i < kBodies; ++i) {
+    PIRX_ASSIGN(auto body, (*clients)[i % kSpiralClients].query(0, rng));
+    requests.bodies.push_back(std::move(body));
+  }
+  // A server that has no room for more keys lets the longest unused go, and computes nothing for their
+  // queries.
+  requests.fault = [clients](std::size_t body, ByteSpan reply) -> std::string {
+    return (*clients)[body % kSpiralClients].keys_unknown(reply) ? "keys not held" : "";
+  };
+  return requests;
+}
+
+Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Send& send) {
   PIRX_ASSIGN(auto rng, Rng::from_os());
   PIRX_ASSIGN(const auto plan, decode_plan(parameters));
   if (!plan) {
@@ -105,8 +134,7 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a) {
       [&](const auto& params) -> Result<Requests> {
         using Params = std::decay_t<decltype(params)>;
         if constexpr (std::is_same_v<Params, cpir::spiral::Params>) {
-          return fail(ErrorCode::kInvalidArgument,
-                      "the server speaks spiral, whose queries need keys that it holds: load has none");
+          return spiral_requests(params, rng, send);
         } else if constexpr (std::is_same_v<Params, cpir::dj::Params>) {
           return single_requests<cpir::dj::Client, cpir::dj::SecretKey>(params, rng);
         } else {
@@ -201,8 +229,12 @@ Result<void> load(const Arguments& a) {
   PIRX_ASSIGN(auto transport, net::HttpTransport::create({plan.server}));
   const auto parameters = transport.parameters_all({}).front().reply;
   if (!parameters) return tl::unexpected(parameters.error());
-  PIRX_ASSIGN(const auto requests, make_requests(*parameters, a));
+  const auto send = [&](const Bytes& request) {
+    return std::move(transport.query_all({request}, {.deadline = plan.deadline}).front().reply);
+  };
+  PIRX_ASSIGN(const auto requests, make_requests(*parameters, a, send));
   plan.max_reply_bytes = requests.reply_bytes;
+  plan.fault = requests.fault;
   PIRX_ASSIGN(const auto report, run_load(plan, requests.bodies));
   print(a, requests, report);
   return check_promises(a, report);
