@@ -303,6 +303,13 @@ class CommandLine(unittest.TestCase):
         server.stop()
         run("load", server.url, code=5)
 
+    def test_load_of_spiral_uploads_keys_first(self):
+        server = self.start(PIRX, "serve", self.build(), "--protocol", "spiral", "--listen", "127.0.0.1:0")
+        report = json.loads(run("load", server.url, "--connections", 3, "--duration", "300ms", "--deadline", "100s", "--json").stdout)
+        self.assertEqual((report["protocol"], report["failed"]), ("spiral", {}))
+        self.assertGreater(report["answered_ms"]["count"], 0)
+        self.assertEqual(report["answered_ms"]["count"], report["sent"])
+
     def test_fetch_from_three_servers(self):
         database = self.build()
         servers = [self.serve(database, x) for x in (1, 2, 3)]
