@@ -1,4 +1,4 @@
-// The queue, the window, and the one thread that computes.
+// The queue, the window, and a batch from its beginning to its end.
 #include "batcher.h"
 
 #include <algorithm>
@@ -14,13 +14,14 @@ double to_ms(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-/// AnyServer::answer, with the promise of one result per request kept whatever happens inside.
-std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const ByteSpan> requests) {
+/// AnyServer::answer_from, with the promise of one result per request kept whatever happens inside.
+std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const ByteSpan> requests,
+                                      std::span<const std::string_view> senders) {
   const auto all_fail = [&](ErrorCode code, const char* message) {
     return std::vector<Result<Bytes>>(requests.size(), fail(code, message));
   };
   try {
-    auto replies = server.answer(requests);
+    auto replies = server.answer_from(requests, senders);
     if (replies.size() == requests.size()) return replies;
     return all_fail(ErrorCode::kInternal, "the protocol lost a reply: please report this");
   } catch (const std::bad_alloc&) {
@@ -32,16 +33,21 @@ std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const B
 
 }  // namespace
 
-Batcher::Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics)
-    : limits_(limits), log_(std::move(log)), metrics_(metrics), thread_([this] { run(); }) {}
+Batcher::Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics, ComputeThread* shared)
+    : limits_(limits),
+      log_(std::move(log)),
+      metrics_(metrics),
+      own_(shared == nullptr ? std::make_unique<ComputeThread>() : nullptr),
+      compute_(shared == nullptr ? *own_ : *shared),
+      seat_(compute_.add(*this)) {}
 
 Batcher::~Batcher() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
-  thread_.join();
+  compute_.remove(seat_);
+  for (auto& job : queue_) finish(job, fail(ErrorCode::kUnavailable, {}));
 }
 
 Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, Bytes request,
@@ -72,10 +78,11 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   note_arrival(now);
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
+  publish();
   // The thread waits for a first request, or for enough of them.
   const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.max_queries;
   lock.unlock();
-  if (wake) changed_.notify_one();
+  if (wake) compute_.notify();
   if (evicted) {
     finish(*evicted, fail(ErrorCode::kResourceExhausted,
                           "the server's queue is full, and most of it is yours: try again later"));
@@ -95,7 +102,8 @@ bool Batcher::cancel(Ticket ticket) {
 
 std::chrono::duration<double> Batcher::backlog() const {
   const std::lock_guard lock(mutex_);
-  return std::chrono::duration<double>(seconds_left() + seconds_of(queued_queries_));
+  const auto own = seconds_left() + seconds_of(queued_queries_);
+  return std::chrono::duration<double>(own + others(own));
 }
 
 std::size_t Batcher::queued() const {
@@ -103,7 +111,19 @@ std::size_t Batcher::queued() const {
   return queue_.size();
 }
 
-// --- all below under mutex_, up to compute()
+std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) return std::nullopt;
+  if (queued_queries_ >= limits_.max_queries) return Clock::time_point::min();
+  const bool wait = !limits_.adaptive_window || gap_ <= limits_.window;
+  return queue_.front().arrival + (wait ? limits_.window : std::chrono::microseconds(0));
+}
+
+// --- all below under mutex_, up to next_batch()
+
+double Batcher::others(double seconds) const { return compute_.others_before(*seat_, seconds); }
+
+void Batcher::publish() noexcept { ComputeThread::set_queued(*seat_, seconds_of(queued_queries_)); }
 
 double Batcher::seconds_left() const {
   if (computing_ == 0) return 0;
@@ -128,7 +148,8 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) const {
       ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
     }
   }
-  const auto before = seconds_of(ahead - ahead % limits_.max_queries) + seconds_left();
+  auto before = seconds_of(ahead - ahead % limits_.max_queries) + seconds_left();
+  before += others(before);
   const auto end = before + seconds_of(ahead % limits_.max_queries + queries);
   const std::chrono::duration<double> useful =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - Clock::now();
@@ -173,6 +194,7 @@ void Batcher::leave(const Job& job) noexcept {
   const auto share = shares_.find(job.caller.client);
   share->second.queries -= job.queries;
   if (--share->second.requests == 0) shares_.erase(share);
+  publish();
 }
 
 void Batcher::move_marked(std::vector<Job>& to) {
@@ -226,44 +248,33 @@ void Batcher::mark_batch() {
   }
 }
 
-bool Batcher::next_batch(std::vector<Job>& batch, std::vector<Job>& late) {
+void Batcher::next_batch(std::vector<Job>& batch, std::vector<Job>& late) {
   std::unique_lock lock(mutex_);
-  computing_ = 0;
-  while (!stopping_) {
-    if (queue_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    // Looked at anew after each wake: the first request may have been cancelled.
-    const bool wait = !limits_.adaptive_window || gap_ <= limits_.window;
-    const auto deadline = queue_.front().arrival + (wait ? limits_.window : std::chrono::microseconds(0));
-    if (queued_queries_ >= limits_.max_queries || Clock::now() >= deadline) break;
-    changed_.wait_until(lock, deadline);
-  }
-  if (stopping_) {
-    for (auto& job : queue_) job.leaves = true;
-    move_marked(batch);
-    return false;
-  }
+  if (queue_.empty() || stopping_) return;
   mark_late();
   move_marked(late);
   mark_batch();
   move_marked(batch);
   for (const auto& job : batch) computing_ += job.queries;
   computing_since_ = Clock::now();
-  return true;
+  const double predicted = cost_.predict(computing_);
+  lock.unlock();
+  compute_.note_pass(*seat_, predicted);
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
   const auto start = Clock::now();
   std::vector<ByteSpan> requests;
+  std::vector<std::string_view> senders;
   requests.reserve(batch.size());
+  senders.reserve(batch.size());
   std::size_t queries = 0;
   for (const auto& job : batch) {
     requests.emplace_back(job.request);
+    senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
-  auto replies = answer_all(*batch.front().server, requests);
+  auto replies = answer_all(*batch.front().server, requests, senders);
   const auto end = Clock::now();
   {
     const std::lock_guard lock(mutex_);
@@ -306,25 +317,20 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
   }
 }
 
-void Batcher::run() noexcept {
-  for (bool running = true; running;) {
-    std::vector<Job> batch, late;
-    // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
-    auto reason = ErrorCode::kResourceExhausted;
-    try {
-      running = next_batch(batch, late);
-      if (!running) {
-        reason = ErrorCode::kUnavailable;
-      } else if (!batch.empty()) {
-        compute(batch);
-      }
-    } catch (...) {
-    }
-    for (auto& job : batch) {
-      if (job.done) finish(job, fail(reason, {}));
-    }
-    for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
+void Batcher::pass() noexcept {
+  std::vector<Job> batch, late;
+  // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
+  try {
+    next_batch(batch, late);
+    if (!batch.empty()) compute(batch);
+  } catch (...) {
   }
+  for (auto& job : batch) {
+    if (job.done) finish(job, fail(ErrorCode::kResourceExhausted, {}));
+  }
+  for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
+  const std::lock_guard lock(mutex_);
+  computing_ = 0;
 }
 
 }  // namespace pirx::net

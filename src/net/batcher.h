@@ -1,4 +1,4 @@
-// Gathers independent requests into batches and answers each batch by one call, on one thread of its own.
+// Gathers independent requests into batches and answers each batch by one call, on the thread that computes.
 // This is where the server engine gets its many rows from: one pass over the database serves every request of
 // a batch.
 #pragma once
@@ -10,10 +10,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 
 #include "byte_budget.h"
+#include "compute_thread.h"
 #include "metrics.h"
 #include "pass_cost.h"
 #include "pirx/net/http_server.h"
@@ -42,11 +42,13 @@ class Batcher {
  public:
   using Clock = std::chrono::steady_clock;
   using Ticket = std::uint64_t;
-  /// Called on the batcher's thread, or on a thread inside submit(). The lease covers the reply; it must not
-  /// outlive its budget.
+  /// Called on the thread that computes, or on a thread inside submit(). The lease covers the reply; it must
+  /// not outlive its budget.
   using Done = std::function<void(Result<Bytes> reply, ByteLease lease)>;
 
-  Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics = nullptr);
+  /// Without a thread to share it has one of its own.
+  Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics = nullptr,
+          ComputeThread* shared = nullptr);
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
@@ -69,6 +71,12 @@ class Batcher {
   std::chrono::duration<double> backlog() const;
   std::size_t queued() const;
 
+  // For ComputeThread.
+  /// When the next batch is to begin, perhaps in the past; nothing while none waits.
+  std::optional<Clock::time_point> ready_at() const;
+  /// Answers the next batch, if there still is one.
+  void pass() noexcept;
+
  private:
   struct Job {
     Ticket ticket;
@@ -85,14 +93,15 @@ class Batcher {
     std::size_t requests = 0, queries = 0;
   };
 
-  void run() noexcept;
-  /// Waits for the next batch and moves it to `batch`, and to `late` whose deadline has passed. False when
-  /// the batcher stops; then `batch` is the whole queue.
-  bool next_batch(std::vector<Job>& batch, std::vector<Job>& late);
+  /// Moves the next batch to `batch`, and to `late` whose deadline has passed.
+  void next_batch(std::vector<Job>& batch, std::vector<Job>& late);
   void compute(std::vector<Job>& batch);
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
+  /// How long the other queues compute before this one has computed for so many seconds more.
+  double others(double seconds) const;
+  void publish() noexcept;
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
@@ -113,7 +122,6 @@ class Batcher {
   Metrics* const metrics_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
@@ -124,7 +132,9 @@ class Batcher {
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;
-  std::thread thread_;  ///< last: it starts when everything else exists
+  const std::unique_ptr<ComputeThread> own_;
+  ComputeThread& compute_;
+  const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists
 };
 
 }  // namespace pirx::net

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "http_error.h"
+#include "paths.h"
 #include "pirx/protocol.h"
 
 namespace pirx::net {
@@ -53,8 +54,13 @@ std::optional<std::string> url_part(CURLU* url, CURLUPart part) {
   return copy;
 }
 
-/// "https://host:port" in one spelling. InvalidArgument for anything that is more than that, or less.
-Result<std::string> base_url(const Endpoint& endpoint) {
+struct Address {
+  std::string origin;  ///< "https://host:port" in one spelling
+  std::string root;    ///< of the database's paths: "/v1" or "/v1/db/NAME"
+};
+
+/// InvalidArgument for anything that is more than scheme, host, port and perhaps a database, or less.
+Result<Address> parse_address(const Endpoint& endpoint) {
   const auto shown = printable(endpoint.url, 256);
   const auto invalid = [&](const std::string& message) {
     return fail(ErrorCode::kInvalidArgument, "server address '" + shown + "': " + message);
@@ -75,8 +81,12 @@ Result<std::string> base_url(const Endpoint& endpoint) {
                           CURLUPART_FRAGMENT, CURLUPART_ZONEID}) {
     if (url_part(url.get(), part)) return invalid("give only scheme, host and port");
   }
-  if (url_part(url.get(), CURLUPART_PATH).value_or("/") != "/")
-    return invalid("give no path, only scheme, host and port");
+  std::string root = url_part(url.get(), CURLUPART_PATH).value_or("/");
+  if (root == "/") {
+    root = kRootPath;
+  } else if (root.rfind(kDatabasePath, 0) != 0 || !is_database_name(root.substr(sizeof kDatabasePath - 1))) {
+    return invalid("give no path but that of a database, as in https://host:port/v1/db/NAME");
+  }
   if (host.empty()) return invalid("there is no host");
   if (scheme == "http" && !endpoint.allow_plaintext && !is_loopback(host)) {
     return invalid(
@@ -84,7 +94,14 @@ Result<std::string> base_url(const Endpoint& endpoint) {
         "https, or allow plaintext explicitly");
   }
   const auto port = url_part(url.get(), CURLUPART_PORT).value_or(scheme == "https" ? "443" : "80");
-  return scheme + "://" + host + ":" + port;
+  return Address{scheme + "://" + host + ":" + port, std::move(root)};
+}
+
+/// What goes behind "Bearer ": nothing that ends a header, or that the server would read as two words.
+bool is_token(const std::string& text) {
+  constexpr std::size_t kLongest = 4096;
+  return text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }
 
 }  // namespace
@@ -107,8 +124,9 @@ bool is_loopback_url(const std::string& text) {
 struct HttpTransport::Impl {
   /// A server, its handle, and the call under way.
   struct Peer {
-    std::string url;  ///< scheme, host and port
-    std::string ca_file;
+    Endpoint endpoint;
+    Address address;
+    std::string url;  ///< as people know it: the origin, and the database if it was named
     std::unique_ptr<CURL, EasyFree> easy;
 
     ByteSpan unsent;
@@ -220,20 +238,37 @@ long HttpTransport::Impl::Peer::status() const noexcept {
 }
 
 Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
-  PIRX_ASSIGN(auto url, base_url(endpoint));
+  PIRX_ASSIGN(auto address, parse_address(endpoint));
+  const auto url = address.origin + (address.root == kRootPath ? "" : address.root);
   for (const auto& other : peers) {
-    if (other->url == url) {
+    if (other->address.origin == address.origin) {
       return fail(ErrorCode::kInvalidArgument,
-                  url + " is listed twice: one server would get two servers' shares");
+                  address.origin + " is listed twice: one server would get two servers' shares");
     }
   }
   if (!endpoint.ca_file.empty() && !std::ifstream(endpoint.ca_file)) {
     return fail(ErrorCode::kInvalidArgument,
                 "cannot read the trust anchors '" + endpoint.ca_file + "' of " + url);
   }
+  if (endpoint.certificate_file.empty() != endpoint.key_file.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a client's certificate needs its key, and the key its certificate: "
+                "give both files or neither to " +
+                    url);
+  }
+  for (const auto& file : {endpoint.certificate_file, endpoint.key_file}) {
+    if (!file.empty() && !std::ifstream(file)) {
+      return fail(ErrorCode::kInvalidArgument, "cannot read '" + file + "', to be shown to " + url);
+    }
+  }
+  if (!is_token(endpoint.token)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the token for " + url + " is none: up to 4096 printable characters without spaces");
+  }
   auto peer = std::make_unique<Peer>();
-  peer->url = std::move(url);
-  peer->ca_file = endpoint.ca_file;
+  peer->endpoint = endpoint;
+  peer->address = std::move(address);
+  peer->url = url;
   peer->easy.reset(curl_easy_init());
   if (!peer->easy) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
   peers.push_back(std::move(peer));
@@ -272,7 +307,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
     const auto code = curl_easy_setopt(easy, option, value);
     if (failed == CURLE_OK) failed = code;
   };
-  const auto url = peer.url + path;
+  const auto url = peer.address.origin + peer.address.root + path;
   set(CURLOPT_URL, url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -290,9 +325,18 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
-  if (!peer.ca_file.empty()) {
-    set(CURLOPT_CAINFO, peer.ca_file.c_str());
+  if (!peer.endpoint.ca_file.empty()) {
+    set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
+  }
+  if (!peer.endpoint.certificate_file.empty()) {
+    set(CURLOPT_SSLCERT, peer.endpoint.certificate_file.c_str());
+    set(CURLOPT_SSLKEY, peer.endpoint.key_file.c_str());
+    set(CURLOPT_KEYPASSWD, "");  // an encrypted key would otherwise ask on the terminal
+  }
+  if (!peer.endpoint.token.empty()) {
+    set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
+    set(CURLOPT_XOAUTH2_BEARER, peer.endpoint.token.c_str());
   }
   set(CURLOPT_ERRORBUFFER, peer.error_text);
   set(CURLOPT_WRITEFUNCTION, &Peer::on_body);
@@ -358,6 +402,11 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
       return failed(ErrorCode::kDataLoss,
                     "its reply is not HTTP/1.1 (" + detail + "): is this a pirx server?");
     default:
+      // With TLS 1.3 a server refuses a client's certificate after the client has begun to send.
+      if (detail.find(" alert ") != std::string::npos) {
+        return failed(ErrorCode::kUnauthenticated,
+                      "ended the TLS connection (" + detail + "): it may want a certificate, or another one");
+      }
       return failed(ErrorCode::kUnavailable, "cannot be reached or broke off (" + detail + ")");
   }
   if (status == 429)
@@ -496,11 +545,11 @@ std::vector<CallOutcome> HttpTransport::query_all(const std::vector<Bytes>& requ
                                                        " servers: give one for each");
     return std::vector<CallOutcome>(impl_->peers.size(), CallOutcome{tl::unexpected(error)});
   }
-  return impl_->call_all("/v1/query", &requests, options, on_settled);
+  return impl_->call_all(kQueryPath, &requests, options, on_settled);
 }
 
 std::vector<CallOutcome> HttpTransport::parameters_all(const CallOptions& options) {
-  return impl_->call_all("/v1/parameters", nullptr, options, {});
+  return impl_->call_all(kParametersPath, nullptr, options, {});
 }
 
 }  // namespace pirx::net

@@ -2,6 +2,7 @@
 // batcher.cc's.
 #include "pirx/net/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -10,8 +11,11 @@
 #include <optional>
 #include <thread>
 
+#include "http_error.h"
 #include "log.h"
+#include "paths.h"
 #include "pirx/base/buffer.h"
+#include "pirx/net/limits.h"
 #include "session.h"
 #include "tls.h"
 
@@ -41,40 +45,64 @@ class Pending {
   std::atomic<bool>* flag_;
 };
 
-Result<void> check(const HttpServerOptions& options, const AnyServer& server) {
-  const auto invalid = [](std::string message) {
-    return fail(ErrorCode::kInvalidArgument, std::move(message));
-  };
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+std::string in_words(const Limit& limit, std::uint64_t value) {
+  if (limit.unit == Limit::Unit::kTime) return std::to_string(value / 1000) + " ms";
+  return std::to_string(value) + (limit.unit == Limit::Unit::kBytes ? " bytes" : "");
+}
+
+Result<void> check_limits(const HttpServerOptions& options) {
+  for (const auto& limit : limits()) {
+    const auto value = limit.get(options);
+    if (value >= limit.least && value <= limit.most) continue;
+    return invalid(std::string(limit.name) + " must be " + in_words(limit, limit.least) + " to " +
+                   in_words(limit, limit.most));
+  }
+  return {};
+}
+
+Result<void> check_options(const HttpServerOptions& options) {
   if (options.tls_certificate_file.empty() != options.tls_key_file.empty()) {
     return invalid("TLS needs a certificate file and a key file: give both or neither");
   }
-  if (options.io_threads < 1 || options.io_threads > 256) return invalid("io_threads must be 1 to 256");
-  if (options.max_connections < 1) return invalid("max_connections must be at least 1");
-  if (options.max_header_bytes < 256 || options.max_header_bytes > (1u << 20)) {
-    return invalid("max_header_bytes must be 256 to 1048576");
+  if (!options.tls_client_ca_file.empty() && options.tls_certificate_file.empty()) {
+    return invalid("clients show certificates over TLS only: give the server a certificate and key, too");
   }
+  return check_limits(options);
+}
+
+/// Whether the limits are large enough for a database.
+Result<void> check_server(const HttpServerOptions& options, const AnyServer& server) {
   auto largest = checked_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
   if (largest) largest = checked_add(*largest, server.pass_bytes());
-  if (!largest || options.max_in_flight_bytes < *largest) {
-    return invalid(
-        "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
-        "raise it (pirx serve --max-in-flight) to at least " +
-        (largest ? std::to_string(*largest) : "2^64") +
-        ", or take fewer queries in a request (--max-queries)");
-  }
-  if (options.max_queued_requests < 1) return invalid("max_queued_requests must be at least 1");
-  if (options.batch_max < 1) return invalid("batch_max must be at least 1");
-  constexpr std::chrono::hours kLongest{24};
-  const auto in_range = [&](auto duration, int least) {
-    return duration.count() >= least && duration <= kLongest;
-  };
-  if (!in_range(options.max_queue_time, 1)) return invalid("max_queue_time must be 1 ms to 24 hours");
-  if (!in_range(options.batch_window, 0)) return invalid("batch_window must be 0 to 24 hours");
-  for (const auto& [timeout, name] :
-       {std::pair(options.header_timeout, "header_timeout"), std::pair(options.body_timeout, "body_timeout"),
-        std::pair(options.idle_timeout, "idle_timeout"), std::pair(options.write_timeout, "write_timeout"),
-        std::pair(options.drain_timeout, "drain_timeout")}) {
-    if (!in_range(timeout, 1)) return invalid(std::string(name) + " must be 1 ms to 24 hours");
+  if (largest && options.max_in_flight_bytes >= *largest) return {};
+  return invalid(
+      "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
+      "raise it (pirx serve --max-in-flight) to at least " +
+      (largest ? std::to_string(*largest) : "2^64") + ", or take fewer queries in a request (--max-queries)");
+}
+
+Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {
+  if (databases.empty()) return invalid("there is no database to serve");
+  for (const auto& database : databases) {
+    if (!database.server) return invalid("there is no protocol server to serve");
+    const bool alone = databases.size() == 1 && database.name.empty();
+    if (!alone && !is_database_name(database.name)) {
+      return invalid(
+          "a database's name has 1 to 64 letters, digits, '-', '_' and '.', a letter or digit first; '" +
+          printable(database.name, 64) + "' is none");
+    }
+    const auto same = [&](const auto& other) { return other.name == database.name; };
+    if (std::count_if(databases.begin(), databases.end(), same) > 1) {
+      return invalid("two databases are called '" + database.name + "'");
+    }
+    auto own = options;
+    static_cast<QueueOptions&>(own) = database.queue;
+    PIRX_TRY(check_limits(own));
+    PIRX_TRY(check_server(options, *database.server));
   }
   return {};
 }
@@ -82,16 +110,17 @@ Result<void> check(const HttpServerOptions& options, const AnyServer& server) {
 }  // namespace
 
 struct HttpServer::Impl {
-  Impl(std::shared_ptr<const AnyServer> server, const HttpServerOptions& options, LogSink log,
-       Bytes parameters)
-      : host(std::move(server), options, log, std::move(parameters)),
+  Impl(std::vector<HostedDatabase> hosted, const HttpServerOptions& options, LogSink log)
+      : host(options, std::move(log)),
         loops(static_cast<std::size_t>(options.io_threads)),
         acceptor(loops[0].io),
-        timer(loops[0].io),
-        batcher({options.batch_window, options.batch_max, options.max_queued_requests, options.max_queue_time,
-                 options.batch_window_adaptive},
-                std::move(log), &host.metrics) {
-    host.batcher = &batcher;
+        timer(loops[0].io) {
+    for (auto& database : hosted) {
+      const auto& server = *database.server;
+      host.reserve_pass(server);  // an empty budget has room, as check_server() saw
+      databases.push_back(std::make_unique<Hosted>(std::move(database), host.log, &compute));
+      host.databases.push_back(databases.back().get());
+    }
     host.on_drained = [this] { asio::post(loops[0].io, [this] { finish_when_drained(); }); };
   }
 
@@ -306,35 +335,39 @@ struct HttpServer::Impl {
 
   LogEvent start_event() const {
     const auto& o = host.options;
-    const auto server = host.epoch()->server;
-    const auto ms = [](auto duration) { return std::chrono::duration<double, std::milli>(duration).count(); };
-    const auto count = [](std::size_t value) { return static_cast<double>(value); };
-    return LogEvent{"start",
-                    {{"address", o.address},
-                     {"tls", !tls              ? "no"
-                             : o.tls_allow_1_2 ? "1.2"
-                                               : "1.3"}},
-                    {{"port", port},
-                     {"protocol", static_cast<double>(server->protocol())},
-                     {"io_threads", o.io_threads},
-                     {"max_request_bytes", count(server->max_request_bytes())},
-                     {"max_connections", count(o.max_connections)},
-                     {"max_header_bytes", count(o.max_header_bytes)},
-                     {"max_in_flight_bytes", count(o.max_in_flight_bytes)},
-                     {"pass_bytes", count(server->pass_bytes())},
-                     {"max_queued_requests", count(o.max_queued_requests)},
-                     {"header_timeout_ms", ms(o.header_timeout)},
-                     {"body_timeout_ms", ms(o.body_timeout)},
-                     {"idle_timeout_ms", ms(o.idle_timeout)},
-                     {"write_timeout_ms", ms(o.write_timeout)},
-                     {"batch_window_ms", ms(o.batch_window)},
-                     {"batch_max", count(o.batch_max)},
-                     {"max_queue_time_ms", ms(o.max_queue_time)},
-                     {"drain_timeout_ms", ms(o.drain_timeout)}}};
+    const auto server = databases.front()->epoch()->server;
+    LogEvent event{"start",
+                   {{"address", o.address},
+                    {"tls", !tls              ? "no"
+                            : o.tls_allow_1_2 ? "1.2"
+                                              : "1.3"},
+                    {"clients", o.authenticate                  ? "with a token"
+                                : !o.tls_client_ca_file.empty() ? "with a certificate"
+                                                                : "all"}},
+                   {{"port", port},
+                    {"databases", static_cast<double>(databases.size())},
+                    {"protocol", static_cast<double>(server->protocol())},
+                    {"max_request_bytes", static_cast<double>(server->max_request_bytes())},
+                    {"pass_bytes", static_cast<double>(server->pass_bytes())}}};
+    for (const auto& limit : limits()) {
+      const auto value = static_cast<double>(limit.get(o));
+      switch (limit.unit) {
+        case Limit::Unit::kCount:
+          event.numbers.emplace_back(limit.name, value);
+          break;
+        case Limit::Unit::kBytes:
+          event.numbers.emplace_back(limit.name + std::string("_bytes"), value);
+          break;
+        case Limit::Unit::kTime:
+          event.numbers.emplace_back(limit.name + std::string("_ms"), value / 1000);
+          break;
+      }
+    }
+    return event;
   }
 
-  // The order is that of destruction, backwards: the batcher's thread ends while the sessions that it answers
-  // to can still be posted to; sessions end with their loops; what they share goes last.
+  // The order is that of destruction, backwards: queues and the thread that computes end while the sessions
+  // that they answer to can still be posted to; sessions end with their loops; what they share goes last.
   SessionHost host;
   std::optional<asio::ssl::context> tls;
   std::mutex control;                  ///< of acceptor, timer, finished and the start of the drain
@@ -347,17 +380,24 @@ struct HttpServer::Impl {
   std::uint16_t port = 0;
   std::atomic<std::size_t> abandoned{0};  ///< requests cut off by the end of the drain
   std::atomic<bool> running{false};
-  Batcher batcher;
+  ComputeThread compute;
+  std::vector<std::unique_ptr<Hosted>> databases;
 };
 
 Result<HttpServer> HttpServer::create(std::shared_ptr<const AnyServer> server,
                                       const HttpServerOptions& options, LogSink log) {
-  if (!server) return fail(ErrorCode::kInvalidArgument, "there is no protocol server to serve");
-  PIRX_TRY(check(options, *server));
+  std::vector<HostedDatabase> databases(1);
+  databases[0].server = std::move(server);
+  databases[0].queue = options;
+  return create(std::move(databases), options, std::move(log));
+}
+
+Result<HttpServer> HttpServer::create(std::vector<HostedDatabase> databases, const HttpServerOptions& options,
+                                      LogSink log) {
+  PIRX_TRY(check_options(options));
+  PIRX_TRY(check_databases(databases, options));
   try {
-    auto parameters = server->parameters();
-    auto impl = std::make_unique<Impl>(server, options, std::move(log), std::move(parameters));
-    impl->host.reserve_pass(*server);  // an empty budget has room, as check() saw
+    auto impl = std::make_unique<Impl>(std::move(databases), options, std::move(log));
     PIRX_TRY(impl->listen());
     return HttpServer(std::move(impl));
   } catch (const std::exception& error) {
@@ -370,16 +410,19 @@ HttpServer::HttpServer(HttpServer&&) noexcept = default;
 HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
 
-Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<const AnyServer> next) {
-  if (!next) return fail(ErrorCode::kInvalidArgument, "there is no protocol server to serve");
-  PIRX_TRY(check(impl_->host.options, *next));
+Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<const AnyServer> next,
+                                                             std::string_view database) {
+  if (!next) return invalid("there is no protocol server to serve");
+  auto* hosted = impl_->host.find(database);
+  if (hosted == nullptr) return invalid("no database is called '" + printable(database, 64) + "'");
+  PIRX_TRY(check_server(impl_->host.options, *next));
   try {
     auto parameters = next->parameters();
     if (!impl_->host.reserve_pass(*next)) {
       return fail(ErrorCode::kResourceExhausted,
                   "requests hold the memory that passes over the new database need: try again later");
     }
-    return impl_->host.replace(std::move(next), std::move(parameters))->server;
+    return hosted->replace(std::move(next), std::move(parameters))->server;
   } catch (const std::exception& error) {
     return fail(ErrorCode::kResourceExhausted, std::string("cannot change the server: ") + error.what());
   }

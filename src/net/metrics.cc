@@ -5,20 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace pirx::net {
 namespace {
-
-void write_value(std::string& out, std::string_view name, std::string_view labels, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  out.append(name).append(labels).append(" ").append(text).append("\n");
-}
-
-void write_head(std::string& out, std::string_view name, std::string_view help, std::string_view type) {
-  out.append("# HELP ").append(name).append(" ").append(help).append("\n");
-  out.append("# TYPE ").append(name).append(" ").append(type).append("\n");
-}
 
 /// Powers of ten and their halves and fifths: 0.001, 0.002, 0.005 ... below `end`.
 std::vector<double> decades(double first, double end) {
@@ -46,52 +36,61 @@ void Histogram::add(double value) noexcept {
   }
 }
 
-void Histogram::write(std::string& out, std::string_view name, std::string_view help) const {
-  write_head(out, name, help, "histogram");
-  const auto buckets = std::string(name) + "_bucket";
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i <= bounds_.size(); ++i) {
-    total += counts_[i];
-    char bound[32] = "+Inf";
-    if (i < bounds_.size()) std::snprintf(bound, sizeof bound, "%g", bounds_[i]);
-    write_value(out, buckets, std::string("{le=\"") + bound + "\"}", static_cast<double>(total));
-  }
-  write_value(out, std::string(name) + "_sum", "", sum_);
-  write_value(out, std::string(name) + "_count", "", static_cast<double>(total));
-}
-
 Metrics::Metrics()
     : pass_queries(powers_of_two(13)), pass_seconds(decades(1e-4, 500)), queue_seconds(decades(1e-4, 500)) {}
 
-void Metrics::count_reply(unsigned status, std::size_t bytes) noexcept {
+void ServerMetrics::count_reply(unsigned status, std::size_t bytes) noexcept {
   const auto at = std::find(kStatuses.begin(), kStatuses.end(), status);
-  if (at != kStatuses.end()) ++replies_[static_cast<std::size_t>(at - kStatuses.begin())];
+  if (at != kStatuses.end()) ++replies[static_cast<std::size_t>(at - kStatuses.begin())];
   reply_bytes += bytes;
 }
 
-std::string Metrics::page(const std::vector<Gauge>& gauges) const {
-  std::string out;
-  write_head(out, "pirx_requests_total", "HTTP requests answered, by status.", "counter");
-  for (std::size_t i = 0; i < kStatuses.size(); ++i) {
-    write_value(out, "pirx_requests_total", "{status=\"" + std::to_string(kStatuses[i]) + "\"}",
-                static_cast<double>(replies_[i]));
+void MetricsPage::begin(std::string_view name, std::string_view help, std::string_view type) {
+  name_ = name;
+  text_.append("# HELP ").append(name).append(" ").append(help).append("\n");
+  text_.append("# TYPE ").append(name).append(" ").append(type).append("\n");
+}
+
+void MetricsPage::sample(std::string_view labels, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  text_.append(name_).append(labels).append(" ").append(text).append("\n");
+}
+
+void MetricsPage::histogram(std::string_view labels, const Histogram& histogram) {
+  const auto name = std::exchange(name_, name_ + "_bucket");
+  auto prefix = labels.empty() ? std::string("{") : std::string(labels.substr(0, labels.size() - 1)) + ",";
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i <= histogram.bounds_.size(); ++i) {
+    total += histogram.counts_[i];
+    char bound[32] = "+Inf";
+    if (i < histogram.bounds_.size()) std::snprintf(bound, sizeof bound, "%g", histogram.bounds_[i]);
+    sample(prefix + "le=\"" + bound + "\"}", static_cast<double>(total));
   }
-  const auto counter = [&](const char* name, const char* help, const std::atomic<std::uint64_t>& value) {
-    write_head(out, name, help, "counter");
-    write_value(out, name, "", static_cast<double>(value));
+  name_ = name + "_sum";
+  sample(labels, histogram.sum_);
+  name_ = name + "_count";
+  sample(labels, static_cast<double>(total));
+  name_ = name;
+}
+
+void MetricsPage::value(std::string_view name, std::string_view help, std::string_view type, double value) {
+  begin(name, help, type);
+  sample("", value);
+}
+
+void MetricsPage::add(const ServerMetrics& metrics) {
+  begin("pirx_requests_total", "HTTP requests answered, by status.", "counter");
+  for (std::size_t i = 0; i < metrics.replies.size(); ++i) {
+    sample("{status=\"" + std::to_string(ServerMetrics::kStatuses[i]) + "\"}",
+           static_cast<double>(metrics.replies[i]));
+  }
+  const auto counter = [&](const char* name, const char* help, const std::atomic<std::uint64_t>& count) {
+    value(name, help, "counter", static_cast<double>(count));
   };
-  counter("pirx_queries_total", "Queries admitted; a request may hold several.", queries);
-  counter("pirx_request_bytes_total", "Bytes of query bodies received.", request_bytes);
-  counter("pirx_reply_bytes_total", "Bytes of reply bodies.", reply_bytes);
-  counter("pirx_connections_total", "Connections accepted.", connections);
-  pass_queries.write(out, "pirx_pass_queries", "Queries answered by one pass over the database.");
-  pass_seconds.write(out, "pirx_pass_seconds", "Seconds of one pass over the database.");
-  queue_seconds.write(out, "pirx_queue_seconds", "Seconds that a request waited for its pass.");
-  for (const auto& gauge : gauges) {
-    write_head(out, gauge.name, gauge.help, "gauge");
-    write_value(out, gauge.name, "", gauge.value);
-  }
-  return out;
+  counter("pirx_request_bytes_total", "Bytes of query bodies received.", metrics.request_bytes);
+  counter("pirx_reply_bytes_total", "Bytes of reply bodies.", metrics.reply_bytes);
+  counter("pirx_connections_total", "Connections accepted.", metrics.connections);
 }
 
 double resident_bytes() noexcept {

@@ -5,8 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,35 +17,47 @@ class Histogram {
   /// Upper bounds of the buckets, rising; beyond the last is one more.
   explicit Histogram(std::vector<double> bounds);
   void add(double value) noexcept;
-  /// Lines of the text format: cumulative buckets, sum and count of `name`.
-  void write(std::string& out, std::string_view name, std::string_view help) const;
 
  private:
+  friend class MetricsPage;
   const std::vector<double> bounds_;
   std::vector<std::atomic<std::uint64_t>> counts_;
   std::atomic<double> sum_{0};
 };
 
+/// Of one database.
 struct Metrics {
   Metrics();
-  /// A request was answered: with its HTTP status, and so many bytes of body each way.
+  Histogram pass_queries, pass_seconds, queue_seconds;
+  std::atomic<std::uint64_t> queries{0};
+};
+
+/// Of the whole server.
+struct ServerMetrics {
+  /// A request was answered: with its HTTP status, and so many bytes of body.
   void count_reply(unsigned status, std::size_t bytes) noexcept;
 
-  Histogram pass_queries, pass_seconds, queue_seconds;
-  std::atomic<std::uint64_t> queries{0}, request_bytes{0}, reply_bytes{0}, connections{0};
-
-  /// One more value of the page, at the time it is written.
-  struct Gauge {
-    const char* name;
-    const char* help;
-    double value;
-  };
-  std::string page(const std::vector<Gauge>& gauges) const;
-
- private:
   static constexpr std::array<unsigned, 14> kStatuses{200, 400, 401, 404, 405, 409, 411,
                                                       413, 415, 417, 429, 431, 500, 503};
-  std::array<std::atomic<std::uint64_t>, kStatuses.size()> replies_{};
+  std::array<std::atomic<std::uint64_t>, kStatuses.size()> replies{};
+  std::atomic<std::uint64_t> request_bytes{0}, reply_bytes{0}, connections{0};
+};
+
+/// A page in the making. Samples of one name follow each other, whatever database they are of.
+class MetricsPage {
+ public:
+  /// What the next samples are of.
+  void begin(std::string_view name, std::string_view help, std::string_view type);
+  /// `labels` as "{database=\"a\"}", or empty.
+  void sample(std::string_view labels, double value);
+  void histogram(std::string_view labels, const Histogram& histogram);
+  /// Begins a metric of one sample.
+  void value(std::string_view name, std::string_view help, std::string_view type, double value);
+  void add(const ServerMetrics& metrics);
+  std::string take() && { return std::move(text_); }
+
+ private:
+  std::string text_, name_;
 };
 
 /// Bytes of memory that this process has in RAM; 0 when the system does not say.

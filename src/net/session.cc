@@ -23,6 +23,8 @@
 
 #include "http_error.h"
 #include "log.h"
+#include "paths.h"
+#include "tls.h"
 
 namespace pirx::net {
 namespace {
@@ -70,7 +72,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                  set_timer(host_.options.header_timeout);
                  if constexpr (kTls) {
                    stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
-                                             if (ec) return shut();
+                                             if (ec) return end();  // the alert is to be read
+                                             note_certificate();
                                              begin_reading();
                                            }));
                  } else {
@@ -87,32 +90,20 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (ec) return;
     local_ = address.is_loopback();
     if (address.is_v4()) {
-      client_ = address.to_string();
+      peer_ = "address " + address.to_string();
     } else {
       const auto bytes = address.to_v6().to_bytes();
-      client_.assign(bytes.begin(), bytes.begin() + 8);
+      peer_ = "network ";
+      peer_.append(bytes.begin(), bytes.begin() + 8);
     }
   }
 
-  std::string metrics_page() const {
-    std::size_t open = 0;
-    {
-      const std::lock_guard lock(host_.mutex);
-      open = host_.sessions.size();
+  /// Who showed a certificate goes under its subject, from wherever it connects.
+  void note_certificate() {
+    if constexpr (kTls) {
+      const auto subject = client_subject(stream_.native_handle());
+      if (!subject.empty()) peer_ = "certificate " + subject;
     }
-    const auto number = [](auto value) { return static_cast<double>(value); };
-    return host_.metrics.page(
-        {{"pirx_connections", "Connections open now.", number(open)},
-         {"pirx_in_flight_requests", "Requests being read, waiting, computed or written.",
-          number(host_.in_flight.load())},
-         {"pirx_queued_requests", "Requests that wait for their pass.", number(host_.batcher->queued())},
-         {"pirx_backlog_seconds", "Predicted time until all that is queued is answered.",
-          host_.batcher->backlog().count()},
-         {"pirx_in_flight_bytes", "Bytes of requests, replies and what computing them takes.",
-          number(host_.budget.used())},
-         {"pirx_in_flight_bytes_limit", "Their limit.", number(host_.options.max_in_flight_bytes)},
-         {"pirx_resident_bytes", "Memory of the process in RAM, the mapped database included.",
-          resident_bytes()}});
   }
 
   void close() override {
@@ -149,7 +140,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (state_ == State::kClosed) return;
     const auto was = std::exchange(state_, State::kClosed);
     try {
-      if (was == State::kWaiting) host_.batcher->cancel(ticket_);
+      if (was == State::kWaiting) database_->batcher().cancel(ticket_);
       timer_.cancel();
     } catch (...) {  // the socket is closed all the same
     }
@@ -161,6 +152,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void begin_request() {
     counted_ = true;
     ++host_.in_flight;
+    database_ = nullptr;
   }
 
   void end_request() noexcept {
@@ -294,22 +286,27 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       keep_alive_ = false;
       return refuse(400, "HTTP/1.1 needs exactly one Host header");
     }
-    const auto target = header.target();
-    const bool is_query = target == "/v1/query";
-    const bool is_metrics = target == "/metrics" && (host_.options.metrics_for_all || local_);
-    if (!is_query && !is_metrics && target != "/v1/parameters" && target != "/healthz" &&
-        target != "/readyz") {
+    const auto path = header.target();
+    const auto target = parse_target(std::string_view(path.data(), path.size()));
+    const bool is_query = target.page == Page::kQuery;
+    const bool is_metrics = target.page == Page::kMetrics;
+    if (target.page == Page::kNone || (is_metrics && !host_.options.metrics_for_all && !local_)) {
       return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
     }
     if (header.method() != (is_query ? http::verb::post : http::verb::get)) {
       return refuse(405, is_query ? "/v1/query takes POST only" : "this path takes GET only",
                     is_query ? "Allow: POST\r\n" : "Allow: GET\r\n");
     }
-    if (target == "/healthz") return reply(200, "text/plain", text_bytes("alive\n"));
-    if (is_metrics) return reply(200, "text/plain; version=0.0.4", text_bytes(metrics_page()));
+    if (target.page == Page::kHealth) return reply(200, "text/plain", text_bytes("alive\n"));
+    if (is_metrics) return reply(200, "text/plain; version=0.0.4", text_bytes(metrics_page(host_)));
     if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
-    if (target == "/readyz") return reply(200, "text/plain", text_bytes("ready\n"));
-    if (target == "/v1/parameters") return reply(200, kOctetStream, host_.epoch()->parameters);
+    if (target.page == Page::kReady) return reply(200, "text/plain", text_bytes("ready\n"));
+    if (!identify()) return;
+    database_ = host_.find(target.database);
+    if (database_ == nullptr) {
+      return refuse(404, Error(ErrorCode::kOutOfRange, "this server has no database of this name"), "");
+    }
+    if (!is_query) return reply(200, kOctetStream, database_->epoch()->parameters);
 
     if (encoded || !length) {
       keep_alive_ = false;  // whatever follows may be a body all the same
@@ -318,9 +315,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (!is_octet_stream(header[http::field::content_type])) {
       return refuse(415, "a query is sent as Content-Type: application/octet-stream");
     }
-    if (*length > host_.max_request_bytes) {
-      return refuse(413, "no query of this database is longer than " +
-                             std::to_string(host_.max_request_bytes) +
+    const auto longest = std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
+    if (*length > longest) {
+      return refuse(413, "no query of this database is longer than " + std::to_string(longest) +
                              " bytes (pirx serve --max-queries allows more queries in one)");
     }
     const auto expect = header[http::field::expect];
@@ -335,6 +332,33 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     keep_alive_ = reusable;
     begin_body(static_cast<std::size_t>(*length), !expect.empty());
+  }
+
+  /// Under which name the request goes; refuses it, and says false, where it may not be asked.
+  bool identify() {
+    client_ = peer_;
+    if (!host_.options.authenticate) return true;
+    const auto name = host_.options.authenticate(bearer_token());
+    if (name) {
+      client_ = "name " + *name;
+      return true;
+    }
+    refuse(401,
+           Error(ErrorCode::kUnauthenticated,
+                 "this server answers those with a token only: send one that it knows"),
+           "WWW-Authenticate: Bearer realm=\"pirx\"\r\n");
+    return false;
+  }
+
+  /// Of "Authorization: Bearer TOKEN"; empty for any other header, or several.
+  std::string_view bearer_token() const {
+    constexpr boost::string_view kScheme = "Bearer ";
+    const auto& header = parser_->get();
+    if (header.count(http::field::authorization) != 1) return {};
+    auto value = header[http::field::authorization];
+    if (!beast::iequals(value.substr(0, kScheme.size()), kScheme)) return {};
+    value.remove_prefix(kScheme.size());
+    return {value.data(), value.size()};
   }
 
   static bool is_octet_stream(boost::string_view type) {
@@ -403,7 +427,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
   void submit() {
     clear_timer();
-    const auto epoch = host_.epoch();
+    const auto epoch = database_->epoch();
     Result<std::size_t> queries =
         fail(ErrorCode::kInternal, "the protocol failed on this request: please report this");
     try {
@@ -424,10 +448,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         self->answer_lost_ = true;  // no memory to say so: its own timer finds it
       }
     };
-    host_.metrics.queries += *queries;
+    database_->metrics().queries += *queries;
     host_.metrics.request_bytes += body_.size();
-    const auto ticket = host_.batcher->submit(epoch->server, std::move(body_), *queries, std::move(lease_),
-                                              std::move(done), {client_, deadline_});
+    const auto ticket = database_->batcher().submit(epoch->server, std::move(body_), *queries,
+                                                    std::move(lease_), std::move(done), {client_, deadline_});
     body_ = {};
     if (!ticket) return refuse(ticket.error());
     ticket_ = *ticket;
@@ -448,7 +472,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void refuse(const Error& error) {
     const bool later =
         error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kResourceExhausted;
-    const auto seconds = std::clamp(std::ceil(host_.batcher->backlog().count()), 1.0, 3600.0);
+    const double backlog = later && database_ != nullptr ? database_->batcher().backlog().count() : 0;
+    const auto seconds = std::clamp(std::ceil(backlog), 1.0, 3600.0);
     const auto hint = "Retry-After: " + std::to_string(static_cast<int>(seconds)) + "\r\n";
     refuse(http_status(error.code()), error, later ? hint.c_str() : "");
   }
@@ -459,8 +484,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto code = std::string(error_code_name(error.code()));
     write_log(host_.log, {"refused", {{"code", code}}, {{"status", static_cast<double>(status)}}});
     const auto header = std::string(kErrorHeader) + ": " + code + "\r\n" + extra;
-    const bool stale = error.code() == ErrorCode::kStaleEpoch;
-    const auto body = error_body(error, stale ? ByteSpan(host_.epoch()->parameters) : ByteSpan());
+    const bool stale = error.code() == ErrorCode::kStaleEpoch && database_ != nullptr;
+    const auto now = stale ? database_->epoch() : nullptr;
+    const auto body = error_body(error, now ? ByteSpan(now->parameters) : ByteSpan());
     reply(status, kJson, text_bytes(body), header.c_str());
   }
 
@@ -487,16 +513,17 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void on_written() {
     reply_ = {};
     lease_ = {};
-    if (!keep_alive_) {
-      state_ = State::kLingering;
-      set_timer(kLingerTime);
-      error_code ignored;
-      socket().shutdown(tcp::socket::shutdown_send, ignored);
-      end_request();
-      return linger();
-    }
     end_request();
-    next_request();
+    keep_alive_ ? next_request() : end();
+  }
+
+  /// Nothing more is sent.
+  void end() {
+    state_ = State::kLingering;
+    set_timer(kLingerTime);
+    error_code ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    linger();
   }
 
   /// Reads on for a moment after the last reply: closing over unread bytes would reset the connection, and
@@ -531,7 +558,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   ByteLease lease_;  ///< covers body_, then reply_
   Batcher::Ticket ticket_ = 0;
   Batcher::Clock::time_point deadline_;  ///< of the request
-  std::string client_;                   ///< whose turn it is, see Caller
+  Hosted* database_ = nullptr;           ///< of the request; null before its path is known
+  std::string peer_, client_;            ///< of the connection; whose turn it is, see Caller
   bool local_ = false;                   ///< the peer is on this machine
   std::string head_;
   Bytes reply_;

@@ -2,6 +2,7 @@
 #include "tls.h"
 
 #include <openssl/err.h>
+#include <openssl/x509.h>
 
 namespace pirx::net {
 
@@ -39,7 +40,25 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
                                                  "' does not belong to the certificate in '" +
                                                  options.tls_certificate_file + "': give the pair");
   }
+  if (!options.tls_client_ca_file.empty()) {
+    context.load_verify_file(options.tls_client_ca_file, ec);
+    if (ec) return unusable("client authorities", options.tls_client_ca_file);
+    // Tells clients whose certificates are wanted.
+    SSL_CTX_set_client_CA_list(native, SSL_load_client_CA_file(options.tls_client_ca_file.c_str()));
+    context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, ec);
+    if (ec) return unusable("client authorities", options.tls_client_ca_file);
+  }
   return context;
+}
+
+std::string client_subject(SSL* connection) {
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection),
+                                                                &X509_free);
+  if (!certificate) return {};
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (X509_NAME_digest(X509_get_subject_name(certificate.get()), EVP_sha256(), digest, &size) != 1) return {};
+  return {digest, digest + size};
 }
 
 }  // namespace pirx::net

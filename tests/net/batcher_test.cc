@@ -398,12 +398,20 @@ TEST(Batcher, CountsWhatItDoes) {
   ASSERT_TRUE(rig.submit("cd", 2));
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(3));
-  const auto page = rig.metrics.page({});
+  MetricsPage counted;
+  counted.begin("pirx_pass_queries", "", "histogram");
+  counted.histogram("", rig.metrics.pass_queries);
+  counted.begin("pirx_pass_seconds", "", "histogram");
+  counted.histogram("", rig.metrics.pass_seconds);
+  counted.begin("pirx_queue_seconds", "", "histogram");
+  counted.histogram("{database=\"a\"}", rig.metrics.queue_seconds);
+  const auto page = std::move(counted).take();
   for (const char* line :
        {"pirx_pass_queries_bucket{le=\"1\"} 1\n", "pirx_pass_queries_bucket{le=\"4\"} 1\n",
         "pirx_pass_queries_bucket{le=\"8\"} 2\n", "pirx_pass_queries_bucket{le=\"+Inf\"} 2\n",
         "pirx_pass_queries_sum 6\n", "pirx_pass_queries_count 2\n", "pirx_pass_seconds_count 2\n",
-        "pirx_queue_seconds_count 3\n"}) {
+        "pirx_queue_seconds_bucket{database=\"a\",le=\"+Inf\"} 3\n",
+        "pirx_queue_seconds_count{database=\"a\"} 3\n"}) {
     EXPECT_NE(page.find(line), std::string::npos) << line << page;
   }
 }

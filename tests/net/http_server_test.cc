@@ -829,9 +829,9 @@ TEST(HttpServer, BadOptionsAreRefused) {
   expect_invalid([](auto& o) { o.address = ""; }, "address");
   expect_invalid([](auto& o) { o.io_threads = 0; }, "io_threads");
   expect_invalid([](auto& o) { o.max_connections = 0; }, "max_connections");
-  expect_invalid([](auto& o) { o.max_header_bytes = 10; }, "max_header_bytes");
+  expect_invalid([](auto& o) { o.max_header_bytes = 10; }, "max_header");
   expect_invalid([](auto& o) { o.max_in_flight_bytes = 1000; }, "max_in_flight_bytes");
-  expect_invalid([](auto& o) { o.max_queued_requests = 0; }, "max_queued_requests");
+  expect_invalid([](auto& o) { o.max_queued_requests = 0; }, "max_queued");
   expect_invalid([](auto& o) { o.batch_max = 0; }, "batch_max");
   expect_invalid([](auto& o) { o.batch_window = -1us; }, "batch_window");
   expect_invalid([](auto& o) { o.header_timeout = 0ms; }, "header_timeout");
@@ -862,10 +862,10 @@ TEST(HttpServer, TheLogSaysLimitsAtTheStartAndNeverABody) {
   const auto start = server.log.of("start");
   ASSERT_EQ(start.size(), 1u);
   const auto line = to_json(start[0]);
-  for (const char* limit :
-       {"max_connections", "max_header_bytes", "max_in_flight_bytes", "pass_bytes", "max_queued_requests",
-        "max_request_bytes", "header_timeout_ms", "body_timeout_ms", "idle_timeout_ms", "write_timeout_ms",
-        "batch_window_ms", "batch_max", "max_queue_time_ms", "drain_timeout_ms", "port", "address", "tls"}) {
+  for (const char* limit : {"max_connections", "max_header_bytes", "max_in_flight_bytes", "pass_bytes",
+                            "max_queued", "max_body_bytes", "max_request_bytes", "header_timeout_ms",
+                            "body_timeout_ms", "idle_timeout_ms", "write_timeout_ms", "batch_window_ms",
+                            "batch_max", "max_queue_time_ms", "drain_timeout_ms", "port", "address", "tls"}) {
     EXPECT_TRUE(has(line, std::string("\"") + limit + "\":")) << limit;
   }
   const auto batch = server.log.of("batch");

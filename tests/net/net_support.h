@@ -445,6 +445,14 @@ class Certificates {
       return PEM_write_PrivateKey(out, server_key, EVP_aes_256_cbc(), password, sizeof password, nullptr,
                                   nullptr);
     });
+    EVP_PKEY* client_key = make_key();
+    X509* client = make("pirx test client", client_key, authority, authority_key, "CA:FALSE", nullptr);
+    write(client_certificate_file, [&](FILE* out) { return PEM_write_X509(out, client); });
+    write(client_key_file, [&](FILE* out) {
+      return PEM_write_PrivateKey(out, client_key, nullptr, nullptr, 0, nullptr, nullptr);
+    });
+    X509_free(client);
+    EVP_PKEY_free(client_key);
     X509_free(server);
     X509_free(authority);
     EVP_PKEY_free(server_key);
@@ -456,7 +464,9 @@ class Certificates {
 
  public:
   const std::string ca_file = folder_.file("ca.pem"), certificate_file = folder_.file("server.pem"),
-                    key_file = folder_.file("server.key"), locked_key_file = folder_.file("locked.key");
+                    key_file = folder_.file("server.key"), locked_key_file = folder_.file("locked.key"),
+                    client_certificate_file = folder_.file("client.pem"),
+                    client_key_file = folder_.file("client.key");
 
  private:
   static EVP_PKEY* make_key() {  // the macro EVP_EC_gen casts away a const

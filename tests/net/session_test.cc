@@ -17,10 +17,10 @@ class SessionTest : public ::testing::Test {
  protected:
   SessionTest()
       : fake(std::make_shared<FakeServer>()),
-        host(fake, quick_options(), log.sink(), fake->parameters()),
-        batcher({}, log.sink()),
+        host(quick_options(), log.sink()),
+        hosted({.name = {}, .server = fake}, log.sink()),
         acceptor(io, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)) {
-    host.batcher = &batcher;
+    host.databases = {&hosted};
     host.on_drained = [this] { ++drained; };
   }
   /// A client's socket and the session at its other end, started.
@@ -46,7 +46,7 @@ class SessionTest : public ::testing::Test {
   std::shared_ptr<FakeServer> fake;
   SessionHost host;
   boost::asio::io_context io{1};
-  Batcher batcher;  // before the io_context ends
+  Hosted hosted;  // ends before the io_context
   tcp::acceptor acceptor;
   int drained = 0;
 };

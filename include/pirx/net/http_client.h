@@ -12,10 +12,14 @@
 namespace pirx::net {
 
 struct Endpoint {
-  std::string
-      url;  ///< "https://host:port" or "http://..." (plaintext only to loopback unless allow_plaintext)
-  std::string ca_file;  ///< PEM trust anchors for https; empty: the system's
+  /// "https://host:port" or "http://..." (plaintext only to loopback unless allow_plaintext): a server's only
+  /// or first database. "https://host:port/v1/db/NAME": its database of this name.
+  std::string url;
+  std::string ca_file = {};  ///< PEM trust anchors for https; empty: the system's
   bool allow_plaintext = false;
+  std::string token = {};  ///< sent as bearer token, where the server wants one; never part of an Error
+  std::string certificate_file = {},
+              key_file = {};  ///< PEM; both or neither: shown to https servers that ask
 };
 
 /// Whether a host name or address, brackets allowed, is this machine's own: localhost, 127.0.0.0/8, ::1.
@@ -45,6 +49,7 @@ struct CallOutcome {
 /// retried: a request holds shares that must reach one server only, once.
 class HttpTransport {
  public:
+  /// InvalidArgument also for two databases of one server: it would get two servers' shares.
   static Result<HttpTransport> create(std::vector<Endpoint> servers);
   HttpTransport(HttpTransport&&) noexcept;
   HttpTransport& operator=(HttpTransport&&) noexcept;
@@ -52,11 +57,11 @@ class HttpTransport {
 
   /// Called as each server settles; true: enough, abandon the others.
   using OnSettled = std::function<bool(std::size_t server, const CallOutcome& outcome)>;
-  /// POST requests[i] to server i's /v1/query, all in parallel. A result per server; those abandoned or late
+  /// POST requests[i] to server i's database, all in parallel. A result per server; those abandoned or late
   /// are Unavailable.
   std::vector<CallOutcome> query_all(const std::vector<Bytes>& requests, const CallOptions& options,
                                      const OnSettled& on_settled = {});
-  /// GET /v1/parameters of every server, in parallel.
+  /// GET the parameters of every server's database, in parallel.
   std::vector<CallOutcome> parameters_all(const CallOptions& options);
 
  private:

@@ -1,0 +1,55 @@
+// GET /metrics: what the server and each of its databases say at this moment.
+#include "session.h"
+
+namespace pirx::net {
+
+std::string metrics_page(SessionHost& host) {
+  MetricsPage page;
+  page.add(host.metrics);
+  const auto labels = [](const Hosted& database) {
+    return database.name().empty() ? std::string() : "{database=\"" + database.name() + "\"}";
+  };
+  const auto each = [&](const char* name, const char* help, const char* type, auto value) {
+    page.begin(name, help, type);
+    for (const auto* database : host.databases)
+      page.sample(labels(*database), static_cast<double>(value(*database)));
+  };
+  each("pirx_queries_total", "Queries admitted; a request may hold several.", "counter",
+       [](const Hosted& database) { return database.metrics().queries.load(); });
+  const auto histogram = [&](const char* name, const char* help, Histogram Metrics::*which) {
+    page.begin(name, help, "histogram");
+    for (const auto* database : host.databases) page.histogram(labels(*database), database->metrics().*which);
+  };
+  histogram("pirx_pass_queries", "Queries answered by one pass over the database.", &Metrics::pass_queries);
+  histogram("pirx_pass_seconds", "Seconds of one pass over the database.", &Metrics::pass_seconds);
+  histogram("pirx_queue_seconds", "Seconds that a request waited for its pass.", &Metrics::queue_seconds);
+  each("pirx_queued_requests", "Requests that wait for their pass.", "gauge",
+       [](const Hosted& database) { return database.batcher().queued(); });
+  each("pirx_backlog_seconds", "Predicted time until all that is queued is answered.", "gauge",
+       [](const Hosted& database) { return database.batcher().backlog().count(); });
+  page.begin("pirx_epoch", "Epoch of the database that queries are admitted for.", "gauge");
+  for (const auto* database : host.databases) {
+    if (const auto epoch = database->epoch()->number)
+      page.sample(labels(*database), static_cast<double>(*epoch));
+  }
+
+  std::size_t open = 0;
+  {
+    const std::lock_guard lock(host.mutex);
+    open = host.sessions.size();
+  }
+  const auto gauge = [&](const char* name, const char* help, auto value) {
+    page.value(name, help, "gauge", static_cast<double>(value));
+  };
+  gauge("pirx_connections", "Connections open now.", open);
+  gauge("pirx_in_flight_requests", "Requests being read, waiting, computed or written.",
+        host.in_flight.load());
+  gauge("pirx_in_flight_bytes", "Bytes of requests, replies and what computing them takes.",
+        host.budget.used());
+  gauge("pirx_in_flight_bytes_limit", "Their limit.", host.options.max_in_flight_bytes);
+  gauge("pirx_resident_bytes", "Memory of the process in RAM, the mapped database included.",
+        resident_bytes());
+  return std::move(page).take();
+}
+
+}  // namespace pirx::net
