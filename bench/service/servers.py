@@ -45,13 +45,20 @@ def context(pirx):
     """The machine and the program, and how busy the machine is as this begins."""
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return {"cpu": model, "cores": os.cpu_count(), "load_average_before": os.getloadavg()[0], "commit": commit.stdout.decode().strip(),
+    return {"cpu": model, "cores": os.cpu_count(), "load_average_before": round(os.getloadavg()[0], 2), "commit": commit.stdout.decode().strip(),
             "pirx": run(pirx, "--version").decode().split("\n")[0]}
 
 
 def write_report(report, path):
-    report["context"]["load_average_after"] = os.getloadavg()[0]
-    text = json.dumps(report, indent=2) + "\n"
+    """As JSON, with a line for each element of a long list."""
+    report["context"]["load_average_after"] = round(os.getloadavg()[0], 2)
+    lines = []
+    for name, value in report.items():
+        text = json.dumps(value)
+        if isinstance(value, list) and len(text) > 120:
+            text = "[\n" + ",\n".join("    " + json.dumps(element) for element in value) + "\n  ]"
+        lines.append(f"  {json.dumps(name)}: {text}")
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
