@@ -1,5 +1,5 @@
 // How a database is cut: the parts make it whole, and the way that moves fewer bytes is taken.
-#include "pirx/shards/split.h"
+#include "pirx/shards/shards.h"
 
 #include <gtest/gtest.h>
 
@@ -57,6 +57,14 @@ TEST(Split, NamesLeadToSplitsAndBack) {
   for (const char* bad : {"", "row", "Rows", "both"}) {
     EXPECT_EQ(parse_split(bad).error().code(), ErrorCode::kInvalidArgument);
   }
+}
+
+TEST(World, SaysWhenThereIsNoMpi) {
+  if (built_with_mpi()) GTEST_SKIP() << "this program was built with MPI";
+  const auto world = World::create();
+  ASSERT_FALSE(world);
+  EXPECT_EQ(world.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(world.error().message().find("built without MPI"), std::string::npos);
 }
 
 }  // namespace
