@@ -25,7 +25,7 @@ struct Arguments {
   std::string set = "s1";
   int log_columns = -1, threads = 1;
   unsigned samples = 5, queries = 1;
-  bool study = false;
+  bool study = false, wall = false;
 };
 
 template <class T>
@@ -67,9 +67,11 @@ std::string gadget_name(const spiral::Gadget& gadget) {
 double bits(double variance) { return variance > 0 ? std::log2(variance) / 2 : 0; }
 
 Json measure(const spiral::Params& params, const Arguments& a, bool two_products, double& total) {
-  const auto found = need(spiral::profile(
-      params,
-      {.threads = a.threads, .samples = a.samples, .queries = a.queries, .two_products = two_products}));
+  const auto found = need(spiral::profile(params, {.threads = a.threads,
+                                                   .wall = a.wall,
+                                                   .samples = a.samples,
+                                                   .queries = a.queries,
+                                                   .two_products = two_products}));
   const auto& model = params.noise();
   const auto& scheme = params.scheme();
   if (found.wrong > 0) {
@@ -130,11 +132,12 @@ int main(int argc, char** argv) {
   app.add_option("--records", a.records)->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
   app.add_option("--bytes", a.bytes, "Of a record")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24));
-  app.add_option("--set", a.set, std::string(spiral::kSchemeNames) + ", or best");
+  app.add_option("--set", a.set, std::string(spiral::kSchemeNames) + ", best, or c1, which is insecure");
   app.add_option("--log-columns", a.log_columns, "Instead of the set's")->check(CLI::Range(0, 12));
   app.add_option("--threads", a.threads)->check(CLI::Range(1, 1024));
   app.add_option("--samples", a.samples)->check(CLI::Range(1, 1000));
   app.add_option("--queries", a.queries, "Of several clients, in one pass")->check(CLI::Range(1, 64));
+  app.add_flag("--wall", a.wall, "Times of one thread by the clock on the wall, too");
   app.add_flag("--study", a.study, "Every base in turn");
   CLI11_PARSE(app, argc, argv);
 
@@ -154,7 +157,7 @@ int main(int argc, char** argv) {
                {"records", a.records},
                {"record_bytes", a.bytes},
                {"threads", a.threads},
-               {"clock", a.threads == 1 ? "cpu" : "wall"},
+               {"clock", a.threads == 1 && !a.wall ? "cpu" : "wall"},
                {"samples", a.samples},
                {"queries", a.queries},
                {"read_gb_per_s", read_bandwidth() * 1e-9}};

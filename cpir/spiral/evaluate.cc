@@ -105,14 +105,15 @@ Result<Polynomials> Evaluator::convert(const PublicKeys& keys, const Polynomials
   return out;
 }
 
-std::vector<U64> Evaluator::first_dimension_query(const Polynomials& query_rows) {
+Result<AlignedBuffer> Evaluator::first_dimension_query(const Polynomials& query_rows) {
   const std::size_t d = ring_.d(), rows = params_.rows();
-  std::vector<U64> out(rows * 2 * d + 1);
+  PIRX_ASSIGN(auto out, AlignedBuffer::create((rows * 2 * d + 1) * sizeof(U64)));
+  U64* words = reinterpret_cast<U64*>(out.data());
   parallel_for(threads_, d / kBlockSlots, [&](std::size_t z, std::size_t) {
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t row = 0; row < 2; ++row) {
         const U32* slots = query_rows[2 * i + row] + z * kBlockSlots;
-        U64* to = out.data() + ((z * rows + i) * 2 + row) * kBlockSlots;
+        U64* to = words + ((z * rows + i) * 2 + row) * kBlockSlots;
         for (std::size_t s = 0; s < kBlockSlots; ++s) to[s] = slots[s] | U64{slots[d + s]} << 32;
       }
     }
@@ -121,7 +122,7 @@ std::vector<U64> Evaluator::first_dimension_query(const Polynomials& query_rows)
 }
 
 void Evaluator::first_dimension(const U64* database, std::size_t polynomial,
-                                std::span<const std::vector<U64>> queries, std::span<Polynomials> out) {
+                                std::span<const AlignedBuffer> queries, std::span<Polynomials> out) {
   const std::size_t d = ring_.d(), blocks = d / kBlockSlots, rows = params_.rows(),
                     columns = params_.columns();
   // Two blocks at a time: their residues fill a cache line of every ciphertext.
@@ -135,7 +136,7 @@ void Evaluator::first_dimension(const U64* database, std::size_t polynomial,
     for (std::size_t b = 0; b < kBlocks; ++b) {
       const std::size_t z = pair * kBlocks + b;
       for (std::size_t n = 0; n < queries.size(); ++n) {
-        from[n] = queries[n].data() + z * rows * 2 * kBlockSlots;
+        from[n] = reinterpret_cast<const U64*>(queries[n].data()) + z * rows * 2 * kBlockSlots;
         to[n] = results[worker].data() + (n * kBlocks + b) * each;
       }
       ring_.kernel().first_dimension(ring_.prime(0), ring_.prime(1),

@@ -30,11 +30,12 @@ class Evaluator {
   void split(const PublicKeys& keys, const std::uint32_t* in, Polynomials& even_odd);
 
   /// The rows as the first dimension reads them: word (z, i, row of the ciphertext, s), and one more.
-  std::vector<std::uint64_t> first_dimension_query(const Polynomials& rows);
+  /// ResourceExhausted.
+  Result<AlignedBuffer> first_dimension_query(const Polynomials& rows);
   /// Polynomial number `polynomial` of the database times the rows of every query: one ciphertext a column
   /// each.
   void first_dimension(const std::uint64_t* database, std::size_t polynomial,
-                       std::span<const std::vector<std::uint64_t>> queries, std::span<Polynomials> out);
+                       std::span<const AlignedBuffer> queries, std::span<Polynomials> out);
   /// Leaves the selected column's ciphertext in ciphertexts[0].
   void fold(const Polynomials& columns, Polynomials& ciphertexts, FoldForm form);
   /// n^2 ciphertexts, row by row, packed into n + 1 polynomials for each of n columns: out[c (n + 1) + row].

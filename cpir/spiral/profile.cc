@@ -22,10 +22,10 @@ namespace {
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-/// Seconds: of this thread on a CPU where nothing else computes, else of the clock on the wall.
-double now(int threads = 1) {
+/// Seconds: of this thread on a CPU, or of the clock on the wall.
+double now(bool wall = false) {
   timespec time{};
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  clock_gettime(wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
@@ -74,21 +74,22 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
   const Ring& ring = Ring::get(params.scheme().log_d);
   const std::size_t d = ring.d(), n = params.scheme().pack, columns = params.columns();
   const auto step = static_cast<std::int64_t>(kModulus >> params.scheme().log_p);
+  const bool wall = options.wall || options.threads > 1;
   Profile out;
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const Coins coins = [&](MutableByteSpan bytes) { rng.fill(bytes); };
-  double start = now(options.threads);
+  double start = now(wall);
   const ClientCore client(params, coins);
   const Bytes keys_message = client.keys(params, coins);
-  out.keys = now(options.threads) - start;
-  start = now(options.threads);
+  out.keys = now(wall) - start;
+  start = now(wall);
   PIRX_ASSIGN(const auto keys,
               PublicKeys::decode(params, ring, ByteSpan(keys_message).subspan(kHeaderBytes)));
-  out.hold_keys = now(options.threads) - start;
-  start = now(options.threads);
+  out.hold_keys = now(wall) - start;
+  start = now(wall);
   const auto items = [&](U64 item, MutableByteSpan bytes) { make_item(options.constant_data, item, bytes); };
   PIRX_ASSIGN(const auto encoded, EncodedDatabase::create(params, items, options.threads, nullptr));
-  out.encode = now(options.threads) - start;
+  out.encode = now(wall) - start;
 
   std::vector<U64> wanted;
   std::vector<Bytes> bodies;
@@ -99,9 +100,9 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
     const U64 a = engine() % params.items(), b = engine() % params.items();
     wanted.push_back(std::popcount(a % columns) > std::popcount(b % columns) ? a : b);
     bodies.emplace_back(kSeedBytes + params.polynomial_bytes());
-    start = now(options.threads);
+    start = now(wall);
     client.query(params, wanted[i], coins, bodies[i]);
-    query_times.push_back(now(options.threads) - start);
+    query_times.push_back(now(wall) - start);
   }
   out.query = median(query_times);
 
@@ -113,20 +114,21 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
     const bool measure = options.measure_noise && sample == 0;
     double expand_time = 0, convert_time = 0, first_time = 0, fold_time = 0, pack_time = 0;
     std::vector<Polynomials> gsw, results;
-    std::vector<std::vector<U64>> rows;
+    std::vector<AlignedBuffer> rows;
     std::vector<Polynomials> ciphertexts;
     std::vector<std::vector<std::int64_t>> contents;
     for (unsigned i = 0; i < options.queries; ++i) {
       std::vector<U32> c0(2 * d), c1(2 * d);
       UniformStream(ByteSpan(bodies[i]).first<kSeedBytes>()).next(ring, c0.data());
       get_slots(ring, bodies[i].data() + kSeedBytes, c1.data());
-      start = now(options.threads);
+      start = now(wall);
       PIRX_ASSIGN(const auto query, evaluator.expand(keys, c0.data(), c1.data()));
-      rows.push_back(evaluator.first_dimension_query(query.rows));
-      expand_time += now(options.threads) - start;
-      start = now(options.threads);
+      PIRX_ASSIGN(auto words, evaluator.first_dimension_query(query.rows));
+      rows.push_back(std::move(words));
+      expand_time += now(wall) - start;
+      start = now(wall);
       PIRX_ASSIGN(auto converted, evaluator.convert(keys, query.bits));
-      convert_time += now(options.threads) - start;
+      convert_time += now(wall) - start;
       gsw.push_back(std::move(converted));
       PIRX_ASSIGN(auto memory, Polynomials::create(2 * columns, d));
       ciphertexts.push_back(std::move(memory));
@@ -178,29 +180,29 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
     for (std::size_t trial = 0; trial < params.trials(); ++trial) {
       for (std::size_t k = 0; k < n * n; ++k) {
         const std::size_t polynomial = trial * n * n + k;
-        start = now(options.threads);
+        start = now(wall);
         evaluator.first_dimension(encoded.words(), polynomial, rows, ciphertexts);
-        first_time += now(options.threads) - start;
+        first_time += now(wall) - start;
         for (unsigned i = 0; i < options.queries; ++i) {
           const auto measure_against = [&](std::size_t column, MeanSquare& to) {
             const auto phase = client.phase(ciphertexts[i][2 * column], ciphertexts[i][2 * column + 1]);
             for (std::size_t at = 0; at < d; ++at) to.add(phase[at], step * contents[i][polynomial * d + at]);
           };
           if (measure) measure_against(wanted[i] % columns, first_error);
-          start = now(options.threads);
+          start = now(wall);
           evaluator.fold(gsw[i], ciphertexts[i],
                          options.two_products ? FoldForm::kTwoProducts : params.fold_form());
-          fold_time += now(options.threads) - start;
+          fold_time += now(wall) - start;
           if (measure) measure_against(0, folded);
           std::copy(ciphertexts[i][0], ciphertexts[i][2], results[i][2 * k]);
         }
       }
       for (unsigned i = 0; i < options.queries; ++i) {
         PIRX_ASSIGN(auto packed, Polynomials::create(n * (n + 1), d));
-        start = now(options.threads);
+        start = now(wall);
         evaluator.pack(keys, results[i], packed);
         evaluator.switch_modulus(packed, writers[i]);
-        pack_time += now(options.threads) - start;
+        pack_time += now(wall) - start;
         for (std::size_t k = 0; measure && k < n * n; ++k) {
           const std::size_t row = k / n, column = k % n;
           const auto phase =
@@ -214,9 +216,9 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
     std::vector<double> decode_times;
     for (unsigned i = 0; i < options.queries; ++i) {
       writers[i].finish();
-      start = now(options.threads);
+      start = now(wall);
       const auto got = client.decode(params, replies[i]);
-      decode_times.push_back(now(options.threads) - start);
+      decode_times.push_back(now(wall) - start);
       const auto found = signed_coefficients(params, got.expose());
       for (std::size_t at = 0; at < found.size(); ++at) wrong += found[at] != contents[i][at] ? 1 : 0;
     }

@@ -160,7 +160,7 @@ class SpiralServer final : public AnyServer {
     const std::size_t n = params_.scheme().pack;
     PIRX_ASSIGN(auto evaluator, Evaluator::create(params_, ring_, threads_));
     std::vector<Polynomials> gsw;
-    std::vector<std::vector<std::uint64_t>> rows;
+    std::vector<AlignedBuffer> rows;
     std::vector<Polynomials> columns(asked.size()), results(asked.size()), packed(asked.size());
     std::vector<Writer> writers;
     std::vector<BitWriter> bits;
@@ -169,7 +169,8 @@ class SpiralServer final : public AnyServer {
       PIRX_ASSIGN(const auto query,
                   evaluator.expand(*asked[i].keys, asked[i].ciphertext[0], asked[i].ciphertext[1]));
       PIRX_ASSIGN(auto converted, evaluator.convert(*asked[i].keys, query.bits));
-      rows.push_back(evaluator.first_dimension_query(query.rows));
+      PIRX_ASSIGN(auto words, evaluator.first_dimension_query(query.rows));
+      rows.push_back(std::move(words));
       gsw.push_back(std::move(converted));
       PIRX_ASSIGN(columns[i], Polynomials::create(2 * params_.columns(), params_.d()));
       PIRX_ASSIGN(results[i], Polynomials::create(2 * n * n, params_.d()));

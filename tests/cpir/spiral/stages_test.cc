@@ -166,7 +166,8 @@ TEST(KnownAnswers, WholeTranscripts) {
     EXPECT_EQ(converted.finish(), stage("converted"));
 
     const auto encoded = EncodedDatabase::create(params, items, 2, nullptr).value();
-    const std::vector<std::vector<U64>> factors = {evaluator.first_dimension_query(query.rows)};
+    std::vector<AlignedBuffer> factors;
+    factors.push_back(evaluator.first_dimension_query(query.rows).value());
     std::vector<Polynomials> results;
     results.push_back(Polynomials::create(2 * params.columns(), ring.d()).value());
     auto square = Polynomials::create(2 * n * n, ring.d()).value(),

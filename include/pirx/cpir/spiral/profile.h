@@ -10,6 +10,7 @@ namespace pirx::cpir::spiral {
 
 struct ProfileOptions {
   int threads = 1;
+  bool wall = false;          ///< times by the clock on the wall for one thread, too
   unsigned samples = 3;       ///< of the server's stages; medians are given
   unsigned queries = 1;       ///< in one pass over the database
   bool two_products = false;  ///< fold as in the paper instead of as the plan does
