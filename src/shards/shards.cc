@@ -22,8 +22,6 @@ using matrix::Matrix;
 using matrix::View;
 using Clock = std::chrono::steady_clock;
 
-/// Queries or sums of one exchange; more queries are answered in several passes.
-constexpr std::size_t kMaxPassBytes = std::size_t{1} << 30;
 /// What the slowest network in use carries in a second: what is slower is taken for lost.
 constexpr double kSlowestBytesPerSecond = 50e6;
 
@@ -62,9 +60,10 @@ class Shards::Impl {
 
   Result<Product> spread(const Product& whole, const std::function<Result<Product>(const Part&)>& prepare) {
     constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with it
-    if (local_)
+    if (local_) {
       return fail(ErrorCode::kInvalidArgument,
                   "the ranks hold one database in one epoch: start all of them again for another");
+    }
     if (whole.rows > kMost || whole.words > kMost) {
       return fail(ErrorCode::kInvalidArgument, "shards have at most 2^31 - 1 rows and words in a row");
     }
@@ -227,7 +226,7 @@ class Shards::Impl {
       return fail(ErrorCode::kUnavailable, "this server's parts are not together: ask another one");
     }
     const std::size_t each = std::max({elems_bytes(), sums_bytes(), std::size_t{1}});
-    const std::size_t most = std::max<std::size_t>(1, kMaxPassBytes / each);
+    const std::size_t most = std::max<std::size_t>(1, options_.max_pass_bytes / each);
     for (std::size_t first = 0; first < Q.rows; first += most) {
       const std::size_t queries = std::min(most, Q.rows - first);
       PIRX_TRY(guarded(
@@ -287,8 +286,9 @@ class Shards::Impl {
       }
     }
     for (std::size_t i = 1; i < parts(); ++i) {
-      if (reports_[i].code != Report::kGood)
+      if (reports_[i].code != Report::kGood) {
         return tl::unexpected(at_rank(static_cast<int>(i), reports_[i].code));
+      }
     }
     return {};
   }

@@ -232,6 +232,19 @@ TEST_F(Ranks, EveryLayoutAndManyQueries) {
   }
 }
 
+TEST_F(Ranks, WhatIsTooMuchForOnePassTakesSeveral) {
+  const auto file = build(301, 1990);
+  for (const auto split : kSplits) {
+    Deployed deployed("goldberg", {{"field", "w48"}}, file, {.split = split, .max_pass_bytes = 10'000});
+    deployed.run([&] {
+      const auto message = request(deployed, 9);
+      deployed.expect_same({message});
+      // 332 words of 8 bytes: three queries at a time.
+      EXPECT_EQ(deployed.shards->passes(), 3u);
+    });
+  }
+}
+
 TEST_F(Ranks, PreparedPartsAreKeptApart) {
   const auto file = build(300, 2000), kept = folder_ / "kept";
   for (int start = 0; start < 2; ++start) {

@@ -44,6 +44,9 @@ struct Options {
   std::chrono::milliseconds timeout{10'000};
   /// Rank 0 looks after idle ranks so often; zero: never.
   std::chrono::milliseconds ping{2'000};
+  /// Of queries or of sums in one pass, but at least one query: more are answered in several. Rank 0's
+  /// counts.
+  std::size_t max_pass_bytes = std::size_t{1} << 30;
   /// Told on rank 0, in lines for people, who holds what and whom it waits for; may be empty.
   std::function<void(const std::string&)> note = nullptr;
   /// Told once, from any thread of rank 0, that a rank is lost; may be empty. Must not call the Shards.
