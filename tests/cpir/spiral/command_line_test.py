@@ -75,6 +75,8 @@ def main():
         refused = run("serve", folder / "plain.pirx", "--protocol", "spiral", "--kernel", "gmp", code=2).stderr.decode()
         assert "--set and --prepared only" in refused, refused
         run("serve", folder / "plain.pirx", "--protocol", "spiral", "--set", "s9", code=2)
+        insecure = run("serve", folder / "plain.pirx", "--protocol", "spiral", "--set", "c1", code=2).stderr.decode()
+        assert "hides nothing" in insecure, insecure
         run("serve", folder / "plain.pirx", "--protocol", "qr", "--set", "s1", code=2)
 
 

@@ -1,4 +1,5 @@
-// Spiral over HTTP: the service knows nothing of keys, and needs not.
+// Spiral over HTTP: the service knows nothing of keys, and needs not, but says who sent them.
+#include <set>
 #include <thread>
 
 #include "deployment.h"
@@ -11,14 +12,44 @@ namespace {
 
 using namespace testing;
 
+/// A server that remembers who asked it.
+class Listener final : public AnyServer {
+ public:
+  explicit Listener(std::unique_ptr<AnyServer> server) : server_(std::move(server)) {}
+  ProtocolId protocol() const noexcept override { return server_->protocol(); }
+  Bytes parameters() const override { return server_->parameters(); }
+  std::size_t max_request_bytes() const noexcept override { return server_->max_request_bytes(); }
+  std::size_t max_queries() const noexcept override { return server_->max_queries(); }
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    return server_->working_bytes(queries);
+  }
+  Result<std::size_t> admit(ByteSpan request) const override { return server_->admit(request); }
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    return answer_from(requests, std::vector<std::string_view>(requests.size(), "nobody"));
+  }
+  std::vector<Result<Bytes>> answer_from(std::span<const ByteSpan> requests,
+                                         std::span<const std::string_view> senders) const override {
+    EXPECT_EQ(senders.size(), requests.size());
+    seen_.insert(senders.begin(), senders.end());
+    return server_->answer_from(requests, senders);
+  }
+  /// Once no request is under way.
+  const std::set<std::string>& seen() const { return seen_; }
+
+ private:
+  std::unique_ptr<AnyServer> server_;
+  mutable std::set<std::string> seen_;  // answers come one at a time
+};
+
 TEST(SpiralOverHttp, EveryItem) {
   auto engine = pirx::testing::seeded_engine();
   const TestDatabase db(7, 256, false, engine);
   net::HttpServerOptions options;
   options.port = 0;
-  auto made =
+  auto made = std::make_unique<Listener>(
       make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
-          .value();
+          .value());
+  const Listener& listener = *made;
   auto server = net::HttpServer::create(std::move(made), options, [](const net::LogEvent&) {}).value();
   std::thread thread([&] { EXPECT_TRUE(server.run()); });
   {
@@ -44,6 +75,8 @@ TEST(SpiralOverHttp, EveryItem) {
   }
   server.stop();
   thread.join();
+  ASSERT_EQ(listener.seen().size(), 1u);
+  EXPECT_NE(listener.seen().begin()->find("127.0.0.1"), std::string::npos);
 }
 
 }  // namespace

@@ -2,10 +2,14 @@
 // batches, keys that are evicted, and every refusal.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "cpir/message.h"
 #include "cpir/spiral/public_keys.h"
 #include "deployment.h"
+#include "pirx/batchcodes/vertical_database.h"
 #include "pirx/database/key_filter.h"
+#include "pirx/gf2e/gf2.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::spiral {
@@ -420,6 +424,56 @@ TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
     EXPECT_EQ(found.has_value(), records.contains(key));
     if (found) {
       EXPECT_EQ(*found, records[key]);
+    }
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_F(Protocol, BucketsOfAVerticalCodeAreDatabases) {
+  // A code needs no more of a protocol than one row of each bucket: exclusive ors of records are records.
+  constexpr std::size_t kRecords = 11, kBytes = 64;
+  Bytes records(kRecords * kBytes);
+  for (auto& byte : records) byte = static_cast<std::byte>(engine_());
+  const auto code = batchcodes::Subcube::create(2, 1).value();
+  const strassen::Engine<gf2e::Gf2> engine(gf2e::Gf2{});
+  const auto buckets = batchcodes::VerticalDatabase<gf2e::Gf2>::create(
+                           engine, code, {records.data(), kRecords, kBytes, kBytes})
+                           .value();
+  const auto path =
+      std::filesystem::temp_directory_path() / ("pirx-spiral-bucket-" + std::to_string(getpid()));
+  std::vector<std::unique_ptr<AnyServer>> servers;
+  for (std::size_t bucket = 0; bucket < buckets.buckets(); ++bucket) {
+    database::BuildOptions options;
+    options.fixed_record_bytes = kBytes;
+    options.digests = false;
+    auto builder = database::DatabaseBuilder::create(path, options).value();
+    const auto words = buckets.words(bucket);
+    for (std::size_t row = 0; row < buckets.rows(); ++row) {
+      Bytes record(kBytes);
+      if (row < words.rows) std::copy_n(words.row(row), kBytes, record.begin());
+      ASSERT_TRUE(builder.add(record));
+    }
+    ASSERT_TRUE(builder.finish());
+    servers.push_back(make_spiral_server(database::Database::open(path).value(),
+                                         {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
+                          .value());
+  }
+  auto rng = Rng::from_os().value();
+  for (const auto& wanted : {std::array<std::uint64_t, 2>{3, 9}, {4, 4}, {10, 8}}) {
+    const auto plan = code.plan(kRecords, wanted).value();
+    std::array<Bytes, 2> got = {Bytes(kBytes), Bytes(kBytes)};
+    for (std::size_t bucket = 0; bucket < servers.size(); ++bucket) {
+      const auto client = Client::create(Params::decode(servers[bucket]->parameters()).value(), true).value();
+      const auto at = client.params().locate(plan.row(bucket)).value();
+      const auto item =
+          client.fetch(at.row, rng, [&](const Bytes& request) { return answer(*servers[bucket], request); })
+              .value();
+      const auto use = plan.uses()[bucket].wanted;
+      for (std::size_t i = 0; use < got.size() && i < kBytes; ++i)
+        got[use][i] ^= item.expose()[at.offset + i];
+    }
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      EXPECT_EQ(std::memcmp(got[k].data(), records.data() + wanted[k] * kBytes, kBytes), 0);
     }
   }
   std::filesystem::remove(path);

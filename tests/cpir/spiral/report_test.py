@@ -54,8 +54,9 @@ def main():
         beside = report("--spiral", folder, "--spiral-rs", folder / "stages", "--json", folder / "report.json")
         assert "not installed" not in beside, beside
         cases = json.loads((folder / "report.json").read_text())["cases"]
-        assert abs(cases[0]["menonsamir/spiral"]["seconds"]["total"] - 1.320799) < 1e-6, cases
-        assert abs(cases[1]["menonsamir/spiral"]["seconds"]["first_dimension"] - 11 * 0.403832) < 1e-6, cases
+        # The fake takes no time: some share of what it says.
+        ratio = cases[1]["menonsamir/spiral"]["seconds"]["first_dimension"] / cases[1]["menonsamir/spiral"]["seconds"]["expansion"]
+        assert 0 < cases[0]["menonsamir/spiral"]["seconds"]["total"] <= 1.320799 and abs(ratio - 11 * 403832 / 336007) < 1e-6, cases
         assert abs(cases[2]["spiral-rs"]["seconds"]["folding"] - 0.8) < 1e-6 and cases[2]["spiral-rs"]["bytes"]["reply"] == 81920, cases
 
         program(folder / "spiral_20_256", SPIRAL.replace("RIGHT", "0"))
