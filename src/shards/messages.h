@@ -10,11 +10,11 @@ namespace pirx::shards {
 
 enum Tag : int { kTagHello = 1, kTagOrder, kTagReport, kTagQueries, kTagSums };
 
-/// Rank 0 to each other rank. A pass is kPrepare, answered by a report once there is memory for it, and kGo
-/// when all are ready, followed by the queries; a second report tells how the product went, and the sums
-/// follow.
+/// Rank 0 to each other rank. A pass is kPrepare, answered by a report once there is memory for it; kGo when
+/// all are ready, followed by the queries and answered by a report on the product; and kGather when all are
+/// good, answered by the sums.
 struct Order {
-  enum class Kind : std::uint32_t { kPing = 1, kPrepare, kGo, kStop };
+  enum class Kind : std::uint32_t { kPing = 1, kPrepare, kGo, kGather, kStop };
   std::uint64_t number = 0;
   Kind kind = Kind::kPing;
   std::uint32_t queries = 0;

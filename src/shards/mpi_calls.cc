@@ -37,16 +37,17 @@ Result<void> check_mpi(int code, const char* what) {
 }
 
 void Pause::operator()() {
-  if (Clock::now() < spin_until_) {
+  const auto waited = Clock::now() - start_;
+  if (waited < std::chrono::microseconds(500)) {
     sched_yield();
-    return;
+  } else {
+    std::this_thread::sleep_for(std::min<Clock::duration>(waited / 16, longest_));
   }
-  std::this_thread::sleep_for(next_);
-  next_ = std::min(2 * next_, longest_);
 }
 
-Result<void> wait_all(std::span<MPI_Request> requests, const std::function<Result<void>()>& go_on) {
-  Pause pause(std::chrono::microseconds(50));
+Result<void> wait_all(std::span<MPI_Request> requests, const std::function<Result<void>()>& go_on,
+                      std::chrono::microseconds longest_pause) {
+  Pause pause(longest_pause);
   while (true) {
     bool all = true;
     for (auto& request : requests) {

@@ -17,8 +17,8 @@ namespace pirx::shards {
 /// Unavailable names `what` and MPI's reason.
 Result<void> check_mpi(int code, const char* what);
 
-/// Gives the processor to others: at once while little time has passed since it was made, then by sleeping,
-/// at most `longest` at a time. MPI itself would spin.
+/// Gives the processor to others between looks, since MPI itself would spin: at once in the first half
+/// millisecond since it was made, then by sleeping for a 16th of the time since, at most `longest`.
 class Pause {
  public:
   explicit Pause(std::chrono::microseconds longest) : longest_(longest) {}
@@ -26,13 +26,17 @@ class Pause {
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::chrono::microseconds longest_, next_{50};
-  Clock::time_point spin_until_ = Clock::now() + std::chrono::milliseconds(2);
+  Clock::duration longest_;
+  Clock::time_point start_ = Clock::now();
 };
+
+/// How long to sleep while a message moves, which it does only while MPI is called; and while others work.
+inline constexpr std::chrono::microseconds kWhileMoving{50}, kWhileWorking{1'000};
 
 /// Waits until all are complete; `go_on` is asked again and again, and its error ends the waiting: then some
 /// are not, and what they read and write must stay where it is.
-Result<void> wait_all(std::span<MPI_Request> requests, const std::function<Result<void>()>& go_on);
+Result<void> wait_all(std::span<MPI_Request> requests, const std::function<Result<void>()>& go_on,
+                      std::chrono::microseconds longest_pause = kWhileMoving);
 
 /// Rows of `count` values of `value_bytes` each that lie `stride` bytes apart.
 class RowType {

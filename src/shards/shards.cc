@@ -100,13 +100,14 @@ class Shards::Impl {
           MPI_Irecv(&hellos_[i], sizeof(Hello), MPI_BYTE, rank, kTagHello, comm_, &requests[i]), "listen"));
     }
     auto next_note = Clock::now() + std::chrono::seconds(10);
-    PIRX_TRY(wait_all(requests, [&]() -> Result<void> {
+    const auto say = [&]() -> Result<void> {
       if (Clock::now() >= next_note) {
         next_note += std::chrono::seconds(10);
         note("waiting for rank " + std::to_string(first_open(requests)) + " to read its part");
       }
       return {};
-    }));
+    };
+    PIRX_TRY(wait_all(requests, say, kWhileWorking));
     for (int rank = 1; rank < world_.ranks(); ++rank) {
       const Part part = part_of(whole_, split_, world_.ranks(), rank);
       PIRX_TRY(check_hello(hellos_[static_cast<std::size_t>(rank)], same, part, rank));
@@ -147,7 +148,14 @@ class Shards::Impl {
           break;
         }
         case Order::Kind::kGo:
-          PIRX_TRY(work_on(report, Q, R, go_on));
+          PIRX_TRY(receive_queries(Q, go_on));
+          if (const auto done = local_->multiply(Q, R); !done) {
+            report.code = static_cast<std::uint32_t>(done.error().code());
+          }
+          PIRX_TRY(send_report(report, go_on));
+          break;
+        case Order::Kind::kGather:
+          PIRX_TRY(send_sums(R, go_on));
           break;
         case Order::Kind::kPing:
           PIRX_TRY(send_report(report, go_on));
@@ -312,10 +320,12 @@ class Shards::Impl {
     const auto took = Clock::now() - start;
 
     PIRX_TRY(receive_reports(kept_requests_[1]));
-    PIRX_TRY(wait_all(kept_requests_[1], in_time(kept_requests_[1], 0, took)));
-    PIRX_TRY(gather(sums));
+    PIRX_TRY(wait_all(kept_requests_[1], in_time(kept_requests_[1], 0, took), kWhileWorking));
     PIRX_TRY(check_reports());
     if (!own) return own;
+    PIRX_TRY(send_order(Order::Kind::kGather, Q.rows, orders));
+    PIRX_TRY(gather(sums));
+    PIRX_TRY(wait_all(orders, in_time(orders, 0)));
     for (std::size_t i = 0; i < R.rows; ++i) std::copy_n(sums.row(i), R.cols, R.row(i));
     return {};
   }
@@ -379,7 +389,7 @@ class Shards::Impl {
   // The others.
 
   Result<Order> next_order(const std::function<Result<void>()>& go_on) {
-    Pause pause(std::chrono::milliseconds(1));
+    Pause pause(kWhileWorking);
     for (int there = 0; there == 0;) {
       PIRX_TRY(check_mpi(MPI_Iprobe(0, kTagOrder, comm_, &there, MPI_STATUS_IGNORE), "look for an order"));
       if (there == 0) {
@@ -400,23 +410,22 @@ class Shards::Impl {
     return wait_all({&request, 1}, go_on);
   }
 
-  Result<void> work_on(Report report, View<std::byte> Q, View<std::byte> R,
-                       const std::function<Result<void>()>& go_on) {
+  Result<void> receive_queries(View<std::byte> Q, const std::function<Result<void>()>& go_on) {
     const int queries = static_cast<int>(Q.rows);
     MPI_Request request = MPI_REQUEST_NULL;
-    PIRX_ASSIGN(const auto query, RowType::create(part_.rows, whole_.elem_bytes, Q.stride));
+    PIRX_ASSIGN(const auto row, RowType::create(part_.rows, whole_.elem_bytes, Q.stride));
     if (split_ == Split::kColumns) {
-      PIRX_TRY(check_mpi(MPI_Ibcast(Q.data, queries, query.get(), 0, comm_, &request), "receive queries"));
+      PIRX_TRY(check_mpi(MPI_Ibcast(Q.data, queries, row.get(), 0, comm_, &request), "receive queries"));
     } else {
-      PIRX_TRY(check_mpi(MPI_Irecv(Q.data, queries, query.get(), 0, kTagQueries, comm_, &request),
+      PIRX_TRY(check_mpi(MPI_Irecv(Q.data, queries, row.get(), 0, kTagQueries, comm_, &request),
                          "receive queries"));
     }
-    PIRX_TRY(wait_all({&request, 1}, go_on));
-    // Whatever came of it, the sums follow: rank 0 waits for them, and drops them where a report is bad.
-    if (const auto done = local_->multiply(Q, R); !done) {
-      report.code = static_cast<std::uint32_t>(done.error().code());
-    }
-    PIRX_TRY(send_report(report, go_on));
+    return wait_all({&request, 1}, go_on);
+  }
+
+  Result<void> send_sums(View<std::byte> R, const std::function<Result<void>()>& go_on) {
+    const int queries = static_cast<int>(R.rows);
+    MPI_Request request = MPI_REQUEST_NULL;
     PIRX_ASSIGN(const auto row, RowType::create(part_.words, whole_.sum_bytes, R.stride));
     if (split_ == Split::kColumns) {
       PIRX_TRY(
