@@ -51,6 +51,14 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& val
   return add_parsed(app, name, value, help, parse_size);
 }
 
+void add_credentials(CLI::App& app, Credentials& credentials) {
+  app.add_option("--token-file", credentials.token_file,
+                 "Lines 'URL TOKEN' for servers that want a token; for one server, a token alone");
+  app.add_option("--tls-cert", credentials.certificate_file,
+                 "PEM certificate for servers that want one of their clients");
+  app.add_option("--tls-key", credentials.key_file, "Its PEM private key");
+}
+
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {

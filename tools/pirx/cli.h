@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "credentials.h"
 #include "pirx/base/result.h"
 #include "values.h"
 
@@ -38,6 +39,9 @@ void add_plan_command(CLI::App& app);
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
                           const std::string& help);
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
+
+/// --token-file, --tls-cert and --tls-key of a client.
+void add_credentials(CLI::App& app, Credentials& credentials);
 
 /// For options that take whole numbers: refuses signs, fractions and what is not within the bounds.
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);

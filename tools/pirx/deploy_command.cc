@@ -10,6 +10,7 @@ namespace {
 struct Arguments {
   std::string target, database, ca_file;
   std::vector<std::string> urls;
+  Credentials credentials;
   unsigned threshold = 1, ramp = 1;
   bool allow_plaintext = false, paper_reproduction = false;
   std::chrono::microseconds deadline{10'000'000};
@@ -83,6 +84,7 @@ Result<void> deploy(const Arguments& a) {
     reached.push_back(stored.back());
     if (!a.ca_file.empty()) reached.back().ca_file = (folder / a.ca_file).string();
   }
+  PIRX_TRY(give_credentials(a.credentials, reached));
   PIRX_ASSIGN(auto transport, net::HttpTransport::create(reached));
   const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
   const auto outcomes = transport.parameters_all(
@@ -150,7 +152,9 @@ void add_deploy_command(CLI::App& app) {
   auto& command = *app.add_subcommand("deploy", "Write the deployment file that clients need");
   auto a = std::make_shared<Arguments>();
   command.add_option("target", a->target, "The file to write")->required();
-  command.add_option("--server", a->urls, "URL of a server, repeatable: https://host:port")
+  command
+      .add_option("--server", a->urls,
+                  "URL of a server, repeatable: https://host:port, or https://host:port/v1/db/NAME")
       ->required()
       ->allow_extra_args(false);
   command
@@ -168,6 +172,7 @@ void add_deploy_command(CLI::App& app) {
   command.add_option("--ca-file", a->ca_file,
                      "PEM trust anchors of https servers, relative to the file written");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
+  add_credentials(command, a->credentials);
   command.add_flag("--paper-reproduction", a->paper_reproduction,
                    "Accept keys of 1024 bits, which can be broken, from a server on this machine");
   add_duration(command, "--deadline", a->deadline, "For the servers to answer [10s]");

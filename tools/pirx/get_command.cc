@@ -19,6 +19,7 @@ struct Arguments {
   std::optional<unsigned> liars, rounds;
   bool json = false, raw = false, all = false, quiet = false, seeded = false, paper_reproduction = false;
   std::chrono::microseconds deadline{0};  ///< zero: not given
+  Credentials credentials;
 };
 
 /// A server as reports name it.
@@ -213,7 +214,8 @@ Result<void> finish(const Arguments& a, const FetchReport& report, std::span<con
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
 }
 
-Result<void> get_from(const Deployment& deployment, Arguments& a) {
+Result<void> get_from(Deployment deployment, Arguments& a) {
+  PIRX_TRY(give_credentials(a.credentials, deployment.servers));
   const std::string protocol = deployment.params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
   PIRX_TRY(check_protocol(a, protocol));
   if (a.paper_reproduction) {
@@ -233,7 +235,8 @@ Result<void> get_from(const Deployment& deployment, Arguments& a) {
   return finish(a, report, peers);
 }
 
-Result<void> get_from(const SingleDeployment& deployment, Arguments& a) {
+Result<void> get_from(SingleDeployment deployment, Arguments& a) {
+  PIRX_TRY(give_credentials(a.credentials, std::span(&deployment.server, 1)));
   const std::string protocol = single_protocol_name(deployment.plan);
   PIRX_TRY(check_protocol(a, protocol));
   if (a.liars || a.rounds || a.seeded || a.all) {
@@ -297,6 +300,7 @@ void add_get_command(CLI::App& app) {
       "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
   add_duration(command, "--deadline", a->deadline,
                "Of each round [10s], or each query of dj-tree, qr and spiral [10m]");
+  add_credentials(command, a->credentials);
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");
   command.add_flag("--raw", a->raw, "No newline after each record");

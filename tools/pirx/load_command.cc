@@ -18,6 +18,7 @@ namespace {
 
 struct Arguments {
   std::string url, ca_file;
+  Credentials credentials;
   bool allow_plaintext = false, json = false;
   std::size_t connections = 64, queries = 1;
   double rate = 0, slo_refused = -1;
@@ -221,6 +222,7 @@ Result<void> check_promises(const Arguments& a, const LoadReport& report) {
 Result<void> load(const Arguments& a) {
   LoadPlan plan;
   plan.server = {.url = a.url, .ca_file = a.ca_file, .allow_plaintext = a.allow_plaintext};
+  PIRX_TRY(give_credentials(a.credentials, std::span(&plan.server, 1)));
   plan.connections = a.connections;
   plan.duration = std::chrono::ceil<std::chrono::milliseconds>(a.duration);
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
@@ -266,6 +268,7 @@ void add_load_command(CLI::App& app) {
       ->capture_default_str();
   command.add_option("--ca", a->ca_file, "PEM trust anchors for https [the system's]");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "HTTP beyond loopback");
+  add_credentials(command, a->credentials);
   command.add_flag("--json", a->json, "JSON on standard output");
   command.footer(
       "A request's time begins when it should have been sent, also where all connections were busy then.\n"

@@ -13,7 +13,7 @@
 namespace pirx::cli {
 namespace {
 
-using Kind = DatabaseOption::Kind;
+using Kind = TextOption::Kind;
 
 constexpr unsigned kGoldberg = 1, kChor = 2, kTree = 4, kQr = 8, kSpiral = 16;
 constexpr unsigned kSeveral = kGoldberg | kChor, kNumbers = kTree | kQr;
@@ -26,37 +26,63 @@ struct Protocol {
 constexpr Protocol kProtocols[] = {
     {"goldberg", kGoldberg}, {"chor", kChor}, {"dj-tree", kTree}, {"qr", kQr}, {"spiral", kSpiral}};
 
-constexpr DatabaseOption kOptions[] = {
-    {"coordinate", Kind::kNumber, 0, kAny, kSeveral, "coordinate",
-     "This server's public x-coordinate: 1, 2, ...; no two servers alike. A bucket knows its own"},
-    {"field", Kind::kText, 0, 0, kSeveral, "field",
-     "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers [gf2_8, or the bucket's]"},
-    {"code", Kind::kText, 0, 0, kSeveral, "code",
-     "Batch code: subcube:L,K or subset:L,w; several records then cost little more than one"},
-    {"layout", Kind::kText, 0, 0, kSeveral, "layout",
-     "auto, rows (no copy), or what trades memory for speed of many queries: residues (prime fields, 2.5 "
-     "times "
-     "the database more), strassen1, strassen2, strassen3 (GF(2^n), 1.75, 2.9 and 5.1 times) [auto]"},
-    {"prepared", Kind::kText, 0, 0, kSeveral | kSpiral, "prepared",
-     "File that keeps the prepared database, about as large as the database (spiral: five times): used if it "
-     "fits, else written"},
-    {"max_queries", Kind::kNumber, 1, 4096, kSeveral, "max_queries",
-     "Queries that one request may hold [256]"},
-    {"modulus", Kind::kNumber, 1024, 4096, kNumbers, "modulus",
-     "bits of clients' keys, 2048, 3072 or 4096 [3072]"},
-    {"arity", Kind::kText, 0, 0, kTree, "arities",
-     "children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
-    {"selectors", Kind::kText, 0, 0, kTree, "selectors", "one-hot, or polynomial as in the paper [one-hot]"},
-    {"rerandomise", Kind::kSwitch, 0, 0, kTree, "rerandomise",
-     "fresh coins in every node, against clients who would learn of other rows"},
-    {"tables", Kind::kSize, 0, 0, kTree, "table_mib", "memory for tables of powers [64MiB]"},
-    {"slots", Kind::kNumber, 1, kAny >> 1, kQr, "slots",
-     "records in a row of the matrix; by default query and reply are about equal"},
-    {"kernel", Kind::kText, 0, 0, kNumbers, "kernel", "gmp or ifma [the faster one that runs here]"},
-    {"paper_reproduction", Kind::kSwitch, 0, 0, kNumbers, "paper",
-     "keys of 1024 bits, as in the papers, which can be broken; loopback only"},
-    {"set", Kind::kText, 0, 0, kSpiral, "set",
-     "s1, s1c, s2, s2s, s3 or s3b, made for certain shapes of databases [the fastest plan for this one]"},
+const DatabaseOption kOptions[] = {
+    {{"coordinate", Kind::kNumber, 0, kAny,
+      "This server's public x-coordinate: 1, 2, ...; no two servers alike. A bucket knows its own"},
+     kSeveral,
+     "coordinate"},
+    {{"field", Kind::kText, 0, 0,
+      "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers [gf2_8, or the bucket's]"},
+     kSeveral,
+     "field"},
+    {{"code", Kind::kText, 0, 0,
+      "Batch code: subcube:L,K or subset:L,w; several records then cost little more than one"},
+     kSeveral,
+     "code"},
+    {{"layout", Kind::kText, 0, 0,
+      "auto, rows (no copy), or what trades memory for speed of many queries: residues (prime fields, 2.5 "
+      "times "
+      "the database more), strassen1, strassen2, strassen3 (GF(2^n), 1.75, 2.9 and 5.1 times) [auto]"},
+     kSeveral,
+     "layout"},
+    {{"prepared", Kind::kPath, 0, 0,
+      "File that keeps the prepared database, about as large as the database (spiral: five times): used if "
+      "it "
+      "fits, else written"},
+     kSeveral | kSpiral,
+     "prepared"},
+    {{"max_queries", Kind::kNumber, 1, 4096, "Queries that one request may hold [256]"},
+     kSeveral,
+     "max_queries"},
+    {{"modulus", Kind::kNumber, 1024, 4096, "bits of clients' keys, 2048, 3072 or 4096 [3072]"},
+     kNumbers,
+     "modulus"},
+    {{"arity", Kind::kText, 0, 0, "children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
+     kTree,
+     "arities"},
+    {{"selectors", Kind::kText, 0, 0, "one-hot, or polynomial as in the paper [one-hot]"},
+     kTree,
+     "selectors"},
+    {{"rerandomise", Kind::kSwitch, 0, 0,
+      "fresh coins in every node, against clients who would learn of other rows"},
+     kTree,
+     "rerandomise"},
+    {{"tables", Kind::kSize, 0, std::uint64_t{1} << 50, "memory for tables of powers [64MiB]"},
+     kTree,
+     "table_mib"},
+    {{"slots", Kind::kNumber, 1, kAny >> 1,
+      "records in a row of the matrix; by default query and reply are about equal"},
+     kQr,
+     "slots"},
+    {{"kernel", Kind::kText, 0, 0, "gmp or ifma [the faster one that runs here]"}, kNumbers, "kernel"},
+    {{"paper_reproduction", Kind::kSwitch, 0, 0,
+      "keys of 1024 bits, as in the papers, which can be broken; loopback only"},
+     kNumbers,
+     "paper"},
+    {{"set", Kind::kText, 0, 0,
+      "s1, s1c, s2, s2s, s3 or s3b, made for certain shapes of databases [the fastest plan for this one]"},
+     kSpiral,
+     "set"},
 };
 
 tl::unexpected<Error> invalid(std::string message) {
@@ -72,7 +98,7 @@ std::string names_of(unsigned protocols) {
 }
 
 /// Weak keys only where nobody else can be deceived by them.
-Result<void> check_modulus(const std::map<std::string, std::string>& options, bool loopback) {
+Result<void> check_modulus(const Texts& options, bool loopback) {
   const auto modulus = options.find("modulus");
   const bool short_keys = modulus != options.end() && modulus->second == "1024";
   if (options.count("paper_reproduction") == 0) {
@@ -112,19 +138,17 @@ Result<ServerSpec> make_spec(const DatabaseSettings& settings, const OpenContext
   if ((protocol->bit & kSeveral) != 0) spec.options = {{"max_queries", "256"}, {"layout", "auto"}};
   for (const auto& [name, text] : settings.options) {
     const auto option = std::find_if(std::begin(kOptions), std::end(kOptions),
-                                     [&n = name](const auto& known) { return n == known.name; });
+                                     [&n = name](const auto& known) { return n == known.text.name; });
     if (option == std::end(kOptions)) return invalid("there is no option " + name + " of a database");
-    PIRX_TRY(option->check(text));
+    const auto value = option->text.value(text);
+    if (!value) return invalid(flag_of(name) + ": " + value.error().message());
     if ((option->protocols & protocol->bit) == 0) {
       return invalid(flag_of(name) + " is for " + names_of(option->protocols) + ", not " + settings.protocol);
     }
     const bool encoded = protocol->bit == kSpiral && name == "prepared";  // spiral's own name for it
     auto& told = spec.options[encoded ? "encoded" : option->told];
     told = text;
-    if (option->kind == Kind::kSize) {
-      PIRX_ASSIGN(const auto bytes, parse_size(text));
-      told = std::to_string((bytes + (1u << 20) - 1) >> 20);
-    }
+    if (option->text.kind == Kind::kSize) told = std::to_string((*value + (1u << 20) - 1) >> 20);
   }
   PIRX_TRY(check_modulus(settings.options, context.loopback));
   if (const auto paper = spec.options.find("paper"); paper != spec.options.end()) {
@@ -152,23 +176,7 @@ Registry make_registry(const itpir::Spread& spread) {
 std::span<const DatabaseOption> database_options() { return kOptions; }
 
 std::string DatabaseOption::full_help() const {
-  return ((protocols & kSeveral) != 0 ? "" : names_of(protocols) + ": ") + help;
-}
-
-Result<void> DatabaseOption::check(const std::string& text) const {
-  switch (kind) {
-    case Kind::kText:
-      if (!text.empty()) return {};
-      return invalid(std::string(name) + " is empty");
-    case Kind::kNumber:
-      return parse_whole_number(text, least, most).map([](auto) {});
-    case Kind::kSize:
-      return parse_size(text).map([](auto) {});
-    case Kind::kSwitch:
-      if (text == "on") return {};
-      break;
-  }
-  return invalid(std::string(name) + " is given or not, it has no value");
+  return ((protocols & kSeveral) != 0 ? "" : names_of(protocols) + ": ") + text.help;
 }
 
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context) {

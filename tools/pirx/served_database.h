@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,24 +11,19 @@
 #include "pirx/itpir/product.h"
 #include "pirx/protocol.h"
 #include "serve_log.h"
+#include "text_option.h"
 
 namespace pirx::cli {
 
 /// One option of a database. The table is the only list of them: flags, keys of config files and what the
 /// protocols are told come from it.
 struct DatabaseOption {
-  enum class Kind : std::uint8_t { kText, kNumber, kSize, kSwitch };
-  const char* name;  ///< key in a config file; the flag is the same with hyphens
-  Kind kind;
-  std::uint64_t least, most;  ///< of a number
-  unsigned protocols;         ///< set of those that take it, see served_database.cc
-  const char* told;           ///< the protocols' own name for it
-  const char* help;
+  TextOption text;
+  unsigned protocols;  ///< set of those that take it, see served_database.cc
+  const char* told;    ///< the protocols' own name for it
 
   /// Of the flag: help, after the protocols that take it where those are few.
   std::string full_help() const;
-  /// What is wrong with a text, as far as its kind and bounds tell. InvalidArgument.
-  Result<void> check(const std::string& text) const;
 };
 std::span<const DatabaseOption> database_options();
 
@@ -37,7 +31,7 @@ struct DatabaseSettings {
   std::string name;  ///< in paths, logs and metrics; empty: the only one
   std::string file;
   std::string protocol = "goldberg";
-  std::map<std::string, std::string> options = {};  ///< those given; a switch that is on is "on"
+  Texts options = {};  ///< by the names of database_options()
 };
 
 /// The process around a database.

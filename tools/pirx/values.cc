@@ -61,6 +61,22 @@ std::string flag_of(std::string_view key) {
   return flag;
 }
 
+std::string show_duration(std::uint64_t microseconds) {
+  if (microseconds % 1'000'000 == 0) return std::to_string(microseconds / 1'000'000) + "s";
+  if (microseconds % 1'000 == 0) return std::to_string(microseconds / 1'000) + "ms";
+  return std::to_string(microseconds) + "us";
+}
+
+std::string show_size(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (bytes > 0 && bytes % 1024 == 0 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes) + kUnits[unit];
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);

@@ -20,6 +20,10 @@ Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t 
 /// "--max-connections" of the key "max_connections".
 std::string flag_of(std::string_view key);
 
+/// So that parse_duration() and parse_size() give it back: "250us", "10s", "1GiB", "4097".
+std::string show_duration(std::uint64_t microseconds);
+std::string show_size(std::uint64_t bytes);
+
 /// "1.5 GiB", "812 B".
 std::string human_bytes(std::uint64_t bytes);
 

@@ -1,0 +1,177 @@
+// Config files, good and hostile, and which source wins.
+#include "tools/pirx/serve_config.h"
+
+#include <gtest/gtest.h>
+
+#include "pirx/base/sha256.h"
+#include "pirx/net/limits.h"
+#include "tools/pirx/values.h"
+
+namespace pirx::cli {
+namespace {
+
+const std::string kOne = R"("databases":[{"name":"a","file":"a.pirx"}])";
+
+Result<ServeFile> parse(const std::string& members) {
+  return parse_serve_file("{" + members + "}", "/etc/pirx");
+}
+
+Result<ServeSettings> settle(const std::string& members, const Texts& flags = {},
+                             const Texts& environment = {}) {
+  PIRX_ASSIGN(const auto file, parse(members));
+  return settle_serve(
+      flags,
+      [&](const std::string& name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? std::nullopt : std::optional<std::string>(found->second);
+      },
+      file);
+}
+
+TEST(ServeConfig, EverythingAtOnce) {
+  const auto settings = settle(R"(
+    "listen": "127.0.0.1:8123", "threads": 2, "watch": "10s", "quiet": true, "tls_1.2": false,
+    "tls_cert": "chain.pem", "tls_key": "/keys/key.pem", "tuning": "t.json",
+    "limits": {"max_connections": 100, "max_in_flight": "2GiB", "idle_timeout": 1500, "batch_max": 64},
+    "databases": [
+      {"name": "a", "file": "a.pirx", "coordinate": 3, "field": "gf2_16", "prepared": "a.planes",
+       "limits": {"batch_max": 8, "max_queue_time": "3s"}},
+      {"name": "b", "file": "/data/b.pirx", "protocol": "dj-tree", "arity": "8", "tables": "1GiB", "rerandomise": true},
+      {"name": "c", "file": "c.pirx", "protocol": "spiral", "set": "s1"}])");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_EQ(settings->http.port, 8123);
+  EXPECT_EQ(settings->threads, 2);
+  EXPECT_EQ(settings->watch, std::chrono::seconds(10));
+  EXPECT_TRUE(settings->quiet);
+  EXPECT_FALSE(settings->http.tls_allow_1_2);
+  EXPECT_EQ(settings->http.tls_certificate_file, "/etc/pirx/chain.pem");
+  EXPECT_EQ(settings->http.tls_key_file, "/keys/key.pem");
+  EXPECT_EQ(settings->tuning, "/etc/pirx/t.json");
+  EXPECT_EQ(settings->http.max_connections, 100u);
+  EXPECT_EQ(settings->http.max_in_flight_bytes, std::size_t{2} << 30);
+  EXPECT_EQ(settings->http.idle_timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(settings->http.body_timeout, std::chrono::minutes(10)) << "a thin link's client of dj-tree";
+  ASSERT_EQ(settings->databases.size(), 3u);
+  const auto& [a, a_queue] = settings->databases[0];
+  EXPECT_EQ(a.file, "/etc/pirx/a.pirx");
+  EXPECT_EQ(a.options, (Texts{{"coordinate", "3"}, {"field", "gf2_16"}, {"prepared", "/etc/pirx/a.planes"}}));
+  EXPECT_EQ(a_queue.batch_max, 8u);
+  EXPECT_EQ(a_queue.max_queue_time, std::chrono::seconds(3));
+  const auto& [b, b_queue] = settings->databases[1];
+  EXPECT_EQ(b.file, "/data/b.pirx");
+  EXPECT_EQ(b.options, (Texts{{"arity", "8"}, {"tables", "1GiB"}, {"rerandomise", "on"}}));
+  EXPECT_EQ(b_queue.batch_max, 1u) << "one query at a time takes all cores";
+  EXPECT_EQ(b_queue.max_queued_requests, 16u);
+  EXPECT_EQ(settings->databases[2].queue.batch_max, 64u);
+}
+
+TEST(ServeConfig, FlagsThenEnvironmentThenFileThenDefaults) {
+  for (const auto& limit : net::limits()) {
+    const net::HttpServerOptions defaults;
+    std::uint64_t values[3];
+    for (int i = 0; i < 3; ++i)
+      values[i] = limit.most - 1000 * static_cast<std::uint64_t>(i) * (limit.most > 1'000'000);
+    if (limit.most <= 1'000'000) values[1] = limit.most - 1, values[2] = limit.most - 2;
+    const auto text = [&](std::uint64_t value) {
+      return limit.unit == net::Limit::Unit::kTime ? show_duration(value) : std::to_string(value);
+    };
+    const auto file = kOne + R"(,"limits":{")" + limit.name + R"(":")" + text(values[2]) + R"("})";
+    const Texts flag{{limit.name, text(values[0])}}, environment{{variable_of(limit.name), text(values[1])}};
+    const auto value = [&](const Result<ServeSettings>& settings) {
+      EXPECT_TRUE(settings) << limit.name << settings.error().message();
+      auto queue = settings->http;
+      static_cast<net::QueueOptions&>(queue) = settings->databases[0].queue;
+      EXPECT_EQ(limit.get(settings->http), limit.get(queue)) << "what is printed is what holds";
+      return limit.get(queue);
+    };
+    EXPECT_EQ(value(settle(file, flag, environment)), values[0]) << limit.name;
+    EXPECT_EQ(value(settle(file, {}, environment)), values[1]) << limit.name;
+    EXPECT_EQ(value(settle(file)), values[2]) << limit.name;
+    EXPECT_EQ(value(settle(kOne)), limit.get(defaults)) << limit.name;
+  }
+  // A database's own limit is the file's word, too.
+  const std::string own =
+      R"("limits":{"batch_max":5},"databases":[{"name":"a","file":"a","limits":{"batch_max":6}}])";
+  EXPECT_EQ(settle(own)->databases[0].queue.batch_max, 6u);
+  EXPECT_EQ(settle(own, {{"batch_max", "7"}})->databases[0].queue.batch_max, 7u);
+  EXPECT_EQ(settle(own, {}, {{"PIRX_BATCH_MAX", "8"}})->databases[0].queue.batch_max, 8u);
+  EXPECT_EQ(settle(kOne + R"(,"listen":"127.0.0.1:1")", {{"listen", "127.0.0.1:2"}})->http.port, 2);
+}
+
+TEST(ServeConfig, ErrorsNameTheirSource) {
+  const auto message = [](const Result<ServeSettings>& settings) {
+    return settings ? std::string("none") : settings.error().message();
+  };
+  EXPECT_NE(message(settle(kOne, {{"max_header", "1"}})).find("--max-header: "), std::string::npos);
+  EXPECT_NE(message(settle(kOne, {}, {{"PIRX_MAX_HEADER", "x"}})).find("PIRX_MAX_HEADER: "),
+            std::string::npos);
+  EXPECT_NE(message(settle(kOne, {}, {{"PIRX_IDLE_TIMEOUT", ""}})).find("PIRX_IDLE_TIMEOUT: "),
+            std::string::npos);
+  EXPECT_NE(message(settle(kOne, {{"listen", "nowhere"}})).find("--listen"), std::string::npos);
+  EXPECT_NE(message(settle(kOne, {{"listen", ":"}})).find("--listen"), std::string::npos);
+  EXPECT_EQ(settle(kOne, {{"tokens", "/nowhere"}}).error().code(), ErrorCode::kUnavailable);
+}
+
+TEST(ServeConfig, WhatIsWrongIsNamed) {
+  const auto database = [](const std::string& members) {
+    return R"("databases":[{"name":"a","file":"f",)" + members + "}]";
+  };
+  for (const auto& [members, key] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"", "'databases' is missing"},
+           {R"("databases":[])", "'databases' is missing"},
+           {R"("databases":{})", "'databases' is not a list"},
+           {R"("databases":[7])", "'databases[0]' is not an object"},
+           {R"("databases":[{"file":"f"}])", "'databases[0].name' is missing"},
+           {R"("databases":[{"name":"a"}])", "'databases[0].file' is missing"},
+           {R"("databases":[{"name":"a","file":""}])", "'databases[0].file'"},
+           {R"("databases":[{"name":"a","file":"f"},{"name":"a","file":"g"}])",
+            "'databases[1].name' is another"},
+           {database(R"("colour":1)"), "'databases[0].colour' is not known"},
+           {database(R"("field":2)"), "'databases[0].field' is not a string"},
+           {database(R"("coordinate":-1)"), "'databases[0].coordinate' is not a whole number"},
+           {database(R"("coordinate":1.5)"), "'databases[0].coordinate' is not a whole number"},
+           {database(R"("coordinate":"x")"), "'databases[0].coordinate'"},
+           {database(R"("max_queries":5000)"), "'databases[0].max_queries'"},
+           {database(R"("rerandomise":"on")"), "'databases[0].rerandomise' is neither true nor false"},
+           {database(R"("limits":{"max_connections":5})"),
+            "'databases[0].limits.max_connections' is not known"},
+           {database(R"("limits":{"batch_max":0})"), "'databases[0].limits.batch_max'"},
+           {database(R"("limits":[])"), "'databases[0].limits' is not an object"},
+           {database(R"("server":1)"), "'databases[0].server'"},
+           {database(R"("deployment":"d.json")"), "'databases[0].server' is missing"},
+           {database(R"("field":"gf2_8","field":"gf2_16")"), "'field' is there twice"},
+           {kOne + R"(,"listen":5)", "'listen' is not a string"},
+           {kOne + R"(,"Listen":"x")", "'Listen' is not known"},
+           {kOne + R"(,"threads":-1)", "'threads' is not a whole number"},
+           {kOne + R"(,"threads":null)", "'threads' is not a whole number"},
+           {kOne + R"(,"watch":true)", "'watch' is neither"},
+           {kOne + R"(,"watch":"2 days")", "'watch'"},
+           {kOne + R"(,"quiet":1)", "'quiet' is neither true nor false"},
+           {kOne + R"(,"tls_cert":"a\u0000b")", "'tls_cert' has a zero byte"},
+           {kOne + R"(,"limits":{"max_conections":5})", "'limits.max_conections' is not known"},
+           {kOne + R"(,"limits":{"max_connections":1e3})", "'limits.max_connections' is not a whole number"},
+           {kOne + R"(,"limits":{"max_header":"-1KiB"})", "'limits.max_header'"},
+           {kOne + R"(,"limits":{"idle_timeout":"25h"})", "'limits.idle_timeout'"},
+           {kOne + R"(,"limits":{"idle_timeout":0})", "'limits.idle_timeout'"},
+           {kOne + R"(,"limits":{"drain_timeout":"1e300s"})", "'limits.drain_timeout'"},
+           {kOne + "," + kOne, "'databases' is there twice"},
+           {kOne + R"(,"\u001b[31m":1)", "'?[31m' is not known"}}) {
+    const auto file = parse(members);
+    ASSERT_FALSE(file) << members;
+    EXPECT_EQ(file.error().code(), ErrorCode::kDataLoss);
+    EXPECT_NE(file.error().message().find(key), std::string::npos) << members << "\n"
+                                                                   << file.error().message();
+  }
+}
+
+TEST(ServeConfig, WhatIsNoConfigAtAll) {
+  for (const auto& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("null"), std::string("\xff\xfe"),
+        "{" + kOne + "} {}", std::string(100'000, '['), "{\"databases\":" + std::string(100'000, '[')}) {
+    EXPECT_EQ(parse_serve_file(text, "/").error().code(), ErrorCode::kDataLoss) << text.substr(0, 20);
+  }
+  EXPECT_EQ(load_serve_file("/nowhere/config.json").error().code(), ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace pirx::cli

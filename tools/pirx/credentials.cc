@@ -1,0 +1,78 @@
+// Whose token is whose.
+#include "credentials.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace pirx::cli {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+
+tl::unexpected<Error> invalid(const std::string& message) {
+  return fail(ErrorCode::kInvalidArgument, "token file" + message);
+}
+
+/// Whether a server's URL is this one, perhaps with a database behind it.
+bool is_at(const std::string& endpoint, std::string_view url) {
+  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
+  return endpoint.compare(0, url.size(), url) == 0 &&
+         (endpoint.size() == url.size() || endpoint[url.size()] == '/');
+}
+
+}  // namespace
+
+Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoints) {
+  bool alone = false;
+  std::size_t lines = 0;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.empty() || line.front() == '#') continue;
+    ++lines;
+    const auto blank = line.find(' ');
+    alone = blank == std::string_view::npos;
+    if (alone) {
+      if (endpoints.size() != 1) {
+        return invalid(
+            ", line " + std::to_string(number) +
+            ": several servers with one token could each ask the others in your name; write lines 'URL "
+            "TOKEN', a token for each");
+      }
+      endpoints[0].token = line;
+    } else {
+      const auto url = line.substr(0, blank), token = line.substr(blank + 1);
+      if (url.find("://") == std::string_view::npos || token.empty() ||
+          token.find(' ') != std::string_view::npos) {
+        return invalid(", line " + std::to_string(number) + ": not 'URL TOKEN'");
+      }
+      for (auto& endpoint : endpoints) {
+        if (is_at(endpoint.url, url)) endpoint.token = token;
+      }
+    }
+  }
+  if (lines == 0 || (alone && lines > 1)) return invalid(": write one token, or lines 'URL TOKEN'");
+  return {};
+}
+
+Result<void> give_credentials(const Credentials& credentials, std::span<net::Endpoint> endpoints) {
+  for (auto& endpoint : endpoints) {
+    endpoint.certificate_file = credentials.certificate_file;
+    endpoint.key_file = credentials.key_file;
+  }
+  if (credentials.token_file.empty()) return {};
+  std::ifstream file(credentials.token_file, std::ios::binary);
+  if (!file) {
+    return fail(ErrorCode::kUnavailable,
+                "cannot open the token file " + credentials.token_file + ": " + std::strerror(errno));
+  }
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) return invalid(" " + credentials.token_file + " is longer than 1 MiB");
+  return give_tokens(text, endpoints);
+}
+
+}  // namespace pirx::cli

@@ -1,0 +1,396 @@
+// JSON in, and who wins.
+#include "serve_config.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "deployment.h"
+#include "pirx/net/limits.h"
+#include "pirx/net/tokens.h"
+#include "values.h"
+
+namespace pirx::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Kind = TextOption::Kind;
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kDay = 86'400'000'000;  // microseconds
+
+const TextOption kServerOptions[] = {
+    {"listen", Kind::kText, 0, 0, "address:port; port 0 takes a free one and prints it [127.0.0.1:8100]"},
+    {"threads", Kind::kNumber, 0, 1024, "Threads of the matrix product; 0: one a core [0]"},
+    {"watch", Kind::kTime, 0, kDay,
+     "Look for new epochs of databases so often, as 10s; SIGHUP looks at once [never]"},
+    {"tuning", Kind::kPath, 0, 0,
+     "Thresholds of this machine, made by 'pirx bench --tune'; default: $XDG_CONFIG_HOME/pirx/tuning.json or "
+     "~/.config/pirx/tuning.json, if it is there"},
+    {"tls_cert", Kind::kPath, 0, 0, "PEM certificate chain"},
+    {"tls_key", Kind::kPath, 0, 0, "PEM private key"},
+    {"tls_1.2", Kind::kSwitch, 0, 0, "Also allow TLS 1.2"},
+    {"tls_client_ca", Kind::kPath, 0, 0,
+     "PEM authorities: answer only clients that show a certificate of theirs"},
+    {"tokens", Kind::kPath, 0, 0,
+     "Answer only clients that send a token of this file, lines 'NAME SHA256-OF-TOKEN'"},
+    {"allow_plaintext", Kind::kSwitch, 0, 0,
+     "HTTP beyond loopback: whoever sees the traffic of more than t servers learns the indices"},
+    {"metrics_for_all", Kind::kSwitch, 0, 0, "GET /metrics answers every peer, not only this machine"},
+    {"quiet", Kind::kSwitch, 0, 0, "Do not log every batch"},
+};
+
+/// Of a config file's entry for a database, beside database_options() and "limits".
+const TextOption kDatabaseKeys[] = {
+    {"name", Kind::kText, 0, 0, ""},
+    {"file", Kind::kPath, 0, 0, ""},
+    {"protocol", Kind::kText, 0, 0, ""},
+    {"deployment", Kind::kPath, 0, 0, ""},
+    {"server", Kind::kNumber, 0, itpir::Params::kMaxServers, ""},
+};
+
+std::vector<TextOption> make_limit_options() {
+  const net::HttpServerOptions defaults;
+  std::vector<TextOption> options;
+  for (const auto& limit : net::limits()) {
+    using Unit = net::Limit::Unit;
+    const auto value = limit.get(defaults);
+    const auto kind = limit.unit == Unit::kCount   ? Kind::kNumber
+                      : limit.unit == Unit::kBytes ? Kind::kSize
+                                                   : Kind::kTime;
+    const auto shown = limit.unit == Unit::kCount   ? std::to_string(value)
+                       : limit.unit == Unit::kBytes ? show_size(value)
+                                                    : show_duration(value);
+    options.push_back(
+        {limit.name, kind, limit.least, limit.most, std::string(limit.help) + " [" + shown + "]"});
+  }
+  return options;
+}
+
+const TextOption* find(std::span<const TextOption> options, const std::string& name) {
+  const auto at =
+      std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
+  return at == options.end() ? nullptr : &*at;
+}
+
+/// Config files may come from elsewhere: what one says must not steer a terminal.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7E) c = '?';
+  }
+  return text.substr(0, 100);
+}
+
+tl::unexpected<Error> broken(const std::string& key, const std::string& what) {
+  return fail(ErrorCode::kDataLoss, "config file: '" + printable(key) + "' " + printable(what));
+}
+
+/// The text of a value of this option. Counts, sizes and times may be numbers.
+Result<std::string> read_text(const Json& value, const TextOption& option, const std::string& key,
+                              const std::filesystem::path& folder) {
+  std::string text;
+  if (option.kind == Kind::kSwitch) {
+    if (!value.is_boolean()) return broken(key, "is neither true nor false");
+    return std::string(value.get<bool>() ? "on" : "off");
+  }
+  const bool plain = option.kind == Kind::kText || option.kind == Kind::kPath;
+  if (value.is_string()) {
+    text = value.get<std::string>();
+  } else if (!plain && value.is_number_unsigned()) {
+    text = std::to_string(value.get<std::uint64_t>());
+  } else {
+    return broken(key, plain                          ? "is not a string"
+                       : option.kind == Kind::kNumber ? "is not a whole number"
+                                                      : "is neither a string nor a whole number");
+  }
+  if (text.find('\0') != std::string::npos) return broken(key, "has a zero byte");
+  if (const auto checked = option.value(text); !checked) return broken(key, ": " + checked.error().message());
+  if (option.kind == Kind::kPath) text = (folder / text).string();
+  return text;
+}
+
+/// The members of an object that `options` names into `texts`; calls `other` for the rest, which says whether
+/// it knows them.
+Result<void> read_object(
+    const Json& object, const std::string& where, std::span<const TextOption> options,
+    const std::filesystem::path& folder, Texts& texts,
+    const std::function<Result<bool>(const std::string& key, const Json& value)>& other) {
+  if (!object.is_object()) return broken(where, "is not an object");
+  for (const auto& item : object.items()) {
+    const auto key = (where.empty() ? "" : where + ".") + item.key();
+    if (const auto* option = find(options, item.key())) {
+      PIRX_ASSIGN(auto text, read_text(item.value(), *option, key, folder));
+      if (option->kind != Kind::kSwitch || text == "on") texts[item.key()] = std::move(text);
+      continue;
+    }
+    PIRX_ASSIGN(const bool known, other(item.key(), item.value()));
+    if (!known) return broken(key, "is not known");
+  }
+  return {};
+}
+
+Result<bool> nothing_else(const std::string&, const Json&) { return false; }
+
+/// What a deployment file says of its server at this position.
+Result<void> read_deployment(const Texts& keys, const std::string& where, DatabaseSettings& settings) {
+  const auto server = keys.find("server");
+  if (server == keys.end())
+    return broken(where + ".server", "is missing: the position in the deployment, from 0");
+  for (const char* name : {"coordinate", "field", "code"}) {
+    if (settings.options.count(name) > 0) return broken(where + "." + name, "is the deployment's to say");
+  }
+  if (keys.count("protocol") > 0) return broken(where + ".protocol", "is the deployment's to say");
+  PIRX_ASSIGN(const auto any, load_deployment(keys.at("deployment")));
+  const auto at = static_cast<std::size_t>(std::stoul(server->second));
+  const auto* several = std::get_if<Deployment>(&any);
+  if (at >= (several != nullptr ? several->servers.size() : 1)) {
+    return broken(where + ".server", "is more than the deployment has");
+  }
+  if (several == nullptr) {
+    settings.protocol = single_protocol_name(std::get<SingleDeployment>(any).plan);
+    return {};
+  }
+  const bool chor = several->params.protocol() == ProtocolId::kChor;
+  settings.protocol = chor ? "chor" : "goldberg";
+  settings.options["coordinate"] = std::to_string(several->params.coordinates()[at]);
+  if (!chor) settings.options["field"] = several->params.field().name();
+  if (!several->code.empty()) settings.options["code"] = several->code;
+  return {};
+}
+
+Result<ServeFile::Database> read_database(const Json& json, const std::string& where,
+                                          const std::filesystem::path& folder) {
+  std::vector<TextOption> options(std::begin(kDatabaseKeys), std::end(kDatabaseKeys));
+  for (const auto& option : database_options()) options.push_back(option.text);
+  std::vector<TextOption> queue;
+  for (const auto& limit : net::limits()) {
+    if (limit.queue) queue.push_back(*find(limit_options(), limit.name));
+  }
+  ServeFile::Database database;
+  Texts texts;
+  const auto limits = [&](const std::string& key, const Json& value) -> Result<bool> {
+    if (key != "limits") return false;
+    PIRX_TRY(read_object(value, where + ".limits", queue, folder, database.limits, nothing_else));
+    return true;
+  };
+  PIRX_TRY(read_object(json, where, options, folder, texts, limits));
+  for (const char* name : {"name", "file"}) {
+    if (texts.count(name) == 0) return broken(where + "." + name, "is missing");
+  }
+  auto& settings = database.settings;
+  settings.name = texts["name"];
+  settings.file = texts["file"];
+  if (texts.count("protocol") > 0) settings.protocol = texts["protocol"];
+  for (const auto& option : database_options()) {
+    if (auto text = texts.find(option.text.name); text != texts.end()) settings.options.insert(*text);
+  }
+  if (texts.count("deployment") > 0) {
+    PIRX_TRY(read_deployment(texts, where, settings));
+  } else if (texts.count("server") > 0) {
+    return broken(where + ".server", "is a position in a 'deployment', which is missing");
+  }
+  return database;
+}
+
+Result<void> read_databases(const Json& list, const std::filesystem::path& folder,
+                            std::vector<ServeFile::Database>& databases) {
+  if (!list.is_array()) return broken("databases", "is not a list");
+  for (const auto& entry : list) {
+    const auto where = "databases[" + std::to_string(databases.size()) + "]";
+    PIRX_ASSIGN(auto database, read_database(entry, where, folder));
+    for (const auto& other : databases) {
+      if (other.settings.name != database.settings.name) continue;
+      return broken(where + ".name", "is another database's already: " + other.settings.name);
+    }
+    databases.push_back(std::move(database));
+  }
+  return {};
+}
+
+/// Parses JSON in which no object has a key twice. DataLoss.
+Result<Json> parse_json(std::string_view text) {
+  std::vector<std::set<std::string>> keys;
+  std::optional<std::string> twice;
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys.back().insert(key).second && !twice) twice = key;
+    }
+    return true;
+  };
+  auto json = Json::parse(text, watch, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return fail(ErrorCode::kDataLoss, "config file: it is not JSON");
+  if (twice) return broken(*twice, "is there twice");
+  return json;
+}
+
+/// "host:port", "[::1]:port" or ":port".
+Result<void> parse_listen(const std::string& text, net::HttpServerOptions& options) {
+  const auto bad = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                "--listen wants address:port, as 127.0.0.1:8100 or [::1]:8100, not '" + text + "'");
+  };
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return bad();
+  std::string host = text.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  const auto port = parse_whole_number(text.substr(colon + 1), 0, 65535);
+  if (!port || host.empty()) return bad();
+  options.address = host == "localhost" ? "127.0.0.1" : host;
+  options.port = static_cast<std::uint16_t>(*port);
+  return {};
+}
+
+/// A query of dj-tree and qr takes seconds: one at a time, few that wait, and time for a thin link's client
+/// to send and take bytes.
+constexpr std::chrono::milliseconds kThinLink{600'000};
+bool is_slow(const DatabaseSettings& settings) {
+  return settings.protocol == "dj-tree" || settings.protocol == "qr";
+}
+
+/// One source of limits, and how it is named in errors.
+struct Source {
+  std::string before;
+  const Texts* texts;
+  std::string (*name)(std::string_view limit);
+};
+std::string same(std::string_view name) { return std::string(name); }
+
+/// Of the sources that have a limit the first wins.
+Result<void> set_limits(net::HttpServerOptions& options, std::span<const Source> sources) {
+  for (std::size_t i = 0; i < net::limits().size(); ++i) {
+    const auto& limit = net::limits()[i];
+    for (const auto& source : sources) {
+      const auto text = source.texts->find(limit.name);
+      if (text == source.texts->end()) continue;
+      const auto value = limit_options()[i].value(text->second);
+      if (!value) {
+        return fail(ErrorCode::kInvalidArgument,
+                    source.before + source.name(limit.name) + ": " + value.error().message());
+      }
+      limit.set(options, *value);
+      break;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const TextOption> server_options() { return kServerOptions; }
+
+std::span<const TextOption> limit_options() {
+  static const auto options = make_limit_options();
+  return options;
+}
+
+std::string variable_of(std::string_view limit) {
+  std::string name = "PIRX_" + std::string(limit);
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
+Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder) {
+  PIRX_ASSIGN(const auto json, parse_json(text));
+  if (!json.is_object()) return fail(ErrorCode::kDataLoss, "config file: it is not a JSON object");
+  ServeFile file;
+  const auto sections = [&](const std::string& key, const Json& value) -> Result<bool> {
+    if (key == "limits") {
+      PIRX_TRY(read_object(value, key, limit_options(), folder, file.limits, nothing_else));
+    } else if (key == "databases") {
+      PIRX_TRY(read_databases(value, folder, file.databases));
+    } else {
+      return false;
+    }
+    return true;
+  };
+  PIRX_TRY(read_object(json, "", kServerOptions, folder, file.server, sections));
+  if (file.databases.empty()) return broken("databases", "is missing or empty");
+  return file;
+}
+
+Result<ServeFile> load_serve_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return fail(ErrorCode::kUnavailable,
+                "cannot open the config file " + path.string() + ": " + std::strerror(errno));
+  }
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) return fail(ErrorCode::kDataLoss, "config file: it is longer than 1 MiB");
+  return parse_serve_file(text, path.parent_path());
+}
+
+Result<ServeSettings> settle_serve(
+    const Texts& flags, const std::function<std::optional<std::string>(const std::string&)>& variable,
+    const ServeFile& file) {
+  const auto given = [&](const char* name) -> std::string {
+    for (const auto* texts : {&flags, &file.server}) {
+      if (const auto text = texts->find(name); text != texts->end()) return text->second;
+    }
+    return {};
+  };
+  Texts environment;
+  for (const auto& limit : net::limits()) {
+    if (auto text = variable(variable_of(limit.name))) environment[limit.name] = std::move(*text);
+  }
+
+  ServeSettings settings;
+  auto& http = settings.http;
+  if (std::any_of(file.databases.begin(), file.databases.end(),
+                  [](const auto& d) { return is_slow(d.settings); })) {
+    http.body_timeout = http.write_timeout = kThinLink;
+  }
+  const Source flag{"", &flags, [](std::string_view name) { return flag_of(name); }};
+  const Source environ{"", &environment, variable_of};
+  const Source common{"limits.", &file.limits, same};
+  PIRX_TRY(set_limits(http, std::array{flag, environ, common}));
+  for (const auto& database : file.databases) {
+    const bool slow = is_slow(database.settings);
+    net::HttpServerOptions own;  // its queue is taken
+    if (slow) {
+      own.max_queued_requests = 16;
+      own.max_queue_time = kThinLink;
+    }
+    const Source mine{"limits of " + database.settings.name + ": ", &database.limits, same};
+    PIRX_TRY(set_limits(own, std::array{flag, environ, mine, common}));
+    if (slow) {
+      own.batch_max = 1;
+      own.batch_window = std::chrono::microseconds(0);
+    }
+    settings.databases.push_back({database.settings, own});
+  }
+  if (settings.databases.size() == 1) static_cast<net::QueueOptions&>(http) = settings.databases[0].queue;
+
+  const auto listen = given("listen");
+  PIRX_TRY(parse_listen(listen.empty() ? "127.0.0.1:8100" : listen, http));
+  http.tls_certificate_file = given("tls_cert");
+  http.tls_key_file = given("tls_key");
+  http.tls_client_ca_file = given("tls_client_ca");
+  http.tls_allow_1_2 = !given("tls_1.2").empty();
+  http.allow_plaintext = !given("allow_plaintext").empty();
+  http.metrics_for_all = !given("metrics_for_all").empty();
+  if (const auto tokens = given("tokens"); !tokens.empty()) {
+    PIRX_ASSIGN(http.authenticate, net::load_tokens(tokens));
+  }
+  settings.tuning = given("tuning");
+  settings.quiet = !given("quiet").empty();
+  const auto number = [&](const char* name) -> std::uint64_t {
+    const auto text = given(name);
+    return text.empty() ? 0
+                        : find(kServerOptions, name)->value(text).value_or(0);  // checked when it was read
+  };
+  settings.threads = static_cast<int>(number("threads"));
+  settings.watch = std::chrono::microseconds(number("watch"));
+  return settings;
+}
+
+}  // namespace pirx::cli
