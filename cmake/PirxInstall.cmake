@@ -195,3 +195,8 @@ if(net IN_LIST pirx_components)
   pirx_pc(pirx-net "Private information retrieval: HTTP transport and server" "pirx = ${PROJECT_VERSION}" net
           "${pirx_pc_base}")
 endif()
+if(client IN_LIST pirx_components)
+  pirx_closure(pirx_pc_base ${pirx_pc_components} net)
+  pirx_pc(pirx-client "Private information retrieval: look-ups from running servers" "pirx-net = ${PROJECT_VERSION}" client
+          "${pirx_pc_base}")
+endif()

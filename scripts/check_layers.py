@@ -24,7 +24,7 @@ import sys
 # module: (rank, folders, modules it may touch beyond itself)
 BELOW_3 = {"base", "gf2e", "fp", "matrix"}
 BELOW_5 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
-EVERYTHING = BELOW_5 | {"itpir", "cpir", "planner", "net", "shards"}
+EVERYTHING = BELOW_5 | {"itpir", "cpir", "planner", "net", "shards", "client"}
 MODULES = {
     "base": (0, ["src/base"], set()),
     "gf2e": (1, ["gf2e"], {"base"}),
@@ -39,10 +39,11 @@ MODULES = {
     "planner": (6, ["src/planner"], BELOW_5 | {"itpir", "cpir"}),
     "shards": (6, ["src/shards"], {"base", "matrix", "protocol", "itpir"}),
     "net": (6, ["src/net"], {"base", "protocol"}),
-    "tools": (7, ["tools"], EVERYTHING),
-    "examples": (7, ["examples"], EVERYTHING),
-    "bench": (7, ["bench"], EVERYTHING),
-    "tests": (7, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
+    "client": (7, ["src/client"], {"base", "database", "itpir", "cpir", "protocol", "net"}),
+    "tools": (8, ["tools"], EVERYTHING),
+    "examples": (8, ["examples"], EVERYTHING),
+    "bench": (8, ["bench"], EVERYTHING),
+    "tests": (8, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
 }
 PROTOCOL_MODULES = {"itpir", "cpir"}
 PUBLIC_ONLY = {"matrix", "tools", "examples", "bench"}
@@ -64,7 +65,7 @@ def module_of(path):
     parts = path.parts
     if parts[:2] == ("include", "pirx") and len(parts) > 2:
         name = pathlib.PurePath(parts[2]).stem if len(parts) == 3 else parts[2]
-        return name if name in MODULES and MODULES[name][0] < 7 else None
+        return name if name in MODULES and MODULES[name][0] < 8 else None
     for name, (_, folders, _) in MODULES.items():
         for folder in folders:
             folder_parts = tuple(folder.split("/"))

@@ -23,21 +23,13 @@ struct Arguments {
   bool seeded = false, wait_for_all = false;
 };
 
-Result<Servers> servers_of(const Arguments& a) {
+Result<client::AnyDeployment> servers_of(const Arguments& a, const Publication& publication) {
   if (a.deployment.empty() == a.urls.empty()) {
     return fail(ErrorCode::kInvalidArgument, "give --deployment, or --server for each server");
   }
-  if (!a.deployment.empty()) {
-    PIRX_ASSIGN(const auto text, read_file(a.deployment, kMaxSmallFileBytes));
-    return parse_servers(text, std::filesystem::path(a.deployment).parent_path());
-  }
-  Servers servers;
-  servers.threshold = a.threshold;
-  for (const auto& url : a.urls) {
-    servers.endpoints.push_back({.url = url, .ca_file = {}});
-    servers.coordinates.push_back(servers.coordinates.size() + 1);
-  }
-  return servers;
+  if (!a.deployment.empty()) return client::load_deployment(a.deployment);
+  PIRX_ASSIGN(auto plain, make_deployment(publication, a.urls, a.threshold));
+  return plain;
 }
 
 /// Whether the log only grew since a.old_head; true when nothing was asked.
@@ -52,15 +44,15 @@ Result<bool> only_grew(const Arguments& a, const LogKey& key, const TreeHead& he
   return verify_consistency(old_head.tree_size, old_head.root, head.tree_size, head.root, proof);
 }
 
-void print_servers(const Audit& audit, const Servers& servers, const itpir::Client& client) {
-  const auto& params = client.params();
+void print_servers(const Audit& audit, const client::Deployment& deployment) {
+  const auto& params = deployment.params;
   std::printf("\nWhat the servers could see:\n");
   for (std::size_t i = 0; i < audit.servers.size(); ++i) {
     const auto& server = audit.servers[i];
     const auto status = std::string(server.abandoned ? std::string_view("not waited for")
                                                      : itpir::server_status_name(server.status));
     std::printf("  %-28s x=%-3llu %-14s %8.1f ms  %8llu bytes up %8llu down\n",
-                servers.endpoints[i].url.c_str(), static_cast<unsigned long long>(params.coordinates()[i]),
+                deployment.servers[i].url.c_str(), static_cast<unsigned long long>(params.coordinates()[i]),
                 status.c_str(), server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
                 static_cast<unsigned long long>(server.bytes_down));
     if (!server.error.empty() && !server.abandoned) std::printf("    %s\n", server.error.c_str());
@@ -90,14 +82,9 @@ Result<int> run(const Arguments& a) {
         "both: they show that the log rewrote its past, or shows you another one than others.\n");
     return kForkedExitCode;
   }
-  PIRX_ASSIGN(const auto servers, servers_of(a));
-  PIRX_ASSIGN(const auto client, make_client(publication, servers, a.seeded));
-  PIRX_ASSIGN(auto transport, net::HttpTransport::create(servers.endpoints));
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  const auto ask = [&transport](const auto& requests, const auto& options, const auto& on_settled) {
-    return transport.query_all(requests, options, on_settled);
-  };
-  PIRX_ASSIGN(const auto report, audit(publication, certificate, client, ask, rng,
+  PIRX_ASSIGN(const auto deployment, servers_of(a, publication));
+  PIRX_ASSIGN(auto fetcher, make_client(publication, deployment, a.seeded));
+  PIRX_ASSIGN(const auto report, audit(publication, certificate, fetcher,
                                        {.index = a.index,
                                         .deadline = std::chrono::milliseconds(a.deadline_ms),
                                         .wait_for_all = a.wait_for_all}));
@@ -138,7 +125,7 @@ Result<int> run(const Arguments& a) {
       code = kUndecidedExitCode;
       break;
   }
-  print_servers(report, servers, client);
+  print_servers(report, std::get<client::Deployment>(deployment));
   return code;
 }
 

@@ -1,9 +1,7 @@
 // POSIX files, and base64 by OpenSSL.
 #include "files.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <climits>
@@ -27,28 +25,6 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   }
   if (file.bad() || !file.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path.string());
   return text;
-}
-
-Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  const std::string beside = path.string() + ".tmp-" + std::to_string(getpid());
-  const auto failed = [&](const char* what) {
-    const std::string why = std::strerror(errno);
-    unlink(beside.c_str());
-    return fail(ErrorCode::kUnavailable, "cannot " + std::string(what) + " " + path.string() + ": " + why);
-  };
-  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (file < 0) return failed("create");
-  bool ok = true;
-  while (ok && !text.empty()) {
-    const auto written = write(file, text.data(), text.size());
-    ok = written > 0 || (written < 0 && errno == EINTR);
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  ok = ok && fsync(file) == 0;
-  ok = (close(file) == 0) && ok;
-  if (!ok) return failed("write");
-  if (rename(beside.c_str(), path.c_str()) != 0) return failed("replace");
-  return {};
 }
 
 std::string encode_base64(ByteSpan bytes) {

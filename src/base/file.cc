@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "pirx/base/replace_file.h"
+
 namespace pirx {
 namespace {
 
@@ -169,6 +171,12 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target) {
     return fail(error.code(), "the file is in place, but a power failure may undo it: " + error.message());
   }
   return {};
+}
+
+Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
+  PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));
+  return file.commit(path);
 }
 
 void remove_leftovers(const std::filesystem::path& target) {

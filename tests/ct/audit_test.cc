@@ -24,31 +24,29 @@ enum class Mood { kHonest, kLies, kSilent, kForged };
 class World {
  public:
   World(std::uint64_t leaves, bool by_index, std::size_t servers, unsigned threshold)
-      : moods(servers, Mood::kHonest), generator_(*CertificateGenerator::create()) {
+      : moods(servers, Mood::kHonest), threshold_(threshold), generator_(*CertificateGenerator::create()) {
     check(Log::create(folder_ / "log"));
     auto log = *Log::open(folder_ / "log");
     check(log.append({}, leaves, 1000));
     publication = log.build_database(folder_ / "db", {.levels = 3, .by_index = by_index})->publication;
     build_forged(by_index);
     for (std::size_t i = 0; i < servers; ++i) {
-      who_.coordinates.push_back(i + 1);
-      who_.endpoints.push_back({.url = "http://127.0.0.1:" + std::to_string(i + 1), .ca_file = {}});
+      urls_.push_back("http://127.0.0.1:" + std::to_string(i + 1));
       honest_.push_back(serve("db", i + 1));
       forged_.push_back(serve("forged", i + 1));
     }
-    who_.threshold = threshold;
   }
 
   Certificate certificate(std::uint64_t number) const { return *parse_certificate(generator_.make(number)); }
 
   Result<Audit> audit(const Certificate& certificate, AuditOptions options = {}) {
     sent.clear();
-    PIRX_ASSIGN(const auto client, make_client(publication, who_));
-    PIRX_ASSIGN(auto rng, Rng::from_os());
-    const Ask ask = [this](const auto& requests, const auto&, const auto& on_settled) {
-      return answer(requests, on_settled);
-    };
-    return ct::audit(publication, certificate, client, ask, rng, options);
+    PIRX_ASSIGN(const auto deployment, make_deployment(publication, urls_, threshold_));
+    PIRX_ASSIGN(auto fetcher, make_client(publication, deployment, false,
+                                          [this](const auto& requests, const auto&, const auto& on_settled) {
+                                            return answer(requests, on_settled);
+                                          }));
+    return ct::audit(publication, certificate, fetcher, options);
   }
 
   Publication publication = {.head = {},
@@ -127,8 +125,9 @@ class World {
   }
 
   testing::TemporaryFolder folder_;
+  unsigned threshold_;
+  std::vector<std::string> urls_;
   CertificateGenerator generator_;
-  Servers who_;
   std::vector<std::unique_ptr<AnyServer>> honest_, forged_;
 };
 
@@ -227,7 +226,7 @@ TEST(Audit, TooFewOrLyingIsNeverAVerdict) {
   EXPECT_EQ(report->verdict, Verdict::kUndecided);
   // Fewer than can answer, or more liars than can be told apart.
   world.moods = {Mood::kHonest, Mood::kSilent, Mood::kSilent, Mood::kSilent};
-  expect_error(world.audit(world.certificate(5)), ErrorCode::kUndecodable, "server at coordinate 2");
+  expect_error(world.audit(world.certificate(5)), ErrorCode::kUndecodable, "http://127.0.0.1:2: ");
   world.moods = {Mood::kLies, Mood::kLies, Mood::kHonest, Mood::kLies};
   expect_error(world.audit(world.certificate(5), {.wait_for_all = true}), ErrorCode::kUndecodable, "");
 }
@@ -249,56 +248,28 @@ TEST(Audit, ForgedProofsAreCaught) {
 
 TEST(Audit, PublicationsAndServersThatDoNotFit) {
   World world(21, false, 3, 1);
-  auto servers =
-      Servers{.endpoints = {{.url = "http://a", .ca_file = {}}, {.url = "http://b", .ca_file = {}}},
-              .coordinates = {1, 2}};
-  EXPECT_TRUE(good(make_client(world.publication, servers)));
-  servers.version = database::Version{world.publication.version.identity, 9};
-  expect_error(make_client(world.publication, servers), ErrorCode::kStaleEpoch, "another database");
-  servers.version.reset();
-  servers.endpoints[1].url = "http://a";
-  expect_error(make_client(world.publication, servers), ErrorCode::kInvalidArgument, "listed twice");
-  servers.endpoints[1].url = "http://b";
-  servers.threshold = 2;
-  expect_error(make_client(world.publication, servers), ErrorCode::kInvalidArgument, "");
-  servers.threshold = 1;
-  ++world.publication.levels;
-  expect_error(make_client(world.publication, servers), ErrorCode::kDataLoss, "length");
-}
-
-TEST(Audit, DeploymentFiles) {
-  const std::string good_text =
-      R"({"pirx_deployment": 1, "protocol": "goldberg", "field": "gf2_8", "threshold": 2,
-    "database": {"identity": ")" +
-      std::string(64, 'a') + R"(", "epoch": 4, "records": 1},
-    "servers": [{"url": "https://one", "coordinate": 3, "ca_file": "ca.pem"},
-                {"url": "http://two", "coordinate": 1, "allow_plaintext": true}]})";
-  const auto parsed = parse_servers(good_text, "/etc/pirx");
-  ASSERT_TRUE(good(parsed));
-  EXPECT_EQ(parsed->threshold, 2u);
-  EXPECT_EQ(parsed->coordinates, (std::vector<std::uint64_t>{3, 1}));
-  EXPECT_EQ(parsed->endpoints[0].ca_file, "/etc/pirx/ca.pem");
-  EXPECT_TRUE(parsed->endpoints[1].allow_plaintext);
-  EXPECT_EQ(parsed->version->epoch, 4u);
-  const auto replaced = [&](std::string_view what, std::string_view by) {
-    auto text = good_text;
-    text.replace(text.find(what), what.size(), by);
-    return parse_servers(text, "");
-  };
-  for (std::size_t cut = 0; cut < good_text.size(); ++cut)
-    EXPECT_FALSE(parse_servers(good_text.substr(0, cut), ""));
-  expect_error(replaced("\"pirx_deployment\": 1", "\"pirx_deployment\": 2"), ErrorCode::kDataLoss, "version");
-  expect_error(replaced("goldberg", "chor"), ErrorCode::kDataLoss, "Goldberg");
-  expect_error(replaced("\"threshold\": 2", "\"threshold\": 2, \"ramp\": 2"), ErrorCode::kDataLoss, "ramp");
-  expect_error(replaced("\"threshold\": 2", "\"threshold\": 4294967297"), ErrorCode::kDataLoss, "too large");
-  expect_error(replaced("\"threshold\": 2", "\"threshold\": \"2\""), ErrorCode::kDataLoss, "whole number");
-  expect_error(replaced("gf2_8", "gf2_9"), ErrorCode::kInvalidArgument, "gf2_8");
-  expect_error(replaced("\"epoch\": 4", "\"epoch\": -4"), ErrorCode::kDataLoss, "epoch");
-  expect_error(replaced("aaaa\"", "\""), ErrorCode::kDataLoss, "64 hexadecimal");
-  expect_error(replaced("\"coordinate\": 3", "\"coordinate\": {}"), ErrorCode::kDataLoss, "coordinate");
-  expect_error(replaced("\"http://two\"", "7"), ErrorCode::kDataLoss, "url");
-  expect_error(replaced("true", "1"), ErrorCode::kDataLoss, "allow_plaintext");
-  expect_error(replaced("\"servers\"", "\"server\""), ErrorCode::kDataLoss, "servers");
+  auto& publication = world.publication;
+  const std::vector<std::string> urls = {"http://127.0.0.1:1", "http://127.0.0.1:2"};
+  expect_error(make_deployment(publication, {"http://127.0.0.1:1", "http://127.0.0.1:1"}, 1), ErrorCode::kInvalidArgument,
+               "listed twice");
+  expect_error(make_deployment(publication, urls, 2), ErrorCode::kInvalidArgument, "");
+  auto deployment = make_deployment(publication, urls, 1);
+  ASSERT_TRUE(good(deployment));
+  EXPECT_TRUE(good(make_client(publication, *deployment)));
+  auto other = publication;
+  other.version.epoch += 9;
+  expect_error(make_client(other, *deployment), ErrorCode::kStaleEpoch, "another database");
+  other = publication;
+  ++other.levels;
+  expect_error(make_client(other, *deployment), ErrorCode::kDataLoss, "length");
+  other = publication;
+  auto spec = other.geometry.spec();
+  ++spec.records_per_row;
+  spec.filter.reset();
+  other.geometry = *database::Geometry::create(spec);
+  expect_error(make_client(other, *deployment), ErrorCode::kDataLoss, "shape");
+  deployment->code = "subcube(2,1)";
+  expect_error(make_client(publication, *deployment), ErrorCode::kInvalidArgument, "batch code");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs a build into an empty prefix and uses it from outside: examples/embed by find_package(pirx) and by pkg-config, every
+"""Installs a build into an empty prefix and uses it from outside: examples/embed by find_package(pirx) and by pkg-config, examples/fetch, every
 component by itself, a component that does not exist, and the prefix moved to another place."""
 
 import argparse
@@ -53,6 +53,13 @@ def main():
         if "ok" not in run(programs[0], cwd=temp).split():
             sys.exit("FAILED: examples/embed did not print ok")
 
+        # The client's example, where its library is part of the build.
+        if list(prefix.rglob("pirx-client-targets.cmake")):
+            configure(pathlib.Path(args.source) / "examples" / "fetch", temp / "fetch")
+            run(args.cmake, "--build", temp / "fetch")
+            if "cannot open the deployment file" not in run(temp / "fetch" / "fetch", "/nonexistent", "key", fails=True):
+                sys.exit("FAILED: examples/fetch does not say what is wrong")
+
         # The example, by pkg-config.
         pc_files = list(prefix.rglob("pirx.pc"))
         env = dict(os.environ, PKG_CONFIG_PATH=str(pc_files[0].parent))
@@ -61,8 +68,9 @@ def main():
         run(args.compiler, "-std=c++20", "-O1", *sources, "-o", temp / "by_pkg_config", *flags)
         if "ok" not in run(temp / "by_pkg_config", cwd=temp, env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent))).split():
             sys.exit("FAILED: examples/embed built with pkg-config did not print ok")
-        if (pc_files[0].parent / "pirx-net.pc").exists():
-            run("pkg-config", "--cflags", "--libs", "pirx-net", env=env)
+        for name in ("pirx-net", "pirx-client"):
+            if (pc_files[0].parent / f"{name}.pc").exists():
+                run("pkg-config", "--cflags", "--libs", name, env=env)
 
         # Each component alone.
         targets = sorted(prefix.rglob("pirx-*-targets.cmake"))

@@ -1,7 +1,7 @@
 // How a database is cut: the parts make it whole, and the way that moves fewer bytes is taken.
-#include "pirx/shards/shards.h"
-
 #include <gtest/gtest.h>
+
+#include "pirx/shards/shards.h"
 
 namespace pirx::shards {
 namespace {

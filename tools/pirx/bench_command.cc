@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "cli.h"
-#include "deployment.h"
 #include "pirx/base/cpu.h"
+#include "pirx/base/replace_file.h"
 #include "pirx/base/rng.h"
+#include "pirx/client/deployment.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2.h"

@@ -11,7 +11,11 @@
 #include "pirx/base/result.h"
 #include "values.h"
 
+namespace pirx::client {}
+
 namespace pirx::cli {
+
+using namespace client;  // the commands are made of it
 
 /// Exit codes: 0, or 1 + the numeric ErrorCode (docs/cli.md). 1 is for a wrong command line.
 int exit_code(const Error& error) noexcept;

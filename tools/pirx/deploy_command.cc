@@ -1,6 +1,6 @@
 // pirx deploy: asks the servers what they hold, checks that they agree, and writes the deployment file.
 #include "cli.h"
-#include "deployment.h"
+#include "pirx/client/deployment.h"
 #include "pirx/database/database.h"
 #include "pirx/itpir/vertical.h"
 

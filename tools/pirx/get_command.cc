@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
-#include "fetch_single.h"
+#include "pirx/client/fetch_single.h"
 
 namespace pirx::cli {
 namespace {

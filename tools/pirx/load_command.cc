@@ -6,12 +6,12 @@
 
 #include "cli.h"
 #include "load.h"
+#include "pirx/client/single_plan.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/itpir/chor.h"
 #include "pirx/itpir/client.h"
-#include "single_plan.h"
 
 namespace pirx::cli {
 namespace {

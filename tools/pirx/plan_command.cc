@@ -11,13 +11,14 @@
 #include <thread>
 
 #include "cli.h"
-#include "deployment.h"
+#include "pirx/base/replace_file.h"
+#include "pirx/client/deployment.h"
+#include "pirx/client/single_plan.h"
 #include "pirx/database/database.h"
 #include "pirx/planner/paper.h"
 #include "pirx/planner/planner.h"
 #include "pirx/planner/validate.h"
 #include "rates_file.h"
-#include "single_plan.h"
 
 namespace pirx::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "deployment.h"
+#include "pirx/client/deployment.h"
 #include "pirx/net/limits.h"
 #include "pirx/net/tokens.h"
 #include "values.h"
@@ -143,14 +143,14 @@ Result<void> read_deployment(const Texts& keys, const std::string& where, Databa
     if (settings.options.count(name) > 0) return broken(where + "." + name, "is the deployment's to say");
   }
   if (keys.count("protocol") > 0) return broken(where + ".protocol", "is the deployment's to say");
-  PIRX_ASSIGN(const auto any, load_deployment(keys.at("deployment")));
+  PIRX_ASSIGN(const auto any, client::load_deployment(keys.at("deployment")));
   const auto at = static_cast<std::size_t>(std::stoul(server->second));
-  const auto* several = std::get_if<Deployment>(&any);
+  const auto* several = std::get_if<client::Deployment>(&any);
   if (at >= (several != nullptr ? several->servers.size() : 1)) {
     return broken(where + ".server", "is more than the deployment has");
   }
   if (several == nullptr) {
-    settings.protocol = single_protocol_name(std::get<SingleDeployment>(any).plan);
+    settings.protocol = client::single_protocol_name(std::get<client::SingleDeployment>(any).plan);
     return {};
   }
   const bool chor = several->params.protocol() == ProtocolId::kChor;

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "pirx/client/single_plan.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/cpir/qr/server.h"
 #include "pirx/cpir/spiral/server.h"
 #include "pirx/itpir/server.h"
-#include "single_plan.h"
 #include "values.h"
 
 namespace pirx::cli {
@@ -233,7 +233,7 @@ std::string option_or(const DatabaseSettings& settings, const char* name, std::s
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log) {
   net::LogEvent event{.event = "warning", .text = {}, .numbers = {}};
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
-  if (!is_single_protocol(settings.protocol)) {
+  if (!client::is_single_protocol(settings.protocol)) {
     event.event = "prepared";
     event.text.emplace_back("layout", option_or(settings, "layout", "auto"));
     event.text.emplace_back("file", option_or(settings, "prepared", ""));
@@ -247,7 +247,7 @@ std::function<void(const std::string&)> note_log(const DatabaseSettings& setting
 
 net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds) {
   const auto* bucket = served.database->bucket();
-  const bool single = is_single_protocol(settings.protocol);
+  const bool single = client::is_single_protocol(settings.protocol);
   const auto field = option_or(settings, "field",
                                bucket != nullptr             ? bucket->field.name()
                                : settings.protocol == "chor" ? "gf2"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "deployment.h"
+#include "pirx/client/deployment.h"
 
 namespace pirx::cli {
 namespace {
@@ -47,7 +47,7 @@ Result<Threshold> parse_threshold(const Json& row, const std::string& where) {
   PIRX_ASSIGN(const std::string field, text("field"));
   PIRX_ASSIGN(const std::string kernel, text("kernel"));
   PIRX_ASSIGN(const std::string way, text("way"));
-  PIRX_ASSIGN(const FieldTag tag, parse_field(field));
+  PIRX_ASSIGN(const FieldTag tag, client::parse_field(field));
   const auto queries = row.find("queries");
   if (queries == row.end() || !queries->is_number_unsigned()) {
     return broken(where + ".queries is missing or is not a whole number");

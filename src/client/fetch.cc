@@ -1,10 +1,10 @@
 // A round: query, send to all, collect until nothing more is needed, decode; more rounds where liars are not
 // told apart; and an account of every server.
-#include "fetch.h"
+#include "pirx/client/fetch.h"
 
 #include <algorithm>
 
-namespace pirx::cli {
+namespace pirx::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -42,36 +42,50 @@ Result<void> check_count(std::size_t records) {
 }  // namespace
 
 Fetcher::Fetcher(std::vector<net::Endpoint> endpoints, itpir::Client client,
-                 std::optional<itpir::VerticalClient> vertical, net::HttpTransport transport, Rng rng)
+                 std::optional<itpir::VerticalClient> vertical, Ask ask, Rng rng)
     : endpoints_(std::move(endpoints)),
       client_(std::move(client)),
       vertical_(std::move(vertical)),
-      transport_(std::move(transport)),
+      ask_(std::move(ask)),
       rng_(std::move(rng)) {}
 
-Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOptions& options) {
-  PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
+Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOptions& options, Ask ask) {
+  if (!ask) {
+    PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
+    ask = [http = std::make_shared<net::HttpTransport>(std::move(transport))](
+              const auto& requests, const auto& call, const auto& on_settled) {
+      return http->query_all(requests, call, on_settled);
+    };
+  }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   std::optional<itpir::VerticalClient> vertical;
   if (!deployment.code.empty()) {
     PIRX_ASSIGN(vertical, itpir::VerticalClient::create(deployment.params, deployment.code, options));
   }
   auto client = vertical ? vertical->client() : itpir::Client(std::move(deployment.params), options);
-  return Fetcher(std::move(deployment.servers), std::move(client), std::move(vertical), std::move(transport),
+  return Fetcher(std::move(deployment.servers), std::move(client), std::move(vertical), std::move(ask),
                  std::move(rng));
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
+  bool agreed = false;
+  const auto on_agreed = [&] { agreed = true; };
+  itpir::RecordCheck check;
+  if (options.believe) {
+    check = [&](std::span<const Bytes> found) {
+      return agreed || options.believe(std::vector<std::optional<Bytes>>(found.begin(), found.end()));
+    };
+  }
   if (!vertical_) {
     const auto query = [&] { return client_.query(records, rng_); };
-    return run({records.size(), itpir::QueryKind::kRecords, query, {}, [] {}}, options);
+    return run({records.size(), itpir::QueryKind::kRecords, query, check, on_agreed}, options);
   }
   PIRX_TRY(check_count(records.size()));
   PIRX_ASSIGN(const auto wish, vertical_->plan(records));
   const auto query = [&] { return client_.query(wish.rows(), rng_); };
-  PIRX_ASSIGN(
-      auto report,
-      run({wish.rows().size(), itpir::QueryKind::kRecords, query, vertical_->check(wish), [] {}}, options));
+  PIRX_ASSIGN(auto report, run({wish.rows().size(), itpir::QueryKind::kRecords, query,
+                                vertical_->check(wish, check), on_agreed},
+                               options));
   PIRX_ASSIGN(report.answer.records, vertical_->records(wish, report.answer.records));
   return report;
 }
@@ -118,7 +132,7 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
       return !options.wait_for_all && collector->settled(liars);
     };
     start = Clock::now();
-    const auto outcomes = transport_.query_all(query.requests, call, on_settled);
+    const auto outcomes = ask_(query.requests, call, on_settled);
     report.network_milliseconds += milliseconds_since(start);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       auto& server = report.servers[i];
@@ -156,4 +170,4 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
   return report;
 }
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

@@ -1,9 +1,9 @@
 // What plans have in common, and which are refused.
-#include "single_plan.h"
+#include "pirx/client/single_plan.h"
 
 #include "pirx/protocol.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 namespace {
 
 namespace dj = cpir::dj;
@@ -86,4 +86,4 @@ Result<void> check_keys(const SingleDeployment& deployment, bool paper_reproduct
   return {};
 }
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

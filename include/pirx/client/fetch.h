@@ -1,13 +1,15 @@
-// One private retrieval: the client half and the transport put together. Shared by `pirx get` and the load
-// benchmarks.
+// Private retrievals from several servers: the client half and the transport put together.
 #pragma once
 
 #include <optional>
 
-#include "deployment.h"
+#include "pirx/client/deployment.h"
 #include "pirx/itpir/vertical.h"
 
-namespace pirx::cli {
+namespace pirx::client {
+
+/// A record for each one asked for, in order; nothing for a key that has none.
+using Believe = std::function<bool(std::span<const std::optional<Bytes>> records)>;
 
 struct FetchOptions {
   std::chrono::milliseconds deadline{10'000};
@@ -19,6 +21,10 @@ struct FetchOptions {
   /// Queries to ask at most where liars can be told apart by more of them; 1 to itpir::kMaxRounds. Whether
   /// another one is needed does not depend on the records.
   unsigned rounds = 4;
+  /// Where the replies alone settle no answer, the first that this is true of is taken for the true one: the
+  /// caller's own evidence, say a signature over each record. Empty: records that fit their digests and, by
+  /// key, every key has one. What is asked and how often does not depend on it.
+  Believe believe = {};
 };
 
 struct ServerOutcome {
@@ -39,10 +45,18 @@ struct FetchReport {
 /// What servers take in one request unless told otherwise (pirx serve --max-queries).
 inline constexpr std::size_t kMaxRecordsPerRound = 256;
 
-/// A client's connections to a deployment. Not thread-safe.
+/// Sends requests[i] to server i, all at once, and calls on_settled as each one settles, until it is true: as
+/// net::HttpTransport::query_all.
+using Ask = std::function<std::vector<net::CallOutcome>(const std::vector<Bytes>& requests,
+                                                        const net::CallOptions& options,
+                                                        const net::HttpTransport::OnSettled& on_settled)>;
+
+/// A client of a deployment. Not thread-safe.
 class Fetcher {
  public:
-  static Result<Fetcher> create(Deployment deployment, const itpir::ClientOptions& options = {});
+  /// Asks by HTTP over connections of its own; or by `ask`, where the caller has another way to the servers.
+  static Result<Fetcher> create(Deployment deployment, const itpir::ClientOptions& options = {},
+                                Ask ask = {});
   const itpir::Client& client() const noexcept { return client_; }
   /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round of queries to all
   /// servers (with a batch code one for every batch of records), or more where the replies do not settle who
@@ -65,12 +79,12 @@ class Fetcher {
   };
   Result<FetchReport> run(const Request& request, const FetchOptions& options);
   Fetcher(std::vector<net::Endpoint> endpoints, itpir::Client client,
-          std::optional<itpir::VerticalClient> vertical, net::HttpTransport transport, Rng rng);
+          std::optional<itpir::VerticalClient> vertical, Ask ask, Rng rng);
   std::vector<net::Endpoint> endpoints_;
   itpir::Client client_;                           ///< of the buckets where there is a code
   std::optional<itpir::VerticalClient> vertical_;  ///< where there is a code
-  net::HttpTransport transport_;
+  Ask ask_;
   Rng rng_;
 };
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

@@ -1,12 +1,12 @@
 // One query a row, one after the other: the server works for seconds on each.
-#include "fetch_single.h"
+#include "pirx/client/fetch_single.h"
 
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/database/key_filter.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 namespace {
 
 namespace dj = cpir::dj;
@@ -185,4 +185,4 @@ Result<FetchReport> fetch_keys(const SingleDeployment& deployment, std::span<con
   return report;
 }
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

@@ -1,8 +1,10 @@
 // Fetching by key: the sums of three rows each, and what they say.
-#include "fetch.h"
+#include <algorithm>
+
+#include "pirx/client/fetch.h"
 #include "pirx/database/key_filter.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 
 Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const FetchOptions& options) {
   PIRX_ASSIGN(const auto filter, database::KeyFilter::create(client_.params().geometry()));
@@ -13,12 +15,15 @@ Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const
   // do not: there, liars' sums look like missing keys.
   bool agreed = false;
   const auto check = [&](std::span<const Bytes> sums) {
-    bool all = true;
+    if (agreed) return true;
+    std::vector<std::optional<Bytes>> records;
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto record = filter.read(keys[i], sums[i]);
-      all = all && record && *record;
+      auto record = filter.read(keys[i], sums[i]);
+      if (!record) return false;
+      records.push_back(std::move(*record));
     }
-    return agreed || all;
+    if (options.believe) return options.believe(records);
+    return std::all_of(records.begin(), records.end(), [](const auto& record) { return record.has_value(); });
   };
   const auto query = [&] { return client_.query_sums(std::as_const(rows).expose(), rng_); };
   PIRX_ASSIGN(auto report,
@@ -36,4 +41,4 @@ Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const
   return report;
 }
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

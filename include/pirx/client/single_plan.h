@@ -10,7 +10,7 @@
 #include "pirx/cpir/spiral/common.h"
 #include "pirx/net/http_client.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 
 using SinglePlan = std::variant<cpir::dj::Params, cpir::qr::Params, cpir::spiral::Params>;
 
@@ -37,4 +37,4 @@ Result<void> check_keys(const SingleDeployment& deployment, bool paper_reproduct
 /// What every such use begins with.
 extern const char* const kPaperWarning;
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

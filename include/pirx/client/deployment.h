@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "pirx/client/single_plan.h"
 #include "pirx/itpir/common.h"
 #include "pirx/net/http_client.h"
-#include "single_plan.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 
 struct Deployment {
   itpir::Params params;
@@ -28,12 +28,10 @@ using AnyDeployment = std::variant<Deployment, SingleDeployment>;
 Result<AnyDeployment> load_deployment(const std::filesystem::path& path);
 Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployment(const AnyDeployment& deployment);
-/// Writes beside the target, syncs and renames.
+/// As replace_file.
 Result<void> save_deployment(const std::filesystem::path& path, const AnyDeployment& deployment);
-/// The same for any text. Unavailable.
-Result<void> replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// "gf2_8", "gf2_16", "w160", "w48", "prime64"... InvalidArgument lists them.
 Result<FieldTag> parse_field(const std::string& name);
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

@@ -1,17 +1,15 @@
 // Deployment files: JSON in, validated values out.
-#include "deployment.h"
-
-#include <fcntl.h>
-#include <unistd.h>
+#include "pirx/client/deployment.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "pirx/base/replace_file.h"
 #include "pirx/itpir/vertical.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -395,34 +393,4 @@ Result<void> save_deployment(const std::filesystem::path& path, const AnyDeploym
   return replace_file(path, format_deployment(deployment));
 }
 
-Result<void> replace_file(const std::filesystem::path& path, std::string_view text) {
-  // A name that nobody can have prepared: the file must not exist, and a link is not followed.
-  std::string temporary;
-  int file = -1;
-  for (int attempt = 0; attempt < 100 && file < 0; ++attempt) {
-    temporary = path.string() + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
-    file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (file < 0 && errno != EEXIST) break;
-  }
-  if (file < 0) {
-    return fail(ErrorCode::kUnavailable, "cannot write " + path.string() + ": " + std::strerror(errno));
-  }
-  std::string_view rest = text;
-  bool ok = true;
-  while (ok && !rest.empty()) {
-    const auto count = ::write(file, rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    ok = count > 0;
-    if (ok) rest.remove_prefix(static_cast<std::size_t>(count));
-  }
-  ok = ok && ::fsync(file) == 0;
-  int why = ok ? 0 : errno;
-  ok = (::close(file) == 0) && ok;
-  ok = ok && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (ok) return {};
-  if (why == 0) why = errno;
-  ::unlink(temporary.c_str());
-  return fail(ErrorCode::kUnavailable, "cannot write " + path.string() + ": " + std::strerror(why));
-}
-
-}  // namespace pirx::cli
+}  // namespace pirx::client

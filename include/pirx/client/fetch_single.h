@@ -1,10 +1,10 @@
 // One private retrieval from the only server of a protocol.
 #pragma once
 
-#include "fetch.h"
-#include "single_plan.h"
+#include "pirx/client/fetch.h"
+#include "pirx/client/single_plan.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 
 struct SingleOptions {
   std::chrono::milliseconds deadline{600'000};  ///< of each query
@@ -21,4 +21,4 @@ Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<
 Result<FetchReport> fetch_keys(const SingleDeployment& deployment, std::span<const std::string> keys,
                                const SingleOptions& options);
 
-}  // namespace pirx::cli
+}  // namespace pirx::client

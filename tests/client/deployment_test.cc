@@ -1,5 +1,5 @@
 // Deployment files: round trip, and an error that names the cause for every kind of damage.
-#include "tools/pirx/deployment.h"
+#include "pirx/client/deployment.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/seed.h"
 
-namespace pirx::cli {
+namespace pirx::client {
 namespace {
 
 constexpr const char* kGood = R"({
@@ -281,4 +281,4 @@ TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
 }
 
 }  // namespace
-}  // namespace pirx::cli
+}  // namespace pirx::client

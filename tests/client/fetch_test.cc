@@ -1,0 +1,193 @@
+// Retrievals in one process: by position and by key, with servers that lie, are silent or conspire, and with
+// evidence of the caller's.
+#include "pirx/client/fetch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "pirx/client/retrieve.h"
+#include "pirx/database/builder.h"
+#include "pirx/itpir/server.h"
+#include "support/files.h"
+
+namespace pirx::client {
+namespace {
+
+using pirx::testing::expect_error;
+using pirx::testing::good;
+
+constexpr unsigned kServers = 4;
+
+/// Two databases of the same shape behind four servers each: the true one, and that of conspirators.
+class World {
+ public:
+  explicit World(bool keyed) : keyed_(keyed) {
+    build("true", 't');
+    build("other", 'o');
+    const auto database = *database::Database::open(folder_ / "true");
+    std::vector<std::uint64_t> coordinates;
+    std::vector<net::Endpoint> endpoints;
+    for (unsigned i = 1; i <= kServers; ++i) {
+      coordinates.push_back(i);
+      endpoints.push_back({.url = "http://127.0.0.1:" + std::to_string(i), .ca_file = {}});
+      true_.push_back(serve("true", i));
+      other_.push_back(serve("other", i));
+    }
+    deployment_.emplace(Deployment{*itpir::Params::create({.field = kTagGf2_8,
+                                                           .geometry = database->geometry(),
+                                                           .version = database->version(),
+                                                           .coordinates = coordinates,
+                                                           .threshold = 1}),
+                                   endpoints});
+  }
+
+  Fetcher fetcher() {
+    return *Fetcher::create(*deployment_, {},
+                            [this](const auto& requests, const auto&, const auto& on_settled) {
+                              return answer(requests, on_settled);
+                            });
+  }
+  static Bytes record(std::uint64_t i, char kind = 't') {
+    const auto text = std::string(1, kind) + "record" + std::to_string(i);
+    const auto bytes = as_bytes(text);
+    return {bytes.begin(), bytes.end()};
+  }
+
+  std::string moods = "tttt";  ///< t: the true one, o: conspires, s: silent
+  int rounds = 0;
+
+ private:
+  void build(const char* name, char kind) {
+    auto builder = *database::DatabaseBuilder::create(folder_ / name, {.digests = keyed_, .keyed = keyed_});
+    for (std::uint64_t i = 10; i < 60; ++i) {
+      const auto key = "key" + std::to_string(i);
+      EXPECT_TRUE(good(keyed_ ? builder.add(key, record(i, kind)) : builder.add(record(i, kind))));
+    }
+    EXPECT_TRUE(good(builder.finish()));
+  }
+  std::unique_ptr<AnyServer> serve(const char* name, std::uint64_t coordinate) {
+    auto database = database::Database::open(folder_ / name);
+    return *itpir::make_goldberg_server(*database, {.coordinate = coordinate, .threads = 1});
+  }
+  std::vector<net::CallOutcome> answer(const std::vector<Bytes>& requests,
+                                       const net::HttpTransport::OnSettled& on_settled) {
+    ++rounds;
+    std::vector<net::CallOutcome> outcomes;
+    bool enough = false;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      outcomes.push_back({.reply = fail(ErrorCode::kUnavailable, "silent")});
+      if (enough) continue;
+      if (moods[i] != 's') {
+        Bytes request = requests[i];
+        const auto& server = moods[i] == 'o' ? other_[i] : true_[i];
+        rename(request, itpir::ServerParameters::decode(server->parameters())->version);
+        const ByteSpan span = request;
+        outcomes[i].reply = server->answer({&span, 1}).front();
+        EXPECT_TRUE(good(outcomes[i].reply));
+        rename(*outcomes[i].reply, deployment_->params.version());
+      }
+      enough = on_settled(i, outcomes[i]);
+    }
+    return outcomes;
+  }
+  /// Puts another database's identity and epoch into a message (docs/wire_format.md section 2).
+  static void rename(Bytes& message, const database::Version& version) {
+    std::copy(version.identity.begin(), version.identity.end(), message.begin() + 16);
+    store_le(message.data() + 48, version.epoch);
+  }
+
+  pirx::testing::TemporaryFolder folder_;
+  const bool keyed_;
+  std::vector<std::unique_ptr<AnyServer>> true_, other_;
+  std::optional<Deployment> deployment_;
+};
+
+TEST(Fetch, ByPosition) {
+  World world(false);
+  auto fetcher = world.fetcher();
+  const std::vector<std::uint64_t> wanted = {0, 49, 7, 7};
+  const auto report = fetcher.fetch(wanted, {});
+  ASSERT_TRUE(good(report));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(report->answer.records[i], World::record(wanted[i] + 10));
+  }
+  EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProven);
+  EXPECT_TRUE(report->missing.empty());
+  expect_error(fetcher.fetch(std::vector<std::uint64_t>{50}, {}), ErrorCode::kOutOfRange, "");
+  expect_error(fetcher.fetch(std::vector<std::uint64_t>(257), {}), ErrorCode::kInvalidArgument, "257");
+  expect_error(fetcher.fetch(wanted, {.liars = 3}), ErrorCode::kInvalidArgument, "2 liars");
+  expect_error(fetcher.fetch_keys(std::vector<std::string>{"key10"}, {}), ErrorCode::kInvalidArgument, "");
+}
+
+TEST(Fetch, ByKeyPresentAndAbsentLookAlike) {
+  World world(true);
+  auto fetcher = world.fetcher();
+  const auto report = fetcher.fetch_keys(std::vector<std::string>{"key12", "nobody", "key59"}, {});
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->answer.records[0], World::record(12));
+  EXPECT_EQ(report->answer.records[2], World::record(59));
+  EXPECT_EQ(report->missing, std::vector<std::size_t>{1});
+  EXPECT_EQ(world.rounds, 1);
+}
+
+TEST(Fetch, ALiarIsNamedAndASilentServerIsMissed) {
+  World world(false);
+  world.moods = "tots";
+  auto fetcher = world.fetcher();
+  // One liar of three replies: shares alone cannot tell which.
+  expect_error(fetcher.fetch(std::vector<std::uint64_t>{3}, {.liars = {}, .wait_for_all = true}),
+               ErrorCode::kUndecodable, "silent");
+  world.moods = "tott";
+  const auto report = fetcher.fetch(std::vector<std::uint64_t>{3}, {.liars = {}, .wait_for_all = true});
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->answer.records[0], World::record(13));
+  EXPECT_EQ(report->servers[1].status, itpir::ServerStatus::kLied);
+}
+
+// Two against two: no majority, and both answers are well formed. The caller knows what a record looks like.
+TEST(Fetch, EvidenceOfTheCallersSettlesWhatSharesCannot) {
+  for (const bool keyed : {false, true}) {
+    World world(keyed);
+    world.moods = "otot";
+    auto fetcher = world.fetcher();
+    const auto fetch = [&](const Believe& believe) {
+      const FetchOptions options{.liars = {}, .wait_for_all = true, .believe = believe};
+      if (keyed) return fetcher.fetch_keys(std::vector<std::string>{"key20", "key21"}, options);
+      return fetcher.fetch(std::vector<std::uint64_t>{10, 11}, options);
+    };
+    for (const char kind : {'t', 'o'}) {
+      const auto report = fetch([kind](std::span<const std::optional<Bytes>> records) {
+        EXPECT_EQ(records.size(), 2u);
+        return records[0] == World::record(20, kind) && records[1] == World::record(21, kind);
+      });
+      ASSERT_TRUE(good(report)) << keyed << kind;
+      EXPECT_EQ(report->answer.records[1], World::record(21, kind));
+      EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProbable);
+    }
+    EXPECT_FALSE(fetch([](const auto&) { return false; }));
+    // What the replies prove needs no evidence, and none changes it.
+    world.moods = "tttt";
+    const auto proven = fetch([](const auto&) { return false; });
+    ASSERT_TRUE(good(proven)) << keyed;
+    EXPECT_EQ(proven->answer.records[0], World::record(20));
+    EXPECT_EQ(proven->answer.certainty, itpir::Certainty::kProven);
+  }
+}
+
+TEST(Retrieve, RefusesPlansThatHideNothing) {
+  const auto geometry = *database::Geometry::create({.records = 4, .record_bytes = 1, .digests = false});
+  auto params = cpir::dj::Params::create({.geometry = geometry,
+                                          .version = {},
+                                          .arities = {4},
+                                          .modulus_bits = 1024,
+                                          .policy = cpir::dj::KeyPolicy::kPaperReproduction});
+  ASSERT_TRUE(good(params));
+  const AnyDeployment deployment = SingleDeployment{*params, {.url = "http://127.0.0.1:1", .ca_file = {}}};
+  expect_error(retrieve(deployment, std::vector<std::uint64_t>{0}), ErrorCode::kInvalidArgument, "1024 bits");
+  expect_error(retrieve_keys(deployment, std::vector<std::string>{"a"}), ErrorCode::kInvalidArgument,
+               "1024 bits");
+}
+
+}  // namespace
+}  // namespace pirx::client
