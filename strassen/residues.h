@@ -129,7 +129,8 @@ class ResidueMatrix {
  public:
   /// ResourceExhausted without memory.
   static Result<ResidueMatrix> create(const ResidueKernels& kernels, const ResidueBasis& basis,
-                                      ConstView<std::byte> D, std::size_t word_bytes, int threads) {
+                                      ConstView<std::byte> D, std::size_t word_bytes,
+                                      [[maybe_unused]] int threads) {
     ResidueMatrix out;
     out.panels_ = D.cols / word_bytes / ResidueKernels::kColumns +
                   (D.cols / word_bytes % ResidueKernels::kColumns != 0);
