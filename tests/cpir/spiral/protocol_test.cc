@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
 
 #include "cpir/message.h"
 #include "cpir/spiral/public_keys.h"
@@ -222,6 +223,33 @@ TEST_F(Protocol, KeysOfManyLoseToKeysOfFew) {
   EXPECT_TRUE(held(*deployment.client) && held(few[0]) && held(many[5]) && held(third));
   EXPECT_TRUE(held(many[6]));
   EXPECT_FALSE(held(few[1]));
+}
+
+TEST_F(Protocol, ThreadsMayAskAtOnce) {
+  const TestDatabase db(5, 256, true, engine_);
+  const auto params = db.params(toy_scheme()).value();
+  // Room for few, so that keys come and go while others compute with them.
+  Deployment deployment(db, toy_scheme(), {.key_memory = 3 * PublicKeys::bytes(params), .threads = 1});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      auto rng = Rng::from_os().value();
+      for (std::uint64_t round = 0; round < 4; ++round) {
+        const auto client = Client::create(params, true).value();
+        const std::uint64_t item = (round + static_cast<std::uint64_t>(i)) % 5;
+        const auto got = client.fetch(item, rng, [&](const Bytes& request) {
+          return answer(*deployment.server, request, "sender " + std::to_string(i));
+        });
+        // Another thread's keys may have taken the place of these, twice in a row.
+        if (got) {
+          deployment.expect_item(item, *got);
+        } else {
+          EXPECT_EQ(got.error().code(), ErrorCode::kUnavailable);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
 }
 
 TEST_F(Protocol, FetchingUploadsKeysWhereTheyAreMissing) {
