@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "pirx/base/sha256.h"
 #include "pirx/net/limits.h"
 #include "tools/pirx/values.h"
@@ -161,6 +164,21 @@ TEST(ServeConfig, WhatIsWrongIsNamed) {
     EXPECT_EQ(file.error().code(), ErrorCode::kDataLoss);
     EXPECT_NE(file.error().message().find(key), std::string::npos) << members << "\n"
                                                                    << file.error().message();
+  }
+}
+
+TEST(ServeConfig, TheOperatorsPageNamesEverything) {
+  std::ifstream file(std::string(PIRX_SOURCE_DIR) + "/docs/operations.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const auto& limit : limit_options()) {
+    const auto shown = limit.help.substr(limit.help.rfind('[') + 1);
+    const auto row = "| `" + limit.name + "` | " + shown.substr(0, shown.size() - 1) + " |";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+  for (const auto& option : server_options())
+    EXPECT_NE(page.find("`" + option.name + "`"), std::string::npos) << option.name;
+  for (const auto& option : database_options()) {
+    EXPECT_NE(page.find("`" + option.text.name + "`"), std::string::npos) << option.text.name;
   }
 }
 
