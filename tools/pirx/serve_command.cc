@@ -83,6 +83,7 @@ struct Hosting {
   const DatabaseSettings* settings;
   OpenContext context;
   Served served;
+  net::LogEvent opened;  ///< for the log of whoever answers
 };
 
 Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext context, const Log& log,
@@ -98,8 +99,7 @@ Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext cont
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   auto event = database_event(settings, *served, took.count());
   event.text.insert(event.text.end(), machine.begin(), machine.end());
-  log(event);
-  return Hosting{&settings, std::move(context), std::move(*served)};
+  return Hosting{&settings, std::move(context), std::move(*served), std::move(event)};
 }
 
 Result<void> serve(const Arguments& a, shards::World* world) {
@@ -151,6 +151,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
     if (!shards->answers()) return shards->work(patience);
   }
   PIRX_ASSIGN(auto server, net::HttpServer::create(std::move(hosted), settings.http, log));
+  for (const auto& one : open) log(one.opened);
   if (const std::string note = huge_page_note(); !note.empty()) {
     log({.event = "huge_pages", .text = {{"note", note}}, .numbers = {}});
   }
