@@ -250,8 +250,8 @@ TEST(Audit, PublicationsAndServersThatDoNotFit) {
   World world(21, false, 3, 1);
   auto& publication = world.publication;
   const std::vector<std::string> urls = {"http://127.0.0.1:1", "http://127.0.0.1:2"};
-  expect_error(make_deployment(publication, {"http://127.0.0.1:1", "http://127.0.0.1:1"}, 1), ErrorCode::kInvalidArgument,
-               "listed twice");
+  expect_error(make_deployment(publication, {"http://127.0.0.1:1", "http://127.0.0.1:1"}, 1),
+               ErrorCode::kInvalidArgument, "listed twice");
   expect_error(make_deployment(publication, urls, 2), ErrorCode::kInvalidArgument, "");
   auto deployment = make_deployment(publication, urls, 1);
   ASSERT_TRUE(good(deployment));
