@@ -1,5 +1,5 @@
-// Private look-ups by key from running servers: fetch DEPLOYMENT KEY... A deployment file says who they are and
-// which protocol they speak ('pirx deploy' writes one); nothing here depends on it.
+// Private look-ups by key from running servers: fetch DEPLOYMENT KEY... A deployment file says who they are
+// and which protocol they speak ('pirx deploy' writes one); nothing here depends on it.
 #include <cstdio>
 #include <string>
 #include <vector>
