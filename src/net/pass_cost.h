@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 namespace pirx::net {
 
@@ -20,6 +21,8 @@ class PassCost {
     t_ += seconds;
     qq_ += q * q;
     qt_ += q * seconds;
+    const double mean = q_ / passes_, spread = qq_ / passes_ - mean * mean;
+    if (spread > 1e-6 * mean * mean) slope_ = std::max(0.0, (qt_ / passes_ - mean * t_ / passes_) / spread);
   }
 
   /// Seconds of a pass of so many queries; 0 before the first pass.
@@ -27,17 +30,17 @@ class PassCost {
     if (passes_ == 0) return 0;
     const double q = q_ / passes_, t = t_ / passes_;
     const auto wanted = static_cast<double>(queries);
-    const double spread = qq_ / passes_ - q * q;
-    // Passes of one size say nothing about what a query adds: more queries then cost in proportion, fewer as
-    // much as these.
-    double slope = wanted > q ? t / q : 0;
-    if (spread > 1e-6 * q * q) slope = std::clamp((qt_ / passes_ - q * t) / spread, 0.0, t / q);
+    // Passes of one size say nothing about what a query adds; then it is what earlier passes said. Before any
+    // did, fewer queries cost as much as these, and more of them an eighth of the proportion: too little
+    // sends one batch out late, too much refuses a crowd that comes to an idle server for nothing.
+    const double slope = slope_ ? std::min(*slope_, t / q) : wanted > q ? t / q / 8 : 0;
     return t + slope * (wanted - q);
   }
 
  private:
   static constexpr double kMemory = 0.9;  ///< what a pass counts for after the next one
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
+  std::optional<double> slope_;  ///< seconds of one more query, of the last passes of different sizes
 };
 
 }  // namespace pirx::net

@@ -425,11 +425,21 @@ TEST(PassCost, IsALineThroughWhatWasSeen) {
   }
 }
 
+TEST(PassCost, RemembersWhatAQueryAdds) {
+  PassCost cost;
+  for (const std::size_t q : {1u, 256u}) cost.learn(q, 0.1 + 0.002 * static_cast<double>(q));
+  for (int i = 0; i < 1000; ++i) cost.learn(1, 0.102);  // a quiet night
+  EXPECT_NEAR(cost.predict(256), 0.612, 0.01);
+  for (int i = 0; i < 100; ++i)
+    cost.learn(1, 0.051);  // a faster database: its queries cost no more than its passes
+  EXPECT_NEAR(cost.predict(256), 0.051 + 255 * 0.002, 0.01);
+}
+
 TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
   PassCost cost;
   for (int i = 0; i < 5; ++i) cost.learn(10, 0.5);
   EXPECT_NEAR(cost.predict(1), 0.5, 1e-9);
-  EXPECT_NEAR(cost.predict(20), 1.0, 1e-9);
+  EXPECT_NEAR(cost.predict(90), 1.0, 1e-9);
   cost.learn(1, 5);  // a hiccup: more queries never look cheaper, and nothing is below zero
   for (std::size_t q = 1; q < 100; ++q) {
     EXPECT_GT(cost.predict(q), 0);
