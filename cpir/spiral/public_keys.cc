@@ -17,7 +17,10 @@ PublicKeys::PublicKeys(const Params& params) {
 }
 
 std::uint64_t PublicKeys::bytes(const Params& params) {
-  return PublicKeys(params).count * polynomial_stride(params.d()) * sizeof(std::uint32_t);
+  const std::uint64_t size =
+      round_up(PublicKeys(params).count * polynomial_stride(params.d()) * sizeof(std::uint32_t), 64);
+  // AlignedBuffer takes whole huge pages for what is large; a test compares.
+  return size < std::uint64_t{4} << 20 ? size : round_up(size, std::uint64_t{2} << 20);
 }
 
 Result<PublicKeys> PublicKeys::decode(const Params& params, const Ring& ring, ByteSpan body) {

@@ -32,7 +32,7 @@ struct PublicKeys {
   /// Body of a keys message, of exactly the plan's length: the seed, then for every column all polynomials
   /// but the first. InvalidArgument: a residue is not below its prime. ResourceExhausted.
   static Result<PublicKeys> decode(const Params& params, const Ring& ring, ByteSpan body);
-  /// Bytes that the keys take in memory.
+  /// Bytes that the keys take in memory, those of all.bytes().
   static std::uint64_t bytes(const Params& params);
 };
 

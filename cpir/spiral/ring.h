@@ -16,6 +16,7 @@ namespace pirx::cpir::spiral {
 
 inline constexpr std::array<std::uint32_t, 2> kPrimes = {268369921, 249561089};
 inline constexpr std::uint64_t kModulus = std::uint64_t{kPrimes[0]} * kPrimes[1];
+static_assert(kPrimes[0] > kPrimes[1] && kLazyProducts <= ~std::uint64_t{0} / kPrimes[0] / kPrimes[0]);
 inline constexpr unsigned kLogDimension = 11, kMinLogDimension = 6;
 
 /// x modulo q_k.
@@ -37,6 +38,8 @@ class Polynomials {
   Polynomials() = default;
   /// `count` polynomials of 2d residues, all zero. ResourceExhausted.
   static Result<Polynomials> create(std::uint64_t count, std::size_t d);
+  /// Bytes that they take, rounded as AlignedBuffer does.
+  std::uint64_t bytes() const noexcept { return buffer_.size(); }
   std::uint32_t* operator[](std::size_t i) noexcept { return data() + i * stride_; }
   const std::uint32_t* operator[](std::size_t i) const noexcept { return data() + i * stride_; }
 

@@ -50,6 +50,8 @@ SecretPolynomial::SecretPolynomial(const Ring& ring, unsigned eta, const Coins& 
 }
 
 void Encryptor::encrypt(const SecretPolynomial& secret, const std::uint32_t* message, std::uint32_t* c1) {
+  PIRX_CHECK(drawn_ && std::find(used_.begin(), used_.end(), &secret) == used_.end());
+  used_.push_back(&secret);
   centred_binomial(coins_, eta_, error_.expose());
   std::uint32_t* scratch = scratch_.expose().data();
   ring_.forward_small(scratch, error_.expose().data());

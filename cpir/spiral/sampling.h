@@ -1,6 +1,7 @@
 // Random polynomials: uniform ones from public seeds, small ones from secret coins.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 
@@ -27,18 +28,29 @@ class UniformStream {
 };
 
 /// The seed of public randomness that is drawn for one secret and used up with it: it cannot be copied, and
-/// who encrypts takes it away. Two encryptions under one secret never share it.
+/// who encrypts takes it away. Two encryptions under one secret never share it: a seed that was given away is
+/// wiped and spent, and must not be asked for again.
 class FreshSeed {
  public:
   explicit FreshSeed(const Coins& coins) { coins(bytes_); }
-  FreshSeed(FreshSeed&& other) noexcept = default;
+  FreshSeed(FreshSeed&& other) noexcept : FreshSeed(other.bytes()) {
+    other.bytes_ = {};
+    other.spent_ = true;
+  }
   FreshSeed(const FreshSeed&) = delete;
   FreshSeed& operator=(const FreshSeed&) = delete;
   FreshSeed& operator=(FreshSeed&&) = delete;
-  std::span<const std::byte, kSeedBytes> bytes() const noexcept { return bytes_; }
+  std::span<const std::byte, kSeedBytes> bytes() const noexcept {
+    PIRX_CHECK(!spent_);
+    return bytes_;
+  }
 
  private:
+  explicit FreshSeed(std::span<const std::byte, kSeedBytes> bytes) noexcept {
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin());
+  }
   std::array<std::byte, kSeedBytes> bytes_{};
+  bool spent_ = false;
 };
 
 /// Sum of eta coins less the sum of eta others, for every coefficient: variance eta / 2. eta <= 32. Constant
@@ -64,9 +76,13 @@ class Encryptor {
         error_(ring.d()),
         scratch_(2 * ring.d()) {}
   /// Draws the public half c0 of the next ciphertext.
-  void next() { stream_.next(ring_, random_.data()); }
+  void next() {
+    stream_.next(ring_, random_.data());
+    used_.clear();
+    drawn_ = true;
+  }
   /// c1 = message + error - s c0, slots, for the c0 drawn last. The same c0 serves several secrets, each
-  /// once.
+  /// once, which is checked: two messages under one c0 and one secret would show their difference.
   void encrypt(const SecretPolynomial& secret, const std::uint32_t* message, std::uint32_t* c1);
 
  private:
@@ -75,6 +91,8 @@ class Encryptor {
   UniformStream stream_;
   const Coins& coins_;
   std::vector<std::uint32_t> random_;
+  bool drawn_ = false;
+  std::vector<const SecretPolynomial*> used_;  ///< with the c0 drawn last
   SecretVector<std::int32_t> error_;
   SecretVector<std::uint32_t> scratch_;
 };

@@ -311,8 +311,9 @@ struct Vectors {
   PIRX_SPIRAL_TARGET static void transform_products(const PrimeTable& p, U32* out, U32* heads,
                                                     const U32* digits, const U32* columns, std::size_t stride,
                                                     std::size_t count) noexcept {
-    // Behind forward_tail numbers are below 10 q: 24 10 q^2 < 2^64.
     constexpr std::size_t kLazy = 24;
+    // Behind forward_tail numbers are below 10 q, and kLazyProducts q^2 are below 2^64.
+    static_assert(10 * kLazy <= kLazyProducts);
     const V q = O::set32(p.q), two_q = O::set32(2 * p.q);
     const Reducer r = reducer(p);
     for (std::size_t k = 0; k < count; ++k)

@@ -371,6 +371,19 @@ TEST(Expansion, PlainPolynomialsGiveTheirCoefficients) {
   for (unsigned k = 0; k < params.fold().digits(); ++k) expect(query.bits, k, 2 * k + 1, params.bit_rounds());
 }
 
+TEST(Keys, TakeTheBytesThatTheyAreCountedWith) {
+  // Below and above the size from which memory comes in huge pages.
+  for (const auto& [scheme, bytes, least] : {std::tuple(toy_scheme(), 256, 0),
+                                             {*named_scheme("s1c"), 256, 0},
+                                             {*named_scheme("s2"), 30000, 8 << 20}}) {
+    const auto params = plan_of(scheme, 5, static_cast<U64>(bytes)).value();
+    Bytes body(params.keys_bytes() - kHeaderBytes);
+    const auto keys = PublicKeys::decode(params, Ring::get(scheme.log_d), body).value();
+    EXPECT_EQ(PublicKeys::bytes(params), keys.all.bytes());
+    EXPECT_GE(keys.all.bytes(), static_cast<U64>(least));
+  }
+}
+
 TEST(Randomness, SeedsAreUsedOnce) {
   static_assert(!std::is_copy_constructible_v<FreshSeed> && !std::is_copy_assignable_v<FreshSeed>);
   static_assert(!std::is_move_assignable_v<FreshSeed>);
@@ -378,6 +391,34 @@ TEST(Randomness, SeedsAreUsedOnce) {
   // Only who gives a seed away can encrypt with it.
   static_assert(!std::is_constructible_v<Encryptor, const Ring&, unsigned, FreshSeed&, const Coins&>);
   static_assert(std::is_constructible_v<Encryptor, const Ring&, unsigned, FreshSeed&&, const Coins&>);
+  const Coins coins = [](MutableByteSpan out) { std::fill(out.begin(), out.end(), std::byte{7}); };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // there may be threads of OpenMP
+  FreshSeed seed(coins), taken(std::move(seed));
+  EXPECT_EQ(taken.bytes()[31], std::byte{7});
+  EXPECT_DEATH(static_cast<void>(seed.bytes()), "broken contract");
+  EXPECT_DEATH(FreshSeed(std::move(seed)), "broken contract");
+}
+
+TEST(Randomness, PublicHalvesServeASecretOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto rng = Rng::from_os().value();
+  const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };
+  const Ring& ring = Ring::get(6);
+  const SecretPolynomial one(ring, 32, coins), other(ring, 32, coins);
+  const std::vector<U32> zero(128);
+  std::vector<U32> c1(128);
+  Encryptor encryptor(ring, 32, FreshSeed(coins), coins);
+  const auto encrypt = [&](const SecretPolynomial& secret) {
+    encryptor.encrypt(secret, zero.data(), c1.data());
+  };
+  EXPECT_DEATH(encrypt(one), "broken contract");
+  encryptor.next();
+  encrypt(one);
+  encrypt(other);
+  EXPECT_DEATH(encrypt(one), "broken contract");
+  EXPECT_DEATH(encrypt(other), "broken contract");
+  encryptor.next();
+  encrypt(one);
 }
 
 TEST(Randomness, BinomialAndUniform) {
