@@ -7,6 +7,7 @@
 #include "client_core.h"
 #include "cpir/message.h"
 #include "item.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::cpir::spiral {
 
@@ -56,7 +57,7 @@ Result<void> Client::check_keys_held(ByteSpan reply) const {
 
 Result<Bytes> Client::query(std::uint64_t item, Rng& rng) const {
   const auto& params = state_->params;
-  if (item >= params.items()) {
+  if (reveal(~mask_less(item, params.items()))) {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such item: the database has " + std::to_string(params.items()));
   }

@@ -8,6 +8,7 @@
 #include "noise.h"
 #include "pirx/base/buffer.h"
 #include "ring.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::cpir::spiral {
 namespace {
@@ -149,11 +150,12 @@ Result<Params> Params::create(Spec spec) {
 std::size_t Params::item_bytes() const noexcept { return static_cast<std::size_t>(slots_ * slot_bytes()); }
 
 Result<database::Location> Params::locate(std::uint64_t slot) const {
-  if (slot >= slots_of(geometry())) {
+  if (reveal(~mask_less(slot, slots_of(geometry())))) {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such record: the database has " + std::to_string(slots_of(geometry())));
   }
-  return database::Location{slot / slots_, slot % slots_ * slot_bytes()};
+  const Division at = divide(slot, slots_);
+  return database::Location{at.quotient, at.remainder * slot_bytes()};
 }
 
 Bytes Params::encode() const {

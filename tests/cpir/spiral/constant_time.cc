@@ -1,6 +1,7 @@
 // Runs the client under valgrind with its secret coins, the wanted item and what decoding finds marked as
 // undefined: memcheck reports every branch and every address that depends on them. Seeds, which are public,
-// and finished ciphertexts are marked as defined.
+// and finished ciphertexts are marked as defined. What reveal() reveals, that there are such records, may
+// show.
 #include <valgrind/memcheck.h>
 
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include "cpir/spiral/client_core.h"
 #include "cpir/spiral/item.h"
 #include "cpir/spiral/wire.h"
+#include "pirx/cpir/spiral/client.h"
 
 int main() {
   using namespace pirx;
@@ -31,8 +33,22 @@ int main() {
   const auto coefficients = client.decode(params, body);
   Bytes bytes(params.item_bytes());
   coefficients_to_item(params, item, coefficients.expose(), bytes);
+  // As programs ask: from a record, by the client around the core, whose coins are not marked.
+  std::uint64_t record = geometry.records() - 1;
+  static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(&record, sizeof record));
+  const auto at = params.locate(record);
+  const auto outer = Client::create(params, true);
+  if (!at || !outer) {
+    std::puts("no place or no client");
+    return 1;
+  }
+  const auto asked = outer->query(at->row, rng);
+  if (!asked) {
+    std::puts("no query");
+    return 1;
+  }
   unsigned char undefined = 0;
-  for (const auto& made : {keys.back(), query.back(), bytes.front()}) {
+  for (const auto& made : {keys.back(), query.back(), bytes.front(), asked->back()}) {
     undefined = 0;
     static_cast<void>(VALGRIND_GET_VBITS(&made, &undefined, 1));
     if (undefined == 0) {
