@@ -24,11 +24,13 @@ class KeyStore {
   void put(const Digest& name, std::shared_ptr<const PublicKeys> keys, std::string_view sender) {
     std::string owner(sender);
     const std::lock_guard lock(mutex_);
-    const auto [at, fresh] = held_.try_emplace(name);
-    at->second.keys = std::move(keys);
-    at->second.used = ++clock_;
-    if (fresh) at->second.sender = std::move(owner);
-    if (held_.size() > capacity_) held_.erase(least_missed());
+    if (const auto found = held_.find(name); found != held_.end()) {
+      found->second.used = ++clock_;
+      return;
+    }
+    // Room first: what throws for want of memory leaves no more keys than the capacity.
+    if (held_.size() >= capacity_) held_.erase(least_missed(owner));
+    held_.emplace(name, Entry{std::move(keys), std::move(owner), ++clock_});
   }
   /// Null when they are not held.
   std::shared_ptr<const PublicKeys> get(const Digest& name) {
@@ -45,9 +47,10 @@ class KeyStore {
     std::string sender;
     std::uint64_t used = 0;
   };
-  std::map<Digest, Entry>::iterator least_missed() {
+  /// Where one more of `sender` is to come.
+  std::map<Digest, Entry>::iterator least_missed(std::string_view sender) {
     std::map<std::string_view, std::size_t> counts;
-    std::size_t most = 0;
+    std::size_t most = ++counts[sender];
     for (const auto& [name, entry] : held_) most = std::max(most, ++counts[entry.sender]);
     auto out = held_.end();
     for (auto it = held_.begin(); it != held_.end(); ++it) {
