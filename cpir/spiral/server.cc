@@ -215,6 +215,7 @@ Result<std::unique_ptr<AnyServer>> open_spiral(const ServerSpec& spec) {
       if (!options.scheme)
         return invalid("option set='" + value + "' is none of " + std::string(kSchemeNames));
     } else if (name == "paper") {
+      if (value != "on") return invalid("option paper='" + value + "': on, or leave it out");
       options.allow_insecure = true;
     } else if (name == "encoded") {
       options.encoded_file = value;

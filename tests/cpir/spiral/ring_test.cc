@@ -298,6 +298,29 @@ TEST_P(RingTest, DigitsOfEveryKindOfGadget) {
   }
 }
 
+TEST_P(RingTest, UnsignedDigitsAreThoseOfPositionalNotation) {
+  const std::size_t d = 256;
+  for (const U32 z : {2u, 3u, 7u, 16u, 100u, 127u, 256u, 2319u, 32768u, 65535u, 65536u}) {
+    const auto gadget = Gadget::create({.z = z, .domain = Domain::kUnsigned}).value();
+    const unsigned count = gadget.digits();
+    std::vector<std::int64_t> c(d);
+    for (auto& x : c) x = static_cast<std::int64_t>(engine_() % kModulus);
+    const auto q = static_cast<std::int64_t>(kModulus);
+    const std::int64_t edges[] = {0,     1,     z - 1, z, std::int64_t{z} * z - 1, std::int64_t{z} * z,
+                                  q / 2, q - z, q - 1};
+    std::copy(std::begin(edges), std::end(edges), c.begin());
+    std::vector<std::int32_t> out(d * count);
+    GetParam()->digits(digit_plan(gadget, kModulus), d, out.data(), d, c.data());
+    for (std::size_t i = 0; i < d; ++i) {
+      std::int64_t rest = c[i];
+      for (unsigned k = 0; k < count; ++k, rest /= z) {
+        ASSERT_EQ(out[k * d + i], rest % z) << "z=" << z << " number " << c[i] << " digit " << k;
+      }
+      ASSERT_EQ(rest, 0);
+    }
+  }
+}
+
 TEST_P(RingTest, ResiduesAndWholeNumbersRecomposeAlike) {
   const Ring ring(6, *GetParam());
   for (const U32 z : {2u, 3u, 16u, 128u, 1000u}) {

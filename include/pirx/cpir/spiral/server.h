@@ -28,8 +28,8 @@ Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const data
                                                       const ServerOptions& options);
 
 /// Adds "spiral" with the options set (a name of named_scheme; or chosen for the database), encoded (a file
-/// that keeps the encoded database), keys (bytes of memory for clients' keys) and paper (of any value: the
-/// insecure set c1 may be chosen).
+/// that keeps the encoded database), keys (bytes of memory for clients' keys) and paper (on: the insecure
+/// set c1 may be chosen).
 void register_spiral(Registry& registry);
 
 }  // namespace pirx::cpir::spiral
