@@ -61,8 +61,8 @@ class Params {
   static constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 30;
 
   /// InvalidArgument: numbers out of range, an insecure scheme that claims to be secure, a failure
-  /// probability above the policy's bound, a database too large for the scheme's rows and columns, or a keyed
-  /// one.
+  /// probability above the policy's bound, or a database too large for the scheme's rows and columns. A keyed
+  /// database has rows for slots.
   static Result<Params> create(Spec spec);
 
   const Spec& spec() const noexcept { return spec_; }
@@ -113,7 +113,7 @@ class Params {
   static Result<Params> decode(ByteSpan bytes);
   /// SHA-256 of the parameters message.
   const Digest& digest() const noexcept { return digest_; }
-  /// Of what a client's keys depend on: they outlive changes of the database.
+  /// Of what a client's keys depend on: not on the database's version.
   const Digest& keys_digest() const noexcept { return keys_digest_; }
 
  private:
