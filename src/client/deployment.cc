@@ -319,7 +319,8 @@ Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesys
   PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
   if (is_single_protocol(protocol)) return parse_single(json, protocol, folder);
   if (protocol != "goldberg" && protocol != "chor") {
-    return broken("protocol '" + protocol + "' is not known; there are: goldberg, chor, dj-tree and qr");
+    return broken("protocol '" + protocol +
+                  "' is not known; there are: goldberg, chor, dj-tree, qr and spiral");
   }
   PIRX_TRY(only(json,
                 {"pirx_deployment", "protocol", "field", "threshold", "ramp", "encoding", "code", "database",

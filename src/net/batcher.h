@@ -105,7 +105,7 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  Result<void> admit(const Caller& caller, std::size_t queries) const;
+  Result<void> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
@@ -127,7 +127,9 @@ class Batcher {
   std::size_t queued_queries_ = 0;
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  std::size_t computing_ = 0;  ///< queries of the batch that is computed
+  static constexpr std::size_t kProbe = 4;
+  std::size_t refused_idle_ = 0;  ///< for their deadline, with nothing before them
+  std::size_t computing_ = 0;     ///< queries of the batch that is computed
   Clock::time_point computing_since_;
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late

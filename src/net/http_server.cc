@@ -74,10 +74,10 @@ Result<void> check_options(const HttpServerOptions& options) {
   return check_limits(options);
 }
 
-/// Whether the limits are large enough for a database.
-Result<void> check_server(const HttpServerOptions& options, const AnyServer& server) {
+/// Whether the limits are large enough for a database, with so many bytes set aside for passes.
+Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   auto largest = checked_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
-  if (largest) largest = checked_add(*largest, server.pass_bytes());
+  if (largest) largest = checked_add(*largest, pass_bytes);
   if (largest && options.max_in_flight_bytes >= *largest) return {};
   return invalid(
       "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
@@ -87,8 +87,12 @@ Result<void> check_server(const HttpServerOptions& options, const AnyServer& ser
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {
   if (databases.empty()) return invalid("there is no database to serve");
+  std::size_t pass_bytes = 0;
   for (const auto& database : databases) {
     if (!database.server) return invalid("there is no protocol server to serve");
+    pass_bytes = std::max(pass_bytes, database.server->pass_bytes());
+  }
+  for (const auto& database : databases) {
     const bool alone = databases.size() == 1 && database.name.empty();
     if (!alone && !is_database_name(database.name)) {
       return invalid(
@@ -102,7 +106,7 @@ Result<void> check_databases(const std::vector<HostedDatabase>& databases, const
     auto own = options;
     static_cast<QueueOptions&>(own) = database.queue;
     PIRX_TRY(check_limits(own));
-    PIRX_TRY(check_server(options, *database.server));
+    PIRX_TRY(check_server(options, *database.server, pass_bytes));
   }
   return {};
 }
@@ -349,20 +353,7 @@ struct HttpServer::Impl {
                     {"protocol", static_cast<double>(server->protocol())},
                     {"max_request_bytes", static_cast<double>(server->max_request_bytes())},
                     {"pass_bytes", static_cast<double>(server->pass_bytes())}}};
-    for (const auto& limit : limits()) {
-      const auto value = static_cast<double>(limit.get(o));
-      switch (limit.unit) {
-        case Limit::Unit::kCount:
-          event.numbers.emplace_back(limit.name, value);
-          break;
-        case Limit::Unit::kBytes:
-          event.numbers.emplace_back(limit.name + std::string("_bytes"), value);
-          break;
-        case Limit::Unit::kTime:
-          event.numbers.emplace_back(limit.name + std::string("_ms"), value / 1000);
-          break;
-      }
-    }
+    for (const auto& limit : limits()) event.numbers.push_back(logged(limit, o));
     return event;
   }
 
@@ -415,7 +406,13 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
   if (!next) return invalid("there is no protocol server to serve");
   auto* hosted = impl_->host.find(database);
   if (hosted == nullptr) return invalid("no database is called '" + printable(database, 64) + "'");
-  PIRX_TRY(check_server(impl_->host.options, *next));
+  const auto pass_bytes = std::max(impl_->host.pass_bytes(), next->pass_bytes());
+  PIRX_TRY(check_server(impl_->host.options, *next, pass_bytes));
+  for (const auto& other : impl_->databases) {
+    if (other.get() != hosted) {
+      PIRX_TRY(check_server(impl_->host.options, *other->epoch()->server, pass_bytes));
+    }
+  }
   try {
     auto parameters = next->parameters();
     if (!impl_->host.reserve_pass(*next)) {

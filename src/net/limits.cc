@@ -80,4 +80,17 @@ constexpr Limit kLimits[] = {
 
 std::span<const Limit> limits() { return kLimits; }
 
+std::pair<std::string, double> logged(const Limit& limit, const HttpServerOptions& options) {
+  const auto value = static_cast<double>(limit.get(options));
+  switch (limit.unit) {
+    case Limit::Unit::kBytes:
+      return {limit.name + std::string("_bytes"), value};
+    case Limit::Unit::kTime:
+      return {limit.name + std::string("_ms"), value / 1000};
+    case Limit::Unit::kCount:
+      break;
+  }
+  return {limit.name, value};
+}
+
 }  // namespace pirx::net

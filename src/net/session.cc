@@ -86,8 +86,12 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void note_peer() {
     ++host_.metrics.connections;
     error_code ec;
-    const auto address = socket().remote_endpoint(ec).address();
+    auto address = socket().remote_endpoint(ec).address();
     if (ec) return;
+    // As IPv4 clients look to a socket on [::].
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+      address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    }
     local_ = address.is_loopback();
     if (address.is_v4()) {
       peer_ = "address " + address.to_string();
@@ -448,12 +452,12 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         self->answer_lost_ = true;  // no memory to say so: its own timer finds it
       }
     };
-    database_->metrics().queries += *queries;
     host_.metrics.request_bytes += body_.size();
     const auto ticket = database_->batcher().submit(epoch->server, std::move(body_), *queries,
                                                     std::move(lease_), std::move(done), {client_, deadline_});
     body_ = {};
     if (!ticket) return refuse(ticket.error());
+    database_->metrics().queries += *queries;
     ticket_ = *ticket;
     state_ = State::kWaiting;
     set_timer(kWaitingCheck);

@@ -37,6 +37,10 @@ struct SessionHost {
     const std::lock_guard lock(mutex);
     return pass.resize(std::max(pass.held(), server.pass_bytes()));
   }
+  std::size_t pass_bytes() {
+    const std::lock_guard lock(mutex);
+    return pass.held();
+  }
 
   const HttpServerOptions options;
   const LogSink log;

@@ -55,10 +55,23 @@ std::string client_subject(SSL* connection) {
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection),
                                                                 &X509_free);
   if (!certificate) return {};
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (X509_NAME_digest(X509_get_subject_name(certificate.get()), EVP_sha256(), digest, &size) != 1) return {};
-  return {digest, digest + size};
+  // Two authorities may certify the same name; and a certificate may have no subject but other names.
+  const X509_NAME* subject = X509_get_subject_name(certificate.get());
+  const X509_NAME* issuer = X509_get_issuer_name(certificate.get());
+  std::string name;
+  const auto append = [&name](const auto& digest_of) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    if (digest_of(digest, &size) == 1) name.append(digest, digest + size);
+  };
+  if (X509_NAME_entry_count(subject) == 0) {
+    append([&](auto* out, auto* size) { return X509_digest(certificate.get(), EVP_sha256(), out, size); });
+    return name;
+  }
+  for (const auto* part : {issuer, subject}) {
+    append([&](auto* out, auto* size) { return X509_NAME_digest(part, EVP_sha256(), out, size); });
+  }
+  return name;
 }
 
 }  // namespace pirx::net

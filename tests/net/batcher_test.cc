@@ -372,6 +372,20 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   rig.fake->release();
 }
 
+TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
+  Rig rig(patient(1ms, 1, 10));
+  rig.fake->delay = 1s;
+  ASSERT_TRUE(rig.submit("teach"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0; }));
+  rig.fake->delay = 0ms;
+  int admitted = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (rig.submit("ab", 1, {"a", Clock::now() + 900ms})) ++admitted;
+  }
+  EXPECT_EQ(admitted, 1);  // it teaches better
+}
+
 TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {
   auto limits = patient(1ms, 1, 10);
   limits.max_wait = 1ms;

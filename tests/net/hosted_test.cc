@@ -312,6 +312,27 @@ TEST(Databases, MemoryIsOneBudget) {
   EXPECT_TRUE(running.ask("b", std::string(900'000, 'y')).reply);
 }
 
+TEST(Databases, EachMustFitBesideTheLargestPass) {
+  auto options = quick_options();
+  options.max_in_flight_bytes = (2u << 20) + 1000;
+  const auto a = std::make_shared<FakeServer>(), b = std::make_shared<FakeServer>();
+  a->per_pass = (1u << 20) + 2000;
+  a->max_bytes = 1000;
+  const auto create = [&] { return HttpServer::create({{"a", a, {}}, {"b", b, {}}}, options, LogSink()); };
+  const auto refused = create();  // b's largest request would never find room
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  a->per_pass = 1u << 20;
+  auto server = create();
+  ASSERT_TRUE(server);
+  const auto next = std::make_shared<FakeServer>();
+  next->max_bytes = 1000;
+  next->per_pass = (1u << 20) + 2000;
+  EXPECT_FALSE(server->replace(next, "a"));
+  next->per_pass = 1u << 20;
+  EXPECT_TRUE(server->replace(next, "a"));
+}
+
 TEST(Databases, BodiesMayBeCappedBelowTheProtocol) {
   auto options = quick_options();
   options.max_body_bytes = 100;

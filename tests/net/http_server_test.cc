@@ -171,6 +171,17 @@ TEST(HttpServer, ATimeoutThatCannotBeKeptIsRefused) {
   EXPECT_EQ(server.fake->seen().size(), seen);
 }
 
+TEST(HttpServer, IPv4ClientsOfASocketForBothAreThemselves) {
+  auto options = quick_options();
+  options.address = "::";
+  options.allow_plaintext = true;
+  if (!HttpServer::create(std::make_shared<FakeServer>(), options, LogSink())) GTEST_SKIP() << "no IPv6 here";
+  RunningServer server(options);
+  auto socket = RawSocket::connect_to(server.port());  // 127.0.0.1
+  socket.send(get_text("/metrics"));
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+}
+
 TEST(HttpServer, ErrorsOfTheProtocolHaveTheirStatus) {
   RunningServer server;
   auto socket = RawSocket::connect_to(server.port());

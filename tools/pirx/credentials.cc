@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 namespace pirx::cli {
 namespace {
@@ -26,6 +27,7 @@ bool is_at(const std::string& endpoint, std::string_view url) {
 Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoints) {
   bool alone = false;
   std::size_t lines = 0;
+  std::map<std::string_view, std::string_view> url_of;  // by token
   for (std::size_t number = 1; !text.empty(); ++number) {
     auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -33,8 +35,8 @@ Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoin
     if (line.empty() || line.front() == '#') continue;
     ++lines;
     const auto blank = line.find(' ');
-    alone = blank == std::string_view::npos;
-    if (alone) {
+    alone = alone || blank == std::string_view::npos;
+    if (blank == std::string_view::npos) {
       if (endpoints.size() != 1) {
         return invalid(
             ", line " + std::to_string(number) +
@@ -44,9 +46,14 @@ Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoin
       endpoints[0].token = line;
     } else {
       const auto url = line.substr(0, blank), token = line.substr(blank + 1);
-      if (url.find("://") == std::string_view::npos || token.empty() ||
+      const auto host = url.find("://");
+      if (host == std::string_view::npos || host + 3 >= url.size() || url[host + 3] == '/' || token.empty() ||
           token.find(' ') != std::string_view::npos) {
         return invalid(", line " + std::to_string(number) + ": not 'URL TOKEN'");
+      }
+      if (const auto other = url_of.emplace(token, url).first->second; other != url) {
+        return invalid(", line " + std::to_string(number) +
+                       ": the token of another server, which could then ask this one in your name");
       }
       for (auto& endpoint : endpoints) {
         if (is_at(endpoint.url, url)) endpoint.token = token;

@@ -38,7 +38,6 @@ Reloader::Reloader(DatabaseSettings settings, OpenContext context, Served served
       replace_(std::move(replace)),
       watch_(watch),
       log_(std::move(log)),
-      stamp_(stamp(settings_.file)),
       thread_([this] { run(); }) {}
 
 Reloader::~Reloader() {
@@ -91,7 +90,11 @@ void Reloader::look(bool asked) {
   std::string now = stamp(settings_.file);
   if (now == stamp_ && !asked) return;
   stamp_ = std::move(now);  // a bad file is named once, not at every look
-  if (const auto taken = take(asked); !taken) refused(taken.error());
+  const auto taken = take(asked);
+  if (taken) return;
+  const auto code = taken.error().code();
+  if (code == ErrorCode::kResourceExhausted || code == ErrorCode::kUnavailable) stamp_.clear();  // may pass
+  refused(taken.error());
 }
 
 Result<void> Reloader::take(bool asked) {

@@ -11,6 +11,7 @@
 #include "pirx/base/cpu.h"
 #include "pirx/net/http_client.h"
 #include "pirx/net/http_server.h"
+#include "pirx/net/limits.h"
 #include "reloader.h"
 #include "serve_config.h"
 #include "serve_log.h"
@@ -141,6 +142,13 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   for (const auto& database : settings.databases) {
     PIRX_ASSIGN(auto one, open_database(database.settings, context, log,
                                         {{"isa", cpu_features_name(features)}, {"tuning", tuning.string()}}));
+    if (!database.settings.name.empty()) {
+      auto limits = settings.http;
+      static_cast<net::QueueOptions&>(limits) = database.queue;
+      for (const auto& limit : net::limits()) {
+        if (limit.queue) one.opened.numbers.push_back(net::logged(limit, limits));
+      }
+    }
     hosted.push_back({database.settings.name, one.served.server, database.queue});
     open.push_back(std::move(one));
   }
@@ -176,6 +184,14 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   });
   if (shards) shards->when_lost([&server] { server.stop(); });
   const auto done = server.run();
+  // A pass that nobody waits for any more, and an epoch that is being prepared, do not hold up the end. Ranks
+  // have deadlines of their own.
+  if (!shards) {
+    std::thread([code = done ? 0 : exit_code(done.error())] {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      std::_Exit(code);
+    }).detach();
+  }
   // run() may have ended by itself: the waiter still waits for a signal then.
   kill(getpid(), SIGTERM);
   waiter.join();

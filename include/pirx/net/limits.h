@@ -23,4 +23,7 @@ struct Limit {
 };
 std::span<const Limit> limits();
 
+/// Its value as the log says it: "idle_timeout_ms", "max_body_bytes", "max_connections".
+std::pair<std::string, double> logged(const Limit& limit, const HttpServerOptions& options);
+
 }  // namespace pirx::net
