@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The README's C++ is that of examples/embed, which is compiled and run: line for line, in the same order, comments aside."""
+"""Each block of the README's C++ is that of examples/embed or of examples/fetch, which are compiled and run: line for line, in the
+same order, comments aside."""
 import re
 import sys
 from pathlib import Path
@@ -19,7 +20,8 @@ def first_strange(wanted, program):
 
 
 def main() -> int:
-    program = code_lines((ROOT / "examples/embed/main.cc").read_text())
+    programs = [code_lines((ROOT / "examples" / name / "main.cc").read_text()) for name in ("embed", "fetch")]
+    program = programs[0]
     # That the comparison can fail.
     assert first_strange(["return 1;", "no such line"], program) == "no such line"
     assert first_strange([program[5], program[2]], program) == program[2]
@@ -29,11 +31,11 @@ def main() -> int:
         print("README.md has no C++ any more")
         return 1
     for block in blocks:
-        strange = first_strange(code_lines(block), program)
-        if strange is not None:
-            print(f"README.md: not in examples/embed/main.cc, or not in this order: {strange}")
+        strange = [first_strange(code_lines(block), program) for program in programs]
+        if None not in strange:
+            print(f"README.md: not in examples/embed/main.cc and not in examples/fetch/main.cc, or not in this order: {strange}")
             return 1
-    print(f"{len(lines)} lines of C++ are those of examples/embed")
+    print(f"{len(lines)} lines of C++ are those of examples/embed and examples/fetch")
     return 0
 
 
