@@ -1,4 +1,4 @@
-// POSIX files, and base64 by OpenSSL.
+// Base64 by OpenSSL.
 #include "files.h"
 
 #include <openssl/evp.h>
@@ -8,24 +8,6 @@
 #include <fstream>
 
 namespace pirx::ct {
-
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable, "cannot open " + path.string() + ": " + std::strerror(errno));
-  }
-  std::string text;
-  char chunk[1 << 16];
-  while (file.read(chunk, sizeof chunk) || file.gcount() > 0) {
-    text.append(chunk, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > limit) {
-      return fail(ErrorCode::kDataLoss,
-                  path.string() + " is longer than the " + std::to_string(limit) + " bytes that it may have");
-    }
-  }
-  if (file.bad() || !file.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path.string());
-  return text;
-}
 
 std::string encode_base64(ByteSpan bytes) {
   PIRX_CHECK(bytes.size() <= INT_MAX / 2);

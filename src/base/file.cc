@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "pirx/base/replace_file.h"
+#include "pirx/base/small_file.h"
 
 namespace pirx {
 namespace {
@@ -171,6 +171,32 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target) {
     return fail(error.code(), "the file is in place, but a power failure may undo it: " + error.message());
   }
   return {};
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit, std::string_view what) {
+  const auto opened = open_for_reading(path, false);
+  if (!opened) {
+    return fail(opened.error().code(), std::string(what) + ": " + opened.error().message());
+  }
+  std::string text;
+  for (std::size_t read = 0; read == text.size();) {
+    if (read > limit) {
+      return fail(ErrorCode::kDataLoss, std::string(what) + " " + printable(path.native()) +
+                                            " is longer than the " + std::to_string(limit) +
+                                            " bytes that it may have");
+    }
+    text.resize(std::min(std::max<std::size_t>(2 * read, 4096), limit + 1));
+    PIRX_ASSIGN(const auto more, read_full(opened->get(),
+                                           MutableByteSpan(reinterpret_cast<std::byte*>(text.data()) + read,
+                                                           text.size() - read),
+                                           path));
+    read += more;
+    if (read < text.size()) {
+      text.resize(read);
+      break;
+    }
+  }
+  return text;
 }
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {

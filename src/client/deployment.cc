@@ -3,10 +3,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "pirx/base/replace_file.h"
+#include "pirx/base/small_file.h"
 #include "pirx/itpir/vertical.h"
 
 namespace pirx::client {
@@ -373,15 +372,7 @@ Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesys
 }
 
 Result<AnyDeployment> load_deployment(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable, "cannot open the deployment file " + path.string() + ": " +
-                                             std::strerror(errno) + "; 'pirx deploy' writes one");
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFileBytes) return broken("it is longer than 256 KiB");
+  PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "deployment file ('pirx deploy' writes one)"));
   return parse_deployment(text, path.parent_path());
 }
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "paths.h"
 #include "pirx/base/sha256.h"
+#include "pirx/base/small_file.h"
 
 namespace pirx::net {
 namespace {
@@ -68,15 +68,7 @@ Result<Authenticate> parse_tokens(std::string_view text) {
 
 Result<Authenticate> load_tokens(const std::filesystem::path& path) {
   constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable,
-                "cannot open the token file " + path.string() + ": " + std::strerror(errno));
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFileBytes) return fail(ErrorCode::kDataLoss, "the token file is longer than 1 MiB");
+  PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "token file"));
   return parse_tokens(text);
 }
 

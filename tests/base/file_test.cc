@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "pirx/base/small_file.h"
 #include "support/files.h"
 
 namespace pirx {
@@ -65,6 +66,36 @@ TEST(File, AFileIsReplacedAsAWholeOrNotAtAll) {
   write_file(folder / "f.tmp-mine", to_bytes("of somebody else"));
   remove_leftovers(folder / "f");
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"f", "f.tmp-mine"}));
+}
+
+TEST(SmallFile, IsReadWholeWithinItsLimit) {
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  for (const std::size_t size : {0u, 1u, 4095u, 4096u, 4097u, 20'000u}) {
+    const std::string text(size, 'x');
+    ASSERT_TRUE(good(replace_file(path, text)));
+    for (const std::size_t limit : {size, size + 1, size + 100'000}) {
+      const auto found = pirx::read_file(path, limit);
+      ASSERT_TRUE(good(found)) << size << " " << limit;
+      EXPECT_EQ(*found, text);
+    }
+    if (size > 0) expect_error(pirx::read_file(path, size - 1, "list"), ErrorCode::kDataLoss, "list");
+  }
+  expect_error(pirx::read_file(folder / "none", 9, "list"), ErrorCode::kUnavailable, "list: cannot open");
+  expect_error(pirx::read_file("/", 9), ErrorCode::kUnavailable, "directory");
+  expect_error(pirx::read_file("/dev/zero", 9), ErrorCode::kDataLoss, "9 bytes");
+}
+
+TEST(SmallFile, IsReplacedOrUnchanged) {
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  ASSERT_TRUE(good(replace_file(path, "one", 0600)));
+  ASSERT_TRUE(good(replace_file(path, "two", 0600)));
+  EXPECT_EQ(read_file(path), to_bytes("two"));
+  EXPECT_EQ(std::filesystem::status(path).permissions() & std::filesystem::perms::all,
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  expect_error(replace_file(folder / "no/file", "three"), ErrorCode::kUnavailable, "cannot create");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "something is left";
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "cli.h"
 #include "pirx/base/cpu.h"
-#include "pirx/base/replace_file.h"
 #include "pirx/base/rng.h"
+#include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"

@@ -3,8 +3,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <map>
+
+#include "pirx/base/small_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -70,15 +71,7 @@ Result<void> give_credentials(const Credentials& credentials, std::span<net::End
     endpoint.key_file = credentials.key_file;
   }
   if (credentials.token_file.empty()) return {};
-  std::ifstream file(credentials.token_file, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable,
-                "cannot open the token file " + credentials.token_file + ": " + std::strerror(errno));
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFileBytes) return invalid(" " + credentials.token_file + " is longer than 1 MiB");
+  PIRX_ASSIGN(const auto text, read_file(credentials.token_file, kMaxFileBytes, "token file"));
   return give_tokens(text, endpoints);
 }
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "cli.h"
-#include "pirx/base/replace_file.h"
+#include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
 #include "pirx/client/single_plan.h"
 #include "pirx/database/database.h"

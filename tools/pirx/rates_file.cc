@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "pirx/base/cpu.h"
+#include "pirx/base/small_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -58,14 +59,8 @@ Result<RatesFile> parse_rates(std::string_view text, const std::string& what) {
 }
 
 Result<RatesFile> load_rates(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  std::ifstream in(path, std::ios::binary);
-  if (error || !in) return fail(ErrorCode::kUnavailable, "cannot read " + path.string());
-  if (size > kMostBytes) return damaged(path.string(), "is longer than any file of rates");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_rates(text.str(), path.string());
+  PIRX_ASSIGN(const auto text, read_file(path, kMostBytes, "file of rates"));
+  return parse_rates(text, path.string());
 }
 
 std::string format_rates(const RatesFile& file) {

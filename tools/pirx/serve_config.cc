@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
 #include "pirx/net/limits.h"
 #include "pirx/net/tokens.h"
@@ -317,15 +317,7 @@ Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem:
 }
 
 Result<ServeFile> load_serve_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable,
-                "cannot open the config file " + path.string() + ": " + std::strerror(errno));
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFileBytes) return fail(ErrorCode::kDataLoss, "config file: it is longer than 1 MiB");
+  PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "config file"));
   return parse_serve_file(text, path.parent_path());
 }
 

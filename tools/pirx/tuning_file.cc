@@ -3,9 +3,9 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
 
 namespace pirx::cli {
@@ -84,15 +84,8 @@ Result<strassen::Tuning> parse_tuning(std::string_view text) {
 }
 
 Result<strassen::Tuning> load_tuning(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable, "cannot open the tuning file " + path.string() + ": " +
-                                             std::strerror(errno) + "; 'pirx bench --tune --out' writes one");
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFileBytes) return broken("it is longer than 256 KiB");
+  PIRX_ASSIGN(const auto text,
+              read_file(path, kMaxFileBytes, "tuning file ('pirx bench --tune --out' writes one)"));
   return parse_tuning(text);
 }
 
