@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "batchcodes/threads.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/fp/prime_field.h"
@@ -12,6 +11,7 @@
 #include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "src/base/threads.h"
 
 namespace pirx::batchcodes {
 
@@ -90,7 +90,7 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
   const std::size_t panel = std::max<std::size_t>(1, kernels.tile_bytes / width);
   const std::size_t panels = (s + panel - 1) / panel;
   const std::size_t tasks = n * panels;
-#pragma omp parallel for num_threads(detail::threads(exec)) schedule(static) if (tasks > 1)
+#pragma omp parallel for num_threads(thread_count(exec.threads)) schedule(static) if (tasks > 1)
   for (std::size_t task = 0; task < tasks; ++task) {
     const std::size_t g = task / panels, first = task % panels * panel;
     const std::size_t words = std::min(panel, s - first);
@@ -108,29 +108,6 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
       kernels.muladd_sums(f, buckets(), tau, words, weights.data + u, weights.stride,
                           noise.row(g * tau) + first, noise.stride, to, to_stride);
     }
-  }
-  return {};
-}
-
-template <SharingField F>
-Result<void> Encoder<F>::update(std::uint64_t block, matrix::ConstView<Sum> delta,
-                                matrix::ConstView<Elem> noise, matrix::View<Sum> out) const {
-  const std::size_t u = encoding_.spec().arity, tau = encoding_.spec().independence, s = delta.cols;
-  if (delta.rows != 1 || out.rows != buckets() || out.cols != s || noise.rows != tau ||
-      (tau > 0 && noise.cols != s)) {
-    return fail(ErrorCode::kInvalidArgument, "an update takes one delta, tau = " + std::to_string(tau) +
-                                                 " random rows and one row for each of " +
-                                                 std::to_string(buckets()) +
-                                                 " buckets, all of the same length");
-  }
-  PIRX_ASSIGN(const auto lambda, lagrange_rows(block / u));
-  const auto weights = lambda.view();
-  const auto& kernels = engine_.kernels();
-  kernels.muladd_sums(engine_.field(), buckets(), 1, s, weights.data + block % u, weights.stride, delta.data,
-                      delta.stride, out.data, out.stride);
-  if (tau > 0) {
-    kernels.muladd_sums(engine_.field(), buckets(), tau, s, weights.data + u, weights.stride, noise.data,
-                        noise.stride, out.data, out.stride);
   }
   return {};
 }

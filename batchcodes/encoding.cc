@@ -15,10 +15,6 @@ constexpr std::uint64_t kMaxServers = std::uint64_t{1} << 16;
 
 std::string text(std::uint64_t n) { return std::to_string(n); }
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 /// How many field elements fit beside `taken` others, for messages.
@@ -150,11 +146,6 @@ bool Encoding::collision_free(std::uint64_t blocks) const noexcept {
 Encoding::Position Encoding::position(std::uint64_t block, std::size_t slot) const noexcept {
   if (!has_data_coordinates()) return {block, free_labels_[slot]};
   return {divide(block, spec_.arity).quotient, divide(block, spec_.modulus).remainder};
-}
-
-Encoding::BlockRange Encoding::zeroed_by_truncation(std::uint64_t blocks, std::uint64_t kept) const noexcept {
-  const std::uint64_t row_end = rows(kept) * spec_.arity;
-  return {std::min(kept, blocks), std::min(row_end, blocks)};
 }
 
 }  // namespace pirx::batchcodes

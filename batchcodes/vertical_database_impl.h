@@ -1,10 +1,9 @@
-// Sums of buckets and of answers, by the field's kernels. Instantiated in vertical_database.cc for the
-// shipped fields, by tests for tiny ones.
+// Sums of buckets, by the field's kernels. Instantiated in vertical_database.cc for the fields that programs
+// use, by tests for others.
 #pragma once
 
 #include <algorithm>
 
-#include "batchcodes/threads.h"
 #include "pirx/batchcodes/vertical_database.h"
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
@@ -12,6 +11,7 @@
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "src/base/threads.h"
 
 namespace pirx::batchcodes {
 namespace detail {
@@ -69,7 +69,7 @@ Result<VerticalDatabase<F>> VerticalDatabase<F>::create(const strassen::Engine<F
     if (result.is_plain(b)) continue;
     const auto addends = code.addends(b);
     const auto out = result.sums_.view().window(result.sum_index_[b] * result.rows_, 0, result.rows_, s);
-#pragma omp parallel for num_threads(detail::threads(exec)) schedule(static) if (result.rows_ * s > 4096)
+#pragma omp parallel for num_threads(thread_count(exec.threads)) schedule(static) if (result.rows_ * s > 4096)
     for (std::size_t i = 0; i < result.rows_; ++i) {
       bool first = true;
       for (const auto addend : addends) {
@@ -101,39 +101,8 @@ matrix::ConstView<std::byte> VerticalDatabase<F>::words(std::size_t bucket) cons
           of_sums.stride};
 }
 
-template <Field F>
-Result<void> collect(const strassen::Engine<F>& engine, const VerticalPlan& plan,
-                     matrix::ConstView<typename F::Sum> answers, matrix::View<typename F::Sum> blocks) {
-  const std::size_t s = blocks.cols;
-  if (answers.rows != plan.buckets() || answers.cols != s || blocks.rows != plan.wanted()) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::to_string(answers.rows) + " answers of " + std::to_string(answers.cols) +
-                    " words do not give " + std::to_string(blocks.rows) + " blocks of " + std::to_string(s) +
-                    " by a plan of " + std::to_string(plan.buckets()) + " buckets for " +
-                    std::to_string(plan.wanted()));
-  }
-  for (std::size_t k = 0; k < blocks.rows; ++k) std::fill_n(blocks.row(k), s, typename F::Sum{});
-  const auto& kernels = engine.kernels();
-  for (std::size_t b = 0; b < plan.buckets(); ++b) {
-    const auto& use = plan.uses()[b];
-    if (use.wanted == VerticalPlan::kBlank) continue;
-    auto* out = blocks.row(use.wanted);
-    (use.negative ? kernels.sub : kernels.add)(engine.field(), s, out, answers.row(b), out);
-  }
-  return {};
-}
-
 // Made once, in vertical_database.cc.
-#define PIRX_MADE_ONCE(F)                                                                  \
-  extern template class VerticalDatabase<F>;                                               \
-  extern template Result<void> collect<F>(const strassen::Engine<F>&, const VerticalPlan&, \
-                                          matrix::ConstView<F::Sum>, matrix::View<F::Sum>)
-PIRX_MADE_ONCE(gf2e::Gf2);
-PIRX_MADE_ONCE(gf2e::Gf2_8);
-PIRX_MADE_ONCE(gf2e::Gf2_16);
-PIRX_MADE_ONCE(fp::W160);
-PIRX_MADE_ONCE(fp::W48);
-PIRX_MADE_ONCE(fp::PrimeField);
-#undef PIRX_MADE_ONCE
+extern template class VerticalDatabase<gf2e::Gf2>;
+extern template class VerticalDatabase<fp::W48>;
 
 }  // namespace pirx::batchcodes

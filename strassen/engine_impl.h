@@ -9,10 +9,11 @@
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "src/base/threads.h"
+#include "src/database/prepared_file.h"
 #include "strassen/prepared_planes.h"
 #include "strassen/residues.h"
 #include "strassen/strassen_impl.h"
-#include "strassen/threads.h"
 #include "strassen/toom.h"
 
 namespace pirx::strassen {
@@ -38,17 +39,17 @@ Result<void> check_layout(const char* name, const ConstView<T>& view) {
 }
 
 template <class F>
-KernelTraits traits_of(const F& f, const Kernels<F>& kernels, const Tuning& tuning, std::size_t entry_size) {
-  return {f.tag(),    kernels.name,      sizeof(typename F::Elem), sizeof(typename F::Sum),
-          entry_size, kernels.tile_rows, kernels.tile_bytes,       &tuning};
+KernelTraits traits_of(const Kernels<F>& kernels, std::size_t entry_size) {
+  return {kernels.name,      sizeof(typename F::Elem), sizeof(typename F::Sum), entry_size,
+          kernels.tile_rows, kernels.tile_bytes,       kernels.crossovers};
 }
 
 template <class F>
-Plan plan_product(const F& f, const Kernels<F>& kernels, const Tuning& tuning, const Shape& shape,
-                  std::size_t entry_size, const ExecOptions& options) {
+Plan plan_product(const Kernels<F>& kernels, const Shape& shape, std::size_t entry_size,
+                  const ExecOptions& options) {
   const bool forced = options.threads > 0;
-  return make_plan(shape, options.depth, forced ? options.threads : available_threads(), forced,
-                   traits_of(f, kernels, tuning, entry_size));
+  return make_plan(shape, options.depth, thread_count(options.threads), forced,
+                   traits_of(kernels, entry_size));
 }
 
 /// Whether a database of so many rows and bytes in a row is laid out in planes: not where it is small, and
@@ -61,22 +62,39 @@ bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes
 }
 
 template <class F>
-Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Tuning& tuning, const Shape& shape, int stored,
+Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, int stored,
                  const ExecOptions& options) {
   const bool forced = options.threads > 0;
-  return make_stored_plan(shape, options.depth, stored, forced ? options.threads : available_threads(),
-                          forced, traits_of(f, kernels, tuning, f.word_bytes()), *kernels.sliced);
+  return make_stored_plan(shape, options.depth, stored, thread_count(options.threads), forced,
+                          traits_of(kernels, f.word_bytes()), *kernels.sliced);
+}
+
+/// Planes from their file, or by `fill`.
+template <class F>
+Result<void> fill_kept(const F& f, const SlicedKernels& sliced, ConstView<std::byte> D,
+                       PreparedPlanes& planes, const KeepIn& keep, int threads,
+                       const std::function<Result<void>()>& fill) {
+  std::vector<MutableByteSpan> parts;
+  for (SlicedMatrix& part : planes.parts()) parts.push_back(part.bytes());
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  const database::PreparedLabel label{
+      keep.version,
+      "planes of " + f.tag().name() + " (order " + number(SlicedKernels::kOrder) + ", " +
+          number(sliced.planes) + " planes), " + number(D.rows) + " rows of " + number(D.cols) + " bytes, " +
+          number(static_cast<std::uint64_t>(planes.depth())) + " levels of Strassen",
+      static_cast<std::uint32_t>(parts.size()), parts[0].size()};
+  return database::read_or_prepare(keep.file, label, parts, threads, fill, keep.note);
 }
 
 /// The plan of a product by Toom-Cook, where that is the way.
 template <class F>
-std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Tuning& tuning, const Shape& shape,
+std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape& shape,
                               const ExecOptions& options) {
   if (kernels.toom == nullptr) return std::nullopt;
   const ToomTraits toom{kernels.toom->columns, kernels.toom->points, kernels.toom->tile,
                         kernels.toom->most_rows, kernels.toom->most_summed};
-  const int threads = options.threads > 0 ? options.threads : available_threads();
-  const KernelTraits kernel = traits_of(f, kernels, tuning, f.word_bytes());
+  const int threads = thread_count(options.threads);
+  const KernelTraits kernel = traits_of(kernels, f.word_bytes());
   if (!prefers_toom(shape, options.depth, threads, kernel, toom)) return std::nullopt;
   return make_toom_plan(shape, threads, kernel, toom);
 }
@@ -97,18 +115,17 @@ bool keeps_residues(const Kernels<F>& kernels, Layout layout) {
 
 /// The plan of a multi-modular product, where that is the way.
 template <class F>
-std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const Tuning& tuning,
-                                  const Shape& shape, bool kept, const ExecOptions& options) {
+std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const Shape& shape, bool kept,
+                                  const ExecOptions& options) {
   if constexpr (IntegerWords<F>) {
-    const KernelTraits kernel = traits_of(f, kernels, tuning, f.word_bytes());
-    const std::size_t least = kept ? kernel.threshold(Way::kKeptResidues, kernels.kept_residue_queries)
-                                   : kernel.threshold(Way::kResidues, kernels.residue_queries);
+    const KernelTraits kernel = traits_of(kernels, f.word_bytes());
+    const std::size_t least = kept ? kernels.crossovers.kept_residues : kernels.crossovers.residues;
     if (kernels.residues == nullptr || options.depth > 0 ||
         shape.s < std::max<std::size_t>(kernels.residue_words, 1) || least == 0 || shape.q < least ||
         shape.r < ResidueKernels::kRows) {
       return std::nullopt;
     }
-    return make_residue_plan(shape, options.threads > 0 ? options.threads : available_threads(), kernel,
+    return make_residue_plan(shape, thread_count(options.threads), kernel,
                              ResidueSystem<F>::of(f).basis().count, kept);
   }
   return std::nullopt;
@@ -130,15 +147,14 @@ Result<void> check_shapes(const ConstView<Elem>& Q, std::size_t rows, std::size_
 }
 
 template <class F>
-Result<void> product(const F& f, const Kernels<F>& kernels, const Tuning& tuning,
-                     ConstView<typename F::Elem> Q, const Block<F>& D, View<typename F::Sum> R,
-                     const ExecOptions& options) {
+Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F::Elem> Q, const Block<F>& D,
+                     View<typename F::Sum> R, const ExecOptions& options) {
   using Sum = typename F::Sum;
   PIRX_TRY(check_shapes(Q, D.rows, D.words, R));
 
   const Shape shape{Q.rows, D.rows, D.words};
   if (shape.q == 0 || shape.s == 0) return {};  // R is empty; its data may be null
-  const Plan plan = plan_product(f, kernels, tuning, shape, D.entry_size, options);
+  const Plan plan = plan_product(kernels, shape, D.entry_size, options);
   const std::size_t threads = static_cast<std::size_t>(plan.threads);
   PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));
   const std::uint64_t per_thread = recursion_workspace(plan.depth, {shape.q, plan.tile_rows, plan.tile_words},
@@ -200,37 +216,37 @@ template <class F>
 Engine<F>::Engine(const F& f) : Engine(f, choose_kernels(f, allowed_cpu_features_or_die())) {}
 
 template <class F>
-Engine<F>::Engine(const F& f, const Kernels<F>& kernels)
-    : f_(f), kernels_(&kernels), tuning_(process_tuning()) {}
+Engine<F>::Engine(const F& f, const Kernels<F>& kernels) : f_(f), kernels_(&kernels) {}
 
 template <class F>
-Engine<F>::Engine(const F& f, const Kernels<F>& kernels, Tuning tuning)
-    : f_(f), kernels_(&kernels), tuning_(std::make_shared<const Tuning>(std::move(tuning))) {}
-
-template <class F>
-Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const PrepareOptions& options) const {
+Result<PreparedMatrix<F>> Engine<F>::prepare(ConstView<std::byte> D, const PrepareOptions& options,
+                                             const KeepIn* keep) const {
   if (D.cols % f_.word_bytes() != 0) {
-    return fail(ErrorCode::kInvalidArgument, "a row of " + std::to_string(D.cols) +
-                                                 " bytes is not a whole number of words of " +
-                                                 std::to_string(f_.word_bytes()) + " bytes");
+    return invalid("a row of " + std::to_string(D.cols) + " bytes is not a whole number of words of " +
+                   std::to_string(f_.word_bytes()) + " bytes");
   }
   PIRX_TRY(detail::check_layout("the database", D));
   PreparedMatrix<F> prepared(D, f_.word_bytes());
   if (detail::slices(*kernels_, D.rows, D.cols, options.layout)) {
-    const int threads = options.threads > 0 ? options.threads : available_threads();
-    prepared.depth_ = stored_depth(*kernels_->sliced, D.rows, D.cols, options.depth);
-    prepared.bytes_ = PreparedPlanes::bytes(*kernels_->sliced, D.rows, D.cols, prepared.depth_);
-    PIRX_ASSIGN(auto planes, PreparedPlanes::create(*kernels_->sliced, D, prepared.depth_, threads));
+    const SlicedKernels& sliced = *kernels_->sliced;
+    const int threads = thread_count(options.threads);
+    prepared.depth_ = stored_depth(sliced, D.rows, D.cols, options.depth);
+    prepared.bytes_ = PreparedPlanes::bytes(sliced, D.rows, D.cols, prepared.depth_);
+    PIRX_ASSIGN(auto planes, PreparedPlanes::create(sliced, D.rows, D.cols, prepared.depth_));
+    const auto fill = [&] { return planes.fill(sliced, D, threads); };
+    PIRX_TRY(keep != nullptr ? detail::fill_kept(f_, sliced, D, planes, *keep, threads, fill) : fill());
     try {
       prepared.planes_ = std::make_shared<const PreparedPlanes>(std::move(planes));
     } catch (const std::bad_alloc&) {
       return fail(ErrorCode::kResourceExhausted, "there is no memory for the prepared database");
     }
     prepared.words_.data = nullptr;
+  } else if (keep != nullptr && keep->note) {
+    keep->note("this database is not prepared in planes for this field and CPU: there is nothing to keep");
   }
   if constexpr (detail::IntegerWords<F>) {
     if (detail::keeps_residues(*kernels_, options.layout)) {
-      const int threads = options.threads > 0 ? options.threads : available_threads();
+      const int threads = thread_count(options.threads);
       PIRX_ASSIGN(auto residues, ResidueMatrix::create(*kernels_->residues, ResidueSystem<F>::of(f_).basis(),
                                                        D, f_.word_bytes(), threads));
       prepared.bytes_ = prepared_bytes(D.rows, prepared.cols(), options);
@@ -263,13 +279,12 @@ Plan Engine<F>::plan(const Shape& shape, const ExecOptions& options, const Prepa
   const std::uint64_t row_bytes = saturated_mul(shape.s, f_.word_bytes());
   if (detail::slices(*kernels_, shape.r, row_bytes, prepared.layout)) {
     const int stored = stored_depth(*kernels_->sliced, shape.r, row_bytes, prepared.depth);
-    return detail::plan_sliced(f_, *kernels_, *tuning_, shape, stored, options);
+    return detail::plan_sliced(f_, *kernels_, shape, stored, options);
   }
   const bool kept = detail::keeps_residues(*kernels_, prepared.layout);
-  if (auto plan = detail::plan_residues(f_, *kernels_, *tuning_, shape, kept, options))
-    return *std::move(plan);
-  if (auto plan = detail::plan_toom(f_, *kernels_, *tuning_, shape, options)) return *std::move(plan);
-  return detail::plan_product(f_, *kernels_, *tuning_, shape, f_.word_bytes(), options);
+  if (auto plan = detail::plan_residues(f_, *kernels_, shape, kept, options)) return *std::move(plan);
+  if (auto plan = detail::plan_toom(f_, *kernels_, shape, options)) return *std::move(plan);
+  return detail::plan_product(*kernels_, shape, f_.word_bytes(), options);
 }
 
 template <class F>
@@ -282,18 +297,18 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
   if (D.planes_ == nullptr) {
     if constexpr (detail::IntegerWords<F>) {
       const ResidueMatrix* kept = kernels_->residues != nullptr ? D.residues_.get() : nullptr;
-      if (const auto plan = detail::plan_residues(f_, *kernels_, *tuning_, {Q.rows, D.rows(), D.cols()},
-                                                  kept != nullptr, options)) {
+      if (const auto plan =
+              detail::plan_residues(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, kept != nullptr, options)) {
         PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
         return multiply_residues(f_, *kernels_->residues, Q, D.words_, kept, R, *plan);
       }
     }
-    if (const auto plan = detail::plan_toom(f_, *kernels_, *tuning_, {Q.rows, D.rows(), D.cols()}, options)) {
+    if (const auto plan = detail::plan_toom(f_, *kernels_, {Q.rows, D.rows(), D.cols()}, options)) {
       PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
       return multiply_toom(f_, *kernels_->toom, Q, D.words_, R, *plan);
     }
     const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
-    return detail::product(f_, *kernels_, *tuning_, Q, words, R, options);
+    return detail::product(f_, *kernels_, Q, words, R, options);
   }
   PIRX_TRY(detail::check_shapes(Q, D.rows(), D.cols(), R));
   if (R.rows == 0 || R.cols == 0) return {};
@@ -301,7 +316,7 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
       *kernels_->sliced,
       {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.planes_,
       {reinterpret_cast<std::byte*>(R.data), R.rows, R.cols * sizeof(Sum), R.stride},
-      detail::plan_sliced(f_, *kernels_, *tuning_, {Q.rows, Q.cols, R.cols}, D.depth_, options));
+      detail::plan_sliced(f_, *kernels_, {Q.rows, Q.cols, R.cols}, D.depth_, options));
 }
 
 template <class F>
@@ -310,14 +325,8 @@ Result<void> Engine<F>::multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<
   PIRX_TRY(detail::check_layout("D", D));
   const Block<F> sums{
       reinterpret_cast<const std::byte*>(D.data), D.rows, D.cols, D.stride, sizeof(Sum), true};
-  return detail::product(f_, *kernels_, *tuning_, Q, sums, R, options);
+  return detail::product(f_, *kernels_, Q, sums, R, options);
 }
-
-}  // namespace pirx::strassen
-
-#include "strassen/prepared_impl.h"  // Engine::save and load: here, for they use slices()
-
-namespace pirx::strassen {
 
 // Made once, in engine.cc: who includes this file for a tiny field does not make them again.
 extern template class Engine<gf2e::Gf2>;

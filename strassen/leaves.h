@@ -1,4 +1,4 @@
-// A bilinear scheme applied `depth` times, as a flat list of block products.
+// A bilinear scheme as a flat list of block products.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 namespace pirx::strassen {
 
 /// Product: (sum of the blocks `left` of A) times (sum of the blocks `right` of B), added to the blocks `to`
-/// of C. Blocks are numbered row-major in a grid of Leaves. Over characteristic 2 only: signs are gone.
+/// of C. Blocks are numbered row by row in a grid of Leaves. Over characteristic 2 only: signs are gone.
 struct Leaf {
   std::vector<std::size_t> left, right, to;
-  std::size_t part = 0;  ///< the number of `right` among those that a prepared database stores
+  std::size_t part = 0;  ///< which of the sums of blocks of B that a prepared database stores `right` is
 };
 
 struct Leaves {
@@ -20,56 +20,31 @@ struct Leaves {
   std::vector<Leaf> products;
 };
 
-/// Every product of `all` by the scheme in its turn. parts[p] is the number of product p's sum of blocks of B
-/// among the `stored` of this level.
+/// The products of a scheme. parts[p] is the number of product p's sum of blocks of B.
 template <class Scheme>
-Leaves refined(const Leaves& all, const Scheme& scheme, const std::array<std::size_t, Scheme::kRank>& parts,
-               std::size_t stored) {
-  Leaves next{all.m * Scheme::kM, all.k * Scheme::kK, all.n * Scheme::kN, {}};
-  // Every block of `all` becomes a grid of the scheme's.
-  const auto refine = [](const std::vector<std::size_t>& blocks, std::size_t columns,
-                         const std::int8_t* coefficients, std::size_t rows_each, std::size_t columns_each) {
+Leaves leaves_of(const Scheme& scheme, const std::array<std::size_t, Scheme::kRank>& parts) {
+  Leaves all{Scheme::kM, Scheme::kK, Scheme::kN, {}};
+  const auto blocks = [](const auto& coefficients) {
     std::vector<std::size_t> out;
-    for (const std::size_t block : blocks) {
-      for (std::size_t c = 0; c < rows_each * columns_each; ++c) {
-        if (coefficients[c] == 0) continue;
-        const std::size_t row = block / columns * rows_each + c / columns_each;
-        out.push_back(row * columns * columns_each + block % columns * columns_each + c % columns_each);
-      }
+    for (std::size_t i = 0; i < std::size(coefficients); ++i) {
+      if (coefficients[i] != 0) out.push_back(i);
     }
     return out;
   };
-  for (const Leaf& leaf : all.products) {
-    for (std::size_t p = 0; p < Scheme::kRank; ++p) {
-      next.products.push_back({refine(leaf.left, all.k, scheme.u[p], Scheme::kM, Scheme::kK),
-                               refine(leaf.right, all.n, scheme.v[p], Scheme::kK, Scheme::kN),
-                               refine(leaf.to, all.n, scheme.w[p], Scheme::kM, Scheme::kN),
-                               leaf.part * stored + parts[p]});
-    }
+  for (std::size_t p = 0; p < Scheme::kRank; ++p) {
+    all.products.push_back({blocks(scheme.u[p]), blocks(scheme.v[p]), blocks(scheme.w[p]), parts[p]});
   }
-  return next;
-}
-
-/// That many levels of the engine's scheme. Without any it is the plain product: one block each.
-inline Leaves leaves_of(int depth) {
-  Leaves all;
-  all.products.push_back({{0}, {0}, {0}, 0});
-  for (; depth > 0; --depth) all = refined(all, kScheme, same_right(kScheme, kScheme), kScheme.kRank);
   return all;
 }
 
-/// The products of a database that has `stored` levels stored, two of them as kRank47 and an odd one as
-/// kScheme, when `depth` of them are used (stored_levels()), and the plain product on the same sums of blocks
-/// of B for the others.
-inline Leaves stored_leaves(int depth, int stored) {
-  Leaves all = leaves_of(0);
-  const auto step = [&](bool used, const auto& scheme, const auto& thin) {
-    all = used ? refined(all, scheme, same_right(scheme, scheme), scheme.kRank)
-               : refined(all, thin, same_right(thin, scheme), scheme.kRank);
+/// The products of a database that has no level of Strassen stored, or one (kScheme), or two in one step
+/// (kRank47): by the scheme where `used`, else the plain product on the same sums of blocks of B.
+inline Leaves stored_leaves(int stored, bool used) {
+  if (stored == 0) return {1, 1, 1, {{{0}, {0}, {0}, 0}}};
+  const auto step = [&](const auto& scheme, const auto& thin) {
+    return used ? leaves_of(scheme, same_right(scheme, scheme)) : leaves_of(thin, same_right(thin, scheme));
   };
-  if (stored >= 2) step(depth >= 2, kRank47, kRank47Thin);
-  if (stored % 2 == 1) step(depth % 2 == 1, kScheme, kThinScheme);
-  return all;
+  return stored == 1 ? step(kScheme, kThinScheme) : step(kRank47, kRank47Thin);
 }
 
 }  // namespace pirx::strassen

@@ -41,16 +41,10 @@ constexpr int kMeasuredDepth = 3;
 constexpr std::size_t kMinBlockRows = 32;
 constexpr std::size_t kMinBlockBytes = 512;
 
-/// As many of `most` levels as leave blocks with the queries that the table asks for.
-int levels_that_pay(std::size_t queries, Way way, const KernelTraits& kernel, int most) {
-  const std::size_t least = kernel.threshold(way, 0);
-  int depth = 0;
-  while (least > 0 && depth < most && queries / power(kScheme.kM, depth + 1) >= least) ++depth;
-  return depth;
-}
-
 int auto_depth(const Shape& shape, const KernelTraits& kernel) {
-  int depth = levels_that_pay(shape.q, Way::kLevelInRows, kernel, kMeasuredDepth);
+  const std::size_t least = kernel.crossovers.level_in_rows;
+  int depth = 0;
+  while (least > 0 && depth < kMeasuredDepth && shape.q / power(kScheme.kM, depth + 1) >= least) ++depth;
   const auto too_thin = [&] {
     return shape.r / power(kScheme.kK, depth) < kMinBlockRows ||
            shape.s / power(kScheme.kN, depth) < kMinBlockBytes / kernel.sum_size;
@@ -124,36 +118,22 @@ constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
 // Sums of the products of a pass over D, beside those matrices: so many bytes should stay in the cache.
 constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // of them for one block of rows
-constexpr std::uint64_t kMostSumsBytes = std::uint64_t{16} << 20;  // a depth that needs more is not taken
 constexpr std::size_t kMostRun = 4;
 constexpr std::size_t kMostRunGf2 = 16;  // whose panels are 32 bytes of a row
 constexpr std::size_t kMostQueries = 1024;
-constexpr int kMostSlicedDepth = 3;
-constexpr int kMostStoredDepth = 3;
-
-/// Query groups of a block, and leaves, of a scheme of that depth.
-struct Grid {
-  Grid(std::size_t queries, int depth)
-      : m(power(kScheme.kM, depth)),
-        k(power(kScheme.kK, depth)),
-        n(power(kScheme.kN, depth)),
-        leaves(power(kScheme.kRank, depth)),
-        query_groups(div_up(div_up(queries, 8), m)) {}
-  std::uint64_t m, k, n, leaves, query_groups;
-};
+constexpr int kMostStoredDepth = 2;
 
 std::size_t row_groups(std::size_t rows) { return static_cast<std::size_t>(div_up(rows, 16) * 2); }
 
 std::size_t nominal_block(const Plan& plan, const SlicedKernels& sliced) {
-  if (plan.direct) return kBlockGroupsDirect;
-  if (plan.fused) return kBlockGroupsFused;
+  if (plan.way == Way::kDirect) return kBlockGroupsDirect;
+  if (plan.way == Way::kFused) return kBlockGroupsFused;
   return sliced.products == 1 ? kBlockGroupsGf2 : kBlockGroups;
 }
 
-/// Bytes of the matrices of one grid of blocks.
-std::uint64_t grid_matrices(const Grid& grid, std::size_t block, const SlicedKernels& sliced) {
-  return saturated_mul(grid.leaves * sliced.products,
-                       plane_bytes(grid.query_groups, block, sliced.matrix_bytes));
+/// Bytes of the matrices of so many queries for a block of rows.
+std::uint64_t block_matrices(std::size_t queries, std::size_t block, const SlicedKernels& sliced) {
+  return saturated_mul(sliced.products, plane_bytes(div_up(queries, 8), block, sliced.matrix_bytes));
 }
 
 /// Bytes of all queries' matrices when they multiply without sums; of one thread's rows where rows are
@@ -166,13 +146,6 @@ std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
   return saturated_mul(saturated_mul(plan.tile_queries, groups), of_group);
 }
 
-// On planes a second level never paid and the first only on many rows.
-constexpr std::size_t kMeasuredSlicedRows = 32768;
-
-int auto_sliced_depth(const Shape& shape, const KernelTraits& kernel) {
-  return shape.r < kMeasuredSlicedRows ? 0 : levels_that_pay(shape.q, Way::kLevelInPlanes, kernel, 1);
-}
-
 /// Queries of one pass over D when at most `most` fit: all passes about alike, in whole register tiles of
 /// `unit`.
 std::size_t balanced_pass(std::size_t queries, std::size_t most, std::size_t unit) {
@@ -181,70 +154,48 @@ std::size_t balanced_pass(std::size_t queries, std::size_t most, std::size_t uni
                                  std::min(most, std::max<std::size_t>(queries, 1)));
 }
 
-int deepest_sliced(const Shape& shape, const SlicedKernels& sliced) {
-  const std::size_t columns = shape.s / (SlicedKernels::kPanelVectors * 64 / (sliced.planes == 1 ? 8 : 1));
-  int depth = 0;
-  while (depth < kMostSlicedDepth) {
-    const Grid grid(shape.q, depth + 1);
-    if (shape.q < 8 * grid.m || row_groups(shape.r) < 2 * grid.k || columns < grid.n) break;
-    ++depth;
-  }
-  return depth;
-}
-
 }  // namespace
 
 SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
   SlicedSizes sizes;
-  sizes.plain_block = nominal_block(plan, sliced);
-  const Grid plain(plan.tile_queries, 0), deep(plan.tile_queries, plan.depth);
-  // Blocks as large as the nominal one, and so that few rows are left over.
-  const std::size_t groups = row_groups(plan.shape.r);
-  const std::uint64_t grids = std::max<std::uint64_t>(div_up(groups, deep.k * sizes.plain_block), 1);
-  sizes.block =
-      plan.depth == 0 ? sizes.plain_block : std::max<std::size_t>(groups / (grids * deep.k) / 2 * 2, 2);
-  sizes.gathered = round_up(8 * 8 * std::max(sizes.plain_block, sizes.block) * scalar_bytes(sliced), 64);
-  if (plan.direct) {
+  sizes.block = nominal_block(plan, sliced);
+  sizes.gathered = round_up(8 * 8 * sizes.block * scalar_bytes(sliced), 64);
+  if (plan.way == Way::kDirect) {
     sizes.matrices = direct_matrices(plan, sliced);
     sizes.per_thread = sizes.gathered;
     return sizes;
   }
-  for (const auto& [grid, block] : {std::pair(plain, sizes.plain_block), std::pair(deep, sizes.block)}) {
-    const std::uint64_t chunk = std::max<std::uint64_t>(plan.chunk_rows / 8 / (grid.k * block), 1);
-    const std::uint64_t panel =
-        staggered(saturated_mul(grid.query_groups, SlicedKernels::kPanelVectors * 64));
-    sizes.matrices = std::max(sizes.matrices, saturated_mul(chunk, grid_matrices(grid, block, sliced)));
-    sizes.sums = std::max(sizes.sums, saturated_mul(grid.leaves * sliced.products, panel));
-    const std::uint64_t planes = saturated_mul(grid.m * grid.k * sliced.planes,
-                                               plane_bytes(grid.query_groups, block, sliced.matrix_bytes));
-    sizes.per_thread = std::max(sizes.per_thread, saturated_add(planes, sizes.gathered));
-  }
+  const std::uint64_t query_groups = div_up(plan.tile_queries, 8);
+  const std::uint64_t chunk = std::max<std::uint64_t>(plan.chunk_rows / 8 / sizes.block, 1);
+  sizes.matrices = saturated_mul(chunk, block_matrices(plan.tile_queries, sizes.block, sliced));
+  sizes.sums = saturated_mul(sliced.products,
+                             staggered(saturated_mul(query_groups, SlicedKernels::kPanelVectors * 64)));
+  const std::uint64_t planes =
+      saturated_mul(sliced.planes, plane_bytes(query_groups, sizes.block, sliced.matrix_bytes));
   const std::uint64_t formed =
-      sliced.products / sliced.parts *
-      staggered(std::max(sizes.plain_block, sizes.block) * SlicedKernels::kPanelVectors * 64);
+      sliced.products / sliced.parts * staggered(sizes.block * SlicedKernels::kPanelVectors * 64);
   const std::uint64_t rows = 8 * plan.run * SlicedKernels::kPanelVectors * sliced.vector_bytes();
-  sizes.per_thread =
-      std::max(sizes.per_thread, saturated_add(saturated_mul(plan.run, sizes.sums), std::max(formed, rows)));
+  sizes.per_thread = std::max(saturated_add(planes, sizes.gathered),
+                              saturated_add(saturated_mul(plan.run, sizes.sums), std::max(formed, rows)));
   return sizes;
 }
 
-Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_forced,
-                      const KernelTraits& kernel, const SlicedKernels& sliced) {
+Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, const KernelTraits& kernel,
+                      const SlicedKernels& sliced) {
   Plan plan;
   plan.shape = shape;
   plan.kernel = kernel.name;
   plan.layout = Layout::kSliced;
   std::size_t most = kMostQueries;
-  while (grid_matrices(Grid(most, 0), kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
+  while (block_matrices(most, kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
   plan.tile_queries = balanced_pass(shape.q, most, 8 * sliced.tile);
-  plan.direct = kernel.may_direct && sliced.multiply_direct != nullptr &&
-                shape.q <= kernel.threshold(Way::kDirect, 0) && depth <= 0 &&
-                direct_matrices(plan, sliced) <= kMatricesBytes;
-  const Shape pass{plan.tile_queries, shape.r, shape.s};
-  plan.fused = sliced.multiply_fused != nullptr && !plan.direct &&
-               shape.q <= kernel.threshold(Way::kFused, 0) && depth <= 0;
-  if (!plan.direct && !plan.fused) {
-    plan.depth = std::min(depth >= 0 ? depth : auto_sliced_depth(pass, kernel), deepest_sliced(pass, sliced));
+  if (sliced.multiply_direct != nullptr && shape.q <= kernel.crossovers.direct &&
+      direct_matrices(plan, sliced) <= kMatricesBytes) {
+    plan.way = Way::kDirect;
+  } else if (sliced.multiply_fused != nullptr && shape.q <= kernel.crossovers.fused) {
+    plan.way = Way::kFused;
+  } else {
+    plan.way = Way::kPlanes;
   }
 
   std::uint64_t wanted = static_cast<std::uint64_t>(std::max(threads, 1));
@@ -255,36 +206,24 @@ Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_f
   }
   plan.tile_words = SlicedKernels::kPanelVectors * sliced.vector_bytes() / kernel.entry_size;
   const std::uint64_t pairs = std::max<std::uint64_t>(row_groups(shape.r) / 2, 1);
-  const auto sets_at = [&](int levels) {
-    return std::max<std::uint64_t>(div_up(shape.s, plan.tile_words * Grid(plan.tile_queries, levels).n), 1);
-  };
-  // Where threads share rows each has matrices of its own, and Strassen's would be many more.
-  plan.split_rows = sets_at(0) < wanted && pairs > sets_at(0);
-  if (plan.split_rows) plan.depth = 0;
-  const auto too_many = [&] {
-    const SlicedSizes sizes = sliced_sizes(plan, sliced);
-    return sizes.sums > kMostSumsBytes ||
-           grid_matrices(Grid(plan.tile_queries, plan.depth), sizes.block, sliced) > kMatricesBytes;
-  };
-  while (plan.depth > 0 && too_many()) --plan.depth;
-  const Grid grid(plan.tile_queries, plan.depth);
-  const std::uint64_t sets = sets_at(plan.depth);
-  wanted = std::min(wanted, plan.split_rows ? pairs : sets);
+  const std::uint64_t panels = std::max<std::uint64_t>(div_up(shape.s, plan.tile_words), 1);
+  plan.split_rows = panels < wanted && pairs > panels;
+  wanted = std::min(wanted, plan.split_rows ? pairs : panels);
   plan.threads = static_cast<int>(wanted);
 
   SlicedSizes sizes = sliced_sizes(plan, sliced);
   const std::uint64_t share =
-      plan.split_rows ? sets : sets / wanted;  // of a thread, and not all of it in one go
+      plan.split_rows ? panels : panels / wanted;  // of a thread, and not all of it in one go
   plan.run =
       std::clamp<std::uint64_t>(std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1,
                                 sliced.planes == 1 ? kMostRunGf2 : kMostRun);
   plan.tile_rows = sizes.block * 8;
-  const std::uint64_t grid_rows = grid.k * sizes.block * 8;
   const std::uint64_t sharing = plan.split_rows ? wanted : 1;
-  const std::uint64_t chunks = std::max<std::uint64_t>(
-      kMatricesBytes / sharing / std::max<std::uint64_t>(grid_matrices(grid, sizes.block, sliced), 1), 1);
-  plan.chunk_rows = std::min(saturated_mul(chunks, grid_rows),
-                             round_up(std::max<std::uint64_t>(div_up(shape.r, sharing), 1), grid_rows));
+  const std::uint64_t matrices = block_matrices(plan.tile_queries, sizes.block, sliced);
+  const std::uint64_t chunks =
+      std::max<std::uint64_t>(kMatricesBytes / sharing / std::max<std::uint64_t>(matrices, 1), 1);
+  plan.chunk_rows = std::min(saturated_mul(chunks, plan.tile_rows),
+                             round_up(std::max<std::uint64_t>(div_up(shape.r, sharing), 1), plan.tile_rows));
 
   sizes = sliced_sizes(plan, sliced);
   if (plan.split_rows) {
@@ -307,7 +246,7 @@ constexpr std::size_t kMostToomQueries = 256;
 bool prefers_toom(const Shape& shape, int depth, int threads, const KernelTraits& kernel,
                   const ToomTraits& toom) {
   // Threads share panels: where there are far too few, the rows are shared the plain way.
-  const std::size_t least = kernel.threshold(Way::kToom, 0);
+  const std::size_t least = kernel.crossovers.toom;
   return depth <= 0 && least > 0 && shape.q >= least && shape.r >= kToomRows &&
          div_up(shape.s, toom.columns) * 3 >= static_cast<std::uint64_t>(std::max(threads, 1));
 }
@@ -325,7 +264,7 @@ Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel,
   Plan plan;
   plan.shape = shape;
   plan.kernel = kernel.name;
-  plan.toom = true;
+  plan.way = Way::kToom;
   plan.tile_queries = balanced_pass(shape.q, kMostToomQueries, toom.tile);
   plan.tile_rows = std::min(kToomRows, toom.most_rows);
   plan.tile_words = toom.columns;
@@ -351,8 +290,10 @@ StoredBlocks::StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_row
     : rows(div_up(div_up(matrix_rows, power(2, depth)), 16) * 16),
       row_bytes(div_up(div_up(matrix_row_bytes, power(2, depth)), sliced.vector_bytes()) *
                 sliced.vector_bytes()),
-      parts((depth >= 2 ? kRank47.kRank : 1) * (depth % 2 == 1 ? kScheme.kRank : 1)) {
-  static_assert(kMostStoredDepth == 3);
+      parts(depth == 0   ? 1
+            : depth == 1 ? kScheme.kRank
+                         : kRank47.kRank) {
+  static_assert(kMostStoredDepth == 2);
   if (depth > 0) return;
   rows = matrix_rows;
   row_bytes = matrix_row_bytes;
@@ -369,24 +310,18 @@ int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t 
 
 Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced) {
-  if (stored == 0) return make_sliced_plan(shape, depth, threads, threads_forced, kernel, sliced);
-  int levels = depth;
-  if (depth < 0) {
-    levels = levels_that_pay(shape.q, Way::kStoredLevel, kernel, 2);
-    // The third level adds its sums to those of two: it measured to need blocks of twice as many queries.
-    if (levels == 2 && shape.q / 16 >= kernel.threshold(Way::kStoredLevel, 0)) levels = 3;
-  }
-  levels = std::min(levels, stored);
-  // Two levels are one step, and an odd one is there only when it was stored.
-  while (levels > 0 && ((levels % 2 == 1 && stored % 2 == 0) || shape.q < 8 * power(2, levels))) --levels;
+  if (stored == 0) return make_sliced_plan(shape, threads, threads_forced, kernel, sliced);
+  const std::uint64_t split = power(2, stored), least = kernel.crossovers.stored_level;
+  const bool asked = depth < 0 ? least > 0 && shape.q / split >= least : depth >= stored;
+  const int levels = asked && shape.q >= 8 * split ? stored : 0;
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);
   const Shape part{div_up(shape.q, power(2, levels)), blocks.rows, blocks.row_bytes / size};
   // The direct way writes whole batches of answers: it cannot leave out the rows that blocks of Q are padded
   // with.
   KernelTraits of_part = kernel;
-  of_part.may_direct = kernel.may_direct && levels == 0;
-  Plan plan = make_sliced_plan(part, 0, threads, threads_forced, of_part, sliced);
+  if (levels > 0) of_part.crossovers.direct = 0;
+  Plan plan = make_sliced_plan(part, threads, threads_forced, of_part, sliced);
   plan.shape = shape;
   plan.depth = levels;
   plan.stored = stored;
@@ -404,14 +339,12 @@ Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced) {
 }
 
 std::string Plan::to_string() const {
+  static constexpr const char* kWays[] = {"", "-toom", "-residues", "", "-fused", "-direct"};
+  const std::string read = layout == Layout::kSliced     ? "sliced"
+                           : layout == Layout::kResidues ? "kept"
+                                                         : "rows";
   return "q=" + std::to_string(shape.q) + " r=" + std::to_string(shape.r) + " s=" + std::to_string(shape.s) +
-         " kernel=" + kernel + " layout=" +
-         (layout == Layout::kSliced ? (direct  ? "sliced-direct"
-                                       : fused ? "sliced-fused"
-                                               : "sliced")
-          : residues                ? (kept ? "residues" : "rows-residues")
-          : toom                    ? "rows-toom"
-                                    : "rows") +
+         " kernel=" + kernel + " layout=" + read + kWays[static_cast<std::size_t>(way)] +
          " depth=" + std::to_string(depth) + (stored > 0 ? " stored=" + std::to_string(stored) : "") +
          " threads=" + std::to_string(threads) + " split=" + (split_rows ? "rows" : "columns") +
          " tile=" + std::to_string(tile_rows) + "x" + std::to_string(tile_words) +

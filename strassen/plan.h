@@ -5,7 +5,6 @@
 
 #include "pirx/base/sliced_kernels.h"
 #include "pirx/strassen/engine.h"
-#include "pirx/strassen/tuning.h"
 #include "strassen/scheme.h"
 
 namespace pirx::strassen {
@@ -17,31 +16,24 @@ constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
   return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-/// What a plan depends on besides the shape: the field, the kernel, sizes of one scalar, one sum and one
-/// entry of D as it lies in memory, and the tile that the kernel asks for.
+/// What a plan depends on besides the shape: the kernel, the sizes of one scalar, one sum and one entry of D
+/// in memory, and the tile that the kernel asks for.
 struct KernelTraits {
-  FieldTag field;
   const char* name;
   std::size_t elem_size;
   std::size_t sum_size;
   std::size_t entry_size;
   std::size_t tile_rows;
   std::size_t tile_bytes;
-  const Tuning* tuning = nullptr;  ///< null: the shipped one
-  bool may_direct = true;          ///< whether planes may be multiplied without sums
-
-  /// The number of queries that decides about the way; `otherwise` where no table has one.
-  std::size_t threshold(Way way, std::size_t otherwise) const noexcept {
-    return (tuning != nullptr ? *tuning : Tuning::shipped()).queries(field, name, way).value_or(otherwise);
-  }
+  Crossovers crossovers = {};
 };
 
 /// The policy: depth, blocks and threads for a shape. `threads` is at least 1. Pure.
 Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, const KernelTraits& kernel);
 
-/// The same for a database in planes.
-Plan make_sliced_plan(const Shape& shape, int depth, int threads, bool threads_forced,
-                      const KernelTraits& kernel, const SlicedKernels& sliced);
+/// The same for a database in planes without stored levels.
+Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, const KernelTraits& kernel,
+                      const SlicedKernels& sliced);
 
 /// Bytes of a scalar of a field in planes.
 inline std::size_t scalar_bytes(const SlicedKernels& sliced) {
@@ -60,9 +52,9 @@ struct StoredBlocks {
 /// As many of the levels asked for as leave blocks of a few row groups and vectors.
 int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t row_bytes, int asked);
 
-/// The plan of a product with a database that has `stored` levels of Strassen stored, of which it uses up to
-/// `depth` (-1: as many as pay): in tiles, threads and workspace it is the plan of one of the parts'
-/// products.
+/// The plan of a product with a database that has `stored` levels of Strassen stored: it uses all of them or
+/// none. `depth`: -1, all where that pays; at least `stored`, all where there are enough queries to split. In
+/// tiles, threads and workspace it is the plan of one of the parts' products.
 Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced);
 
@@ -84,10 +76,9 @@ constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t gr
 
 /// Blocks and workspace of a product in planes, as the plan implies them.
 struct SlicedSizes {
-  std::size_t plain_block = 0;   ///< row groups of a block that is multiplied plainly
-  std::size_t block = 0;         ///< and of a block of the Strassen scheme
+  std::size_t block = 0;         ///< row groups of a block
   std::uint64_t matrices = 0;    ///< bytes: queries as matrices, for a chunk of rows
-  std::uint64_t sums = 0;        ///< bytes, per thread: products of a set of panels
+  std::uint64_t sums = 0;        ///< bytes, per thread: products of a panel
   std::uint64_t per_thread = 0;  ///< bytes: sums, and one tile of D as sums of planes; or planes of queries
   std::uint64_t gathered = 0;    ///< of those, at the end: rows of queries that are sums
 
@@ -113,7 +104,7 @@ ToomSizes toom_sizes(const Plan& plan, const ToomTraits& toom);
 
 /// Query groups of a register tile.
 inline std::size_t query_tile(const Plan& plan, const SlicedKernels& sliced) {
-  return plan.fused ? sliced.fused_tile : sliced.tile;
+  return plan.way == Way::kFused ? sliced.fused_tile : sliced.tile;
 }
 SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced);
 

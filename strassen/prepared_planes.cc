@@ -36,16 +36,13 @@ std::uint64_t PreparedPlanes::bytes(const SlicedKernels& kernels, std::size_t ro
   return saturated_mul(blocks.parts, SlicedMatrix::bytes(kernels, blocks.rows, blocks.row_bytes));
 }
 
-Result<PreparedPlanes> PreparedPlanes::create(const SlicedKernels& kernels, ConstView<std::byte> D, int depth,
-                                              int threads) try {
-  const StoredBlocks blocks(kernels, D.rows, D.cols, depth);
-  const Leaves leaves = stored_leaves(depth, depth);
+Result<PreparedPlanes> PreparedPlanes::create(const SlicedKernels& kernels, std::size_t rows,
+                                              std::size_t row_bytes, int depth) try {
+  const StoredBlocks blocks(kernels, rows, row_bytes, depth);
   PreparedPlanes planes;
   planes.depth_ = depth;
-  planes.parts_.reserve(blocks.parts);
-  for (const Leaf& leaf : leaves.products) {
-    const auto terms = blocks_of(D, leaf.right, leaves.n, blocks.rows, blocks.row_bytes);
-    PIRX_ASSIGN(auto part, SlicedMatrix::create(kernels, terms, blocks.rows, blocks.row_bytes, threads));
+  for (std::uint64_t i = 0; i < blocks.parts; ++i) {
+    PIRX_ASSIGN(auto part, SlicedMatrix::create(kernels, blocks.rows, blocks.row_bytes));
     planes.parts_.push_back(std::move(part));
   }
   return planes;
@@ -53,24 +50,21 @@ Result<PreparedPlanes> PreparedPlanes::create(const SlicedKernels& kernels, Cons
   return tl::unexpected(no_memory("the prepared database"));
 }
 
-Result<PreparedPlanes> PreparedPlanes::from_parts(const SlicedKernels& kernels, std::size_t rows,
-                                                  std::size_t row_bytes, int depth,
-                                                  std::vector<SlicedMatrix> parts) {
-  const StoredBlocks blocks(kernels, rows, row_bytes, depth);
-  const std::uint64_t each = SlicedMatrix::bytes(kernels, blocks.rows, blocks.row_bytes);
-  const auto fits = [each](const SlicedMatrix& part) { return part.bytes().size() == each; };
-  if (parts.size() != blocks.parts || !std::all_of(parts.begin(), parts.end(), fits)) {
-    return fail(ErrorCode::kInvalidArgument, "these are not the parts of a database of that shape and depth");
+Result<void> PreparedPlanes::fill(const SlicedKernels& kernels, ConstView<std::byte> D, int threads) try {
+  const StoredBlocks blocks(kernels, D.rows, D.cols, depth_);
+  const Leaves leaves = stored_leaves(depth_, true);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto terms = blocks_of(D, leaves.products[i].right, leaves.n, blocks.rows, blocks.row_bytes);
+    parts_[i].fill(kernels, terms, threads);
   }
-  PreparedPlanes planes;
-  planes.depth_ = depth;
-  planes.parts_ = std::move(parts);
-  return planes;
+  return {};
+} catch (const std::bad_alloc&) {
+  return tl::unexpected(no_memory("the prepared database"));
 }
 
 Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, const PreparedPlanes& D,
                              View<std::byte> R, const Plan& plan) try {
-  const Leaves leaves = stored_leaves(D.depth() == 0 ? 0 : plan.depth, D.depth());
+  const Leaves leaves = stored_leaves(D.depth(), plan.depth > 0);
   const StoredBlocks blocks(kernels, Q.cols / scalar_bytes(kernels), R.cols, D.depth());
   const Plan part = plan_of_part(plan, kernels);
   std::vector<std::vector<ConstView<std::byte>>> left;

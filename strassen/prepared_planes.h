@@ -12,13 +12,12 @@ namespace pirx::strassen {
 
 class PreparedPlanes {
  public:
-  /// D: rows of bytes; `depth` as stored_depth() allows it. ResourceExhausted without memory.
-  static Result<PreparedPlanes> create(const SlicedKernels& kernels, ConstView<std::byte> D, int depth,
-                                       int threads);
-  /// Takes parts that create() made, as a file keeps them. InvalidArgument unless they are as many as `depth`
-  /// asks for and of the size that it gives them.
-  static Result<PreparedPlanes> from_parts(const SlicedKernels& kernels, std::size_t rows,
-                                           std::size_t row_bytes, int depth, std::vector<SlicedMatrix> parts);
+  /// For `rows` rows of `row_bytes` bytes, all zero; `depth` as stored_depth() allows it. ResourceExhausted
+  /// without memory.
+  static Result<PreparedPlanes> create(const SlicedKernels& kernels, std::size_t rows, std::size_t row_bytes,
+                                       int depth);
+  /// Takes the rows of D, of the shape that create() was told. ResourceExhausted without memory.
+  Result<void> fill(const SlicedKernels& kernels, ConstView<std::byte> D, int threads);
   /// What create() allocates.
   static std::uint64_t bytes(const SlicedKernels& kernels, std::size_t rows, std::uint64_t row_bytes,
                              int depth) noexcept;
@@ -27,6 +26,7 @@ class PreparedPlanes {
   int depth() const noexcept { return depth_; }
   /// StoredBlocks::parts matrices.
   const std::vector<SlicedMatrix>& parts() const noexcept { return parts_; }
+  std::vector<SlicedMatrix>& parts() noexcept { return parts_; }
 
  private:
   int depth_ = 0;

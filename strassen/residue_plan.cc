@@ -24,7 +24,7 @@ ResidueSizes residue_sizes(const Plan& plan, std::size_t moduli) {
   const std::uint64_t panels = div_up(plan.tile_words, ResidueKernels::kColumns);
   sizes.scalars = moduli * residue_run_bytes(tiles * round_up(plan.chunk_rows, ResidueKernels::kRows));
   sizes.sums = moduli * panels * tiles * ResidueKernels::kQueries * ResidueKernels::kColumns * 4;
-  if (!plan.kept) sizes.words = moduli * plan.run * residue_run_bytes(plan.chunk_rows);
+  if (plan.layout != Layout::kResidues) sizes.words = moduli * plan.run * residue_run_bytes(plan.chunk_rows);
   return sizes;
 }
 
@@ -34,8 +34,7 @@ Plan make_residue_plan(const Shape& shape, int threads, const KernelTraits& kern
   plan.shape = shape;
   plan.kernel = kernel.name;
   plan.layout = kept ? Layout::kResidues : Layout::kRows;
-  plan.residues = true;
-  plan.kept = kept;
+  plan.way = Way::kResidues;
   plan.threads = std::max(threads, 1);
   constexpr std::uint64_t kQueries = ResidueKernels::kQueries, kColumns = ResidueKernels::kColumns;
   const std::uint64_t tiles = div_up(std::max<std::size_t>(shape.q, 1), kQueries);

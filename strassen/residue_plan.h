@@ -18,7 +18,7 @@ constexpr std::uint64_t residue_run_bytes(std::uint64_t rows) {
   return saturated_add(saturated_mul(rows / 64 + (rows % 64 != 0), ResidueKernels::kBlockBytes), 5 * 64);
 }
 
-/// Plan::residues is set; `kept`: the database's residues were prepared. Pure.
+/// The plan of a product modulo many small moduli; `kept`: the database's residues were prepared. Pure.
 Plan make_residue_plan(const Shape& shape, int threads, const KernelTraits& kernel, std::size_t moduli,
                        bool kept);
 

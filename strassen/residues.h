@@ -9,8 +9,8 @@
 
 #include "pirx/base/buffer.h"
 #include "pirx/base/residue_kernels.h"
+#include "src/base/threads.h"
 #include "strassen/residue_plan.h"
-#include "strassen/threads.h"
 
 namespace pirx::strassen {
 

@@ -3,8 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "strassen/leaves.h"
-#include "strassen/threads.h"
+#include "src/base/threads.h"
 
 namespace pirx::strassen {
 namespace {
@@ -28,13 +27,6 @@ void gather(const SlicedKernels& kernels, Terms terms, std::size_t row, std::siz
   }
 }
 
-/// Row groups [group, group + groups) and panels [panel, panel + panels) that one scheme multiplies.
-struct Region {
-  const Leaves* leaves;
-  std::size_t group, groups;
-  std::size_t panel, panels;
-};
-
 /// The queries of one pass over D, or their answers: rows [first, first + rows) of what the plan multiplies.
 template <class Views>
 struct Pass {
@@ -54,12 +46,6 @@ class Product {
         row_bytes_(plan.shape.s * elem_bytes()) {}
 
   Result<void> run(std::span<const SlicedStep> steps) {
-    try {
-      plain_ = leaves_of(0);
-      deep_ = leaves_of(plan_.depth);
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted, "there is no memory for the product");
-    }
     PIRX_ASSIGN(workspace_, AlignedBuffer::create(plan_.workspace_bytes));
     for (const SlicedStep& step : steps) muladd(step);
     return {};
@@ -106,35 +92,15 @@ class Product {
     }
   }
 
-  /// R += Q * D over the row groups [first, first + groups): by the deep scheme where its grid fits, plainly
-  /// beyond.
+  /// R += Q * D over the row groups [first, first + groups): the queries' matrices for a chunk of rows are
+  /// made, then every panel of D passes by.
   void multiply(const Queries& Q, const Answers& R, std::size_t first, std::size_t groups,
                 std::size_t threads, std::size_t team) noexcept {
-    if (plan_.direct) return direct(Q, R, first, groups, threads, team);
-    const SlicedMatrix& D = *D_;
-    const std::size_t full_panels =
-        D.vectors(D.panels() - 1) == SlicedKernels::kPanelVectors ? D.panels() : D.panels() - 1;
-    const std::size_t grid_rows = deep_.k * sizes_.block, main_groups = groups / grid_rows * grid_rows;
-    const std::size_t main_panels = deep_.n == 1 ? D.panels() : full_panels / deep_.n * deep_.n;
-    multiply_region(Q, R, {&deep_, first, deep_.k == 1 ? groups : main_groups, 0, main_panels}, threads,
-                    team);
-    if (plan_.depth == 0) return;
-    multiply_region(Q, R, {&plain_, first, groups, main_panels, D.panels() - main_panels}, threads, team);
-    multiply_region(Q, R, {&plain_, first + main_groups, groups - main_groups, 0, main_panels}, threads,
-                    team);
-  }
-
-  void multiply_region(const Queries& Q, const Answers& R, const Region& region, std::size_t threads,
-                       std::size_t team) noexcept {
-    if (region.groups == 0 || region.panels == 0) return;
-    const Leaves& leaves = *region.leaves;
-    const std::size_t query_groups = (Q.rows + 7) / 8;
-    const std::size_t part_groups = (query_groups + leaves.m - 1) / leaves.m;
-    const std::size_t block = leaves.k == 1 ? sizes_.plain_block : sizes_.block;
-    const std::size_t grid = leaves.k * block;
-    const std::size_t blocks = (region.groups + grid - 1) / grid;
-    const std::size_t chunk = std::max<std::size_t>(plan_.chunk_rows / 8 / grid, 1);
-    const std::size_t sets = region.panels / leaves.n;
+    if (plan_.way == Way::kDirect) return direct(Q, R, first, groups, threads, team);
+    const Region region{first, groups, (Q.rows + 7) / 8};
+    const std::size_t blocks = (groups + sizes_.block - 1) / sizes_.block;
+    const std::size_t chunk = std::max<std::size_t>(plan_.chunk_rows / 8 / sizes_.block, 1);
+    const std::size_t panels = D_->panels();
     std::byte* space = workspace_.data() + team * sizes_.total(1);
     std::byte* per_thread = space + sizes_.matrices;
     for (std::size_t at = 0; at < blocks; at += chunk) {
@@ -144,26 +110,27 @@ class Product {
         std::byte* own = per_thread + (threads > 1 ? this_thread() : 0) * sizes_.per_thread;
 #pragma omp for schedule(dynamic)
         for (std::size_t b = at; b < end; ++b) {
-          slice_queries(Q, region, part_groups, b, block,
-                        space + (b - at) * matrices_bytes(leaves, part_groups, block), own);
+          slice_queries(Q, region, b, space + (b - at) * matrices_bytes(region), own);
         }
 #pragma omp for schedule(dynamic)
-        for (std::size_t run = 0; run < sets; run += plan_.run) {
-          multiply_run(R, region, part_groups, block, run, std::min(sets, run + plan_.run), at, end, space,
-                       own);
+        for (std::size_t run = 0; run < panels; run += plan_.run) {
+          multiply_run(R, region, run, std::min(panels, run + plan_.run), at, end, space, own);
         }
       }
     }
   }
 
-  std::size_t matrices_bytes(const Leaves& leaves, std::size_t part_groups, std::size_t block) const {
-    return leaves.products.size() * kernels_.products *
-           plane_bytes(part_groups, block, kernels_.matrix_bytes);
+  /// Row groups of D that are multiplied, in blocks of sizes_.block, and the groups of 8 queries.
+  struct Region {
+    std::size_t first, groups, query_groups;
+  };
+
+  std::size_t matrices_bytes(const Region& region) const {
+    return kernels_.products * plane_bytes(region.query_groups, sizes_.block, kernels_.matrix_bytes);
   }
-  /// Groups of a block in grid `b` of the region; the last may have fewer when the scheme is plain.
-  static std::size_t groups_in(const Region& region, std::size_t b, std::size_t block) {
-    const std::size_t grid = region.leaves->k * block;
-    return region.leaves->k > 1 ? block : std::min(block, region.groups - b * grid);
+  /// Groups of block `b`; the last may have fewer.
+  std::size_t groups_in(const Region& region, std::size_t b) const {
+    return std::min(sizes_.block, region.groups - b * sizes_.block);
   }
 
   /// What form() adds up for `part`: the runs of planes of one block that the trits of `part` choose, from
@@ -184,128 +151,104 @@ class Product {
     return count;
   }
 
-  void slice_queries(const Queries& Q, const Region& region, std::size_t part_groups, std::size_t b,
-                     std::size_t block, std::byte* out, std::byte* own) const noexcept {
-    const Leaves& leaves = *region.leaves;
-    const std::size_t groups = groups_in(region, b, block);
-    const std::size_t stride = plane_bytes(part_groups, groups, kernels_.matrix_bytes), elem = elem_bytes();
+  void slice_queries(const Queries& Q, const Region& region, std::size_t b, std::byte* out,
+                     std::byte* own) const noexcept {
+    const std::size_t groups = groups_in(region, b), query_groups = region.query_groups;
+    const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes), elem = elem_bytes();
     std::byte* gathered = own + sizes_.per_thread - sizes_.gathered;
-    const auto planes_at = [&](std::size_t cell) { return own + cell * kernels_.planes * stride; };
-    for (std::size_t i = 0; i < leaves.m; ++i) {
-      for (std::size_t l = 0; l < leaves.k; ++l) {
-        const std::size_t column = 8 * (region.group + (b * leaves.k + l) * block) * elem;
-        auto* planes = reinterpret_cast<std::uint64_t*>(planes_at(i * leaves.k + l));
-        for (std::size_t g = 0; g < part_groups; ++g) {
-          const std::size_t row = 8 * (i * part_groups + g), tile = g / tile_;
-          const std::size_t rows = row < Q.rows ? std::min<std::size_t>(8, Q.rows - row) : 0;
-          const std::size_t width = std::min(tile_, part_groups - tile * tile_);
-          const Rows from = rows_of(Q, row, rows, column, 8 * groups * elem, gathered);
-          kernels_.slice_queries(from.data, from.stride, from.rows, from.bytes / elem, groups,
-                                 planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8),
-                                 stride / kernels_.matrix_bytes, width);
-        }
-      }
+    const std::size_t column = 8 * (region.first + b * sizes_.block) * elem;
+    auto* planes = reinterpret_cast<std::uint64_t*>(own);
+    for (std::size_t g = 0; g < query_groups; ++g) {
+      const std::size_t tile = g / tile_;
+      const std::size_t rows = std::min<std::size_t>(8, Q.rows - 8 * g);
+      const std::size_t width = std::min(tile_, query_groups - tile * tile_);
+      const Rows from = rows_of(Q, 8 * g, rows, column, 8 * groups * elem, gathered);
+      kernels_.slice_queries(from.data, from.stride, from.rows, from.bytes / elem, groups,
+                             planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8),
+                             stride / kernels_.matrix_bytes, width);
     }
     std::array<const std::byte*, kMostSources> sources;
-    for (std::size_t p = 0; p < leaves.products.size(); ++p) {
-      for (std::size_t part = 0; part < kernels_.parts; ++part) {
-        std::size_t count = 0;
-        for (const std::size_t cell : leaves.products[p].left) {
-          count += sources_of(planes_at(cell), part, stride, &sources[count]);
-        }
-        const std::size_t first = p * kernels_.products + part * kernels_.products / kernels_.parts;
-        kernels_.form(sources.data(), count, stride / kLine, kLine, stride, kLine, out + first * stride,
-                      stride);
-      }
+    for (std::size_t part = 0; part < kernels_.parts; ++part) {
+      const std::size_t count = sources_of(own, part, stride, sources.data());
+      kernels_.form(sources.data(), count, stride / kLine, kLine, stride, kLine,
+                    out + part * (kernels_.products / kernels_.parts) * stride, stride);
     }
   }
 
-  /// The blocks [begin, end) of rows times the sets [first, last) of panels, added to R. Block after block,
-  /// so that the queries' matrices for a block stay in the cache while the sets pass by.
-  void multiply_run(const Answers& R, const Region& region, std::size_t part_groups, std::size_t block,
-                    std::size_t first, std::size_t last, std::size_t begin, std::size_t end,
-                    const std::byte* matrices, std::byte* own) const noexcept {
+  /// The blocks [begin, end) of rows times the panels [first, last), added to R. Block after block, so that
+  /// the queries' matrices for a block stay in the cache while the panels pass by.
+  void multiply_run(const Answers& R, const Region& region, std::size_t first, std::size_t last,
+                    std::size_t begin, std::size_t end, const std::byte* matrices,
+                    std::byte* own) const noexcept {
     std::byte* formed = own + plan_.run * sizes_.sums;
-    const auto sums_of = [&](std::size_t set) { return own + (set - first) * sizes_.sums; };
-    for (std::size_t set = first; set < last; ++set) std::memset(sums_of(set), 0, sizes_.sums);
+    const auto sums_of = [&](std::size_t panel) { return own + (panel - first) * sizes_.sums; };
+    for (std::size_t panel = first; panel < last; ++panel) std::memset(sums_of(panel), 0, sizes_.sums);
     for (std::size_t b = begin; b < end; ++b) {
-      const std::byte* A = matrices + (b - begin) * matrices_bytes(*region.leaves, part_groups, block);
-      for (std::size_t set = first; set < last; ++set) {
+      const std::byte* A = matrices + (b - begin) * matrices_bytes(region);
+      for (std::size_t panel = first; panel < last; ++panel) {
         Tile next{0, end};
-        if (set + 1 < last) {
-          next = {set + 1, b};
+        if (panel + 1 < last) {
+          next = {panel + 1, b};
         } else if (b + 1 < end) {
           next = {first, b + 1};
         }
-        multiply_tile(region, part_groups, block, {set, b}, next, end, A, sums_of(set), formed);
+        multiply_tile(region, {panel, b}, next, end, A, sums_of(panel), formed);
       }
     }
-    // Sets that follow each other in R are added to it together, in longer pieces of a row.
-    const std::size_t together = region.leaves->n == 1 ? last - first : 1;
-    for (std::size_t set = first; set < last; set += together) {
-      finish(R, region, part_groups, set, set + together, sums_of(set), formed);
-    }
+    finish(R, region, first, last, own, formed);
   }
 
-  /// A set of panels, and a grid of blocks of rows.
+  /// A panel, and a block of rows.
   struct Tile {
-    std::size_t set, b;
+    std::size_t panel, b;
   };
 
-  void multiply_tile(const Region& region, std::size_t part_groups, std::size_t block, const Tile& tile,
-                     const Tile& next, std::size_t end, const std::byte* A, std::byte* sums,
-                     std::byte* formed_space) const noexcept {
-    const Leaves& leaves = *region.leaves;
-    const std::size_t panel = region.panel + tile.set * leaves.n, vectors = D_->vectors(panel);
+  void multiply_tile(const Region& region, const Tile& tile, const Tile& next, std::size_t end,
+                     const std::byte* A, std::byte* sums, std::byte* formed_space) const noexcept {
+    const std::size_t query_groups = region.query_groups;
+    const std::size_t vectors = D_->vectors(tile.panel);
     const std::size_t row_bytes = vectors * SlicedKernels::kColumns;  // of a group in one plane
     const std::size_t group_bytes = kernels_.group_bytes(vectors);
-    const std::size_t sums_stride = staggered(part_groups * row_bytes);
+    const std::size_t sums_stride = staggered(query_groups * row_bytes);
     const std::size_t formed = kernels_.products / kernels_.parts;
-    const std::size_t groups = groups_in(region, tile.b, block);
-    const std::size_t stride = plane_bytes(part_groups, groups, kernels_.matrix_bytes),
+    const std::size_t groups = groups_in(region, tile.b);
+    const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes),
                       formed_stride = staggered(groups * row_bytes);
-    const std::size_t row = region.group + tile.b * leaves.k * block;
-    const std::size_t tiles = (part_groups + tile_ - 1) / tile_;
+    const std::byte* from = D_->panel(tile.panel) + (region.first + tile.b * sizes_.block) * group_bytes;
+    const std::size_t tiles = (query_groups + tile_ - 1) / tile_;
+    const bool fused = plan_.way == Way::kFused;
     // A register tile may be narrower than the panel.
     const std::size_t width =
-        plan_.fused ? kernels_.fused_bytes / std::min(tile_, part_groups) : kernels_.tile_bytes;
+        fused ? kernels_.fused_bytes / std::min(tile_, query_groups) : kernels_.tile_bytes;
     const std::size_t passes = std::max<std::size_t>(row_bytes / width, 1);
-    Ahead ahead(leaves.products.size() * (plan_.fused ? kernels_.parts : kernels_.products),
-                groups / 2 * tiles * passes);
+    Ahead ahead(fused ? kernels_.parts : kernels_.products, groups / 2 * tiles * passes);
     if (next.b < end) {
-      const std::size_t next_panel = region.panel + next.set * leaves.n;
-      ahead.begin(*D_, next_panel, leaves.n, kernels_.group_bytes(D_->vectors(next_panel)),
-                  region.group + next.b * leaves.k * block, leaves.k * groups_in(region, next.b, block));
+      const std::size_t bytes = kernels_.group_bytes(D_->vectors(next.panel));
+      ahead.begin(D_->panel(next.panel) + (region.first + next.b * sizes_.block) * bytes,
+                  groups_in(region, next.b) * bytes);
     }
     std::array<const std::byte*, kMostSources> sources;
-    for (std::size_t p = 0; p < leaves.products.size(); ++p) {
-      for (std::size_t part = 0; part < kernels_.parts; ++part) {
-        std::size_t count = 0;
-        for (const std::size_t cell : leaves.products[p].right) {
-          const std::byte* from =
-              D_->panel(panel + cell % leaves.n) + (row + cell / leaves.n * groups) * group_bytes;
-          count += sources_of(from, part, row_bytes, &sources[count]);
-        }
-        const auto matrices_of = [&](std::size_t product) {
-          return reinterpret_cast<const std::uint64_t*>(A + product * stride);
-        };
-        const std::size_t first = p * kernels_.products + part * formed;
-        if (plan_.fused) {
-          kernels_.multiply_fused(part_groups, groups, vectors, matrices_of(first),
-                                  stride / kernels_.matrix_bytes, sources.data(), count, group_bytes,
-                                  row_bytes, sums + first * sums_stride, sums_stride, ahead.next());
-          continue;
-        }
-        const std::byte* D = sources[0];
-        if (kernels_.planes > 1 || count > 1) {
-          kernels_.form(sources.data(), count, groups, group_bytes, row_bytes, row_bytes, formed_space,
-                        formed_stride);
-          D = formed_space;
-        }
-        for (std::size_t k = 0; k < formed; ++k) {
-          kernels_.multiply(part_groups, groups, vectors, matrices_of(first + k), D + k * formed_stride,
-                            sums + (first + k) * sums_stride, ahead.next());
-        }
+    for (std::size_t part = 0; part < kernels_.parts; ++part) {
+      const std::size_t count = sources_of(from, part, row_bytes, sources.data());
+      const auto matrices_of = [&](std::size_t product) {
+        return reinterpret_cast<const std::uint64_t*>(A + product * stride);
+      };
+      const std::size_t first = part * formed;
+      if (fused) {
+        kernels_.multiply_fused(query_groups, groups, vectors, matrices_of(first),
+                                stride / kernels_.matrix_bytes, sources.data(), count, group_bytes, row_bytes,
+                                sums + first * sums_stride, sums_stride, ahead.next());
+        continue;
+      }
+      const std::byte* D = from;
+      if (kernels_.planes > 1) {
+        kernels_.form(sources.data(), count, groups, group_bytes, row_bytes, row_bytes, formed_space,
+                      formed_stride);
+        D = formed_space;
+      }
+      for (std::size_t k = 0; k < formed; ++k) {
+        kernels_.multiply(query_groups, groups, vectors, matrices_of(first + k), D + k * formed_stride,
+                          sums + (first + k) * sums_stride, ahead.next());
       }
     }
   }
@@ -315,53 +258,40 @@ class Product {
    public:
     /// `pairs`: how often a call fetches.
     Ahead(std::size_t calls, std::size_t pairs) noexcept : calls_(calls), pairs_(pairs) {}
-    void begin(const SlicedMatrix& D, std::size_t panel, std::size_t panels, std::size_t group_bytes,
-               std::size_t group, std::size_t groups) noexcept {
-      D_ = &D;
-      panel_ = panel;
-      offset_ = group * group_bytes;
-      bytes_ = std::min(groups, D.groups() - group) * group_bytes;
-      end_ = panels * bytes_;
+    void begin(const std::byte* at, std::size_t bytes) noexcept {
+      from_ = at;
+      end_ = bytes;
       lines_ = (end_ / kLine + calls_ * pairs_ - 1) / (calls_ * pairs_);
     }
     SlicedKernels::Ahead next() noexcept {
       if (at_ >= end_) return {nullptr, 0};
-      const std::byte* at = D_->panel(panel_ + at_ / bytes_) + offset_ + at_ % bytes_;
+      const std::byte* at = from_ + at_;
       at_ += lines_ * pairs_ * kLine;
       return {at, lines_};
     }
 
    private:
-    const SlicedMatrix* D_ = nullptr;
-    std::size_t calls_, pairs_, panel_ = 0;
-    std::size_t offset_ = 0, bytes_ = 0, end_ = 0, lines_ = 0, at_ = 0;
+    const std::byte* from_ = nullptr;
+    std::size_t calls_, pairs_;
+    std::size_t end_ = 0, lines_ = 0, at_ = 0;
   };
 
-  /// The sums of the sets [first, last), as rows, to all blocks that want them.
-  void finish(const Answers& R, const Region& region, std::size_t part_groups, std::size_t first,
-              std::size_t last, const std::byte* sums, std::byte* rows_space) const noexcept {
-    const Leaves& leaves = *region.leaves;
+  /// The sums of the panels [first, last), as rows, added to R in every place.
+  void finish(const Answers& R, const Region& region, std::size_t first, std::size_t last,
+              const std::byte* sums, std::byte* rows_space) const noexcept {
     const std::size_t panel_bytes = SlicedKernels::kPanelVectors * kernels_.vector_bytes();
     const std::size_t width = (last - first) * panel_bytes;
-    for (std::size_t p = 0; p < leaves.products.size(); ++p) {
-      for (std::size_t g = 0; g < part_groups; ++g) {
-        std::memset(rows_space, 0, 8 * width);
-        for (std::size_t set = first; set < last; ++set) {
-          const std::size_t vectors = D_->vectors(region.panel + set * leaves.n);
-          const std::size_t row_bytes = vectors * SlicedKernels::kColumns,
-                            sums_stride = staggered(part_groups * row_bytes);
-          kernels_.finish(
-              sums + (set - first) * sizes_.sums + p * kernels_.products * sums_stride + g * row_bytes,
-              sums_stride, vectors, 8, vectors * kernels_.vector_bytes(),
-              rows_space + (set - first) * panel_bytes, width);
-        }
-        for (const std::size_t cell : leaves.products[p].to) {
-          const std::size_t row = 8 * (cell / leaves.n * part_groups + g);
-          const std::size_t column = (region.panel + first * leaves.n + cell % leaves.n) * panel_bytes;
-          for (std::size_t i = row; i < std::min(row + 8, R.rows); ++i) {
-            add_row(rows_space + (i - row) * width, width, R, i, column);
-          }
-        }
+    for (std::size_t g = 0; g < region.query_groups; ++g) {
+      std::memset(rows_space, 0, 8 * width);
+      for (std::size_t panel = first; panel < last; ++panel) {
+        const std::size_t vectors = D_->vectors(panel);
+        const std::size_t row_bytes = vectors * SlicedKernels::kColumns;
+        kernels_.finish(sums + (panel - first) * sizes_.sums + g * row_bytes,
+                        staggered(region.query_groups * row_bytes), vectors, 8,
+                        vectors * kernels_.vector_bytes(), rows_space + (panel - first) * panel_bytes, width);
+      }
+      for (std::size_t i = 8 * g; i < std::min(8 * g + 8, R.rows); ++i) {
+        add_row(rows_space + (i - 8 * g) * width, width, R, i, first * panel_bytes);
       }
     }
   }
@@ -381,8 +311,8 @@ class Product {
     };
     for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
       for (std::size_t k = 0; k < batch(i); ++k) {
-        for (std::size_t g = 0; g < groups; g += sizes_.plain_block) {
-          const std::size_t here = std::min(sizes_.plain_block, groups - g);
+        for (std::size_t g = 0; g < groups; g += sizes_.block) {
+          const std::size_t here = std::min(sizes_.block, groups - g);
           const Rows from = rows_of(Q, i + k, 1, 8 * (first + g) * elem, 8 * here * elem, gathered);
           kernels_.slice_direct(from.data, from.bytes / elem, here, batch(i),
                                 matrices_of(i, g) + k * elem * words);
@@ -393,8 +323,8 @@ class Product {
 #pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(dynamic) if (threads > 1)
     for (std::size_t panel = 0; panel < D_->panels(); ++panel) {
       const std::size_t group_bytes = kernels_.group_bytes(D_->vectors(panel));
-      for (std::size_t g = 0; g < groups; g += sizes_.plain_block) {
-        const std::size_t here = std::min(sizes_.plain_block, groups - g);
+      for (std::size_t g = 0; g < groups; g += sizes_.block) {
+        const std::size_t here = std::min(sizes_.block, groups - g);
         for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
           for (const auto& target : R.views) {
             const std::size_t bytes = std::min(width, bytes_behind(target.cols, panel * width));
@@ -431,14 +361,13 @@ class Product {
 
   std::size_t elem_bytes() const { return scalar_bytes(kernels_); }
 
-  static constexpr std::size_t kMostSources = 128;
+  static constexpr std::size_t kMostSources = 8;  // 2 to the Karatsuba levels outside form()
   const SlicedKernels& kernels_;
   const Plan& plan_;
   const SlicedSizes sizes_;
   const std::size_t tile_;
   const std::size_t row_bytes_;
   const SlicedMatrix* D_ = nullptr;
-  Leaves plain_, deep_;
   AlignedBuffer workspace_;
 };
 
@@ -451,8 +380,8 @@ std::uint64_t SlicedMatrix::bytes(const SlicedKernels& kernels, std::size_t rows
   return saturated_mul(rows / 16 + (rows % 16 != 0), saturated_mul(vectors, 2 * kernels.group_bytes(1)));
 }
 
-Result<SlicedMatrix> SlicedMatrix::create_zero(const SlicedKernels& kernels, std::size_t rows,
-                                               std::size_t row_bytes) {
+Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, std::size_t rows,
+                                          std::size_t row_bytes) {
   SlicedMatrix out;
   PIRX_ASSIGN(out.data_, AlignedBuffer::create(SlicedMatrix::bytes(kernels, rows, row_bytes)));
   out.groups_ = round_up(rows, 16) / 8;
@@ -461,27 +390,24 @@ Result<SlicedMatrix> SlicedMatrix::create_zero(const SlicedKernels& kernels, std
   return out;
 }
 
-Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, Terms D, std::size_t rows,
-                                          std::size_t bytes, [[maybe_unused]] int threads) {
-  PIRX_ASSIGN(SlicedMatrix out, create_zero(kernels, rows, bytes));
+void SlicedMatrix::fill(const SlicedKernels& kernels, Terms D, [[maybe_unused]] int threads) noexcept {
   constexpr std::size_t kMostVectorBytes = 128;  // 16 planes
   PIRX_CHECK(kernels.vector_bytes() <= kMostVectorBytes);
   // A few panels at a time, so that rows of D are read in runs and panels are written in runs.
   constexpr std::size_t kRunBytes = 4096;
   const std::size_t width = kMost * kernels.vector_bytes(), run_panels = kRunBytes / width;
-  const std::size_t runs = (out.panels() + run_panels - 1) / run_panels;
+  const std::size_t runs = (panels() + run_panels - 1) / run_panels;
   constexpr std::size_t kRunGroups = 64;
-  const std::size_t heights = (out.groups_ + kRunGroups - 1) / kRunGroups;
+  const std::size_t heights = (groups_ + kRunGroups - 1) / kRunGroups;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && runs * heights > 1)
   for (std::size_t task = 0; task < runs * heights; ++task) {
     const std::size_t run = task / heights, first = task % heights * kRunGroups;
     alignas(kLine) std::array<std::byte, 8 * kMost * kMostVectorBytes> sum;
-    for (std::size_t g = first; g < std::min(out.groups_, first + kRunGroups); ++g) {
-      for (std::size_t panel = run * run_panels; panel < std::min(out.panels(), (run + 1) * run_panels);
+    for (std::size_t g = first; g < std::min(groups_, first + kRunGroups); ++g) {
+      for (std::size_t panel = run * run_panels; panel < std::min(panels(), (run + 1) * run_panels);
            ++panel) {
-        const std::size_t vectors = out.vectors(panel);
-        std::byte* group =
-            out.data_.data() + panel * out.groups_ * out.full_group_ + g * kernels.group_bytes(vectors);
+        const std::size_t vectors = this->vectors(panel);
+        std::byte* group = data_.data() + panel * groups_ * full_group_ + g * kernels.group_bytes(vectors);
         if (D.size() != 1) {
           gather(kernels, D, 8 * g, 8, panel * width, width, sum.data());
           kernels.slice(sum.data(), width, 8, width, vectors, group);
@@ -494,7 +420,6 @@ Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, Terms D,
       }
     }
   }
-  return out;
 }
 
 Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan,

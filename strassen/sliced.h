@@ -21,11 +21,10 @@ using Targets = std::span<const View<std::byte>>;
 /// number of groups is even; rows and columns that are missing are zero.
 class SlicedMatrix {
  public:
-  /// D: `rows` rows of `bytes` bytes. ResourceExhausted without memory.
-  static Result<SlicedMatrix> create(const SlicedKernels& kernels, Terms D, std::size_t rows,
-                                     std::size_t bytes, int threads);
-  /// One of that shape, all zero, to be filled through bytes(). ResourceExhausted without memory.
-  static Result<SlicedMatrix> create_zero(const SlicedKernels& kernels, std::size_t rows, std::size_t bytes);
+  /// Of `rows` rows of `bytes` bytes, all zero. ResourceExhausted without memory.
+  static Result<SlicedMatrix> create(const SlicedKernels& kernels, std::size_t rows, std::size_t bytes);
+  /// Takes these rows in place of what it held.
+  void fill(const SlicedKernels& kernels, Terms D, int threads) noexcept;
   /// What create() allocates.
   static std::uint64_t bytes(const SlicedKernels& kernels, std::size_t rows,
                              std::uint64_t row_bytes) noexcept;

@@ -7,8 +7,8 @@
 
 #include "pirx/base/buffer.h"
 #include "pirx/base/toom_kernels.h"
+#include "src/base/threads.h"
 #include "strassen/plan.h"
-#include "strassen/threads.h"
 
 namespace pirx::strassen {
 

@@ -79,14 +79,13 @@ void measure(shards::World& world, char** argv) {
   const std::string file = argv[1], field = argv[2];
   auto run = or_die(shards::Shards::create(
       world, {.split = or_die(shards::parse_split(argv[3])), .timeout = std::chrono::minutes(1)}));
-  Registry together, alone;
-  itpir::register_goldberg(together, run->spread());
-  itpir::register_goldberg(alone);
-  ServerSpec spec{.database_path = file,
-                  .threads = std::atoi(argv[4]),
-                  .options = {{"field", field}, {"coordinate", "1"}, {"max_queries", "4096"}}};
-  const auto ours = or_die(together.open("goldberg", spec));
   const auto database = or_die(database::Database::open(file));
+  const Texts options{{"field", field}, {"coordinate", "1"}, {"max_queries", "4096"}};
+  const auto open = [&](int threads, Spread spread) {
+    return or_die(serve(*or_die(find_protocol("goldberg")),
+                        {.database = database, .threads = threads, .spread = std::move(spread)}, options));
+  };
+  const auto ours = open(std::atoi(argv[4]), run->spread());
   or_die(run->agree(*ours, database->content_version().identity));
   if (world.rank() != 0) {
     const double before = processor_seconds();
@@ -95,8 +94,7 @@ void measure(shards::World& world, char** argv) {
     std::fflush(stdout);
     return;
   }
-  spec.threads = std::atoi(argv[5]);
-  const auto single = or_die(alone.open("goldberg", spec));
+  const auto single = open(std::atoi(argv[5]), nullptr);
   const auto queries = static_cast<std::uint32_t>(std::atoi(argv[7]));
   const int repeats = std::max(1, std::atoi(argv[6]));
   std::mt19937_64 random(1);

@@ -9,10 +9,6 @@
 namespace pirx::cpir::dj {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 Result<void> check_layer(unsigned s, unsigned most) {
   if (s >= 1 && s <= most) return {};
   return invalid("there is no layer " + std::to_string(s) + ": layers go from 1 to " + std::to_string(most));

@@ -9,10 +9,6 @@
 namespace pirx::cpir::dj {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 cpir::Message any(Params::Message type) { return static_cast<cpir::Message>(type); }

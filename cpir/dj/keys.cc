@@ -13,10 +13,6 @@
 namespace pirx::cpir::dj {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// The product of all primes below 2^16.
 const mpz_class& small_primes() {
   static const mpz_class product = [] {

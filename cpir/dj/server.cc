@@ -1,24 +1,15 @@
 // Checks of a query, and the server behind AnyServer.
 #include "pirx/cpir/dj/server.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-#include <bit>
-#include <charconv>
 #include <limits>
 #include <new>
 
 #include "polynomial.h"
+#include "src/base/threads.h"
 #include "tree.h"
 
 namespace pirx::cpir::dj {
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
 
 /// Reads and checks what a client chose: the modulus, and selectors that are units.
 Result<CheckedQuery> decode_query(const Params& params, ByteSpan request) {
@@ -53,14 +44,6 @@ Result<CheckedQuery> decode_query(const Params& params, ByteSpan request) {
     }
   }
   return out;
-}
-
-int all_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
 }
 
 class TreeServer final : public AnyServer {
@@ -105,78 +88,6 @@ class TreeServer final : public AnyServer {
   TreeOptions options_;
 };
 
-Result<std::uint64_t> parse_number(const std::string& name, std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      value > std::numeric_limits<std::uint32_t>::max()) {
-    return invalid("option " + name + ": '" + std::string(text) + "' is no number below 2^32");
-  }
-  return value;
-}
-
-Result<std::vector<std::uint32_t>> parse_arities(std::string_view text) {
-  std::vector<std::uint32_t> arities;
-  for (;;) {
-    const auto comma = text.find(',');
-    PIRX_ASSIGN(const auto arity, parse_number("arities", text.substr(0, comma)));
-    arities.push_back(static_cast<std::uint32_t>(arity));
-    if (comma == std::string_view::npos) return arities;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-Result<std::unique_ptr<AnyServer>> open_dj_tree(const ServerSpec& spec) {
-  ServerOptions options;
-  options.threads = spec.threads;
-  options.progress = spec.progress;
-  for (const auto& [name, value] : spec.options) {
-    if (name == "arities") {
-      PIRX_ASSIGN(options.arities, parse_arities(value));
-    } else if (name == "modulus" || name == "paper") {
-      PIRX_ASSIGN(const auto bits, parse_number(name, value));
-      options.modulus_bits = static_cast<unsigned>(bits);
-      if (name == "paper") options.policy = KeyPolicy::kPaperReproduction;
-    } else if (name == "table_mib") {
-      PIRX_ASSIGN(const auto mib, parse_number(name, value));
-      options.table_bytes = mib << 20;
-    } else if (name == "selectors") {
-      if (value != "one-hot" && value != "polynomial") {
-        return invalid("option selectors: '" + value + "' is neither one-hot nor polynomial");
-      }
-      if (value == "polynomial") options.selectors = Selectors::kPolynomial;
-    } else if (name == "rerandomise") {
-      if (value != "on" && value != "off") {
-        return invalid("option rerandomise: '" + value + "' is neither on nor off");
-      }
-      options.rerandomise = value == "on";
-    } else if (name == "kernel") {
-      options.kernel = value;
-    } else {
-      return invalid(
-          "dj-tree has no option '" + name +
-          "': the options are arities, modulus, paper, selectors, rerandomise, table_mib and kernel");
-    }
-  }
-  if (spec.options.contains("modulus") && spec.options.contains("paper")) {
-    return invalid("the options modulus and paper exclude each other");
-  }
-  if (options.policy == KeyPolicy::kPaperReproduction && spec.note) {
-    spec.note(
-        "warning: 1024-bit keys can be broken; they are for reproducing the paper and hide nothing from who "
-        "pays");
-  }
-  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-  const bool polynomial = options.selectors == Selectors::kPolynomial;
-  if (polynomial && options.arities.empty()) options.arities = {8};
-  const std::size_t given = options.arities.size();
-  options.arities = repeat_last_arity(std::move(options.arities), database->geometry().rows());
-  for (std::size_t i = given; polynomial && i < options.arities.size(); ++i) {
-    options.arities[i] = std::bit_ceil(options.arities[i]);
-  }
-  return make_dj_server(std::move(database), options);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
@@ -188,14 +99,9 @@ Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database
   PIRX_ASSIGN(const auto kernel, choose_kernel(options.kernel));
   PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.arities,
                                            options.modulus_bits, options.policy, options.selectors}));
-  const TreeOptions tree{kernel, options.threads > 0 ? options.threads : all_threads(), options.table_bytes,
-                         options.progress, options.rerandomise};
+  const TreeOptions tree{kernel, thread_count(options.threads), options.table_bytes, options.progress,
+                         options.rerandomise};
   return std::make_unique<TreeServer>(std::move(database), std::move(params), tree);
-}
-
-void register_dj_tree(Registry& registry) {
-  registry.add(
-      {"dj-tree", "one server, Damgard-Jurik ciphertexts: little traffic, seconds of work", &open_dj_tree});
 }
 
 }  // namespace pirx::cpir::dj

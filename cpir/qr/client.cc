@@ -6,8 +6,8 @@
 
 #include "cpir/dj/number.h"
 #include "cpir/message.h"
-#include "parallel.h"
 #include "residues.h"
+#include "src/base/threads.h"
 
 namespace pirx::cpir::qr {
 struct Client::State {
@@ -63,7 +63,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) cons
   const mpz_class n = dj::number_from_bytes(state_->key.modulus());
   SecretVector<std::byte> row(params.row_bytes());
   std::atomic<bool> good = true;
-  parallel_for(thread_count(threads), row.size(), [&](std::size_t i) {
+  parallel_for(thread_count(threads), row.size(), [&](std::size_t i, std::size_t) {
     unsigned byte = 0;
     for (std::size_t j = 0; j < 8; ++j) {
       const auto number = body.subspan((8 * i + j) * params.number_bytes(), params.number_bytes());

@@ -8,8 +8,8 @@
 #include <array>
 
 #include "cpir/dj/number.h"
-#include "parallel.h"
 #include "pirx/base/buffer.h"
+#include "src/base/threads.h"
 
 namespace pirx::cpir::qr {
 namespace {
@@ -56,15 +56,16 @@ class ColumnProducts {
     const std::size_t shares = threads_ == 1 ? 1 : 2 * static_cast<std::size_t>(threads_);
     for (std::size_t first = 0; first < windows; first += tables_) {
       const std::size_t count = std::min(tables_, windows - first);
-      parallel_for(threads_, count, [&](std::size_t i) { make_table(i, (first + i) * window_); });
-      parallel_for(threads_, shares, [&](std::size_t i) {
+      parallel_for(threads_, count,
+                   [&](std::size_t i, std::size_t) { make_table(i, (first + i) * window_); });
+      parallel_for(threads_, shares, [&](std::size_t i, std::size_t) {
         multiply_columns(bits_.row_bytes() * i / shares, bits_.row_bytes() * (i + 1) / shares, first, count);
       });
       if (progress) progress(static_cast<double>(first + count) / static_cast<double>(windows));
     }
     const std::size_t number_bytes = out.size() / (bits_.row_bytes() * kByteColumns);
     parallel_for(threads_, bits_.row_bytes(),
-                 [&](std::size_t byte) { write_numbers(byte, number_bytes, out); });
+                 [&](std::size_t byte, std::size_t) { write_numbers(byte, number_bytes, out); });
     return {};
   }
 

@@ -10,10 +10,6 @@
 namespace pirx::cpir::qr {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// As many rows of the matrix as bits in a row: one number each.
 std::uint64_t balanced_slots(const database::Geometry& geometry) {
   const auto slots =

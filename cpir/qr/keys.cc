@@ -8,10 +8,6 @@
 namespace pirx::cpir::qr {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 struct FreeNumber {
   void operator()(BIGNUM* number) const noexcept { BN_clear_free(number); }
 };

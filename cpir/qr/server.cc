@@ -9,15 +9,11 @@
 #include "column_products.h"
 #include "cpir/dj/number.h"
 #include "cpir/message.h"
-#include "parallel.h"
 #include "pirx/base/buffer.h"
+#include "src/base/threads.h"
 
 namespace pirx::cpir::qr {
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
 
 struct Query {
   mpz_class n;
@@ -44,7 +40,7 @@ Result<Query> decode_query(const Params& params, ByteSpan request, int threads) 
   if (gcd(product, out.n) != 1)
     return invalid("a number of the query has a factor in common with the modulus");
   std::atomic<bool> good = true;
-  parallel_for(threads, params.rows(), [&](std::size_t i) {
+  parallel_for(threads, params.rows(), [&](std::size_t i, std::size_t) {
     if (mpz_jacobi(out.y[i].get_mpz_t(), out.n.get_mpz_t()) != 1)
       good.store(false, std::memory_order_relaxed);
   });
@@ -111,43 +107,6 @@ class QrServer final : public AnyServer {
   std::function<void(double)> progress_;
 };
 
-Result<std::uint64_t> parse_number(const std::string& name, const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return invalid("option " + name + "='" + text + "' is no number below 2^64");
-  }
-  return value;
-}
-
-Result<std::unique_ptr<AnyServer>> open_qr(const ServerSpec& spec) {
-  ServerOptions options;
-  options.threads = spec.threads;
-  options.progress = spec.progress;
-  for (const auto& [name, value] : spec.options) {
-    if (name == "slots") {
-      PIRX_ASSIGN(options.slots, parse_number(name, value));
-    } else if (name == "modulus" || name == "paper") {
-      PIRX_ASSIGN(const auto bits, parse_number(name, value));
-      // What does not fit becomes a length that is refused.
-      options.modulus_bits = bits <= dj::kMaxModulusBits ? static_cast<unsigned>(bits) : 0;
-      if (name == "paper") options.policy = KeyPolicy::kPaperReproduction;
-    } else if (name == "kernel") {
-      options.kernel = value;
-    } else {
-      return invalid("qr has no option '" + name + "': the options are slots, modulus, paper and kernel");
-    }
-  }
-  if (spec.options.contains("modulus") && spec.options.contains("paper")) {
-    return invalid("the options modulus and paper exclude each other");
-  }
-  if (options.policy == KeyPolicy::kPaperReproduction && spec.note) {
-    spec.note("warning: 1024-bit keys can be broken; they are for reproducing the paper only");
-  }
-  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-  return make_qr_server(std::move(database), options);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database::Database> database,
@@ -161,10 +120,6 @@ Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database
                                            options.modulus_bits, options.policy}));
   return std::make_unique<QrServer>(std::move(database), std::move(params), *kernel,
                                     thread_count(options.threads), options.progress);
-}
-
-void register_qr(Registry& registry) {
-  registry.add({"qr", "one server, quadratic residues: simple and slow, for small databases", &open_qr});
 }
 
 }  // namespace pirx::cpir::qr

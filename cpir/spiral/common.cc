@@ -13,10 +13,6 @@
 namespace pirx::cpir::spiral {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 unsigned log2_ceil(std::uint64_t x) { return static_cast<unsigned>(std::bit_width(x - 1)); }
 
 Result<void> check_numbers(const Scheme& scheme) {

@@ -1,5 +1,4 @@
-// The database as the server multiplies it: transforms of its polynomials in Montgomery's form, in memory or
-// in a mapped file.
+// The database as the server multiplies it: transforms of its polynomials in Montgomery's form.
 //
 // Word (P, z, j, i, s), in this order, s fastest: slot 8z + s of polynomial P of the item in row i and column
 // j, modulo q1 in the low half and q2 in the high half. One pass reads it from front to back.
@@ -25,26 +24,22 @@ class EncodedDatabase {
   /// Encodes in memory. ResourceExhausted.
   static Result<EncodedDatabase> create(const Params& params, const Items& items, int threads,
                                         const Progress& progress);
-  /// Maps `file`, after having made it from the items if it does not exist or was made from another
-  /// database or for another plan. InvalidArgument: something else has that name. ResourceExhausted,
-  /// Unavailable, DataLoss.
-  static Result<EncodedDatabase> open(const Params& params, const Items& items,
-                                      const std::filesystem::path& file, int threads,
-                                      const Progress& progress);
-  EncodedDatabase(EncodedDatabase&& other) noexcept;
-  EncodedDatabase& operator=(EncodedDatabase&&) = delete;
-  ~EncodedDatabase();
-
+  /// The same, read from `file` (docs/prepared_format.md) if that holds this encoding, and kept there if it
+  /// does not. `note` is told in a line for people what happened.
+  static Result<EncodedDatabase> create(const Params& params, const Items& items,
+                                        const std::filesystem::path& file, int threads,
+                                        const Progress& progress,
+                                        const std::function<void(const std::string&)>& note);
   /// The slots of a database, item by item. It outlives what is returned.
   static Items items_of(const Params& params, const database::Database& database);
 
-  const std::uint64_t* words() const noexcept { return words_; }
+  const std::uint64_t* words() const noexcept {
+    return reinterpret_cast<const std::uint64_t*>(buffer_.data());
+  }
 
  private:
   EncodedDatabase() = default;
   AlignedBuffer buffer_;
-  std::span<const std::byte> map_;
-  const std::uint64_t* words_ = nullptr;
 };
 
 }  // namespace pirx::cpir::spiral

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "parallel.h"
+#include "src/base/threads.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {

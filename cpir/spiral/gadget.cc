@@ -10,10 +10,6 @@ namespace {
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 U64 largest_modulus(Domain domain) { return domain == Domain::kResidues ? kPrimes[0] : kModulus; }
 
 U64 integer_power(U64 z, unsigned exponent) {

@@ -10,8 +10,8 @@
 #include "encoded_database.h"
 #include "evaluate.h"
 #include "key_store.h"
-#include "parallel.h"
 #include "sampling.h"
+#include "src/base/threads.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {
@@ -21,10 +21,6 @@ using U32 = std::uint32_t;
 
 /// Queries of one pass over the database: more gain little and take memory.
 constexpr std::size_t kMostQueries = 8;
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
 
 /// A checked query, and where its reply goes.
 struct Asked {
@@ -206,33 +202,6 @@ class SpiralServer final : public AnyServer {
   int threads_;
 };
 
-Result<std::unique_ptr<AnyServer>> open_spiral(const ServerSpec& spec) {
-  ServerOptions options;
-  options.threads = spec.threads;
-  for (const auto& [name, value] : spec.options) {
-    if (name == "set") {
-      options.scheme = named_scheme(value);
-      if (!options.scheme)
-        return invalid("option set='" + value + "' is none of " + std::string(kSchemeNames));
-    } else if (name == "paper") {
-      if (value != "on") return invalid("option paper='" + value + "': on, or leave it out");
-      options.allow_insecure = true;
-    } else if (name == "encoded") {
-      options.encoded_file = value;
-    } else if (name == "keys") {
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), options.key_memory);
-      if (error != std::errc() || end != value.data() + value.size()) {
-        return invalid("option keys='" + value + "' is no number of bytes below 2^64");
-      }
-    } else {
-      return invalid("spiral has no option '" + name + "': the options are set, encoded, keys and paper");
-    }
-  }
-  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-  return make_spiral_server(std::move(database), options);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const database::Database> database,
@@ -257,21 +226,16 @@ Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const data
   const int threads = thread_count(options.threads);
   try {
     const auto items = EncodedDatabase::items_of(params, *database);
-    auto encoded =
-        options.encoded_file.empty()
-            ? EncodedDatabase::create(params, items, threads, options.progress)
-            : EncodedDatabase::open(params, items, options.encoded_file, threads, options.progress);
+    auto encoded = options.prepared_file.empty()
+                       ? EncodedDatabase::create(params, items, threads, options.progress)
+                       : EncodedDatabase::create(params, items, options.prepared_file, threads,
+                                                 options.progress, options.note);
     if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
     return std::make_unique<SpiralServer>(std::move(params), std::move(*encoded),
                                           static_cast<std::size_t>(clients), threads);
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kResourceExhausted, "no memory for the encoded database");
   }
-}
-
-void register_spiral(Registry& registry) {
-  registry.add({"spiral", "one server, lattices (Spiral): small queries and answers, gigabytes a second",
-                &open_spiral});
 }
 
 }  // namespace pirx::cpir::spiral

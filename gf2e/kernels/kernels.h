@@ -35,10 +35,11 @@ extern const Kernels<Gf2_16> kGf2_16Gfni512;
 /// `rows` with bit-sliced kernels beside them, which may need more of the CPU and then give the name.
 template <class F>
 constexpr Kernels<F> with_sliced(const char* name, Kernels<F> rows, CpuFeatures more,
-                                 const SlicedKernels& sliced) {
+                                 const SlicedKernels& sliced, const Crossovers& crossovers) {
   rows.name = name;
   rows.needs |= more;
   rows.sliced = &sliced;
+  rows.crossovers = crossovers;
   return rows;
 }
 

@@ -125,15 +125,16 @@ PIRX_GF2E_TARGET void add(const F&, std::size_t n, const typename F::Sum* a, con
 
 template <class F, class Ops, class XorOps>
 constexpr Kernels<F> make_kernels(const char* name, CpuFeatures needs, std::size_t tile_rows,
-                                  std::size_t tile_bytes) {
-  return {name,
-          needs,
-          muladd<F, Ops, std::byte>,
-          muladd<F, Ops, typename F::Sum>,
-          add<F, XorOps>,
-          add<F, XorOps>,
-          tile_rows,
-          tile_bytes};
+                                  std::size_t tile_bytes, const Crossovers& crossovers = {}) {
+  return {.name = name,
+          .needs = needs,
+          .muladd_words = muladd<F, Ops, std::byte>,
+          .muladd_sums = muladd<F, Ops, typename F::Sum>,
+          .add = add<F, XorOps>,
+          .sub = add<F, XorOps>,
+          .tile_rows = tile_rows,
+          .tile_bytes = tile_bytes,
+          .crossovers = crossovers};
 }
 
 }  // namespace

@@ -72,8 +72,10 @@ struct BinaryOps : Rows<T> {
 constinit const Kernels<Gf2> kGf2Portable =
     make_kernels<Gf2, Gf2Ops, Rows<std::uint64_t>>("portable", 0, 64, 4096);
 constinit const Kernels<Gf2_8> kGf2_8Portable =
-    make_kernels<Gf2_8, BinaryOps<Gf2_8, std::int8_t>, Rows<std::uint64_t>>("portable", 0, 64, 4096);
+    make_kernels<Gf2_8, BinaryOps<Gf2_8, std::int8_t>, Rows<std::uint64_t>>("portable", 0, 64, 4096,
+                                                                            {.level_in_rows = 16});
 constinit const Kernels<Gf2_16> kGf2_16Portable =
-    make_kernels<Gf2_16, BinaryOps<Gf2_16, std::int16_t>, Rows<std::uint64_t>>("portable", 0, 64, 4096);
+    make_kernels<Gf2_16, BinaryOps<Gf2_16, std::int16_t>, Rows<std::uint64_t>>("portable", 0, 64, 4096,
+                                                                               {.level_in_rows = 16});
 
 }  // namespace pirx::gf2e

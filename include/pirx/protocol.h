@@ -1,8 +1,7 @@
-// The one virtual interface of pirx: a server half of any protocol, as the network and the registry see it.
+// What a protocol is to the rest of pirx: a row of one table, and the server half that the row opens.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +9,14 @@
 #include <vector>
 
 #include "pirx/base/bytes.h"
+#include "pirx/protocol/option.h"
+#include "pirx/protocol/product.h"
 
 namespace pirx {
+
+namespace database {
+class Database;
+}
 
 /// On the wire. New protocols take the next number; numbers are never reused.
 enum class ProtocolId : std::uint8_t {
@@ -21,6 +26,9 @@ enum class ProtocolId : std::uint8_t {
   kQuadraticResiduosity = 4,
   kSpiral = 5
 };
+
+/// No message of any protocol is longer.
+inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
 /// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11), which may be a
 /// stranger's: nothing for what is none by its magic, version, type, protocol and length. The rest is not
@@ -49,6 +57,8 @@ class AnyServer {
   /// Queries that a request holds (its share of a batch), after a full check of its header and exact length,
   /// cheaply. InvalidArgument, StaleEpoch.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;
+  /// What a log says of the server half beside its protocol: pairs such as field and "gf2_8".
+  virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
   /// One result per request, in order. A bad request fails alone.
   virtual std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const = 0;
   /// The same for requests from `senders`, one for each, as the transport tells clients apart; an empty name
@@ -59,36 +69,49 @@ class AnyServer {
   }
 };
 
-/// What a protocol needs to open its server half.
+/// What a protocol serves, and how.
 struct ServerSpec {
-  std::string database_path;
-  int threads = 0;  ///< 0: all
-  std::map<std::string, std::string>
-      options;  ///< protocol's own, e.g. field, coordinate; unknown names are refused
+  std::shared_ptr<const database::Database> database;
+  Options options = {};   ///< checked against Protocol::options
+  int threads = 0;        ///< 0: all
+  bool loopback = false;  ///< only this machine's clients can reach the server
   /// Told, in lines for people, what opening did beside opening; may be empty.
   std::function<void(const std::string&)> note = nullptr;
   /// Told, again and again and from any thread, which part of the answer under way is done, 0 to 1, by
   /// protocols whose answers take seconds; may be empty.
   std::function<void(double)> progress = nullptr;
+  /// Who computes the products, for protocols that spread them; empty: this process.
+  Spread spread = nullptr;
 };
 
-/// Protocol names to the functions that open their server halves.
-class Registry {
- public:
-  using Open = std::function<Result<std::unique_ptr<AnyServer>>(const ServerSpec&)>;
-  struct Entry {
-    std::string name;     ///< "goldberg"
-    std::string summary;  ///< one line for --help
-    Open open;
-  };
-  /// A second entry of the same name is a broken contract.
-  void add(Entry entry);
-  const std::vector<Entry>& entries() const noexcept { return entries_; }
-  /// InvalidArgument lists the names that exist.
-  Result<std::unique_ptr<AnyServer>> open(const std::string& name, const ServerSpec& spec) const;
-
- private:
-  std::vector<Entry> entries_;
+/// A protocol, as programs see it. Its folder has one such row, in protocol.cc.
+struct Protocol {
+  ProtocolId id;
+  std::string_view name;     ///< "goldberg"
+  std::string_view summary;  ///< one line for --help
+  bool several = false;      ///< the client asks several servers; else the only one
+  bool slow = false;         ///< a query takes a server seconds: passes hold one, and few may wait
+  bool spreads = false;      ///< takes ServerSpec::spread
+  std::span<const Option> options = {};  ///< of the server half
+  /// The server half over spec.database. InvalidArgument: an option or the database does not fit.
+  Result<std::unique_ptr<AnyServer>> (*serve)(const ServerSpec& spec) = nullptr;
 };
+
+/// Protocol::serve with the options as texts. InvalidArgument names an option that the protocol does not
+/// have.
+Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options);
+
+/// The table of protocols (service/table/protocols.cc), in the order of their numbers.
+std::span<const Protocol* const> protocols() noexcept;
+/// The protocol of that name. InvalidArgument lists the names that exist.
+Result<const Protocol*> find_protocol(std::string_view name);
+/// The names, separated by commas.
+std::string protocol_names();
+
+/// Of protocols that can keep what they prepared between runs.
+inline constexpr Option kPreparedOption{
+    "prepared", Option::Kind::kPath, 0, 0,
+    "File that keeps the prepared database, about as large as the database (spiral: five times): used if it "
+    "fits, else written"};
 
 }  // namespace pirx

@@ -18,10 +18,6 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// The client half of each protocol, under a key of its own. Nobody can tell two of them to be one person.
 using AnyClient = std::variant<dj::Client, qr::Client, spiral::Client>;
 

@@ -10,10 +10,6 @@ namespace dj = cpir::dj;
 namespace qr = cpir::qr;
 namespace spiral = cpir::spiral;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 }  // namespace
 
 const char* const kPaperWarning =

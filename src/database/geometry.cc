@@ -55,9 +55,6 @@ Geometry::Geometry(const Spec& spec)
       row_stride_(round_up(row_bytes_ + kRowSlack, 64)) {}
 
 Result<Geometry> Geometry::create(const Spec& spec) {
-  const auto invalid = [](std::string message) {
-    return fail(ErrorCode::kInvalidArgument, std::move(message));
-  };
   if (spec.records == 0) return invalid("a database needs at least one record");
   if (spec.record_bytes == 0) return invalid("a database needs records of at least one byte");
   if (spec.records_per_row == 0) return invalid("a row needs at least one record");

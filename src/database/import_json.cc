@@ -64,9 +64,6 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
 }
 
 Result<void> add_object(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
-  const auto invalid = [](std::string message) {
-    return fail(ErrorCode::kInvalidArgument, std::move(message));
-  };
   PIRX_TRY(check_shape(line));
   const Json object = Json::parse(line.begin(), line.end(), nullptr, false);
   if (object.is_discarded()) return invalid("not valid JSON");

@@ -5,9 +5,7 @@
 #include <atomic>
 #include <numeric>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "src/base/threads.h"
 
 namespace pirx::database {
 namespace {
@@ -90,11 +88,8 @@ std::optional<KeyPlan> plan_keys(std::vector<HashedKey>& keys, std::uint64_t col
   const std::uint64_t longest = 4 * (fullest + segments) / segments;
   constexpr std::uint64_t kTweaks = 4;
 
-#ifdef _OPENMP
-  const int threads = static_cast<int>(std::min<std::uint64_t>(columns, omp_get_max_threads()));
-#else
-  const int threads = 1;
-#endif
+  const int threads =
+      static_cast<int>(std::min<std::uint64_t>(columns, static_cast<std::uint64_t>(thread_count())));
   std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
   std::vector<Peeled> order(keys.size());
   const auto column = [&plan](auto& all, std::int64_t c) {

@@ -14,10 +14,6 @@
 namespace pirx::database {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 struct KeyEntry {
   std::string_view key;
   std::uint64_t position;

@@ -4,10 +4,6 @@
 namespace pirx::itpir {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// "epoch 3 (4b45331377b6fe7b)".
 std::string name(const database::Version& version) {
   return "epoch " + std::to_string(version.epoch) + " (" + to_hex(ByteSpan(version.identity).first(8)) + ")";

@@ -7,14 +7,6 @@
 #include "pirx/base/rng.h"
 
 namespace pirx::itpir {
-namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-}  // namespace
-
 void expand_bits(std::span<const std::byte, kSeedBytes> seed, std::uint64_t bits, MutableByteSpan out) {
   SeedStream(seed).fill(out);
   if (!out.empty()) out.back() &= last_byte_mask(bits);

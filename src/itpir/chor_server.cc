@@ -16,10 +16,6 @@ namespace {
 
 using gf2e::Gf2;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// to[k] = bit k of `from`, as 0 or 1.
 void unpack_bits(ByteSpan from, MutableByteSpan to) noexcept {
   const std::size_t whole = to.size() / 8;
@@ -52,6 +48,7 @@ class ChorServer final : public AnyServer {
   }
 
   std::size_t pass_bytes() const noexcept override { return product_->pass_bytes(); }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return product_->facts(); }
 
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const auto header, check(request));
@@ -178,18 +175,6 @@ Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const databa
   }
   return make_chor_server(ServedRows{database->geometry(), database->version(), database->rows(), database},
                           options);
-}
-
-void register_chor(Registry& registry, Spread spread) {
-  registry.add({"chor",
-                "Random bits to several servers, all but one of which learn nothing; all must answer, and "
-                "liars are noticed but not found",
-                [spread = std::move(spread)](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
-                  PIRX_ASSIGN(ServerOptions options, parse_server_options(spec, "chor"));
-                  options.spread = spread;
-                  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-                  return make_chor_server(std::move(database), options);
-                }});
 }
 
 }  // namespace pirx::itpir

@@ -16,10 +16,6 @@ namespace {
 constexpr std::string_view kMagic = "PIRX";
 constexpr std::uint16_t kFormatVersion = 1;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 }  // namespace
 
 database::Version bound_version(const database::Version& version, unsigned arity, unsigned independence,

@@ -1,20 +1,16 @@
 // One pass over the plain rows, a band at a time; every bucket hashes and writes its rows on its own thread.
 #include "pirx/itpir/encode_database.h"
 
-#include "batchcodes/threads.h"
 #include "bucket_rows.h"
 #include "fields.h"
 #include "pirx/itpir/common.h"
+#include "src/base/threads.h"
 #include "src/database/content_writer.h"
 #include "src/database/delta.h"
 #include "src/database/guarded.h"
 
 namespace pirx::itpir {
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
 
 /// A bucket file under way. It stays in its place: the writer points to the rest.
 struct BucketFile {
@@ -57,8 +53,7 @@ Result<void> write_rows(BucketRows<F>& rows, std::uint64_t total,
   for (std::uint64_t first = 0; first < total;) {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(rows.band(), total - first));
     PIRX_TRY(rows.encode(first, n));
-#pragma omp parallel for schedule(dynamic) \
-    num_threads(batchcodes::detail::threads({.threads = options.threads}))
+#pragma omp parallel for schedule(dynamic) num_threads(thread_count(options.threads))
     for (std::size_t b = 0; b < files.size(); ++b) {
       BucketFile& file = *files[b];
       file.result = database::guarded([&]() -> Result<void> {

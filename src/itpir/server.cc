@@ -9,10 +9,6 @@
 namespace pirx::itpir {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// A bucket holds values at one coordinate in one field: nothing else can be computed from it.
 Result<void> check_bucket(const database::BucketInfo& bucket, const ServerOptions& options) {
   if (options.field && *options.field != bucket.field) {
@@ -61,17 +57,6 @@ Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOpt
     using F = std::remove_cvref_t<decltype(f)>;
     return GoldbergServer<F>::create(strassen::Engine<F>(f), std::move(served), options);
   });
-}
-
-void register_goldberg(Registry& registry, Spread spread) {
-  registry.add({"goldberg",
-                "Shamir-shared queries to several servers, any t of which learn nothing; liars are corrected",
-                [spread = std::move(spread)](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
-                  PIRX_ASSIGN(ServerOptions options, parse_server_options(spec, "goldberg"));
-                  options.spread = spread;
-                  PIRX_ASSIGN(auto database, database::Database::open(spec.database_path));
-                  return make_goldberg_server(std::move(database), options);
-                }});
 }
 
 }  // namespace pirx::itpir

@@ -54,6 +54,9 @@ class GoldbergServer final : public AnyServer {
   }
 
   std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }
+  std::vector<std::pair<std::string, std::string>> facts() const override {
+    return {{"field", field().tag().name()}, {"coordinate", std::to_string(coordinate())}};
+  }
 
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const Admitted admitted, check_request(request));
@@ -142,9 +145,6 @@ class GoldbergServer final : public AnyServer {
 
   const F& field() const noexcept { return f_; }
   std::uint64_t coordinate() const noexcept { return coordinate_; }
-  static tl::unexpected<Error> invalid(std::string message) {
-    return fail(ErrorCode::kInvalidArgument, std::move(message));
-  }
   tl::unexpected<Error> stale(const database::Version& asked) const {
     const auto name = [](const database::Version& v) {
       return "epoch " + std::to_string(v.epoch) + " (" + to_hex(ByteSpan(v.identity).first(8)) + ")";

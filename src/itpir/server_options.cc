@@ -1,24 +1,8 @@
-// Options by name: what `pirx serve` passes on.
+// The options of the server halves of this folder.
 #include "server_options.h"
-
-#include <charconv>
-#include <limits>
 
 namespace pirx::itpir {
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-Result<std::uint64_t> parse_number(const std::string& name, const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return invalid("option " + name + "='" + text + "' is no number below 2^64");
-  }
-  return value;
-}
 
 Result<strassen::PrepareOptions> parse_layout(const std::string& text) {
   using strassen::Layout;
@@ -26,9 +10,11 @@ Result<strassen::PrepareOptions> parse_layout(const std::string& text) {
     const char* name;
     Layout layout;
     int depth;
-  } kLayouts[] = {{"auto", Layout::kAuto, 0},         {"rows", Layout::kRows, 0},
-                  {"residues", Layout::kResidues, 0}, {"strassen1", Layout::kAuto, 1},
-                  {"strassen2", Layout::kAuto, 2},    {"strassen3", Layout::kAuto, 3}};
+  } kLayouts[] = {{"auto", Layout::kAuto, 0},
+                  {"rows", Layout::kRows, 0},
+                  {"residues", Layout::kResidues, 0},
+                  {"strassen1", Layout::kAuto, 1},
+                  {"strassen2", Layout::kAuto, 2}};
   std::string names;
   for (const auto& known : kLayouts) {
     if (text == known.name) return strassen::PrepareOptions{.layout = known.layout, .depth = known.depth};
@@ -39,30 +25,26 @@ Result<strassen::PrepareOptions> parse_layout(const std::string& text) {
 
 }  // namespace
 
-Result<ServerOptions> parse_server_options(const ServerSpec& spec, const std::string& protocol) {
+Result<ServerOptions> read_server_options(const ServerSpec& spec) {
+  const auto& given = spec.options;
   ServerOptions options;
   options.threads = spec.threads;
   options.note = spec.note;
-  for (const auto& [name, value] : spec.options) {
-    if (name == "field") {
-      PIRX_ASSIGN(options.field, field_by_name(value));
-    } else if (name == "coordinate") {
-      PIRX_ASSIGN(options.coordinate, parse_number(name, value));
-    } else if (name == "max_queries") {
-      PIRX_ASSIGN(const auto number, parse_number(name, value));
-      // What does not fit becomes a number that check_server_options refuses.
-      options.max_queries_per_request = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
-    } else if (name == "layout") {
-      PIRX_ASSIGN(options.layout, parse_layout(value));
-    } else if (name == "prepared") {
-      options.prepared_file = value;
-    } else if (name == "code") {
-      options.code = value;
-    } else {
-      return invalid(protocol + " has no option '" + name +
-                     "': the options are field, coordinate, max_queries, layout, prepared and code");
-    }
+  options.spread = spec.spread;
+  if (given.on("field")) {
+    PIRX_ASSIGN(options.field, field_by_name(given.text("field")));
+  }
+  options.coordinate = given.number("coordinate");
+  if (const auto most = given.number("max_queries")) {
+    options.max_queries_per_request = static_cast<std::uint32_t>(*most);
+  }
+  if (given.on("layout")) {
+    PIRX_ASSIGN(options.layout, parse_layout(given.text("layout")));
+  }
+  options.prepared_file = given.text("prepared");
+  options.code = given.text("code");
+  if (!options.coordinate && spec.database->bucket() == nullptr) {
+    return invalid("give --coordinate: every server of a plain database has its own, 1, 2, ...");
   }
   return options;
 }

@@ -5,8 +5,8 @@
 
 namespace pirx::itpir {
 
-/// Reads `spec`'s options. InvalidArgument: one that is unknown or malformed. `protocol` is for messages.
-Result<ServerOptions> parse_server_options(const ServerSpec& spec, const std::string& protocol);
+/// `spec` as options. InvalidArgument: a text that names nothing, or a coordinate that is missing.
+Result<ServerOptions> read_server_options(const ServerSpec& spec);
 
 /// InvalidArgument: max_queries_per_request is 0 or too large, or a code goes with a side file or a spread.
 Result<void> check_server_options(const ServerOptions& options);

@@ -14,10 +14,6 @@ namespace {
 
 using gf2e::Gf2;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// What the rows of all buckets lie in. Rows behind the database's end are zero: a bucket that has such rows
 /// is a copy.
 struct Buckets {

@@ -12,10 +12,6 @@
 namespace pirx::itpir {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 struct Bucket {
   std::filesystem::path path;
   database::UpdateLock lock;

@@ -4,14 +4,6 @@
 #include <algorithm>
 
 namespace pirx::itpir {
-namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-}  // namespace
-
 Result<VerticalClient> VerticalClient::create(const Params& plain, const std::string& code,
                                               const ClientOptions& options) {
   Params::Spec spec = plain.spec();

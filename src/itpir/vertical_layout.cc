@@ -2,14 +2,6 @@
 #include "pirx/itpir/vertical_layout.h"
 
 namespace pirx::itpir {
-namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-}  // namespace
-
 Result<VerticalLayout> VerticalLayout::create(const std::string& code, const database::Geometry& plain,
                                               const database::Version& version) {
   PIRX_ASSIGN(auto parsed, batchcodes::vertical_code(code));

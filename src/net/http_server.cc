@@ -45,10 +45,6 @@ class Pending {
   std::atomic<bool>* flag_;
 };
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 std::string in_words(const Limit& limit, std::uint64_t value) {
   if (limit.unit == Limit::Unit::kTime) return std::to_string(value / 1000) + " ms";
   return std::to_string(value) + (limit.unit == Limit::Unit::kBytes ? " bytes" : "");

@@ -17,10 +17,6 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56;
 constexpr int kMostCores = 4096;
 constexpr std::uint64_t kMostQueries = 1'000'000'000'000;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 Result<void> check_bandwidth(double bits, const char* direction) {
   if (bits > 0 && bits <= kMostBandwidth) return {};  // and no NaN
   return invalid(std::string("the bandwidth ") + direction +

@@ -122,9 +122,11 @@ Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
   for (const auto arity : arities) list += (list.empty() ? "" : ",") + std::to_string(arity);
   offer.scheme = "dj-tree";
   offer.settings = "arities " + list;
-  offer.options = {{"arities", list},
-                   {"table_mib", std::to_string(question.table_bytes >> 20)},
-                   {question.reproduction ? "paper" : "modulus", std::to_string(k)}};
+  offer.options = {{"arity", list},
+                   {"tables", std::to_string(question.table_bytes)},
+                   question.reproduction
+                       ? std::pair<const std::string, std::string>("paper_reproduction", "on")
+                       : std::pair<const std::string, std::string>("modulus", std::to_string(k))};
   offer.privacy = "nobody tells residues modulo N of " + std::to_string(k) + " bits";
   offer.records_per_row = geometry.spec().records_per_row;
   offer.bytes_up = params.request_bytes();

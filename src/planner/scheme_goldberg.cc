@@ -13,10 +13,6 @@
 namespace pirx::planner {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 struct Setting {
   FieldTag field;
   ScanField scan;

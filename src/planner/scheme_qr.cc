@@ -32,7 +32,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const database::G
   offer.scheme = "qr";
   offer.settings = std::to_string(params.slots()) + (params.slots() == 1 ? " record" : " records") + " a row";
   offer.options = {{"slots", std::to_string(params.slots())},
-                   {question.reproduction ? "paper" : "modulus", std::to_string(k)}};
+                   question.reproduction
+                       ? std::pair<const std::string, std::string>("paper_reproduction", "on")
+                       : std::pair<const std::string, std::string>("modulus", std::to_string(k))};
   offer.privacy = "nobody tells squares from non-squares modulo N of " + std::to_string(k) + " bits";
   offer.records_per_row = geometry.spec().records_per_row;
   offer.bytes_up = params.request_bytes();

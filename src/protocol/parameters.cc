@@ -29,4 +29,14 @@ std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept {
   return epoch;
 }
 
+Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options) {
+  PIRX_CHECK(spec.database != nullptr);
+  PIRX_ASSIGN(spec.options, Options::create(protocol.options, options, protocol.name));
+  if (spec.spread && !protocol.spreads) {
+    return invalid("the work of " + std::string(protocol.name) +
+                   " is not a product of queries and rows that could be spread over processes");
+  }
+  return protocol.serve(spec);
+}
+
 }  // namespace pirx

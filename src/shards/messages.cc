@@ -9,7 +9,7 @@
 
 namespace pirx::shards {
 
-Digest digest_of(const itpir::Product& whole, Split split, int ranks, ByteSpan parameters, ByteSpan content) {
+Digest digest_of(const Product& whole, Split split, int ranks, ByteSpan parameters, ByteSpan content) {
   Writer writer;
   constexpr std::string_view kProgram = "pirx " PIRX_VERSION;
   writer.put_bytes(std::as_bytes(std::span(kProgram)));
@@ -25,7 +25,7 @@ Digest digest_of(const itpir::Product& whole, Split split, int ranks, ByteSpan p
   return sha256(std::move(writer).take());
 }
 
-Hello make_hello(const Digest& same, const itpir::Part& part) {
+Hello make_hello(const Digest& same, const Part& part) {
   Hello hello;
   hello.same = same;
   hello.part = part;
@@ -40,7 +40,7 @@ std::string rank_name(int rank, const Hello& hello) {
          std::string(hello.host.begin(), end) + ")";
 }
 
-Result<void> check_hello(const Hello& hello, const Digest& same, const itpir::Part& part, int rank) {
+Result<void> check_hello(const Hello& hello, const Digest& same, const Part& part, int rank) {
   if (hello.magic != Hello::kMagic || hello.size != sizeof(Hello)) {
     return fail(ErrorCode::kInvalidArgument, "rank " + std::to_string(rank) +
                                                  " runs another program or another kind of machine: install "

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pirx/base/sha256.h"
-#include "pirx/itpir/product.h"
+#include "pirx/protocol/product.h"
 #include "pirx/shards/split.h"
 
 namespace pirx::shards {
@@ -34,22 +34,22 @@ struct Hello {
   std::uint64_t magic = kMagic;
   std::uint64_t size = sizeof(Hello);
   Digest same{};  ///< of all that must be the same on every rank, see digest_of()
-  itpir::Part part;
+  Part part;
   std::uint64_t process = 0;
   std::array<char, 64> host{};  ///< ends in zero
 };
 
 /// Of the program, what is served with which parameters, the content and how it is split.
-Digest digest_of(const itpir::Product& whole, Split split, int ranks, ByteSpan parameters, ByteSpan content);
+Digest digest_of(const Product& whole, Split split, int ranks, ByteSpan parameters, ByteSpan content);
 
 /// This process's, with the name of its machine.
-Hello make_hello(const Digest& same, const itpir::Part& part);
+Hello make_hello(const Digest& same, const Part& part);
 
 /// "rank 3 (process 4711 on host)".
 std::string rank_name(int rank, const Hello& hello);
 
 /// Whether `hello` came from the rank that holds `part` of the same whole. InvalidArgument says in what it
 /// differs.
-Result<void> check_hello(const Hello& hello, const Digest& same, const itpir::Part& part, int rank);
+Result<void> check_hello(const Hello& hello, const Digest& same, const Part& part, int rank);
 
 }  // namespace pirx::shards

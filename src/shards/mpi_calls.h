@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "pirx/itpir/product.h"
+#include "pirx/protocol/product.h"
 
 namespace pirx::shards {
 
@@ -62,7 +62,7 @@ class RowSum {
   ~RowSum();
   /// What a RowType's rows are. It must outlive the type.
   struct Rows {
-    const itpir::Product* product;
+    const Product* product;
     std::size_t stride;
   };
   Result<void> describe(const RowType& type, const Rows& rows) const;

@@ -15,8 +15,6 @@
 namespace pirx::shards {
 namespace {
 
-using itpir::Part;
-using itpir::Product;
 using matrix::ConstView;
 using matrix::Matrix;
 using matrix::View;
@@ -477,7 +475,7 @@ Result<std::unique_ptr<Shards>> Shards::create(const World& world, Options optio
       new Shards(std::make_unique<Impl>(world, std::move(options), comm, std::move(sum))));
 }
 
-itpir::Spread Shards::spread() {
+Spread Shards::spread() {
   return [impl = impl_.get()](const Product& whole, const auto& prepare) {
     return impl->spread(whole, prepare);
   };

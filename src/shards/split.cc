@@ -15,12 +15,12 @@ std::string split_name(Split split) {
   return split == Split::kRows ? "rows" : split == Split::kColumns ? "columns" : "auto";
 }
 
-Split choose_split(Split wanted, const itpir::Product& shape) noexcept {
+Split choose_split(Split wanted, const Product& shape) noexcept {
   if (wanted != Split::kAuto) return wanted;
   return shape.words * shape.sum_bytes > shape.rows * shape.elem_bytes ? Split::kColumns : Split::kRows;
 }
 
-itpir::Part part_of(const itpir::Product& whole, Split split, int ranks, int rank) {
+Part part_of(const Product& whole, Split split, int ranks, int rank) {
   PIRX_CHECK(split != Split::kAuto && 0 <= rank && rank < ranks);
   const auto all = static_cast<std::size_t>(ranks), mine = static_cast<std::size_t>(rank);
   const auto cut = [all, mine](std::size_t& first, std::size_t& count) {
@@ -28,7 +28,7 @@ itpir::Part part_of(const itpir::Product& whole, Split split, int ranks, int ran
     first += mine * each + std::min(mine, larger);
     count = each + (mine < larger ? 1 : 0);
   };
-  itpir::Part part{0, whole.rows, 0, whole.words};
+  Part part{0, whole.rows, 0, whole.words};
   if (split == Split::kRows) {
     cut(part.first_row, part.rows);
   } else {

@@ -25,8 +25,8 @@ tl::unexpected<Error> absent() {
 Shards::Shards(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Shards::~Shards() = default;
 Result<std::unique_ptr<Shards>> Shards::create(const World&, Options) { return absent(); }
-itpir::Spread Shards::spread() {
-  return [](const itpir::Product&, const auto&) -> Result<itpir::Product> { return absent(); };
+Spread Shards::spread() {
+  return [](const Product&, const auto&) -> Result<Product> { return absent(); };
 }
 Result<void> Shards::agree(const AnyServer&, ByteSpan) { return absent(); }
 Result<void> Shards::work(const std::function<bool()>&) { return absent(); }

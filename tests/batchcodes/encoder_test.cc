@@ -1,4 +1,4 @@
-// Buckets against the textbook; updates, appends and truncations against encoding anew.
+// Buckets against the textbook.
 #include "pirx/batchcodes/encoder.h"
 
 #include "batchcodes/model.h"
@@ -76,126 +76,6 @@ TEST(Encoder, ModuliTooLargeToTabulate) {
       Encoder<fp::W48>::create(strassen::Engine<fp::W48>(f), encoding_of(f, 2, 0, 10, 3)).value();
   EXPECT_TRUE(testing::same<fp::W48>(f, testing::encode_all<fp::W48>(wide, D, {}, 3, 2).view(),
                                      testing::encode_all<fp::W48>(tabulated, D, {}, 3).view()));
-}
-
-/// A database and its buckets, changed in step; with tau = 0 the buckets must be what encoding anew gives,
-/// with tau > 0 what encoding anew gives with the sum of all noise.
-template <class F>
-void check_updates(const F& f, unsigned u, unsigned tau, std::uint64_t M, unsigned stream) {
-  using Sum = typename F::Sum;
-  auto engine = seeded_engine(stream);
-  const std::size_t s = 4, most = 24, width = s * f.word_bytes();
-  const auto encoding = encoding_of(f, u, tau, M, u + tau + 1);
-  const auto encoder = Encoder<F>::create(strassen::Engine<F>(f), encoding).value();
-  const std::size_t l = encoder.buckets(), max_rows = static_cast<std::size_t>(encoding.rows(most));
-  auto D = testing::random_database(f, most, s, engine);
-  std::size_t blocks = 7;
-  for (std::size_t i = blocks; i < most; ++i) std::fill_n(D.row(i), width, std::byte{0});
-  auto noise = testing::random_elements(f, tau * max_rows, s, engine);
-  // Bucket j's row g is rows[j * max_rows + g]; rows beyond the last one are dropped (zero here).
-  auto rows = Matrix<Sum>::create(l * max_rows, s).value();
-  const auto encode = [&] {
-    auto result = Matrix<Sum>::create(l * max_rows, s).value();
-    const auto R = static_cast<std::size_t>(encoding.rows(blocks));
-    auto part = Matrix<Sum>::create(l * R, s).value();
-    EXPECT_TRUE(encoder.encode(0, D.view().window(0, 0, blocks, width),
-                               std::as_const(noise).view().window(0, 0, tau * R, noise.cols()), part.view()));
-    for (std::size_t j = 0; j < l; ++j) {
-      for (std::size_t g = 0; g < R; ++g) std::copy_n(part.row(j * R + g), s, result.row(j * max_rows + g));
-    }
-    return result;
-  };
-  rows = encode();
-  const auto change = [&](std::size_t block, const std::vector<std::byte>& to) {
-    auto delta = Matrix<Sum>::create(1, s).value();
-    word_difference(f, ByteSpan(D.row(block), width), to, std::span<Sum>(delta.row(0), s));
-    std::copy(to.begin(), to.end(), D.row(block));
-    const std::size_t g = block / u;
-    const auto fresh = testing::random_elements(f, tau, s, engine);
-    if (tau == 0) {  // each server by itself, on its own row
-      for (std::size_t j = 0; j < l; ++j) {
-        const auto own = Encoder<F>::create(strassen::Engine<F>(f), encoding, {j}).value();
-        ASSERT_TRUE(own.update(block, std::as_const(delta).view(), {},
-                               rows.view().window(j * max_rows + g, 0, 1, s)));
-      }
-      return;
-    }
-    auto shares = Matrix<Sum>::create(l, s).value();
-    ASSERT_TRUE(encoder.update(block, std::as_const(delta).view(), fresh.view(), shares.view()));
-    for (std::size_t j = 0; j < l; ++j) {
-      for (std::size_t c = 0; c < s; ++c) {
-        auto& entry = rows.at(j * max_rows + g, c);
-        entry = f.sum_add(entry, shares.at(j, c));
-      }
-    }
-    for (std::size_t k = 0; k < tau; ++k) {
-      for (std::size_t c = 0; c < s; ++c) {
-        noise.at(g * tau + k, c) = f.add(noise.at(g * tau + k, c), fresh.at(k, c));
-      }
-    }
-  };
-  const auto random_block = [&] {
-    const auto M1 = testing::random_database(f, 1, s, engine);
-    return std::vector<std::byte>(M1.row(0), M1.row(0) + width);
-  };
-  for (int step = 0; step < 60 && !::testing::Test::HasFailure(); ++step) {
-    switch (engine() % 3) {
-      case 0:
-        change(engine() % blocks, random_block());
-        break;
-      case 1:
-        if (blocks == most) break;
-        if (blocks % u == 0) {  // a new row: zeros, or with tau > 0 an encoding of zeros
-          for (std::size_t k = 0; k < tau; ++k) {
-            std::fill_n(noise.row(blocks / u * tau + k), s, f.zero());
-          }
-        }
-        ++blocks;
-        change(blocks - 1, random_block());
-        break;
-      default: {
-        const std::size_t kept = 1 + engine() % blocks;
-        const auto zeroed = encoding.zeroed_by_truncation(blocks, kept);
-        for (auto i = zeroed.first; i < zeroed.end; ++i) {
-          change(static_cast<std::size_t>(i), std::vector<std::byte>(width));
-        }
-        for (std::size_t i = kept; i < blocks; ++i) std::fill_n(D.row(i), width, std::byte{0});
-        blocks = kept;
-        const auto R = static_cast<std::size_t>(encoding.rows(blocks));
-        for (std::size_t j = 0; j < l; ++j) {
-          for (std::size_t g = R; g < max_rows; ++g) std::fill_n(rows.row(j * max_rows + g), s, Sum{});
-        }
-      }
-    }
-    ASSERT_TRUE(testing::same<F>(f, rows.view(), encode().view())) << "step " << step;
-  }
-}
-
-TEST(EncoderUpdates, EqualEncodingAnew) {
-  check_updates(gf2e::Gf2_8{}, 1, 0, 0, 31);
-  check_updates(gf2e::Gf2_8{}, 4, 0, 4, 32);
-  check_updates(gf2e::Gf2_16{}, 3, 0, 24, 33);
-  check_updates(gf2e::Gf2_16{}, 3, 2, 24, 34);
-  check_updates(fp::W160{}, 2, 0, 6, 35);
-  check_updates(fp::W48{}, 2, 1, 24, 36);
-  check_updates(TinyPrime<97>{}, 5, 1, 10, 37);
-  check_updates(TinyPrime<97>{}, 1, 2, 1, 38);
-}
-
-TEST(EncoderUpdates, KnownAnswerB) {
-  // Block 3 of the second known answer becomes 09 09 09: row 1 of each bucket changes, as the reference says.
-  const gf2e::Gf2_8 f;
-  const auto encoding = Encoding::create({f.tag(), 1, 2, 2, 0, 6, {6, 7, 8, 9, 10, 11, 12}}).value();
-  const auto encoder = Encoder<gf2e::Gf2_8>::create(strassen::Engine<gf2e::Gf2_8>(f), encoding).value();
-  auto delta = Matrix<std::uint8_t>::create(1, 3).value(), out = Matrix<std::uint8_t>::create(7, 3).value();
-  for (unsigned c = 0; c < 3; ++c) delta.at(0, c) = static_cast<std::uint8_t>((0x40 + c) ^ 0x09);
-  ASSERT_TRUE(encoder.update(3, std::as_const(delta).view(), {}, out.view()));
-  // The basis polynomial of node 3 among 2 and 3, at x: (x - 2) / (3 - 2) = x ^ 2.
-  for (unsigned j = 0; j < 7; ++j) {
-    for (unsigned c = 0; c < 3; ++c) {
-      EXPECT_EQ(out.at(j, c), f.mul(static_cast<std::uint8_t>((6 + j) ^ 2), delta.at(0, c)));
-    }
-  }
 }
 
 /// Every coin: any tau servers' bucket rows are uniform whatever the data, and tau + 1 servers' are not.
@@ -326,9 +206,6 @@ TEST(Encoder, WrongShapes) {
   invalid(encoder.encode(0, four, coins, out.view().window(0, 0, 8, 2)));
   invalid(encoder.encode(0, four, {}, out.view()));
   invalid(encoder.encode(0, four, coins.window(0, 0, 2, 2), out.view()));
-  invalid(encoder.update(0, coins, coins.window(0, 0, 1, 3), out.view().window(0, 0, 4, 3)));
-  invalid(encoder.update(0, coins.window(0, 0, 1, 3), {}, out.view().window(0, 0, 4, 3)));
-  invalid(encoder.update(0, coins.window(0, 0, 1, 3), coins.window(0, 0, 1, 3), out.view()));
   EXPECT_EQ((Encoder<gf2e::Gf2_8>::create(engine, encoding, {4}).error().code()),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ((Encoder<gf2e::Gf2_16>::create(strassen::Engine<gf2e::Gf2_16>(gf2e::Gf2_16{}), encoding)

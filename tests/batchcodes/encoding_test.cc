@@ -77,10 +77,6 @@ TEST(Encoding, CoordinatesOfBlocks) {
   const auto coded = Encoding::create(spec_of(1, 2, 4, 0, 12, 6)).value();
   EXPECT_EQ(coded.position(29, 1).row, 7u);
   EXPECT_EQ(coded.position(29, 1).coordinate, 5u);
-  EXPECT_EQ(coded.zeroed_by_truncation(29, 21).first, 21u);
-  EXPECT_EQ(coded.zeroed_by_truncation(29, 21).end, 24u);
-  EXPECT_EQ(coded.zeroed_by_truncation(22, 21).end, 22u);
-  EXPECT_EQ(coded.zeroed_by_truncation(29, 20).first, coded.zeroed_by_truncation(29, 20).end);
 }
 
 TEST(Encoding, SizesOfFields) {

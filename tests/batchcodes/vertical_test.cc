@@ -31,6 +31,22 @@ std::vector<typename F::Sum> bucket_row(const F& f, const VerticalDatabase<F>& d
   return row;
 }
 
+/// blocks[k] = the k-th wanted block, out of an answer of each bucket; those of blanks are not read.
+template <class F>
+void collect(const F& f, const VerticalPlan& plan, matrix::ConstView<typename F::Sum> answers,
+             matrix::View<typename F::Sum> blocks) {
+  for (std::size_t k = 0; k < blocks.rows; ++k) std::fill_n(blocks.row(k), blocks.cols, typename F::Sum{});
+  for (std::size_t b = 0; b < plan.buckets(); ++b) {
+    const auto& use = plan.uses()[b];
+    if (use.wanted == VerticalPlan::kBlank) continue;
+    auto* out = blocks.row(use.wanted);
+    const auto* from = answers.row(b);
+    for (std::size_t c = 0; c < blocks.cols; ++c) {
+      out[c] = use.negative ? f.sum_sub(out[c], from[c]) : f.sum_add(out[c], from[c]);
+    }
+  }
+}
+
 /// Whether a plan for `wanted` exists and the bucket rows that it names combine to the blocks. Blank answers
 /// are random.
 template <class F>
@@ -52,7 +68,7 @@ bool serves(const F& f, const VerticalCode& code, const VerticalDatabase<F>& dat
     }
   }
   auto blocks = Matrix<typename F::Sum>::create(wanted.size(), s).value();
-  EXPECT_TRUE(collect(strassen::Engine<F>(f), *plan, std::as_const(sums).view(), blocks.view()));
+  collect(f, *plan, std::as_const(sums).view(), blocks.view());
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     if (!testing::holds(f, D.view(), static_cast<std::size_t>(wanted[k]), blocks.row(k), s)) {
       ADD_FAILURE() << "a plan gave a wrong block";
@@ -190,14 +206,6 @@ TEST(Vertical, RefusesShapesThatDoNotFit) {
   const auto code = Subcube::create(2, 1).value();
   auto D = Matrix<std::byte>::create(4, 3).value();
   expect_invalid(VerticalDatabase<gf2e::Gf2_16>::create(engine, code, D.view()));
-  const auto plan = code.plan(4, std::vector<std::uint64_t>{1, 2}).value();
-  auto answers = Matrix<std::uint16_t>::create(3, 2).value(),
-       blocks = Matrix<std::uint16_t>::create(2, 2).value();
-  const auto from = std::as_const(answers).view();
-  EXPECT_TRUE(collect(engine, plan, from, blocks.view()));
-  expect_invalid(collect(engine, plan, from.window(0, 0, 2, 2), blocks.view()));
-  expect_invalid(collect(engine, plan, from.window(0, 0, 3, 1), blocks.view()));
-  expect_invalid(collect(engine, plan, from, blocks.view().window(0, 0, 1, 2)));
 }
 
 TEST(Subset, KnownAnswerD) {
@@ -331,7 +339,7 @@ void check_round(const F& f, const VerticalCode& code, std::size_t blocks, unsig
           product.multiply_sums(W.view(), std::as_const(replies).view(), answers.view().window(b, 0, 1, s)));
     }
     auto result = Matrix<Elem>::create(wanted.size(), s).value();
-    ASSERT_TRUE(collect(product, *plan, std::as_const(answers).view(), result.view()));
+    collect(product.field(), *plan, std::as_const(answers).view(), result.view());
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       EXPECT_TRUE(testing::holds(f, D.view(), static_cast<std::size_t>(wanted[k]), result.row(k), s));
     }
@@ -382,7 +390,7 @@ TEST(Vertical, BucketsOfEncodedRows) {
         product.multiply_sums(W.view(), std::as_const(replies).view(), answers.view().window(b, 0, 1, s)));
   }
   auto result = Matrix<Elem>::create(wanted.size(), s).value();
-  ASSERT_TRUE(collect(product, plan, std::as_const(answers).view(), result.view()));
+  collect(product.field(), plan, std::as_const(answers).view(), result.view());
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     EXPECT_TRUE(testing::holds(f, D.view(), static_cast<std::size_t>(wanted[k]), result.row(k), s));
   }

@@ -15,6 +15,7 @@
 #include "pirx/database/builder.h"
 #include "pirx/itpir/encode_database.h"
 #include "support/seed.h"
+#include "support/serve.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -238,50 +239,48 @@ TEST_F(DjServer, ClientRefusals) {
   EXPECT_EQ(Client::create(secure, KnownKey("1024").secret()).error().code(), ErrorCode::kInvalidArgument);
 }
 
-TEST_F(DjServer, OpensThroughTheRegistry) {
-  Registry registry;
-  register_dj_tree(registry);
-  ServerSpec spec;
-  spec.database_path = folder_ / "db";
-  const auto message = [&](std::map<std::string, std::string> options) {
-    spec.options = std::move(options);
-    const auto server = registry.open("dj-tree", spec);
+TEST_F(DjServer, OpensThroughTheTable) {
+  ServerSpec spec{.loopback = true};
+  const auto open = [&](const Texts& options) {
+    return pirx::testing::serve_file("dj-tree", folder_ / "db", options, spec);
+  };
+  const auto message = [&](const Texts& options) {
+    const auto server = open(options);
     return server ? std::string() : server.error().message();
+  };
+  const auto arities = [&](const Texts& options) {
+    return Params::decode(open(options).value()->parameters()).value().arities();
   };
   const auto holds = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_EQ(message({}), "");
-  EXPECT_EQ(message({{"arities", "5,4"}, {"modulus", "2048"}, {"table_mib", "8"}, {"kernel", "gmp"}}), "");
-  EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
-            (std::vector<std::uint32_t>{5, 4}));
+  const Texts small{{"arity", "5,4"}, {"modulus", "2048"}, {"tables", "8MiB"}, {"kernel", "gmp"}};
+  EXPECT_EQ(message(small), "");
+  EXPECT_EQ(arities(small), (std::vector<std::uint32_t>{5, 4}));
   std::string noted;
   spec.note = [&](const std::string& line) { noted = line; };
-  EXPECT_EQ(message({{"paper", "1024"}}), "");
+  EXPECT_EQ(message({{"paper_reproduction", "on"}}), "");
   EXPECT_TRUE(holds(noted, "can be broken"));
-  EXPECT_TRUE(holds(message({{"modulus", "1024"}}), "refused"));
-  EXPECT_TRUE(holds(message({{"paper", "2048"}}), "1024 bits"));
-  EXPECT_TRUE(holds(message({{"paper", "1024"}, {"modulus", "2048"}}), "exclude"));
-  EXPECT_TRUE(holds(message({{"modulus", "many"}}), "no number"));
-  EXPECT_TRUE(holds(message({{"arities", "5,,4"}}), "no number"));
-  EXPECT_TRUE(holds(message({{"arities", "1"}}), "from 2 to"));
-  EXPECT_TRUE(holds(message({{"arities", "0,4"}}), "from 2 to"));
-  spec.options = {{"arities", "4"}};
-  EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
-            (std::vector<std::uint32_t>{4, 4, 2}));
+  EXPECT_TRUE(holds(message({{"modulus", "1024"}}), "can be broken"));
+  EXPECT_TRUE(holds(message({{"paper_reproduction", "on"}, {"modulus", "2048"}}), "leave --modulus away"));
+  EXPECT_TRUE(holds(message({{"modulus", "many"}}), "no whole number"));
+  EXPECT_TRUE(holds(message({{"modulus", "2049"}}), "2049"));
+  EXPECT_TRUE(holds(message({{"arity", "5,,4"}}), "no whole number"));
+  EXPECT_TRUE(holds(message({{"arity", "1"}}), "from 2 to"));
+  EXPECT_TRUE(holds(message({{"arity", "0,4"}}), "from 2 to"));
+  EXPECT_EQ(arities({{"arity", "4"}}), (std::vector<std::uint32_t>{4, 4, 2}));
   EXPECT_TRUE(holds(message({{"kernel", "gpu"}}), "no kernel"));
-  EXPECT_EQ(message({{"arities", "6"}, {"selectors", "polynomial"}, {"rerandomise", "on"}}),
+  EXPECT_EQ(message({{"arity", "6"}, {"selectors", "polynomial"}, {"rerandomise", "on"}}),
             "polynomial selectors are for nodes of 2, 4 or 8 children, not 6");
-  spec.options = {{"selectors", "polynomial"}};
-  EXPECT_EQ(Params::decode(registry.open("dj-tree", spec).value()->parameters()).value().arities(),
-            (std::vector<std::uint32_t>{8, 4}));
-  EXPECT_EQ(message({{"arities", "2"}, {"selectors", "polynomial"}, {"rerandomise", "off"}}), "");
+  EXPECT_EQ(arities({{"selectors", "polynomial"}}), (std::vector<std::uint32_t>{8, 4}));
+  EXPECT_EQ(message({{"arity", "2"}, {"selectors", "polynomial"}}), "");
   EXPECT_EQ(message({{"selectors", "one-hot"}}), "");
   EXPECT_TRUE(holds(message({{"selectors", "some"}}), "neither one-hot"));
-  EXPECT_TRUE(holds(message({{"rerandomise", "yes"}}), "neither on"));
+  EXPECT_TRUE(holds(message({{"rerandomise", "yes"}}), "it has no value"));
   EXPECT_TRUE(holds(message({{"field", "gf2"}}), "no option 'field'"));
-  spec.database_path = folder_ / "none";
-  EXPECT_NE(message({}), "");
+  spec.loopback = false;
+  EXPECT_TRUE(holds(message({{"paper_reproduction", "on"}}), "refused beyond loopback"));
 }
 
 TEST_F(DjServer, ThePoolGivesEveryBlindingOnce) {

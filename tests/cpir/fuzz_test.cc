@@ -12,6 +12,7 @@
 #include "pirx/cpir/qr/server.h"
 #include "qr_support.h"
 #include "support/seed.h"
+#include "support/serve.h"
 
 namespace pirx::cpir {
 namespace {
@@ -178,21 +179,18 @@ TEST_F(Fuzz, Keys) {
 }
 
 TEST_F(Fuzz, OptionsOfServers) {
-  Registry registry;
-  dj::register_dj_tree(registry);
-  qr::register_qr(registry);
-  const char* names[] = {"arities", "modulus", "paper", "table_mib", "kernel", "slots", "", "field"};
+  const char* names[] = {"arity", "modulus", "paper_reproduction", "tables", "kernel", "slots", "", "field"};
   const char* values[] = {"8", "32,16", "1024", "2048", "gmp", "", "-1", "8,", ",", "99999999999999999999",
                           "0"};
   repeat(2'000, [&] {
-    ServerSpec spec{.database_path = db_.path(), .threads = 1, .options = {}};
+    Texts options;
     for (auto n = engine_() % 3; n > 0; --n) {
       std::string value = values[engine_() % std::size(values)];
       if (engine_() % 2 == 0) value += static_cast<char>(engine_());
-      spec.options[names[engine_() % std::size(names)]] = value;
+      options[names[engine_() % std::size(names)]] = value;
     }
     for (const char* protocol : {"dj-tree", "qr"}) {
-      const auto server = registry.open(protocol, spec);
+      const auto server = pirx::testing::serve_file(protocol, db_.path(), options, {.loopback = true});
       expect_code(server, {kInvalid});
     }
   });

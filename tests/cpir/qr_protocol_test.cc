@@ -7,6 +7,7 @@
 #include "pirx/cpir/qr/server.h"
 #include "qr_support.h"
 #include "support/seed.h"
+#include "support/serve.h"
 
 namespace pirx::cpir::qr {
 namespace {
@@ -234,7 +235,7 @@ TEST_F(Protocol, ParametersRoundTripAndSurviveFuzzing) {
     const auto params = Params::decode(changed);
     if (!params) continue;
     EXPECT_EQ(params->encode(), changed);
-    EXPECT_LE(std::max(params->request_bytes(), params->reply_bytes()), Params::kMaxMessageBytes);
+    EXPECT_LE(std::max(params->request_bytes(), params->reply_bytes()), kMaxMessageBytes);
   }
 }
 
@@ -265,26 +266,27 @@ TEST_F(Protocol, SizesForTheTransport) {
   EXPECT_EQ(client_.params().rows(), 30u);
 }
 
-TEST_F(Protocol, OpensFromTheRegistry) {
-  Registry registry;
-  register_qr(registry);
+TEST_F(Protocol, OpensThroughTheTable) {
   std::string noted;
-  ServerSpec spec{db_.path().string(), 1, {{"paper", "1024"}, {"slots", "5"}, {"kernel", "gmp"}}};
+  ServerSpec spec{.loopback = true};
   spec.note = [&](const std::string& line) { noted += line; };
-  const auto server = registry.open("qr", spec).value();
-  EXPECT_NE(noted.find("1024-bit keys can be broken"), std::string::npos);
+  const auto open = [&](const Texts& options) {
+    return pirx::testing::serve_file("qr", db_.path(), options, spec);
+  };
+  const auto server = open({{"paper_reproduction", "on"}, {"slots", "5"}, {"kernel", "gmp"}}).value();
+  EXPECT_NE(noted.find("1024 bits can be broken"), std::string::npos);
   EXPECT_EQ(Params::decode(server->parameters())->slots(), 5u);
-  const auto refused = [&](std::map<std::string, std::string> options, const char* why) {
-    const auto opened = registry.open("qr", {db_.path().string(), 1, std::move(options)});
+  const auto refused = [&](const Texts& options, const char* why) {
+    const auto opened = open(options);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code(), ErrorCode::kInvalidArgument);
     EXPECT_NE(opened.error().message().find(why), std::string::npos) << opened.error().message();
   };
   refused({{"window", "3"}}, "no option 'window'");
-  refused({{"slots", "3x"}}, "no number");
-  refused({{"modulus", "1024"}}, "only for reproducing the paper");
-  refused({{"modulus", "99999999999"}}, "refused");
-  refused({{"modulus", "2048"}, {"paper", "1024"}}, "exclude each other");
+  refused({{"slots", "3x"}}, "no whole number");
+  refused({{"modulus", "1024"}}, "can be broken");
+  refused({{"modulus", "99999999999"}}, "no whole number from 1024 to 4096");
+  refused({{"modulus", "2048"}, {"paper_reproduction", "on"}}, "leave --modulus away");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "chor_deployment.h"
 #include "pirx/database/builder.h"
 #include "src/itpir/chor_common.h"
+#include "support/serve.h"
 
 namespace pirx::itpir {
 namespace {
@@ -435,16 +436,15 @@ TEST(ChorSeeds, AllVectorsAddUpToTheUnitVector) {
   }
 }
 
-TEST(ChorRegistry, OpensDatabaseFiles) {
+TEST(ChorProtocol, OpensDatabaseFiles) {
   const auto folder = std::filesystem::temp_directory_path() / ("pirx-chor-test-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   auto builder = database::DatabaseBuilder::create(folder / "db", {}).value();
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(builder.add(as_bytes("record " + std::to_string(i))).has_value());
   ASSERT_TRUE(builder.finish().has_value());
-  Registry registry;
-  register_chor(registry);
-  const auto open = [&](const std::map<std::string, std::string>& options) {
-    return registry.open("chor", {(folder / "db").string(), 1, options});
+  const auto open = [&](Texts options) {
+    options.emplace("coordinate", "1");
+    return testing::serve_file("chor", folder / "db", options);
   };
   const auto first = open({{"coordinate", "1"}, {"max_queries", "3"}}).value();
   const auto second = open({{"coordinate", "1000000"}, {"layout", "rows"}}).value();

@@ -7,6 +7,7 @@
 #include "pirx/gf2e/gf2_8.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
+#include "support/serve.h"
 
 namespace pirx::itpir {
 namespace {
@@ -181,13 +182,11 @@ TEST(ServerPrepare, RowsThatAreServedAsTheyLieAreNotKept) {
 
 TEST(ServerPrepare, TheOptionHasAName) {
   KeptRows rows(300, 1000, 7);
-  Registry registry;
-  register_goldberg(registry);
   std::vector<std::string> notes;
-  const ServerSpec spec{.database_path = (rows.folder() / "db").string(),
-                        .options = {{"coordinate", "1"}, {"prepared", rows.kept().string()}},
-                        .note = [&](const std::string& text) { notes.push_back(text); }};
-  ASSERT_TRUE(good(registry.open("goldberg", spec)));
+  ServerSpec spec;
+  spec.note = [&](const std::string& text) { notes.push_back(text); };
+  ASSERT_TRUE(good(testing::serve_file("goldberg", rows.folder() / "db",
+                                       {{"coordinate", "1"}, {"prepared", rows.kept().string()}}, spec)));
   EXPECT_EQ(notes.size(), 1u);
   EXPECT_EQ(std::filesystem::exists(rows.kept()), in_planes());
 }

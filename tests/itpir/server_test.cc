@@ -9,6 +9,7 @@
 #include "deployment.h"
 #include "pirx/database/builder.h"
 #include "src/itpir/fields.h"
+#include "support/serve.h"
 
 namespace pirx::itpir {
 namespace {
@@ -187,20 +188,19 @@ class Opened : public ::testing::Test {
     for (int i = 0; i < 20; ++i)
       ASSERT_TRUE(builder.add(as_bytes("record " + std::to_string(i))).has_value());
     ASSERT_TRUE(builder.finish().has_value());
-    register_goldberg(registry_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  Result<std::unique_ptr<AnyServer>> open(const std::map<std::string, std::string>& options) {
-    return registry_.open("goldberg", {(folder_ / "db").string(), 1, options});
+  Result<std::unique_ptr<AnyServer>> open(Texts options) {
+    options.emplace("coordinate", "1");
+    return testing::serve_file("goldberg", folder_ / "db", options);
   }
-  void expect_refused(const std::map<std::string, std::string>& options, std::string_view part) {
+  void expect_refused(const Texts& options, std::string_view part) {
     const auto server = open(options);
     ASSERT_FALSE(server.has_value()) << part;
     EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);
     EXPECT_NE(server.error().message().find(part), std::string::npos) << server.error().message();
   }
   std::filesystem::path folder_;
-  Registry registry_;
 };
 
 TEST_F(Opened, TakesItsOptions) {
@@ -228,24 +228,31 @@ TEST_F(Opened, RefusesMoreQueriesThanItTakes) {
 
 TEST_F(Opened, RefusesBadOptions) {
   expect_refused({{"layout", "spiral"}}, "only auto, rows, residues, strassen1");
-  expect_refused({{"colour", "red"}},
-                 "the options are field, coordinate, max_queries, layout, prepared and code");
+  expect_refused(
+      {{"colour", "red"}},
+      "goldberg has no option 'colour': its options are coordinate, field, code, layout, prepared, "
+      "max_queries");
   expect_refused({{"field", "gf3"}}, "there are gf2_8");
   expect_refused({{"field", "gf2"}}, "single non-zero element");
   expect_refused({{"field", "primeval"}}, "no field is called");
   expect_refused({{"field", "prime99999999999"}}, "");
   expect_refused({{"coordinate", "0"}}, "coordinate 0");
   expect_refused({{"coordinate", "256"}}, "below 256");
-  expect_refused({{"coordinate", "-1"}}, "no number");
-  expect_refused({{"coordinate", ""}}, "no number");
+  expect_refused({{"coordinate", "-1"}}, "--coordinate: '-1' is no whole number");
+  expect_refused({{"coordinate", ""}}, "no whole number");
   expect_refused({{"max_queries", "0"}}, "from 1 to 4096");
   expect_refused({{"max_queries", "4097"}}, "from 1 to 4096");
   expect_refused({{"max_queries", "99999999999"}}, "from 1 to 4096");
 }
 
+TEST_F(Opened, APlainDatabaseNeedsACoordinate) {
+  const auto server = testing::serve_file("goldberg", folder_ / "db", {});
+  ASSERT_FALSE(server.has_value());
+  EXPECT_NE(server.error().message().find("give --coordinate"), std::string::npos);
+}
+
 TEST_F(Opened, ReportsAMissingDatabase) {
-  EXPECT_EQ(registry_.open("goldberg", {(folder_ / "none").string(), 1, {}}).error().code(),
-            ErrorCode::kUnavailable);
+  EXPECT_EQ(testing::serve_file("goldberg", folder_ / "none", {}).error().code(), ErrorCode::kUnavailable);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
 #include "support/seed.h"
+#include "support/serve.h"
 
 namespace pirx::itpir {
 namespace {
@@ -42,8 +43,6 @@ class Vertical : public ::testing::TestWithParam<Setting> {
       EXPECT_TRUE(builder.add(as_bytes(records_.back())).has_value());
     }
     EXPECT_TRUE(builder.finish().has_value());
-    register_goldberg(registry_);
-    register_chor(registry_);
     for (unsigned j = 0; j < GetParam().l; ++j) servers_.push_back(open({}, j + 1).value());
     const auto parameters = ServerParameters::decode(servers_[0]->parameters()).value();
     EXPECT_EQ(parameters.code, GetParam().code);
@@ -59,12 +58,11 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   }
   ~Vertical() override { std::filesystem::remove_all(folder_); }
 
-  Result<std::unique_ptr<AnyServer>> open(std::map<std::string, std::string> options,
-                                          unsigned coordinate = 1) {
+  Result<std::unique_ptr<AnyServer>> open(Texts options, unsigned coordinate = 1) {
     options.emplace("code", GetParam().code);
     options.emplace("coordinate", std::to_string(coordinate));
     if (!GetParam().field.empty()) options.emplace("field", GetParam().field);
-    return registry_.open(GetParam().protocol, {(folder_ / "db").string(), 1, options});
+    return testing::serve_file(GetParam().protocol, folder_ / "db", options);
   }
   static Result<Bytes> answer(const AnyServer& server, const Bytes& request) {
     const ByteSpan one = request;
@@ -103,7 +101,6 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   Rng rng_;
   std::filesystem::path folder_;
   std::vector<std::string> records_;
-  Registry registry_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
   std::optional<Params> plain_;
   std::optional<VerticalClient> client_;

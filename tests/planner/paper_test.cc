@@ -1,10 +1,10 @@
 // Known answers of the papers' formulas.
-#include "pirx/planner/paper.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
+
+#include "bench/planner/paper_figures.h"
 
 namespace pirx::planner {
 namespace {

@@ -90,7 +90,6 @@ class PlanCommand(unittest.TestCase):
             ([*size, "--cores", "0"], 1, "cores"),
             ([*size, "--queries", "0"], 1, "queries"),
             ([*size, "--curves"], 2, "--json"),
-            ([*size, "--paper", "--validate"], 2, "one of"),
             (["/nowhere.pirx"], 5, "/nowhere.pirx"),
         ):
             self.assertIn(part, run(*words, code=code).stderr, words)
@@ -117,19 +116,6 @@ class PlanCommand(unittest.TestCase):
                          [o["bytes_up"] for o in sorted(local["offers"], key=lambda o: o["scheme"])])
         run("--server", f"http://127.0.0.1:{port}", *words, code=5)
         self.assertIn("give a database, or --server", run("--server", "http://127.0.0.1:1", folder / "db.pirx", code=2).stderr)
-
-    def test_paper_figures(self):
-        figures = json.loads(run("--paper", "--json").stdout)["figures"]
-        self.assertIn({"table": "001 Table 2", "row": "n = 512", "column": "octal", "unit": "bits", "computed": 68608.0,
-                       "printed": 68608.0, "remark": ""}, figures)
-        self.assertIn("Paper 001 Table 7", run("--paper").stdout)
-
-    def test_validation_runs(self):
-        done = run("--validate", "--json", "--runs", "1", "--modulus", "1024", "--record-bytes", "40", "--one-server-bytes", "1000",
-                   "--several-servers-bytes", "20000", "--rates", self.rates)
-        schemes = json.loads(done.stdout)["schemes"]
-        self.assertEqual(len(schemes), 8)
-        self.assertTrue(all(one["bytes_exact"] for one in schemes), schemes)
 
     def test_plot(self):
         try:

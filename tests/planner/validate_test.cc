@@ -1,6 +1,6 @@
 // Every scheme carried out at toy sizes: records come back, messages have the predicted lengths. Times are
 // not judged.
-#include "pirx/planner/validate.h"
+#include "bench/planner/validate.h"
 
 #include <gtest/gtest.h>
 

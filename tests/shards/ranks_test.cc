@@ -10,14 +10,14 @@
 #include "src/itpir/chor_common.h"
 #include "src/itpir/fields.h"
 #include "src/itpir/vectors.h"
+#include "support/serve.h"
 
 namespace pirx::shards {
 namespace {
 
+using Part;
 using database::Database;
 using itpir::MessageHeader;
-using itpir::Part;
-using itpir::Product;
 using itpir::ServerParameters;
 using testing::expect_error;
 using testing::good;
@@ -61,10 +61,10 @@ class Deployed {
         return product;
       });
     };
-    ServerSpec spec{.database_path = file, .threads = 1, .options = std::move(options)};
-    together = open(protocol, spec, spread);
-    spec.options.erase("prepared");
-    single = open(protocol, spec, nullptr);
+    options.emplace("coordinate", "1");
+    together = open(protocol, file, options, spread);
+    options.erase("prepared");
+    single = open(protocol, file, options, nullptr);
     auto opened = Database::open(file);
     EXPECT_TRUE(good(opened));
     database = *opened;
@@ -112,12 +112,9 @@ class Deployed {
     writer.put(version.epoch);
     return std::move(writer).take();
   }
-  static std::unique_ptr<AnyServer> open(const std::string& protocol, const ServerSpec& spec,
-                                         itpir::Spread spread) {
-    Registry registry;
-    itpir::register_goldberg(registry, spread);
-    itpir::register_chor(registry, spread);
-    auto server = registry.open(protocol, spec);
+  static std::unique_ptr<AnyServer> open(const std::string& protocol, const std::string& file,
+                                         const Texts& options, Spread spread) {
+    auto server = testing::serve_file(protocol, file, options, {.spread = std::move(spread)});
     EXPECT_TRUE(good(server));
     return std::move(*server);
   }
@@ -354,17 +351,16 @@ TEST_F(Ranks, ARankCanGiveUp) {
 TEST_F(Ranks, CodesAndSecondDatabasesAreRefused) {
   auto shards = Shards::create(*world, {});
   ASSERT_TRUE(good(shards));
-  Registry registry;
-  itpir::register_goldberg(registry, (*shards)->spread());
-  itpir::register_chor(registry, (*shards)->spread());
   const auto file = build(37, 203);
+  const auto open = [&](const std::string& protocol, Texts options) {
+    options.emplace("coordinate", "1");
+    return testing::serve_file(protocol, file, options, {.spread = (*shards)->spread()});
+  };
   for (const char* protocol : {"goldberg", "chor"}) {
-    expect_error(registry.open(protocol, {.database_path = file, .options = {{"code", "subcube:2,1"}}}),
-                 ErrorCode::kInvalidArgument, "cannot be spread");
+    expect_error(open(protocol, {{"code", "subcube:2,1"}}), ErrorCode::kInvalidArgument, "cannot be spread");
   }
-  EXPECT_TRUE(good(registry.open("goldberg", {.database_path = file, .options = {}})));
-  expect_error(registry.open("goldberg", {.database_path = file, .options = {}}), ErrorCode::kInvalidArgument,
-               "start all of them again");
+  EXPECT_TRUE(good(open("goldberg", {})));
+  expect_error(open("goldberg", {}), ErrorCode::kInvalidArgument, "start all of them again");
 }
 
 }  // namespace

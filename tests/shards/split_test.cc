@@ -6,9 +6,8 @@
 namespace pirx::shards {
 namespace {
 
-itpir::Product shape(std::size_t rows, std::size_t words, std::size_t elem_bytes = 1,
-                     std::size_t sum_bytes = 1) {
-  itpir::Product product;
+Product shape(std::size_t rows, std::size_t words, std::size_t elem_bytes = 1, std::size_t sum_bytes = 1) {
+  Product product;
   product.rows = rows;
   product.words = words;
   product.elem_bytes = elem_bytes;

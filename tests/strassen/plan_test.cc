@@ -13,8 +13,8 @@
 namespace pirx::strassen {
 namespace {
 
-constexpr KernelTraits kBytes{kTagGf2_8, "test", 1, 1, 1, 64, 4096};
-constexpr KernelTraits kWide{kTagW160, "wide", 24, 24, 20, 32, 1280};
+constexpr KernelTraits kBytes{"test", 1, 1, 1, 64, 4096};
+constexpr KernelTraits kWide{"wide", 24, 24, 20, 32, 1280};
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 TEST(Plan, IsPureAndPrintable) {
@@ -47,24 +47,21 @@ void expect_bounded_workspace() {
   for (const auto& kernels : kernel_table(f)) {
     if (kernels.sliced == nullptr) continue;
     const std::size_t size = sizeof(typename F::Sum);
-    // The shipped table, and one that takes few queries' ways as far as it may.
-    const auto greedy = Tuning::create({{f.tag(), kernels.name, Way::kDirect, 16},
-                                        {f.tag(), kernels.name, Way::kFused, 256},
-                                        {f.tag(), kernels.name, Way::kStoredLevel, 1}})
-                            .value();
-    for (const Tuning* tuning : {&Tuning::shipped(), &greedy}) {
-      const KernelTraits traits{f.tag(), kernels.name, size, size, f.word_bytes(), 64, 8192, tuning};
+    // The shipped crossovers, and some that take few queries' ways as far as they go.
+    for (const Crossovers& crossovers :
+         {kernels.crossovers, Crossovers{.direct = 16, .fused = 256, .stored_level = 1}}) {
+      const KernelTraits traits{kernels.name, size, size, f.word_bytes(), 64, 8192, crossovers};
       for (const std::size_t bytes : {std::size_t{1} << 26, std::size_t{1} << 30, std::size_t{1} << 32}) {
         for (std::size_t r = 1024; r <= bytes / 128; r *= 8) {
           for (const std::size_t q : {1, 4, 9, 64, 256, 1000, 4096}) {
             for (const int threads : {1, 2, 8, 16}) {
-              for (int depth = -1; depth <= 3; ++depth) {
-                for (const int stored : {0, 1, 3}) {
+              for (int depth = -1; depth <= 2; ++depth) {
+                for (const int stored : {0, 1, 2}) {
                   const Plan plan = make_stored_plan({q, r, bytes / r / size}, depth, stored, threads, true,
                                                      traits, *kernels.sliced);
-                  const std::uint64_t own = std::uint64_t{plan.depth == 0 ? 8u : 24u} << 20;
-                  EXPECT_LE(plan.workspace_bytes, (std::uint64_t{64} << 20) + std::max(threads - 2, 0) * own +
-                                                      2 * q * (bytes / r) * 27 / 8)
+                  const std::uint64_t beyond = std::uint64_t(std::max(threads - 2, 0)) << 23;
+                  EXPECT_LE(plan.workspace_bytes,
+                            (std::uint64_t{64} << 20) + beyond + 2 * q * (bytes / r) * 27 / 8)
                       << plan.to_string();
                 }
               }
@@ -82,29 +79,24 @@ TEST(Plan, WorkspaceInPlanesIsBounded) {
   expect_bounded_workspace<gf2e::Gf2_16>();
 }
 
-// A database with stored levels: a level is used while its blocks keep the table's queries, and few queries
-// use none.
-TEST(Plan, StoredLevelsAreUsedWhereTheTableSaysThatTheyPay) {
+// A database with stored levels: they are used while each part keeps the queries that pay, and all or none.
+TEST(Plan, StoredLevelsAreUsedFromTheirCrossoverOn) {
   const gf2e::Gf2_8 f;
   for (const auto& kernels : kernel_table(f)) {
     if (kernels.sliced == nullptr) continue;
-    const auto tuning = Tuning::create({{f.tag(), kernels.name, Way::kStoredLevel, 100}}).value();
-    const KernelTraits traits{f.tag(), kernels.name, 1, 1, 1, 64, 8192, &tuning};
+    const KernelTraits traits{kernels.name, 1, 1, 1, 64, 8192, {.direct = 4, .stored_level = 100}};
     const auto plan = [&](std::size_t q, int depth, int stored) {
       return make_stored_plan({q, 32768, 32768}, depth, stored, 1, true, traits, *kernels.sliced);
     };
-    EXPECT_EQ(plan(199, -1, 3).depth, 0);
-    EXPECT_EQ(plan(200, -1, 3).depth, 1);
-    EXPECT_EQ(plan(400, -1, 3).depth, 2);
-    EXPECT_EQ(plan(4096, -1, 2).depth, 2) << "no more than are stored";
-    EXPECT_EQ(plan(1599, -1, 3).depth, 2) << "a third one wants twice as many queries";
-    EXPECT_EQ(plan(1600, -1, 3).depth, 3);
-    EXPECT_EQ(plan(399, -1, 2).depth, 0) << "two levels are one step";
-    EXPECT_EQ(plan(64, 1, 2).depth, 0) << "and there is no half of it";
-    EXPECT_EQ(plan(64, 1, 3).depth, 1) << "asked for";
-    EXPECT_EQ(plan(64, 2, 3).depth, 2) << "asked for";
-    EXPECT_EQ(plan(1, 2, 2).depth, 0) << "asked for, but one query has no halves";
-    EXPECT_EQ(plan(1, -1, 2).direct, plan(1, -1, 0).direct);
+    EXPECT_EQ(plan(199, -1, 1).depth, 0);
+    EXPECT_EQ(plan(200, -1, 1).depth, 1);
+    EXPECT_EQ(plan(399, -1, 2).depth, 0);
+    EXPECT_EQ(plan(400, -1, 2).depth, 2);
+    EXPECT_EQ(plan(4096, 1, 2).depth, 0) << "two levels are one step: there is no half of it";
+    EXPECT_EQ(plan(64, 2, 2).depth, 2) << "asked for";
+    EXPECT_EQ(plan(64, 5, 1).depth, 1) << "no more than are stored";
+    EXPECT_EQ(plan(31, 2, 2).depth, 0) << "asked for, but so few queries have no quarters";
+    EXPECT_EQ(plan(1, -1, 2).way, plan(1, -1, 0).way);
     EXPECT_EQ(plan(400, -1, 2).stored, 2);
     // What is planned is the product of a part.
     EXPECT_EQ(plan_of_part(plan(400, -1, 2), *kernels.sliced).shape.q, 100u);
@@ -128,7 +120,7 @@ TEST(Plan, StoredBlocksCoverTheDatabase) {
     }
     EXPECT_EQ(stored_depth(*kernels.sliced, 15, 1 << 20, 3), 0);
     EXPECT_EQ(stored_depth(*kernels.sliced, 64, 1 << 20, 3), 2);
-    EXPECT_EQ(stored_depth(*kernels.sliced, 1 << 20, 1 << 20, 9), 3);
+    EXPECT_EQ(stored_depth(*kernels.sliced, 1 << 20, 1 << 20, 9), 2);
   }
 }
 
@@ -171,20 +163,19 @@ TEST(Plan, DepthGoesAsDeepAsTheShapeAllows) {
   EXPECT_EQ(make_plan({1000, 1000, 1000}, 4, 1, true, kBytes).depth, 4);
 }
 
-TEST(Plan, ChoosesStrassenOnlyWhereItMeasuredFaster) {
-  const auto depth = [](const FieldTag& field, const char* name, const Shape& shape) {
-    return make_plan(shape, -1, 1, true, {field, name, 1, 1, 1, 64, 4096}).depth;
+TEST(Plan, ChoosesStrassenInRowsFromItsCrossoverOn) {
+  const auto depth = [](std::size_t crossover, const Shape& shape) {
+    return make_plan(shape, -1, 1, true, {"test", 1, 1, 1, 64, 4096, {.level_in_rows = crossover}}).depth;
   };
-  EXPECT_EQ(depth(kTagGf2_8, "portable", {1, 8192, 8192}), 0);
-  EXPECT_EQ(depth(kTagGf2_8, "portable", {31, 8192, 8192}), 0);
-  EXPECT_EQ(depth(kTagGf2_8, "portable", {32, 8192, 8192}), 1);
-  EXPECT_EQ(depth(kTagGf2_8, "portable", {4096, 8192, 8192}), 3);
-  EXPECT_EQ(depth(kTagGf2_8, "portable", {256, 8192, 8}), 0) << "short rows";
-  EXPECT_EQ(depth(kTagGf2_8, "portable", {256, 8, 8192}), 0) << "few rows";
-  EXPECT_EQ(depth(kTagGf2_8, "avx2", {255, 8192, 8192}), 0);
-  EXPECT_EQ(depth(kTagGf2_8, "avx2", {256, 8192, 8192}), 1);
-  EXPECT_EQ(depth(kTagGf2_8, "gfni512", {4096, 8192, 8192}), 0);
-  EXPECT_EQ(depth(kTagGf2, "portable", {4096, 8192, 8192}), 0);
+  EXPECT_EQ(depth(16, {1, 8192, 8192}), 0);
+  EXPECT_EQ(depth(16, {31, 8192, 8192}), 0);
+  EXPECT_EQ(depth(16, {32, 8192, 8192}), 1);
+  EXPECT_EQ(depth(16, {4096, 8192, 8192}), 3);
+  EXPECT_EQ(depth(16, {256, 8192, 8}), 0) << "short rows";
+  EXPECT_EQ(depth(16, {256, 8, 8192}), 0) << "few rows";
+  EXPECT_EQ(depth(128, {255, 8192, 8192}), 0);
+  EXPECT_EQ(depth(128, {256, 8192, 8192}), 1);
+  EXPECT_EQ(depth(0, {4096, 8192, 8192}), 0);
 }
 
 TEST(Plan, WorkspaceThatOverflowsSaturates) {

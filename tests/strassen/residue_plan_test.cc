@@ -6,7 +6,7 @@
 namespace pirx::strassen {
 namespace {
 
-constexpr KernelTraits kW160{kTagW160, "amx", 24, 24, 20, 256, 2560};
+constexpr KernelTraits kW160{"amx", 24, 24, 20, 256, 2560};
 
 TEST(ResiduePlan, KeepsItsLimits) {
   for (const std::size_t moduli : {15u, 48u}) {
@@ -16,8 +16,8 @@ TEST(ResiduePlan, KeepsItsLimits) {
           for (const std::size_t s : {1u, 16u, 17u, 1638u, 5461u, 1u << 20}) {
             const Plan plan = make_residue_plan({q, r, s}, 2, kW160, moduli, kept);
             SCOPED_TRACE(plan.to_string());
-            EXPECT_TRUE(plan.residues);
-            EXPECT_EQ(plan.kept, kept);
+            EXPECT_EQ(plan.way, Way::kResidues);
+            EXPECT_EQ(plan.layout, kept ? Layout::kResidues : Layout::kRows);
             EXPECT_EQ(plan.tile_queries % ResidueKernels::kQueries, 0u);
             EXPECT_LE(plan.tile_queries, 256u);
             EXPECT_EQ(plan.tile_words % ResidueKernels::kColumns, 0u);

@@ -448,10 +448,10 @@ class CommandLine(unittest.TestCase):
             for x in (1, 2):
                 servers.append(self.serve(database, x, "--prepared", kept, *more))
                 wait_until = time.monotonic() + 20
-                while not any('"prepared"' in line for line in servers[-1].log) and time.monotonic() < wait_until:
+                while not any('"note"' in line for line in servers[-1].log) and time.monotonic() < wait_until:
                     time.sleep(0.01)
                 events = [json.loads(line) for line in servers[-1].log]
-                notes += [event["note"] for event in events if event["event"] == "prepared"]
+                notes += [event["note"] for event in events if event["event"] == "note"]
             self.assertEqual(len(notes), 2)
             got = run("get", self.deploy(servers, 1), 7, 399, "-q").stdout
             self.assertEqual(got, f"{records[7]}\n{records[399]}\n")
@@ -625,23 +625,6 @@ class CommandLine(unittest.TestCase):
                    "--field", "gf2_8", "gf2_16", "w160", "w48")
         self.assertEqual(len(json.loads(done.stdout)["results"]), 8)
         run("bench", "--size", "1", code=2)
-
-    def test_tune(self):
-        file = self.path / "tuning.json"
-        done = run("bench", "--tune", "--size", "1MiB", "--row-bytes", "2048", "--runs", 1, "--field", "gf2_8", "w48",
-                   "--out", file)
-        self.assertIn("gain at queries", done.stdout)
-        self.assertEqual(json.loads(file.read_text())["pirx_tuning"], 1)
-        small = ["bench", "--size", "1MiB", "--queries", 1, "--runs", 1, "--field", "gf2_8"]
-        run(*small, "--tuning", file)
-        server = self.serve(self.build(), 1, "--tuning", file)
-        self.assertTrue(server.url)
-        file.write_text("{}")
-        run(*small, "--tuning", file, code=4)
-        run(*small, "--tuning", self.path / "none.json", code=5)
-        run("serve", self.build(), "--coordinate", 1, "--tuning", file, code=4)
-        run(*small, "--tune", "--tuning", file, code=2)
-        run(*small, "--out", file, code=2)
 
 
 if __name__ == "__main__":

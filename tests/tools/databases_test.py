@@ -62,7 +62,7 @@ class Databases(unittest.TestCase):
         # A deployment says who a server is.
         spec = [{"name": "names", "file": "first.pirx", "deployment": "names", "server": 1}]
         again = self.serve(name="again.json", databases=spec)
-        self.assertEqual(self.event(again, "database")["coordinate"], 2)
+        self.assertEqual(self.event(again, "database")["coordinate"], "2")
         self.assertEqual([self.event(servers[0], "database", i)["database"] for i in (1, 2, 3)], ["names", "chor", "tree"])
         for wrong in ({**spec[0], "server": 2}, {**spec[0], "coordinate": 2}):
             cl.run("serve", "--config", self.config("wrong.json", databases=[wrong]), code=4)

@@ -8,7 +8,6 @@
 
 #include "pirx/base/sha256.h"
 #include "pirx/net/limits.h"
-#include "tools/pirx/values.h"
 
 namespace pirx::cli {
 namespace {
@@ -34,7 +33,7 @@ Result<ServeSettings> settle(const std::string& members, const Texts& flags = {}
 TEST(ServeConfig, EverythingAtOnce) {
   const auto settings = settle(R"(
     "listen": "127.0.0.1:8123", "threads": 2, "watch": "10s", "quiet": true, "tls_1.2": false,
-    "tls_cert": "chain.pem", "tls_key": "/keys/key.pem", "tuning": "t.json",
+    "tls_cert": "chain.pem", "tls_key": "/keys/key.pem",
     "limits": {"max_connections": 100, "max_in_flight": "2GiB", "idle_timeout": 1500, "batch_max": 64},
     "databases": [
       {"name": "a", "file": "a.pirx", "coordinate": 3, "field": "gf2_16", "prepared": "a.planes",
@@ -49,7 +48,6 @@ TEST(ServeConfig, EverythingAtOnce) {
   EXPECT_FALSE(settings->http.tls_allow_1_2);
   EXPECT_EQ(settings->http.tls_certificate_file, "/etc/pirx/chain.pem");
   EXPECT_EQ(settings->http.tls_key_file, "/keys/key.pem");
-  EXPECT_EQ(settings->tuning, "/etc/pirx/t.json");
   EXPECT_EQ(settings->http.max_connections, 100u);
   EXPECT_EQ(settings->http.max_in_flight_bytes, std::size_t{2} << 30);
   EXPECT_EQ(settings->http.idle_timeout, std::chrono::milliseconds(1500));

@@ -1,5 +1,4 @@
-// pirx bench: how fast this machine answers, in half a minute, with the answer checked first; with --tune
-// where one way of multiplying becomes faster than another.
+// pirx bench: measures how fast this machine answers, in half a minute, after checking the answers.
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -8,7 +7,6 @@
 #include "cli.h"
 #include "pirx/base/cpu.h"
 #include "pirx/base/rng.h"
-#include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
@@ -16,8 +14,6 @@
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
 #include "pirx/strassen/engine.h"
-#include "tune.h"
-#include "tuning_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -29,8 +25,7 @@ struct Arguments {
   std::vector<std::size_t> queries{1, 32, 256};
   std::vector<std::string> fields{"gf2", "gf2_8", "gf2_16", "w160", "w48"};
   int threads = 0, runs = 5;
-  bool json = false, tune = false;
-  std::string out, tuning;
+  bool json = false;
 };
 
 struct Row {
@@ -93,53 +88,8 @@ Result<void> measure(const F& f, const Arguments& a, matrix::ConstView<std::byte
   return {};
 }
 
-Result<void> tune(const Arguments& a, matrix::ConstView<std::byte> D, Rng& rng, CpuFeatures features) {
-  std::vector<strassen::Threshold> thresholds;
-  std::vector<TuneStep> steps;
-  const TuneOptions options{.threads = a.threads, .runs = a.runs};
-  for (const auto& name : a.fields) {
-    PIRX_ASSIGN(const auto tag, parse_field(name));
-    std::fprintf(stderr, "tuning %s\n", tag.name().c_str());
-    PIRX_ASSIGN(const auto found, tune_field(tag, D, rng, options, steps));
-    thresholds.insert(thresholds.end(), found.begin(), found.end());
-  }
-  PIRX_ASSIGN(const auto tuning, strassen::Tuning::create(std::move(thresholds)));
-  const std::string text = format_tuning(tuning, cpu_features_name(features));
-  if (!a.out.empty()) PIRX_TRY(replace_file(a.out, text));
-  if (a.json) {
-    std::fputs(text.c_str(), stdout);
-    return {};
-  }
-  std::printf("database %s (%zu rows of %s), CPU %s, medians of %d runs in turns, answers compared\n",
-              human_bytes(D.rows * D.cols).c_str(), D.rows, human_bytes(D.cols).c_str(),
-              cpu_features_name(features).c_str(), a.runs);
-  std::printf("%-8s %-10s %-16s %10s %10s   %s\n", "field", "kernel", "way", "queries", "shipped",
-              "gain at queries");
-  for (const auto& t : tuning.thresholds()) {
-    const auto shipped = strassen::Tuning::shipped().queries(t.field, t.kernel, t.way);
-    std::string gains;
-    for (const TuneStep& step : steps) {
-      if (step.field != t.field || step.kernel != t.kernel || step.way != t.way) continue;
-      char gain[64];
-      std::snprintf(gain, sizeof gain, " %zu:%.2f", step.queries, step.gain);
-      gains += gain;
-    }
-    std::printf("%-8s %-10s %-16s %10zu %10s  %s\n", t.field.name().c_str(), t.kernel.c_str(),
-                std::string(way_name(t.way)).c_str(), t.queries,
-                shipped ? std::to_string(*shipped).c_str() : "-", gains.c_str());
-  }
-  return {};
-}
-
 Result<void> bench(const Arguments& a) {
   PIRX_ASSIGN(const auto features, allowed_cpu_features());
-  if (!a.tune) {
-    if (!a.out.empty()) return fail(ErrorCode::kInvalidArgument, "--out is for --tune");
-    PIRX_TRY(use_tuning(a.tuning));
-  } else if (!a.tuning.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "--tune makes a tuning file, --tuning reads one: give one of them");
-  }
   if (a.row_bytes == 0 || a.database_bytes < a.row_bytes) {
     return fail(ErrorCode::kInvalidArgument, "--size must be at least --row-bytes, and both above zero");
   }
@@ -148,7 +98,6 @@ Result<void> bench(const Arguments& a) {
   PIRX_ASSIGN(auto database, matrix::Matrix<std::byte>::create(a.database_bytes / a.row_bytes, a.row_bytes));
   for (std::size_t i = 0; i < database.rows(); ++i) rng.fill({database.row(i), database.cols()});
   const auto D = std::as_const(database).view();
-  if (a.tune) return tune(a, D, rng, features);
   std::vector<Row> rows;
   for (const auto& name : a.fields) {
     PIRX_ASSIGN(const auto tag, parse_field(name));
@@ -203,8 +152,7 @@ Result<void> bench(const Arguments& a) {
 void add_bench_command(CLI::App& app) {
   auto& command = *app.add_subcommand("bench", "Measure how fast this machine answers");
   auto a = std::make_shared<Arguments>();
-  auto* size = add_size(command, "--size", a->database_bytes,
-                        "Bytes of the database, random, in memory [256MiB; with --tune 64MiB]");
+  add_size(command, "--size", a->database_bytes, "Bytes of the database, random, in memory [256MiB]");
   add_size(command, "--row-bytes", a->row_bytes, "Bytes of a row [16KiB]");
   command.add_option("--queries", a->queries, "Batch sizes")
       ->capture_default_str()
@@ -214,17 +162,10 @@ void add_bench_command(CLI::App& app) {
   command.add_option("--threads", a->threads, "0: one a core")->capture_default_str();
   command.add_option("--runs", a->runs, "Timed runs of each")->capture_default_str();
   command.add_flag("--json", a->json, "As JSON");
-  command.add_flag("--tune", a->tune, "Measure from how many queries on which way of multiplying is faster");
-  command.add_option("--out", a->out, "With --tune: the file to write, for --tuning")->type_name("FILE");
-  command.add_option("--tuning", a->tuning, "Measure with this tuning file")->type_name("FILE");
   command.footer(
       "Examples:\n"
-      "  pirx bench --size 1GiB --row-bytes 32KiB --queries 1 64 256 --threads 1\n"
-      "  pirx bench --tune --size 1GiB --row-bytes 32KiB --field gf2_8 --out tuning.json");
-  set_action(command, [a, size] {
-    if (a->tune && size->count() == 0) a->database_bytes = std::uint64_t{64} << 20;
-    return bench(*a);
-  });
+      "  pirx bench --size 1GiB --row-bytes 32KiB --queries 1 64 256 --threads 1");
+  set_action(command, [a] { return bench(*a); });
 }
 
 }  // namespace pirx::cli

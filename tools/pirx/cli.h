@@ -9,7 +9,7 @@
 
 #include "credentials.h"
 #include "pirx/base/result.h"
-#include "values.h"
+#include "pirx/protocol/option.h"
 
 namespace pirx::client {}
 

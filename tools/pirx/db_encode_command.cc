@@ -14,10 +14,6 @@ struct Arguments {
   int threads = 0;
 };
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 /// A number, "batch" (no two rows collide), or nothing: the arity.
 Result<std::uint64_t> parse_modulus(const Arguments& a, std::uint64_t rows) {
   if (a.modulus.empty()) return 0;

@@ -136,7 +136,6 @@ double LoadReport::percentile(const std::vector<double>& rising, double part) {
 }
 
 Result<LoadReport> run_load(const LoadPlan& plan, const std::vector<Bytes>& bodies) {
-  const auto invalid = [](const char* message) { return fail(ErrorCode::kInvalidArgument, message); };
   const auto seconds = std::chrono::duration<double>(plan.duration).count();
   if (bodies.empty()) return invalid("there is no request to send");
   if (plan.connections == 0) return invalid("a load needs at least one connection");

@@ -1,5 +1,4 @@
-// pirx plan: which scheme pays on this machine and link, every number measured; what came of the predictions;
-// and the papers' own figures again.
+// pirx plan: says which scheme pays on this machine and link, from measured rates.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +14,7 @@
 #include "pirx/client/deployment.h"
 #include "pirx/client/single_plan.h"
 #include "pirx/database/database.h"
-#include "pirx/planner/paper.h"
 #include "pirx/planner/planner.h"
-#include "pirx/planner/validate.h"
 #include "rates_file.h"
 
 namespace pirx::cli {
@@ -29,16 +26,11 @@ struct Arguments {
   std::string database, server, ca_file, up, down = "10M", rates;
   std::uint64_t records = 0, record_bytes = 0;
   std::chrono::microseconds round_trip{0};
-  int cores = 0, client_cores = 0, runs = 5;
+  int cores = 0, client_cores = 0;
   unsigned servers = 1, collusion = 1, modulus = 3072;
   std::uint64_t queries = 1;
-  std::uint64_t one_server_bytes = std::uint64_t{1} << 20, several_servers_bytes = std::uint64_t{16} << 20;
-  bool allow_plaintext = false, ahead = false, json = false, curves = false, validate = false, paper = false;
+  bool allow_plaintext = false, ahead = false, json = false, curves = false;
 };
-
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
 
 /// "800k", "10M", "1.5Gbit/s" or a bare number of bits a second.
 Result<double> parse_bandwidth(const std::string& text) {
@@ -341,138 +333,9 @@ Result<void> run_plan(const Arguments& a) {
   return {};
 }
 
-/// A folder of its own that is removed.
-class Folder {
- public:
-  static Result<Folder> create() {
-    std::error_code error;
-    std::string name = (std::filesystem::temp_directory_path(error) / "pirx-plan-XXXXXX").string();
-    if (error || ::mkdtemp(name.data()) == nullptr) {
-      return fail(ErrorCode::kUnavailable, "cannot make a folder for databases: set TMPDIR");
-    }
-    return Folder(name);
-  }
-  Folder(Folder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  Folder& operator=(Folder&&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
-};
-
-Result<void> run_validate(const Arguments& a) {
-  PIRX_ASSIGN(auto known, open_rates(a));
-  PIRX_ASSIGN(const auto folder, Folder::create());
-  planner::ValidateOptions options;
-  if (a.record_bytes != 0) options.record_bytes = a.record_bytes;
-  options.one_server_bytes = a.one_server_bytes;
-  options.several_servers_bytes = a.several_servers_bytes;
-  if (a.servers > 1) options.servers = a.servers;
-  options.collusion = a.collusion;
-  options.modulus_bits = a.modulus;
-  options.reproduction = a.modulus == 1024;
-  options.runs = a.runs;
-  options.note = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  PIRX_ASSIGN(const auto measured, planner::validate(options, folder.path(), known.rates()));
-  PIRX_TRY(keep_rates(a, known));
-  Json json = {{"kind", "validation"}, {"machine", known.machine}, {"schemes", Json::array()}};
-  std::vector<std::vector<std::string>> rows = {{"scheme", "bytes up", "bytes down", "server", "predicted",
-                                                 "error", "client", "predicted", "error", "ahead",
-                                                 "predicted", "error"}};
-  bool exact = true;
-  for (const auto& one : measured) {
-    const bool same = one.bytes_up == one.offer.bytes_up && one.bytes_down == one.offer.bytes_down;
-    exact = exact && same;
-    Json entry = {{"scheme", one.offer.scheme},
-                  {"settings", one.offer.settings},
-                  {"bytes_exact", same},
-                  {"bytes_up", one.bytes_up},
-                  {"bytes_down", one.bytes_down}};
-    std::vector<std::string> row = {title(one.offer), std::to_string(one.bytes_up) + (same ? " =" : " !"),
-                                    std::to_string(one.bytes_down) + (same ? " =" : " !")};
-    const std::tuple<const char*, double, double> times[] = {
-        {"server", one.server_seconds, one.offer.server_seconds},
-        {"client", one.client_seconds, one.offer.client_seconds},
-        {"ahead", one.ahead_seconds, one.offer.ahead_seconds}};
-    for (const auto& [name, took, predicted] : times) {
-      const double error = took > 0 ? predicted / took - 1 : 0;
-      row.push_back(format_seconds(took));
-      row.push_back(format_seconds(predicted));
-      char text[16];
-      std::snprintf(text, sizeof text, "%+.0f%%", 100 * error);
-      row.emplace_back(took > 0 ? text : "-");
-      entry[name] = {{"seconds", took}, {"predicted", predicted}, {"error", error}};
-    }
-    rows.push_back(std::move(row));
-    json["schemes"].push_back(std::move(entry));
-  }
-  if (a.json) {
-    std::printf("%s\n", json.dump(1).c_str());
-  } else {
-    std::printf("Rates of: %s; processor time of one thread, medians of %d runs, every record compared\n\n",
-                known.machine.c_str(), a.runs);
-    print_table(rows);
-  }
-  if (!exact)
-    return fail(ErrorCode::kInternal, "a message had another length than predicted: please report it");
-  return {};
-}
-
-std::string precise(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-void run_paper(const Arguments& a) {
-  const auto figures = planner::paper_figures();
-  if (a.json) {
-    Json json = {{"kind", "paper"}, {"figures", Json::array()}};
-    for (const auto& figure : figures) {
-      json["figures"].push_back({{"table", figure.table},
-                                 {"row", figure.row},
-                                 {"column", figure.column},
-                                 {"unit", figure.unit},
-                                 {"computed", figure.computed},
-                                 {"printed", figure.printed ? Json(*figure.printed) : Json()},
-                                 {"remark", figure.remark}});
-    }
-    std::printf("%s\n", json.dump(1).c_str());
-    return;
-  }
-  std::vector<std::vector<std::string>> rows;
-  const auto flush = [&] {
-    print_table(rows, 2, 5);
-    rows.clear();
-  };
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    const auto& figure = figures[i];
-    if (i == 0 || figure.table != figures[i - 1].table) {
-      flush();
-      std::printf("%sPaper %s\n", i == 0 ? "" : "\n", figure.table.c_str());
-      rows.push_back({"", "", "computed", "printed", "", ""});
-    }
-    rows.push_back({figure.row, figure.column + (figure.unit.empty() ? "" : ", " + figure.unit),
-                    precise(figure.computed), figure.printed ? precise(*figure.printed) : "-",
-                    figure.printed ? format_number(figure.computed / *figure.printed, "x") : "",
-                    figure.remark});
-  }
-  flush();
-}
-
 Result<void> plan_command(const Arguments& a) {
-  if (a.validate && a.paper) return invalid("give one of --validate and --paper");
   if (a.curves && !a.json) return invalid("--curves goes with --json");
-  if (a.paper) {
-    run_paper(a);
-    return {};
-  }
-  return a.validate ? run_validate(a) : run_plan(a);
+  return run_plan(a);
 }
 
 }  // namespace
@@ -508,17 +371,10 @@ void add_plan_command(CLI::App& app) {
   command.add_option("--rates", a->rates, "File of rates: read where it exists, completed by measuring");
   command.add_flag("--json", a->json, "Print JSON");
   command.add_flag("--curves", a->curves, "With --json: total times over bandwidths, for bench/planner/plot");
-  command.add_flag("--validate", a->validate,
-                   "Runs the protocols on small databases: prediction against measurement");
-  command.add_option("--runs", a->runs, "Of --validate")->check(whole_number(1, 1000));
-  add_size(command, "--one-server-bytes", a->one_server_bytes, "Of --validate's databases; default 1MiB");
-  add_size(command, "--several-servers-bytes", a->several_servers_bytes, "Likewise; default 16MiB");
-  command.add_flag("--paper", a->paper, "The figures of papers 001 and 004 from their formulas");
   command.footer(
       "Examples:\n"
       "  pirx plan --records 65536 --record-bytes 1KiB --down 10M --up 1M --rtt 40ms\n"
-      "  pirx plan packages.pirx --down 100M --servers 3 --queries 50 --rates rates.json\n"
-      "  pirx plan --validate");
+      "  pirx plan packages.pirx --down 100M --servers 3 --queries 50 --rates rates.json");
   set_action(command, [a] { return plan_command(*a); });
 }
 

@@ -17,7 +17,6 @@
 #include "serve_log.h"
 #include "served_database.h"
 #include "shards_run.h"
-#include "tuning_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -40,10 +39,12 @@ void raise_descriptor_limit(std::size_t connections) {
 }
 
 /// A flag whose text is checked at once and kept.
-void add_text_option(CLI::App& command, const TextOption& option, const std::string& help, Texts& texts) {
-  const auto keep = [&texts, name = option.name](const std::string& text) { texts[name] = text; };
+void add_text_option(CLI::App& command, const Option& option, const std::string& help, Texts& texts) {
+  const auto keep = [&texts, name = std::string(option.name)](const std::string& text) {
+    texts[name] = text;
+  };
   const auto flag = flag_of(option.name);
-  if (option.kind == TextOption::Kind::kSwitch) {
+  if (option.kind == Option::Kind::kSwitch) {
     command.add_flag_callback(
         flag, [keep] { keep("on"); }, help);
     return;
@@ -55,6 +56,16 @@ void add_text_option(CLI::App& command, const TextOption& option, const std::str
   command.add_option_function<std::string>(flag, keep, help)->check(CLI::Validator(check, ""));
 }
 
+/// The table of protocols as help.
+std::string protocol_help() {
+  std::string help;
+  for (const auto* protocol : protocols()) {
+    help += (help.empty() ? "" : "; ") + std::string(protocol->name) + " (" + std::string(protocol->summary) +
+            ")";
+  }
+  return help;
+}
+
 /// Flags, the environment and the config file together. Without a config file the command line has the only
 /// database.
 Result<ServeSettings> settle(const Arguments& a) {
@@ -62,7 +73,6 @@ Result<ServeSettings> settle(const Arguments& a) {
     const char* text = std::getenv(name.c_str());
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   };
-  const auto invalid = [](const char* message) { return fail(ErrorCode::kInvalidArgument, message); };
   ServeFile file;
   if (a.config.empty()) {
     if (a.database.file.empty()) return invalid("give a database file, or --config");
@@ -115,7 +125,6 @@ Result<void> serve(const Arguments& a, shards::World* world) {
 
   PIRX_ASSIGN(const auto settings, settle(a));
   raise_descriptor_limit(settings.http.max_connections);
-  PIRX_ASSIGN(const auto tuning, use_tuning(settings.tuning));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   LogWriter writer;
@@ -140,8 +149,8 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   std::vector<Hosting> open;
   std::vector<net::HostedDatabase> hosted;
   for (const auto& database : settings.databases) {
-    PIRX_ASSIGN(auto one, open_database(database.settings, context, log,
-                                        {{"isa", cpu_features_name(features)}, {"tuning", tuning.string()}}));
+    PIRX_ASSIGN(auto one,
+                open_database(database.settings, context, log, {{"isa", cpu_features_name(features)}}));
     if (!database.settings.name.empty()) {
       auto limits = settings.http;
       static_cast<net::QueueOptions&>(limits) = database.queue;
@@ -208,19 +217,14 @@ void add_serve_command(CLI::App& app) {
   command.add_option(
       "--config", a->config,
       "JSON file that names one or more databases, and may set what flags set (docs/operations.md)");
-  command
-      .add_option(
-          "--protocol", a->database.protocol,
-          "goldberg, or chor: all servers must answer; or with one server, which works for seconds on a "
-          "query: dj-tree (Damgard-Jurik, little traffic), or qr (quadratic residuosity); or for part of "
-          "one: spiral (lattices)")
-      ->capture_default_str();
+  command.add_option("--protocol", a->database.protocol, protocol_help())->capture_default_str();
   for (const auto& option : database_options()) {
-    add_text_option(command, option.text, option.full_help(), a->database.options);
+    add_text_option(command, option, std::string(option.help), a->database.options);
   }
-  for (const auto& option : server_options()) add_text_option(command, option, option.help, a->server);
+  for (const auto& option : server_options())
+    add_text_option(command, option, std::string(option.help), a->server);
   for (const auto& limit : limit_options()) {
-    add_text_option(command, limit, limit.help + ", or " + variable_of(limit.name), a->server);
+    add_text_option(command, limit, std::string(limit.help) + ", or " + variable_of(limit.name), a->server);
   }
   command.add_flag("--shards", a->shards.on,
                    "Spread the database over the processes that mpirun -n N started; rank 0 listens "

@@ -1,9 +1,10 @@
-// JSON in, and who wins.
+// Reads the server's configuration file, and puts it together with flags and the environment.
 #include "serve_config.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,25 +12,21 @@
 #include "pirx/client/deployment.h"
 #include "pirx/net/limits.h"
 #include "pirx/net/tokens.h"
-#include "values.h"
 
 namespace pirx::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Kind = TextOption::Kind;
+using Kind = Option::Kind;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kDay = 86'400'000'000;  // microseconds
 
-const TextOption kServerOptions[] = {
+const Option kServerOptions[] = {
     {"listen", Kind::kText, 0, 0, "address:port; port 0 takes a free one and prints it [127.0.0.1:8100]"},
     {"threads", Kind::kNumber, 0, 1024, "Threads of the matrix product; 0: one a core [0]"},
     {"watch", Kind::kTime, 0, kDay,
      "Look for new epochs of databases so often, as 10s; SIGHUP looks at once [never]"},
-    {"tuning", Kind::kPath, 0, 0,
-     "Thresholds of this machine, made by 'pirx bench --tune'; default: $XDG_CONFIG_HOME/pirx/tuning.json or "
-     "~/.config/pirx/tuning.json, if it is there"},
     {"tls_cert", Kind::kPath, 0, 0, "PEM certificate chain"},
     {"tls_key", Kind::kPath, 0, 0, "PEM private key"},
     {"tls_1.2", Kind::kSwitch, 0, 0, "Also allow TLS 1.2"},
@@ -44,7 +41,7 @@ const TextOption kServerOptions[] = {
 };
 
 /// Of a config file's entry for a database, beside database_options() and "limits".
-const TextOption kDatabaseKeys[] = {
+const Option kDatabaseKeys[] = {
     {"name", Kind::kText, 0, 0, ""},
     {"file", Kind::kPath, 0, 0, ""},
     {"protocol", Kind::kText, 0, 0, ""},
@@ -52,9 +49,10 @@ const TextOption kDatabaseKeys[] = {
     {"server", Kind::kNumber, 0, itpir::Params::kMaxServers, ""},
 };
 
-std::vector<TextOption> make_limit_options() {
+std::vector<Option> make_limit_options() {
+  static std::deque<std::string> helps;  // their addresses stay
   const net::HttpServerOptions defaults;
-  std::vector<TextOption> options;
+  std::vector<Option> options;
   for (const auto& limit : net::limits()) {
     using Unit = net::Limit::Unit;
     const auto value = limit.get(defaults);
@@ -64,16 +62,10 @@ std::vector<TextOption> make_limit_options() {
     const auto shown = limit.unit == Unit::kCount   ? std::to_string(value)
                        : limit.unit == Unit::kBytes ? show_size(value)
                                                     : show_duration(value);
-    options.push_back(
-        {limit.name, kind, limit.least, limit.most, std::string(limit.help) + " [" + shown + "]"});
+    options.push_back({limit.name, kind, limit.least, limit.most,
+                       helps.emplace_back(std::string(limit.help) + " [" + shown + "]")});
   }
   return options;
-}
-
-const TextOption* find(std::span<const TextOption> options, const std::string& name) {
-  const auto at =
-      std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
-  return at == options.end() ? nullptr : &*at;
 }
 
 /// Config files may come from elsewhere: what one says must not steer a terminal.
@@ -89,7 +81,7 @@ tl::unexpected<Error> broken(const std::string& key, const std::string& what) {
 }
 
 /// The text of a value of this option. Counts, sizes and times may be numbers.
-Result<std::string> read_text(const Json& value, const TextOption& option, const std::string& key,
+Result<std::string> read_text(const Json& value, const Option& option, const std::string& key,
                               const std::filesystem::path& folder) {
   std::string text;
   if (option.kind == Kind::kSwitch) {
@@ -115,13 +107,13 @@ Result<std::string> read_text(const Json& value, const TextOption& option, const
 /// The members of an object that `options` names into `texts`; calls `other` for the rest, which says whether
 /// it knows them.
 Result<void> read_object(
-    const Json& object, const std::string& where, std::span<const TextOption> options,
+    const Json& object, const std::string& where, std::span<const Option> options,
     const std::filesystem::path& folder, Texts& texts,
     const std::function<Result<bool>(const std::string& key, const Json& value)>& other) {
   if (!object.is_object()) return broken(where, "is not an object");
   for (const auto& item : object.items()) {
     const auto key = (where.empty() ? "" : where + ".") + item.key();
-    if (const auto* option = find(options, item.key())) {
+    if (const auto* option = find_option(options, item.key())) {
       PIRX_ASSIGN(auto text, read_text(item.value(), *option, key, folder));
       if (option->kind != Kind::kSwitch || text == "on") texts[item.key()] = std::move(text);
       continue;
@@ -163,11 +155,11 @@ Result<void> read_deployment(const Texts& keys, const std::string& where, Databa
 
 Result<ServeFile::Database> read_database(const Json& json, const std::string& where,
                                           const std::filesystem::path& folder) {
-  std::vector<TextOption> options(std::begin(kDatabaseKeys), std::end(kDatabaseKeys));
-  for (const auto& option : database_options()) options.push_back(option.text);
-  std::vector<TextOption> queue;
+  std::vector<Option> options(std::begin(kDatabaseKeys), std::end(kDatabaseKeys));
+  options.insert(options.end(), database_options().begin(), database_options().end());
+  std::vector<Option> queue;
   for (const auto& limit : net::limits()) {
-    if (limit.queue) queue.push_back(*find(limit_options(), limit.name));
+    if (limit.queue) queue.push_back(*find_option(limit_options(), limit.name));
   }
   ServeFile::Database database;
   Texts texts;
@@ -185,7 +177,7 @@ Result<ServeFile::Database> read_database(const Json& json, const std::string& w
   settings.file = texts["file"];
   if (texts.count("protocol") > 0) settings.protocol = texts["protocol"];
   for (const auto& option : database_options()) {
-    if (auto text = texts.find(option.text.name); text != texts.end()) settings.options.insert(*text);
+    if (auto text = texts.find(option.name); text != texts.end()) settings.options.insert(*text);
   }
   if (texts.count("deployment") > 0) {
     PIRX_TRY(read_deployment(texts, where, settings));
@@ -246,11 +238,12 @@ Result<void> parse_listen(const std::string& text, net::HttpServerOptions& optio
   return {};
 }
 
-/// A query of dj-tree and qr takes seconds: one at a time, few that wait, and time for a thin link's client
-/// to send and take bytes.
+/// Where a query takes seconds: one at a time, few that wait, and time for a thin link's client to send and
+/// take bytes.
 constexpr std::chrono::milliseconds kThinLink{600'000};
 bool is_slow(const DatabaseSettings& settings) {
-  return settings.protocol == "dj-tree" || settings.protocol == "qr";
+  const auto protocol = find_protocol(settings.protocol);  // opening says what is wrong with it
+  return protocol && (*protocol)->slow;
 }
 
 /// One source of limits, and how it is named in errors.
@@ -282,9 +275,9 @@ Result<void> set_limits(net::HttpServerOptions& options, std::span<const Source>
 
 }  // namespace
 
-std::span<const TextOption> server_options() { return kServerOptions; }
+std::span<const Option> server_options() { return kServerOptions; }
 
-std::span<const TextOption> limit_options() {
+std::span<const Option> limit_options() {
   static const auto options = make_limit_options();
   return options;
 }
@@ -373,12 +366,12 @@ Result<ServeSettings> settle_serve(
   if (const auto tokens = given("tokens"); !tokens.empty()) {
     PIRX_ASSIGN(http.authenticate, net::load_tokens(tokens));
   }
-  settings.tuning = given("tuning");
   settings.quiet = !given("quiet").empty();
   const auto number = [&](const char* name) -> std::uint64_t {
     const auto text = given(name);
-    return text.empty() ? 0
-                        : find(kServerOptions, name)->value(text).value_or(0);  // checked when it was read
+    return text.empty()
+               ? 0
+               : find_option(kServerOptions, name)->value(text).value_or(0);  // checked when it was read
   };
   settings.threads = static_cast<int>(number("threads"));
   settings.watch = std::chrono::microseconds(number("watch"));

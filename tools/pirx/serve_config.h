@@ -9,14 +9,13 @@
 
 #include "pirx/net/http_server.h"
 #include "served_database.h"
-#include "text_option.h"
 
 namespace pirx::cli {
 
 /// Of the whole server, beside its limits: listen, tls_cert, ...
-std::span<const TextOption> server_options();
+std::span<const Option> server_options();
 /// net::limits() as options; help says the defaults.
-std::span<const TextOption> limit_options();
+std::span<const Option> limit_options();
 /// "PIRX_MAX_CONNECTIONS" of "max_connections". Limits have such variables, nothing else has.
 std::string variable_of(std::string_view limit);
 
@@ -43,7 +42,6 @@ struct ServeSettings {
   net::HttpServerOptions http;
   std::vector<Database> databases;
   int threads = 0;
-  std::string tuning;
   std::chrono::microseconds watch{0};
   bool quiet = false;
 };

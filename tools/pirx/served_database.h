@@ -8,30 +8,20 @@
 #include <string>
 
 #include "pirx/database/database.h"
-#include "pirx/itpir/product.h"
 #include "pirx/protocol.h"
 #include "serve_log.h"
-#include "text_option.h"
 
 namespace pirx::cli {
 
-/// One option of a database. The table is the only list of them: flags, keys of config files and what the
-/// protocols are told come from it.
-struct DatabaseOption {
-  TextOption text;
-  unsigned protocols;  ///< set of those that take it, see served_database.cc
-  const char* told;    ///< the protocols' own name for it
-
-  /// Of the flag: help, after the protocols that take it where those are few.
-  std::string full_help() const;
-};
-std::span<const DatabaseOption> database_options();
+/// The options of all protocols, each once; the help names the protocols that take it, unless all with
+/// several servers do.
+std::span<const Option> database_options();
 
 struct DatabaseSettings {
   std::string name;  ///< in paths, logs and metrics; empty: the only one
   std::string file;
   std::string protocol = "goldberg";
-  Texts options = {};  ///< by the names of database_options()
+  Texts options = {};  ///< by the names of the protocol's options
 };
 
 /// The process around a database.
@@ -40,10 +30,10 @@ struct OpenContext {
   bool loopback = false;                                   ///< only this machine can reach the server
   std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
   std::function<void(double)> progress = nullptr;          ///< likewise
-  itpir::Spread spread = nullptr;                          ///< --shards: see itpir::ServerOptions
+  Spread spread = nullptr;                                 ///< --shards: see ServerSpec
 };
 
-/// A database and the server half that was opened from the very same content.
+/// A database and the server half that serves it.
 struct Served {
   std::shared_ptr<const database::Database> database;
   std::shared_ptr<const AnyServer> server;

@@ -34,7 +34,7 @@ class ShardsRun {
                                                   const DatabaseSettings& settings, Log log);
   bool answers() const noexcept { return world_.rank() == 0; }
   /// For OpenContext.
-  itpir::Spread spread() { return shards_->spread(); }
+  Spread spread() { return shards_->spread(); }
   /// Once the database is open: waits for all ranks and compares what they hold.
   Result<void> agree(const Served& served);
   /// Ranks but 0: computes until rank 0 leaves. After SIGTERM or SIGINT it is given `patience` for that.

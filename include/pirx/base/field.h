@@ -81,6 +81,18 @@ concept Field = std::copyable<F> &&
 
 struct SlicedKernels;
 struct ResidueKernels;
+
+/// From how many queries of one product on one way of multiplying is faster than another: measured, never
+/// derived. 0: that way is never taken. All ways give the same product.
+struct Crossovers {
+  std::size_t direct = 0;         ///< planes, one matrix a plane and query: up to so many queries
+  std::size_t fused = 0;          ///< planes, sums formed in registers: up to so many queries
+  std::size_t toom = 0;           ///< rows, Toom-Cook: from so many queries on
+  std::size_t residues = 0;       ///< rows, many small moduli: from so many queries on
+  std::size_t kept_residues = 0;  ///< the same where the database's residues were prepared
+  std::size_t level_in_rows = 0;  ///< rows: a level of Strassen while each half has so many queries
+  std::size_t stored_level = 0;   ///< planes, levels of Strassen stored: the same
+};
 template <class F>
 struct ToomKernels;
 
@@ -111,11 +123,11 @@ struct Kernels {
   const SlicedKernels* sliced = nullptr;
   /// The Toom-Cook way for many queries (pirx/base/toom_kernels.h); null: there is none.
   const ToomKernels<F>* toom = nullptr;
-  /// The multi-modular way for many queries (pirx/base/residue_kernels.h), null: there is none; and from how
-  /// many on it is the fastest, with the database's residues made on the way and with them prepared.
+  /// The multi-modular way for many queries (pirx/base/residue_kernels.h), for rows of at least so many
+  /// words; null: there is none.
   const ResidueKernels* residues = nullptr;
-  std::size_t residue_queries = 0, kept_residue_queries = 0;
-  std::size_t residue_words = 0;  ///< and not for rows of fewer words
+  std::size_t residue_words = 0;
+  Crossovers crossovers = {};
 };
 
 // Every field offers, found by argument-dependent lookup:

@@ -47,6 +47,11 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error(code, std::move(message)));
 }
 
+/// The same for a caller's mistake: `return invalid("...")`.
+inline tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
 namespace detail {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line) noexcept;
 }

@@ -1,5 +1,4 @@
-// Encoder<F>: a plain database into one bucket per server, and the changes of buckets when blocks change
-// (paper 002, Henry 2016, sections 3.1 and 4.1).
+// Encoder<F>: a plain database into one bucket per server (paper 002, Henry 2016, section 3.1).
 #pragma once
 
 #include "pirx/batchcodes/encoding.h"
@@ -37,19 +36,6 @@ class Encoder {
                       matrix::ConstView<Elem> noise, matrix::View<Sum> out,
                       const strassen::ExecOptions& exec = {}) const;
 
-  /// Adds to out (buckets() x s) what row encoding().position(block, 0).row of every bucket changes by when
-  /// `delta` (1 x s, the new block minus the old one) is added to `block`. With tau = 0, noise is empty: give
-  /// the server the delta, and it passes its bucket's row as `out`. With tau > 0 a plain delta would reveal
-  /// the change: the owner of the data draws noise (tau x s, uniform, fresh), passes zeros as `out` and sends
-  /// each server its row, to be added. Cost (1 + tau) s multiply-adds a bucket. InvalidArgument: shapes that
-  /// do not fit.
-  ///
-  /// A block beyond the last one counts as zero: appending is an update, preceded by a row of zeros in every
-  /// bucket when the block opens one. Truncating is an update to zero of encoding().zeroed_by_truncation()
-  /// before the rows beyond encoding().rows() go.
-  Result<void> update(std::uint64_t block, matrix::ConstView<Sum> delta, matrix::ConstView<Elem> noise,
-                      matrix::View<Sum> out) const;
-
  private:
   Encoder(const strassen::Engine<F>& engine, const Encoding& encoding)
       : engine_(engine), encoding_(encoding) {}
@@ -60,15 +46,6 @@ class Encoder {
   std::vector<Elem> x_, noise_nodes_;
   std::vector<matrix::Matrix<Elem>> cache_;  // by row mod M/u; empty: too many
 };
-
-/// out = to - from over database words: the delta of an update. All three have the same number of words.
-template <Field F>
-void word_difference(const F& f, ByteSpan from, ByteSpan to, std::span<typename F::Sum> out) {
-  PIRX_CHECK(from.size() == to.size() && to.size() == out.size() * f.word_bytes());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = f.sum_sub(f.load_word(&to[i * f.word_bytes()]), f.load_word(&from[i * f.word_bytes()]));
-  }
-}
 
 /// Writes sums of a bucket as database words, so that the bucket is a database like any other. False when one
 /// of them is none: never over GF(2^n); over a prime field p > 2^w for p - 2^w of p values, 7 of 2^160 in

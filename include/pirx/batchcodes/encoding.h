@@ -74,13 +74,6 @@ class Encoding {
   };
   Position position(std::uint64_t block, std::size_t slot) const noexcept;
 
-  /// Blocks that a database of `blocks` blocks, cut down to `kept`, must first overwrite with zeros, as the
-  /// row they share with kept ones stays: [first, end). Rows from rows(kept) on are dropped.
-  struct BlockRange {
-    std::uint64_t first = 0, end = 0;
-  };
-  BlockRange zeroed_by_truncation(std::uint64_t blocks, std::uint64_t kept) const noexcept;
-
  private:
   explicit Encoding(Spec spec);
   Spec spec_;

@@ -1,4 +1,4 @@
-// VerticalDatabase<F>: the buckets of a vertical code over one field, and wanted blocks out of their answers.
+// VerticalDatabase<F>: the buckets of a vertical code over one field.
 #pragma once
 
 #include "pirx/batchcodes/vertical.h"
@@ -46,12 +46,5 @@ class VerticalDatabase {
   std::vector<std::size_t> sum_index_;
   matrix::Matrix<Sum> sums_;
 };
-
-/// blocks[k] = the k-th wanted block, for all of them. answers: a row of s sums for each bucket, in order,
-/// that plan's query gave; rows of blanks are not read. blocks: plan.wanted() x s. For use after the last
-/// message is sent: timing and addresses depend on the plan. InvalidArgument: shapes that do not fit.
-template <Field F>
-Result<void> collect(const strassen::Engine<F>& engine, const VerticalPlan& plan,
-                     matrix::ConstView<typename F::Sum> answers, matrix::View<typename F::Sum> blocks);
 
 }  // namespace pirx::batchcodes

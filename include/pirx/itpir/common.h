@@ -91,8 +91,6 @@ database::Version bound_version(const database::Version& version, unsigned arity
 
 /// Queries in one request: at most this many, so that every size below is bounded.
 inline constexpr std::uint32_t kMaxQueriesPerRequest = 4096;
-/// No request and no reply is longer, whatever geometry a peer claims.
-inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
 /// Bytes of a query or reply: the header and queries x length values of each_bytes. 2^64 - 1 when that
 /// overflows.

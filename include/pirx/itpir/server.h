@@ -6,7 +6,6 @@
 
 #include "pirx/database/database.h"
 #include "pirx/itpir/common.h"
-#include "pirx/itpir/product.h"
 #include "pirx/protocol.h"
 #include "pirx/strassen/engine.h"
 
@@ -38,17 +37,10 @@ struct ServerOptions {
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
 
-/// Adds "goldberg" with the options field, coordinate, max_queries, layout, prepared and code.
-/// layout: auto, rows, residues (prime fields), strassen1, strassen2 or strassen3 (GF(2^n)).
-void register_goldberg(Registry& registry, Spread spread = nullptr);
-
 /// The server half of Chor's protocol (pirx/itpir/chor.h): any clients' vectors of bits, one product over
 /// GF(2). options.coordinate only names the server. InvalidArgument: coordinate 0, a field other than gf2,
 /// too large a database, or a bucket of an encoded one.
 Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const database::Database> database,
                                                     const ServerOptions& options);
-
-/// Adds "chor" with the options coordinate, max_queries, layout, prepared and code.
-void register_chor(Registry& registry, Spread spread = nullptr);
 
 }  // namespace pirx::itpir

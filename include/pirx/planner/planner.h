@@ -12,6 +12,7 @@
 
 #include "pirx/database/geometry.h"
 #include "pirx/planner/rates.h"
+#include "pirx/protocol/option.h"
 
 namespace pirx::planner {
 
@@ -46,10 +47,10 @@ Result<void> check(const Question& question);
 /// What a scheme costs for one record. All servers' bytes together; the time of one server, as they compute
 /// at the same time.
 struct Offer {
-  std::string scheme;                               ///< a protocol of the registry, or "download"
-  std::string settings;                             ///< for people: "arities 32,16"
-  std::map<std::string, std::string> options = {};  ///< what the server half is opened with (ServerSpec)
-  std::string privacy = {};                         ///< what it rests on
+  std::string scheme;        ///< a protocol of the registry, or "download"
+  std::string settings;      ///< for people: "arities 32,16"
+  Texts options = {};        ///< what the server half is opened with (pirx::serve)
+  std::string privacy = {};  ///< what it rests on
   std::vector<std::string> notes = {};
   unsigned servers = 1, threshold = 0;
   std::uint64_t records_per_row = 1;

@@ -63,7 +63,7 @@ class Shards {
 
   /// For ServerOptions::spread of one server half. On ranks other than 0 the half that comes of it is there
   /// to be agreed on, it answers nothing. The server half must not outlive this.
-  itpir::Spread spread();
+  Spread spread();
 
   /// After opening. Waits for all ranks, however long they read, and compares on rank 0 what they hold: the
   /// same database and content in the same epoch, served with the same parameters by the same program, and

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pirx/itpir/product.h"
+#include "pirx/protocol/product.h"
 
 namespace pirx::shards {
 
@@ -22,10 +22,10 @@ std::string split_name(Split split);
 /// kAuto resolved for a product: rows unless a row of sums is longer than a query vector. With rows a query
 /// of r elements crosses the network once and a row of s sums ranks - 1 times, with columns the other way
 /// round.
-Split choose_split(Split wanted, const itpir::Product& shape) noexcept;
+Split choose_split(Split wanted, const Product& shape) noexcept;
 
 /// What rank `rank` of `ranks` holds: parts of sizes that differ by at most one, in the order of the ranks,
 /// that cover the whole. Empty where there are fewer rows or words than ranks. `split` is not kAuto.
-itpir::Part part_of(const itpir::Product& whole, Split split, int ranks, int rank);
+Part part_of(const Product& whole, Split split, int ranks, int rank);
 
 }  // namespace pirx::shards

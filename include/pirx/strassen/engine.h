@@ -2,13 +2,13 @@
 // 3).
 #pragma once
 
-#include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "pirx/base/field.h"
+#include "pirx/database/geometry.h"
 #include "pirx/matrix/matrix.h"
-#include "pirx/strassen/tuning.h"
 
 namespace pirx::strassen {
 
@@ -23,8 +23,7 @@ struct Shape {
 
 struct ExecOptions {
   int threads = 0;  ///< 0: as many as OpenMP gives the caller
-  int depth = -1;   ///< levels of Strassen; -1: the plan decides; deeper than shape and workspace allow: as
-                    ///< deep as it goes
+  int depth = -1;   ///< levels of Strassen; -1: the plan decides; more than the shape allows: as many as go
 };
 
 /// How a prepared database lies in memory.
@@ -40,39 +39,46 @@ enum class Layout : std::uint8_t {
 struct PrepareOptions {
   Layout layout = Layout::kAuto;  ///< kAuto: in planes where that is faster and little is padded
   int threads = 0;                ///< 0: as many as OpenMP gives the caller
-  /// kSliced: levels of Strassen to store with the database, up to 3: 1 takes 7/4 of its memory, 2 (one step
-  /// of 47 products, not 49) 47/16, 3 takes 329/64. Each takes nearly an eighth off the time of many queries;
-  /// few queries take the time that they take without. Fewer levels are stored where the blocks would be too
+  /// kSliced: levels of Strassen to store with the database, up to 2: 1 takes 7/4 of its memory, 2 (one step
+  /// of 47 products, not 49) take 47/16. Each takes nearly an eighth off the time of many queries; few
+  /// queries take the time that they take without. Fewer levels are stored where the blocks would be too
   /// small, and none in rows.
   int depth = 0;
 };
 
-/// Which content of which database rows are: what a side file of them is bound to.
-struct PreparedOrigin {
-  std::array<std::byte, 32> identity{};
-  std::uint64_t epoch = 0;
-  friend bool operator==(const PreparedOrigin&, const PreparedOrigin&) = default;
+/// Where planes are kept between runs (docs/prepared_format.md).
+struct KeepIn {
+  std::filesystem::path file;
+  database::Version
+      version;  ///< of the content that is prepared: a file that was made of another is replaced
+  std::function<void(const std::string&)> note = nullptr;  ///< told in a line for people what happened
+};
+
+/// How the entries of a product are computed.
+enum class Way : std::uint8_t {
+  kRows,      ///< row by row of the database, with levels of Strassen around it
+  kToom,      ///< rows, many queries: Toom-Cook
+  kResidues,  ///< rows or residues, many queries: modulo many small moduli
+  kPlanes,    ///< planes: Karatsuba on sums of planes
+  kFused,     ///< planes, not many queries: the sums are formed in registers
+  kDirect,    ///< planes, few queries: without sums
 };
 
 /// How a product will be computed. Pure data: the same shape, options and kernel give the same plan.
 struct Plan {
   Shape shape;
-  Layout layout = Layout::kRows;
-  int depth = 0;          ///< levels of Strassen
-  int stored = 0;         ///< kSliced: levels that the database has stored. If any, what follows tells of the
-                          ///< product of one of its parts
-  bool direct = false;    ///< kSliced: few queries, multiplied without sums
-  bool fused = false;     ///< kSliced: not many queries, sums formed in registers; depth is 0
-  bool toom = false;      ///< kRows: many queries, Toom-Cook; depth is 0
-  bool residues = false;  ///< many queries, modulo many small moduli; depth is 0
-  bool kept = false;      ///< those of the database were prepared (kResidues)
+  Layout layout = Layout::kRows;  ///< what is read of the prepared database
+  Way way = Way::kRows;
+  int depth = 0;   ///< levels of Strassen
+  int stored = 0;  ///< kSliced: levels that the database has stored. If any, what follows tells of the
+                   ///< product of one of its parts
   int threads = 1;
   bool split_rows = false;       ///< threads share rows (then sum) instead of columns: s is short
   std::size_t tile_rows = 0;     ///< rows of D per block
   std::size_t tile_words = 0;    ///< words of a row of D per block
   std::size_t tile_queries = 0;  ///< queries per pass over D
-  std::size_t chunk_rows = 0;    ///< kSliced, toom, residues: rows whose queries are made ready at a time
-  std::size_t run = 1;  ///< kSliced, toom: tiles side by side that share a block of queries in the cache
+  std::size_t chunk_rows = 0;    ///< not kRows: rows whose queries are made ready at a time
+  std::size_t run = 1;           ///< not kRows: tiles side by side that share a block of queries in the cache
   std::uint64_t workspace_bytes = 0;  ///< of all threads together
   std::string kernel;
   /// One line for people: "q=256 r=32768 s=32768 kernel=gfni512 depth=2 threads=2 ...".
@@ -120,30 +126,17 @@ class Engine {
 
   /// Uses the best kernel that this process may use (PIRX_FORCE_ISA).
   explicit Engine(const F& f);
-  /// Uses that kernel; for tests and benchmarks. The tuning is the process's, or the one that is given.
+  /// Uses that kernel, which must outlive the engine; for tests and benchmarks.
   Engine(const F& f, const Kernels<F>& kernels);
-  Engine(const F& f, const Kernels<F>& kernels, Tuning tuning);
 
   const F& field() const noexcept { return f_; }
   const Kernels<F>& kernels() const noexcept { return *kernels_; }
 
   /// D as database bytes: D.cols must be a multiple of f.word_bytes(), else InvalidArgument.
-  /// ResourceExhausted without memory for the copy in planes.
-  Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {}) const;
-
-  /// Keeps a database in planes in `file` (docs/prepared_format.md), which is replaced as a whole or left as
-  /// it was. InvalidArgument: D is in rows, or something that is no such file has that name.
-  /// ResourceExhausted: the disk is full. Unavailable.
-  Result<void> save(const PreparedMatrix<F>& D, const std::filesystem::path& file,
-                    const PreparedOrigin& origin, int threads = 0) const;
-
-  /// What prepare() gives for rows x row_bytes bytes of that origin, read from a file that save() wrote, on
-  /// whatever instruction set. InvalidArgument: the file was made from another database, for another field,
-  /// shape, depth or order of planes, or the options want no planes. DataLoss: it is damaged, foreign or of
-  /// another version. Unavailable: it cannot be read. ResourceExhausted without memory.
-  Result<PreparedMatrix<F>> load(const std::filesystem::path& file, const PreparedOrigin& origin,
-                                 std::size_t rows, std::size_t row_bytes,
-                                 const PrepareOptions& options = {}) const;
+  /// ResourceExhausted without memory for the copy in planes. With `keep`, planes are read from its file if
+  /// that holds them, and kept there if it does not.
+  Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {},
+                                    const KeepIn* keep = nullptr) const;
 
   /// The memory that prepare() will take for a database of so many rows of so many words.
   std::uint64_t prepared_bytes(std::size_t rows, std::size_t words, const PrepareOptions& options = {}) const;
@@ -164,7 +157,6 @@ class Engine {
  private:
   F f_;
   const Kernels<F>* kernels_;
-  std::shared_ptr<const Tuning> tuning_;
 };
 
 }  // namespace pirx::strassen

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "cpir/message.h"
@@ -13,6 +14,7 @@
 #include "pirx/database/key_filter.h"
 #include "pirx/gf2e/gf2.h"
 #include "support/seed.h"
+#include "support/serve.h"
 
 namespace pirx::cpir::spiral {
 namespace {
@@ -558,11 +560,11 @@ TEST_F(Protocol, ParametersRoundTripAndSurviveFuzzing) {
   }
 }
 
-TEST_F(Protocol, EncodedFilesAreKeptAndChecked) {
+TEST_F(Protocol, PreparedFilesAreKeptAndChecked) {
   const TestDatabase db(5, 256, true, engine_), other(5, 256, true, engine_);
   const auto file = db.path().string() + ".encoded";
   const auto options = [&] {
-    return ServerOptions{.scheme = toy_scheme(), .encoded_file = file, .threads = 2, .allow_insecure = true};
+    return ServerOptions{.scheme = toy_scheme(), .prepared_file = file, .threads = 2, .allow_insecure = true};
   };
   std::uint64_t last = 0;
   {
@@ -590,37 +592,39 @@ TEST_F(Protocol, EncodedFilesAreKeptAndChecked) {
     Deployment deployment(other, toy_scheme(), options());
     deployment.fetch(1);
   }
-  std::filesystem::resize_file(file, 100);
-  EXPECT_EQ(make_spiral_server(db.database(), options()).error().code(), ErrorCode::kInvalidArgument);
+  // A bit of the words: found by a checksum.
+  {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(10'000);
+    const auto byte = static_cast<char>(stream.get() ^ 4);
+    stream.seekp(10'000);
+    stream.put(byte);
+  }
+  std::string noted;
+  {
+    auto with_note = options();
+    with_note.note = [&](const std::string& note) { noted = note; };
+    Deployment deployment(other, toy_scheme(), with_note);
+    deployment.fetch(1);
+  }
+  EXPECT_NE(noted.find("a checksum does not match"), std::string::npos) << noted;
   std::filesystem::remove(file);
 }
 
-TEST_F(Protocol, TheRegistryOpensIt) {
+TEST_F(Protocol, TheTableOpensIt) {
   const TestDatabase db(3, 100, true, engine_);
-  Registry registry;
-  register_spiral(registry);
-  ServerSpec spec;
-  spec.database_path = db.path().string();
-  spec.threads = 1;
-  spec.options = {{"set", "s1c"}};
-  const auto server = registry.open("spiral", spec).value();
+  const auto open = [&](const Texts& options) {
+    return pirx::testing::serve_file("spiral", db.path(), options);
+  };
+  const auto server = open({{"set", "s1c"}}).value();
   EXPECT_EQ(server->protocol(), ProtocolId::kSpiral);
   const auto params = Params::decode(server->parameters()).value();
   EXPECT_EQ(server->max_request_bytes(), params.keys_bytes());
   EXPECT_GE(server->working_bytes(1), params.reply_bytes());
-  for (const auto& [name, value] : std::multimap<std::string, std::string>{{"set", "s9"},
-                                                                           {"set", "c1"},
-                                                                           {"keys", "x"},
-                                                                           {"keys", "1"},
-                                                                           {"colour", "red"},
-                                                                           {"paper", "1"},
-                                                                           {"paper", "off"}}) {
-    spec.options = {{name, value}};
-    EXPECT_EQ(registry.open("spiral", spec).error().code(), ErrorCode::kInvalidArgument);
+  for (const auto& [name, value] : std::multimap<std::string, std::string>{
+           {"set", "s9"}, {"set", "c1"}, {"keys", "x"}, {"keys", "1"}, {"colour", "red"}}) {
+    EXPECT_EQ(open({{name, value}}).error().code(), ErrorCode::kInvalidArgument);
   }
-  spec.options = {{"set", "c1"}, {"paper", "on"}};
-  const auto insecure = registry.open("spiral", spec).value();
-  EXPECT_EQ(Params::decode(insecure->parameters())->scheme().policy, Policy::kComparison);
 }
 
 }  // namespace

@@ -39,7 +39,6 @@ class Params {
   static constexpr std::uint32_t kMaxArity = 1024;
   /// Selectors in a query: bounds what a client does for a server it does not know.
   static constexpr std::size_t kMaxSelectors = 4096;
-  static constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
   /// InvalidArgument: a modulus that the policy forbids (or a toy's below 16 bits), arities out of 2 ..
   /// kMaxArity (2, 4 and 8 with polynomial selectors), too many levels or selectors, a tree too small for the

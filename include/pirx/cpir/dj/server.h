@@ -27,9 +27,4 @@ struct ServerOptions {
 Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database::Database> database,
                                                   const ServerOptions& options);
 
-/// Adds "dj-tree" with the options arities (such as 32,16 or 8: see repeat_last_arity), modulus (2048, 3072,
-/// 4096), paper (1024: reproduction of the paper, insecure), selectors (one-hot, polynomial), rerandomise
-/// (on, off), table_mib and kernel.
-void register_dj_tree(Registry& registry);
-
 }  // namespace pirx::cpir::dj

@@ -21,7 +21,6 @@ class Params {
     unsigned modulus_bits = dj::kDefaultModulusBits;
     KeyPolicy policy = KeyPolicy::kSecure;
   };
-  static constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
   /// InvalidArgument: a modulus that the policy forbids, more slots than records, a keyed database (whose
   /// records are sums of several slots), messages above kMaxMessageBytes.

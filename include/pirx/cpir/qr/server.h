@@ -21,8 +21,4 @@ struct ServerOptions {
 Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database::Database> database,
                                                   const ServerOptions& options);
 
-/// Adds "qr" with the options slots, modulus (2048, 3072, 4096), paper (1024: reproduction of the paper,
-/// insecure) and kernel.
-void register_qr(Registry& registry);
-
 }  // namespace pirx::cpir::qr

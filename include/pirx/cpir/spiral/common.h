@@ -58,7 +58,6 @@ class Params {
     Scheme scheme;
   };
   static constexpr double kFailureBound = -40;  ///< log2, of kSecure
-  static constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 30;
 
   /// InvalidArgument: numbers out of range, an insecure scheme that claims to be secure, a failure
   /// probability above the policy's bound, or a database too large for the scheme's rows and columns. A keyed

@@ -12,11 +12,12 @@ namespace pirx::cpir::spiral {
 
 struct ServerOptions {
   std::optional<Scheme> scheme = {};  ///< none: choose_params()
-  std::string encoded_file = {};      ///< keeps the encoded database; empty: in memory
+  std::string prepared_file = {};     ///< keeps the encoded database between runs; empty: none
   /// For clients' keys. When it is full, the longest unused go of the sender who has most.
   std::uint64_t key_memory = std::uint64_t{1} << 30;
-  int threads = 0;              ///< 0: all
-  bool allow_insecure = false;  ///< a scheme that is not kSecure
+  int threads = 0;                                         ///< 0: all
+  bool allow_insecure = false;                             ///< a scheme that is not kSecure
+  std::function<void(const std::string&)> note = nullptr;  ///< as ServerSpec's
   /// Told, while the database is encoded, items done and in all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };
@@ -26,10 +27,5 @@ struct ServerOptions {
 /// database.
 Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const database::Database> database,
                                                       const ServerOptions& options);
-
-/// Adds "spiral" with the options set (a name of named_scheme; or chosen for the database), encoded (a file
-/// that keeps the encoded database), keys (bytes of memory for clients' keys) and paper (on: the insecure
-/// set c1 may be chosen).
-void register_spiral(Registry& registry);
 
 }  // namespace pirx::cpir::spiral

@@ -7,7 +7,7 @@
 #include "pirx/base/field.h"
 #include "pirx/matrix/matrix.h"
 
-namespace pirx::itpir {
+namespace pirx {
 
 /// A window of the rows that a server half answers from: some of its rows, and some words of each.
 struct Part {
@@ -37,4 +37,4 @@ struct Product {
 using Spread = std::function<Result<Product>(const Product& whole,
                                              const std::function<Result<Product>(const Part&)>& prepare)>;
 
-}  // namespace pirx::itpir
+}  // namespace pirx

@@ -1,6 +1,6 @@
-// Writes and reads side files: a header page that follows from the label, the parts, a checksum for every
+// Writes and reads prepared files: a header page that follows from the label, the parts, a checksum for every
 // MiB.
-#include "strassen/prepared_file.h"
+#include "prepared_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,22 +9,29 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <limits>
 #include <new>
 #include <optional>
 
 #include "pirx/base/sha256.h"
-#include "pirx/base/sliced_kernels.h"
 #include "src/base/checksum.h"
-#include "strassen/plan.h"
 
-namespace pirx::strassen {
+namespace pirx::database {
 namespace {
 
 constexpr std::string_view kMagic = "PIRXPD\r\n";
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
 constexpr std::uint32_t kHeaderBytes = 4096;
 constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;  // under one checksum, and read at once
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+constexpr std::size_t kMostLayout = 3072;  // bytes of the text
+
+constexpr std::uint64_t saturated_mul(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+}
+constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
+  return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+}
 
 std::uint64_t chunks_of_part(const PreparedLabel& label) {
   return label.part_bytes / kChunkBytes + (label.part_bytes % kChunkBytes != 0);
@@ -40,20 +47,14 @@ Bytes encode_header(const PreparedLabel& label, const Digest& checksums) {
   writer.put_bytes(as_bytes(kMagic));
   writer.put(kFormatVersion);
   writer.put(kHeaderBytes);
-  label.field.encode(writer);
-  writer.put(SlicedKernels::kOrder);
-  writer.put(static_cast<std::uint32_t>(label.planes));
-  writer.put(static_cast<std::uint32_t>(SlicedKernels::kColumns));
-  writer.put(static_cast<std::uint32_t>(SlicedKernels::kPanelVectors));
-  writer.put(label.rows);
-  writer.put(label.row_bytes);
-  writer.put_bytes(label.origin.identity);
-  writer.put(label.origin.epoch);
-  writer.put(label.depth);
+  writer.put_bytes(label.version.identity);
+  writer.put(label.version.epoch);
   writer.put(label.parts);
+  writer.put(static_cast<std::uint32_t>(label.layout.size()));
   writer.put(label.part_bytes);
   writer.put(label.file_bytes());
   writer.put_bytes(checksums);
+  writer.put_bytes(as_bytes(label.layout));
   Bytes page = std::move(writer).take();
   page.resize(kHeaderBytes - sizeof(Digest));
   const Digest digest = sha256(page);
@@ -65,52 +66,37 @@ Bytes encode_header(const PreparedLabel& label, const Digest& checksums) {
 Result<Digest> check_header(ByteSpan page, const PreparedLabel& expected) {
   const auto damaged = [](const std::string& what) { return fail(ErrorCode::kDataLoss, what); };
   const auto other = [](const std::string& what) { return fail(ErrorCode::kInvalidArgument, what); };
-  const auto number = [](std::uint64_t n) { return std::to_string(n); };
   Reader reader(page.first(kHeaderBytes - sizeof(Digest)), "header of the prepared database");
   PIRX_TRY(reader.get_bytes(kMagic.size()));
   PIRX_ASSIGN(const auto format, reader.get<std::uint32_t>());
   if (format != kFormatVersion) {
-    return damaged("format version " + number(format) + " is not known to this pirx, which reads version " +
-                   number(kFormatVersion));
+    return damaged("format version " + std::to_string(format) +
+                   " is not known to this pirx, which reads version " + std::to_string(kFormatVersion));
   }
   const Digest digest = sha256(page.first(kHeaderBytes - sizeof(Digest)));
   if (!std::equal(digest.begin(), digest.end(), page.end() - sizeof(Digest))) {
     return damaged("the header is damaged: its checksum does not match");
   }
   PIRX_TRY(reader.get<std::uint32_t>());  // its own length: compared with everything else below
-  PIRX_ASSIGN(const FieldTag field, FieldTag::decode(reader));
-  if (field != expected.field)
-    return other("it is for the field " + field.name() + ", not " + expected.field.name());
-  for (const std::uint64_t here :
-       {std::uint64_t{SlicedKernels::kOrder}, expected.planes, std::uint64_t{SlicedKernels::kColumns},
-        std::uint64_t{SlicedKernels::kPanelVectors}}) {
-    PIRX_ASSIGN(const auto value, reader.get<std::uint32_t>());
-    if (value != here) return other("its planes lie in another order than this pirx computes with");
-  }
-  PIRX_ASSIGN(const auto rows, reader.get<std::uint64_t>());
-  PIRX_ASSIGN(const auto row_bytes, reader.get<std::uint64_t>());
-  PreparedOrigin origin;
-  PIRX_ASSIGN(const ByteSpan identity, reader.get_bytes(origin.identity.size()));
-  std::copy(identity.begin(), identity.end(), origin.identity.begin());
-  PIRX_ASSIGN(origin.epoch, reader.get<std::uint64_t>());
-  if (origin != expected.origin) {
-    return other("it was made from another database (epoch " + number(origin.epoch) + ", identity " +
+  Version version;
+  PIRX_ASSIGN(const ByteSpan identity, reader.get_bytes(version.identity.size()));
+  std::copy(identity.begin(), identity.end(), version.identity.begin());
+  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  if (version != expected.version) {
+    return other("it was made from another database (epoch " + std::to_string(version.epoch) + ", identity " +
                  to_hex(identity.first(8)) + ")");
   }
-  if (rows != expected.rows || row_bytes != expected.row_bytes) {
-    return other("it holds " + number(rows) + " rows of " + number(row_bytes) + " bytes instead of " +
-                 number(expected.rows) + " of " + number(expected.row_bytes));
-  }
-  PIRX_ASSIGN(const auto depth, reader.get<std::uint32_t>());
-  PIRX_ASSIGN(const auto parts, reader.get<std::uint32_t>());
-  if (depth != expected.depth || parts != expected.parts) {
-    return other("it holds " + number(depth) + " levels of Strassen in " + number(parts) +
-                 " parts, wanted are " + number(expected.depth) + " in " + number(expected.parts));
-  }
+  PIRX_TRY(reader.get<std::uint32_t>());  // parts
+  PIRX_ASSIGN(const auto length, reader.get<std::uint32_t>());
   PIRX_TRY(reader.get_bytes(2 * sizeof(std::uint64_t)));
   Digest checksums;
   PIRX_ASSIGN(const ByteSpan bytes, reader.get_bytes(checksums.size()));
   std::copy(bytes.begin(), bytes.end(), checksums.begin());
+  if (length > kMostLayout) return damaged("the header is impossible");
+  PIRX_ASSIGN(const ByteSpan layout, reader.get_bytes(length));
+  if (as_text(layout) != expected.layout) {
+    return other("it holds " + printable(as_text(layout)) + "; wanted are " + expected.layout);
+  }
   // Sizes and zeros, which have no message of their own.
   const Bytes whole = encode_header(expected, checksums);
   if (!std::equal(whole.begin(), whole.end(), page.begin())) return damaged("the header is impossible");
@@ -169,7 +155,7 @@ std::uint64_t PreparedLabel::file_bytes() const noexcept {
 
 Result<void> write_prepared_file(const std::filesystem::path& file, const PreparedLabel& label,
                                  std::span<const ByteSpan> parts, int threads) try {
-  PIRX_CHECK(parts.size() == label.parts);
+  PIRX_CHECK(parts.size() == label.parts && label.layout.size() <= kMostLayout);
   PIRX_TRY(check_target(file));
   remove_leftovers(file);
   // The database may be readable to few; the file that holds the same bytes is no way around that.
@@ -247,4 +233,25 @@ Result<void> PreparedFile::read(std::span<const MutableByteSpan> parts, int thre
   return fail(ErrorCode::kResourceExhausted, "there is no memory to read the prepared database");
 }
 
-}  // namespace pirx::strassen
+Result<void> read_or_prepare(const std::filesystem::path& file, const PreparedLabel& label,
+                             std::span<const MutableByteSpan> parts, int threads,
+                             const std::function<Result<void>()>& make,
+                             const std::function<void(const std::string&)>& note) {
+  const auto tell = [&note](const std::string& text) {
+    if (note) note(text);
+  };
+  const auto opened = PreparedFile::open(file, label);
+  const auto read = opened ? opened->read(parts, threads) : tl::unexpected(opened.error());
+  if (read) {
+    tell("the prepared database was read");
+    return {};
+  }
+  PIRX_TRY(make());
+  const auto kept =
+      write_prepared_file(file, label, std::vector<ByteSpan>(parts.begin(), parts.end()), threads);
+  tell("the database was prepared (" + read.error().message() + ") and " +
+       (kept ? "kept for the next start" : "not kept: " + kept.error().message()));
+  return {};
+}
+
+}  // namespace pirx::database

@@ -1,12 +1,11 @@
-// Numbers with units, in and out.
-#include "values.h"
+// Options and the numbers with units in them.
+#include "pirx/protocol/option.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <span>
 
-namespace pirx::cli {
+namespace pirx {
 namespace {
 
 struct Unit {
@@ -15,9 +14,7 @@ struct Unit {
 };
 
 Result<double> parse_scaled(const std::string& text, std::span<const Unit> units, const char* example) {
-  const auto bad = [&] {
-    return fail(ErrorCode::kInvalidArgument, "'" + text + "' is not a value like " + example);
-  };
+  const auto bad = [&] { return invalid("'" + text + "' is not a value like " + example); };
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || !(number >= 0) || !std::isfinite(number)) return bad();
@@ -30,10 +27,73 @@ Result<double> parse_scaled(const std::string& text, std::span<const Unit> units
 
 }  // namespace
 
+Result<std::uint64_t> Option::value(const std::string& text) const {
+  std::uint64_t value = 0;
+  switch (kind) {
+    case Kind::kText:
+    case Kind::kPath:
+      if (text.empty()) return invalid("a text is missing");
+      return 0;
+    case Kind::kSwitch:
+      if (text != "on") return invalid("it is given or not, it has no value");
+      return 1;
+    case Kind::kNumber:
+      return parse_whole_number(text, least, most);
+    case Kind::kSize: {
+      PIRX_ASSIGN(value, parse_size(text));
+      break;
+    }
+    case Kind::kTime: {
+      PIRX_ASSIGN(const auto time, parse_duration(text));
+      value = static_cast<std::uint64_t>(time.count());
+      break;
+    }
+  }
+  if (value >= least && value <= most) return value;
+  const auto shown = [this](std::uint64_t bound) {
+    return kind == Kind::kTime ? show_duration(bound) : show_size(bound);
+  };
+  return invalid("'" + text + "' is not within " + shown(least) + " to " + shown(most));
+}
+
+Result<Options> Options::create(std::span<const Option> known, const Texts& texts, std::string_view owner) {
+  Options options;
+  for (const auto& [name, text] : texts) {
+    const auto* option = find_option(known, name);
+    if (option == nullptr) {
+      std::string names;
+      for (const auto& other : known) names += (names.empty() ? "" : ", ") + std::string(other.name);
+      return invalid(std::string(owner) + " has no option '" + name + "': its options are " +
+                     (names.empty() ? "none" : names));
+    }
+    const auto value = option->value(text);
+    if (!value) return invalid(flag_of(name) + ": " + value.error().message());
+    options.numbers_[name] = *value;
+  }
+  options.texts_ = texts;
+  return options;
+}
+
+std::optional<std::uint64_t> Options::number(std::string_view name) const {
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string Options::text(std::string_view name) const {
+  const auto found = texts_.find(name);
+  return found == texts_.end() ? std::string() : found->second;
+}
+
+const Option* find_option(std::span<const Option> options, std::string_view name) noexcept {
+  const auto at =
+      std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
+  return at == options.end() ? nullptr : &*at;
+}
+
 Result<std::chrono::microseconds> parse_duration(const std::string& text) {
   static constexpr Unit kUnits[] = {{"us", 1}, {"ms", 1e3}, {"", 1e3}, {"s", 1e6}, {"m", 6e7}};
   PIRX_ASSIGN(const double micros, parse_scaled(text, kUnits, "250us, 2ms, 1.5s or 2m"));
-  if (micros > 1e15) return fail(ErrorCode::kInvalidArgument, "'" + text + "' is too long a time");
+  if (micros > 1e15) return invalid("'" + text + "' is too long a time");
   return std::chrono::microseconds(std::llround(micros));
 }
 
@@ -42,7 +102,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
       {"", 1},     {"B", 1},      {"KB", 1e3},           {"MB", 1e6},
       {"GB", 1e9}, {"KiB", 1024}, {"MiB", 1024. * 1024}, {"GiB", 1024. * 1024 * 1024}};
   PIRX_ASSIGN(const double bytes, parse_scaled(text, kUnits, "4096, 64KiB, 2MiB or 1GB"));
-  if (bytes > 9e15) return fail(ErrorCode::kInvalidArgument, "'" + text + "' is too large a size");
+  if (bytes > 9e15) return invalid("'" + text + "' is too large a size");
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -51,8 +111,8 @@ Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t 
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && rest == end && value >= low && value <= high) return value;
-  return fail(ErrorCode::kInvalidArgument, "'" + text + "' is no whole number from " + std::to_string(low) +
-                                               " to " + std::to_string(high));
+  return invalid("'" + text + "' is no whole number from " + std::to_string(low) + " to " +
+                 std::to_string(high));
 }
 
 std::string flag_of(std::string_view key) {
@@ -90,4 +150,4 @@ std::string human_bytes(std::uint64_t bytes) {
   return text;
 }
 
-}  // namespace pirx::cli
+}  // namespace pirx

@@ -1,6 +1,6 @@
-// Builds a small database as an offer wants it, opens the servers by the registry with the offer's own
-// options, and times the halves of the protocol on one thread.
-#include "pirx/planner/validate.h"
+// Builds a small database as an offer wants it, opens the servers by the table of protocols with the offer's
+// own options, and times the halves of the protocol on one thread.
+#include "validate.h"
 
 #include <time.h>
 
@@ -8,7 +8,6 @@
 #include <optional>
 #include <type_traits>
 
-#include "measure.h"
 #include "pirx/base/rng.h"
 #include "pirx/base/secret.h"
 #include "pirx/batchcodes/encoding.h"
@@ -111,15 +110,13 @@ Result<void> check_record(const Stored& stored, std::uint64_t wanted, ByteSpan g
   return fail(ErrorCode::kInternal, "a protocol gave another record than was stored: please report it");
 }
 
-Result<std::unique_ptr<AnyServer>> open_server(const Registry& registry, const Offer& offer,
-                                               const Stored& stored,
-                                               const std::map<std::string, std::string>& more = {}) {
-  ServerSpec spec;
-  spec.database_path = stored.path();
-  spec.threads = 1;
-  spec.options = offer.options;
-  spec.options.insert(more.begin(), more.end());
-  return registry.open(offer.scheme, spec);
+Result<std::unique_ptr<AnyServer>> open_server(const Offer& offer, const Stored& stored,
+                                               const Texts& more = {}) {
+  PIRX_ASSIGN(const auto* protocol, find_protocol(offer.scheme));
+  PIRX_ASSIGN(auto database, database::Database::open(stored.path()));
+  Texts options = offer.options;
+  options.insert(more.begin(), more.end());
+  return serve(*protocol, {.database = std::move(database), .threads = 1, .loopback = true}, options);
 }
 
 Result<Bytes> ask(const AnyServer& server, const Bytes& request) {
@@ -136,9 +133,8 @@ Result<void> check_row(const Stored& stored, std::uint64_t wanted, ByteSpan row,
   return check_record(stored, wanted, data);
 }
 
-Result<void> run_tree(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
-                      Run& out) {
-  PIRX_ASSIGN(const auto server, open_server(registry, offer, stored));
+Result<void> run_tree(const Offer& offer, const Stored& stored, int runs, Run& out) {
+  PIRX_ASSIGN(const auto server, open_server(offer, stored));
   PIRX_ASSIGN(const auto params, dj::Params::decode(server->parameters()));
   PIRX_ASSIGN(const auto key, dj::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
   PIRX_ASSIGN(const auto client, dj::Client::create(params, key));
@@ -158,8 +154,8 @@ Result<void> run_tree(const Registry& registry, const Offer& offer, const Stored
   return {};
 }
 
-Result<void> run_qr(const Registry& registry, const Offer& offer, const Stored& stored, int runs, Run& out) {
-  PIRX_ASSIGN(const auto server, open_server(registry, offer, stored));
+Result<void> run_qr(const Offer& offer, const Stored& stored, int runs, Run& out) {
+  PIRX_ASSIGN(const auto server, open_server(offer, stored));
   PIRX_ASSIGN(const auto params, qr::Params::decode(server->parameters()));
   PIRX_ASSIGN(const auto key, qr::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
   PIRX_ASSIGN(const auto client, qr::Client::create(params, key));
@@ -177,9 +173,8 @@ Result<void> run_qr(const Registry& registry, const Offer& offer, const Stored& 
   return {};
 }
 
-Result<void> run_spiral(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
-                        Run& out) {
-  PIRX_ASSIGN(const auto server, open_server(registry, offer, stored));
+Result<void> run_spiral(const Offer& offer, const Stored& stored, int runs, Run& out) {
+  PIRX_ASSIGN(const auto server, open_server(offer, stored));
   PIRX_ASSIGN(const auto params, spiral::Params::decode(server->parameters()));
   PIRX_ASSIGN(const auto client, spiral::Client::create(params));
   PIRX_ASSIGN(auto rng, Rng::from_os());
@@ -202,8 +197,7 @@ Result<void> run_spiral(const Registry& registry, const Offer& offer, const Stor
   return {};
 }
 
-Result<void> run_several(const Registry& registry, const Offer& offer, const Stored& stored, int runs,
-                         Run& out) {
+Result<void> run_several(const Offer& offer, const Stored& stored, int runs, Run& out) {
   const bool chor = offer.scheme == "chor";
   itpir::Params::Spec spec{.field = kTagGf2,
                            .geometry = stored.database().geometry(),
@@ -220,8 +214,7 @@ Result<void> run_several(const Registry& registry, const Offer& offer, const Sto
   PIRX_ASSIGN(auto params, itpir::Params::create(std::move(spec)));
   std::vector<std::unique_ptr<AnyServer>> servers;
   for (const auto coordinate : params.coordinates()) {
-    PIRX_ASSIGN(auto server,
-                open_server(registry, offer, stored, {{"coordinate", std::to_string(coordinate)}}));
+    PIRX_ASSIGN(auto server, open_server(offer, stored, {{"coordinate", std::to_string(coordinate)}}));
     servers.push_back(std::move(server));
   }
   const itpir::Client client(std::move(params), {.seeded = offer.seeded});
@@ -267,13 +260,6 @@ Result<std::vector<Measured>> validate(const ValidateOptions& options, const std
   if (options.record_bytes == 0 || options.runs < 1) {
     return fail(ErrorCode::kInvalidArgument, "validation needs records of a byte or more and a run or more");
   }
-  const OneThread one;
-  Registry registry;
-  itpir::register_goldberg(registry);
-  itpir::register_chor(registry);
-  dj::register_dj_tree(registry);
-  qr::register_qr(registry);
-  spiral::register_spiral(registry);
   std::vector<Measured> out;
   for (const bool several : {false, true}) {
     Question question;
@@ -296,13 +282,13 @@ Result<std::vector<Measured>> validate(const ValidateOptions& options, const std
                   Stored::build(folder / "validate.pirx", offer, question.records, question.record_bytes));
       Run run;
       if (offer.scheme == "dj-tree") {
-        PIRX_TRY(run_tree(registry, offer, stored, options.runs, run));
+        PIRX_TRY(run_tree(offer, stored, options.runs, run));
       } else if (offer.scheme == "spiral") {
-        PIRX_TRY(run_spiral(registry, offer, stored, options.runs, run));
+        PIRX_TRY(run_spiral(offer, stored, options.runs, run));
       } else if (offer.scheme == "qr") {
-        PIRX_TRY(run_qr(registry, offer, stored, options.runs, run));
+        PIRX_TRY(run_qr(offer, stored, options.runs, run));
       } else {
-        PIRX_TRY(run_several(registry, offer, stored, options.runs, run));
+        PIRX_TRY(run_several(offer, stored, options.runs, run));
       }
       out.push_back({std::move(offer), run.bytes_up, run.bytes_down, run.server.median(),
                      run.query.median() + run.decode.median(), run.ahead.median()});

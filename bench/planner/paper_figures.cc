@@ -1,6 +1,6 @@
 // Formulas of the two papers with the values that they print. Table 3 of 001 is measured by its authors and
 // follows from no formula; Tables 4 to 6 follow from nine times that they measured.
-#include "pirx/planner/paper.h"
+#include "paper_figures.h"
 
 #include <cmath>
 #include <cstdint>

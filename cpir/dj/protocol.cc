@@ -1,0 +1,115 @@
+// The row of the Damgard-Jurik tree.
+#include "pirx/protocol.h"
+
+#include <bit>
+#include <charconv>
+#include <limits>
+
+#include "options.h"
+#include "pirx/cpir/dj/server.h"
+
+namespace pirx {
+namespace cpir::dj {
+namespace {
+
+using Kind = Option::Kind;
+
+constexpr Option kOptions[] = {
+    kModulusOption,
+    {"arity", Kind::kText, 0, 0, "Children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
+    {"selectors", Kind::kText, 0, 0, "one-hot, or polynomial as in the paper [one-hot]"},
+    {"rerandomise", Kind::kSwitch, 0, 0,
+     "Fresh coins in every node, against clients who would learn of other rows"},
+    {"tables", Kind::kSize, 0, std::uint64_t{1} << 50, "Memory for tables of powers [64MiB]"},
+    kKernelOption,
+    kPaperOption,
+};
+
+Result<std::vector<std::uint32_t>> parse_arities(const std::string& text) {
+  std::vector<std::uint32_t> arities;
+  for (std::size_t at = 0;;) {
+    const auto comma = text.find(',', at);
+    PIRX_ASSIGN(const auto arity, parse_whole_number(text.substr(at, comma - at), 0,
+                                                     std::numeric_limits<std::uint32_t>::max()));
+    arities.push_back(static_cast<std::uint32_t>(arity));
+    if (comma == std::string::npos) return arities;
+    at = comma + 1;
+  }
+}
+
+Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
+  const auto& given = spec.options;
+  PIRX_ASSIGN(auto keys, read_key_options(spec));
+  ServerOptions options;
+  options.threads = spec.threads;
+  options.progress = spec.progress;
+  options.modulus_bits = keys.modulus_bits;
+  options.policy = keys.policy;
+  options.kernel = std::move(keys.kernel);
+  options.rerandomise = given.on("rerandomise");
+  options.table_bytes = given.number("tables").value_or(options.table_bytes);
+  if (given.on("selectors")) {
+    const auto selectors = given.text("selectors");
+    if (selectors != "one-hot" && selectors != "polynomial") {
+      return invalid("--selectors: '" + selectors + "' is neither one-hot nor polynomial");
+    }
+    if (selectors == "polynomial") options.selectors = Selectors::kPolynomial;
+  }
+  if (given.on("arity")) {
+    auto arities = parse_arities(given.text("arity"));
+    if (!arities) return invalid("--arity: " + arities.error().message());
+    options.arities = std::move(*arities);
+  }
+  const bool polynomial = options.selectors == Selectors::kPolynomial;
+  if (polynomial && options.arities.empty()) options.arities = {8};
+  const std::size_t chosen = options.arities.size();
+  options.arities = repeat_last_arity(std::move(options.arities), spec.database->geometry().rows());
+  for (std::size_t i = chosen; polynomial && i < options.arities.size(); ++i) {
+    options.arities[i] = std::bit_ceil(options.arities[i]);
+  }
+  return make_dj_server(spec.database, options);
+}
+
+}  // namespace
+
+Result<KeyOptions> read_key_options(const ServerSpec& spec) {
+  const auto modulus = spec.options.number("modulus");
+  const bool paper = spec.options.on("paper_reproduction");
+  if (paper && !spec.loopback) {
+    return invalid(
+        "keys of 1024 bits can be broken: --paper-reproduction is refused beyond loopback, listen on "
+        "127.0.0.1 "
+        "or ::1");
+  }
+  if (paper && modulus && *modulus != 1024) {
+    return invalid("--paper-reproduction means keys of 1024 bits: leave --modulus away");
+  }
+  if (!paper && modulus == 1024) {
+    return invalid(
+        "keys of 1024 bits can be broken: use 3072 (the default) or 2048, or --paper-reproduction to "
+        "reproduce "
+        "a paper's figures on this machine");
+  }
+  if (paper && spec.note) {
+    spec.note(
+        "warning: keys of 1024 bits can be broken; they are for reproducing the paper and hide nothing");
+  }
+  KeyOptions options{kDefaultModulusBits, paper ? KeyPolicy::kPaperReproduction : KeyPolicy::kSecure, "auto"};
+  if (paper || modulus) options.modulus_bits = paper ? 1024 : static_cast<unsigned>(*modulus);
+  if (spec.options.on("kernel")) options.kernel = spec.options.text("kernel");
+  return options;
+}
+
+}  // namespace cpir::dj
+
+extern const Protocol kTreeProtocol;
+
+constinit const Protocol kTreeProtocol{
+    .id = ProtocolId::kDamgardJurikTree,
+    .name = "dj-tree",
+    .summary = "one server, Damgard-Jurik ciphertexts: little traffic, seconds of work",
+    .slow = true,
+    .options = cpir::dj::kOptions,
+    .serve = cpir::dj::serve};
+
+}  // namespace pirx

@@ -1,0 +1,44 @@
+// The row of quadratic residuosity.
+#include "pirx/protocol.h"
+
+#include "cpir/dj/options.h"
+#include "pirx/cpir/qr/server.h"
+
+namespace pirx {
+namespace cpir::qr {
+namespace {
+
+constexpr Option kOptions[] = {
+    dj::kModulusOption,
+    {"slots", Option::Kind::kNumber, 1, ~std::uint64_t{0} >> 1,
+     "Records in a row of the matrix; by default query and reply are about equal"},
+    dj::kKernelOption,
+    dj::kPaperOption,
+};
+
+Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
+  PIRX_ASSIGN(auto keys, dj::read_key_options(spec));
+  ServerOptions options;
+  options.slots = spec.options.number("slots").value_or(0);
+  options.modulus_bits = keys.modulus_bits;
+  options.policy = keys.policy;
+  options.threads = spec.threads;
+  options.kernel = std::move(keys.kernel);
+  options.progress = spec.progress;
+  return make_qr_server(spec.database, options);
+}
+
+}  // namespace
+}  // namespace cpir::qr
+
+extern const Protocol kResiduosityProtocol;
+
+constinit const Protocol kResiduosityProtocol{
+    .id = ProtocolId::kQuadraticResiduosity,
+    .name = "qr",
+    .summary = "one server, quadratic residues: simple and slow, for small databases",
+    .slow = true,
+    .options = cpir::qr::kOptions,
+    .serve = cpir::qr::serve};
+
+}  // namespace pirx

@@ -1,0 +1,37 @@
+// How many threads a parallel loop has, with an answer where there is no OpenMP.
+#pragma once
+
+#include <cstddef>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace pirx {
+
+/// What an option of threads stands for: 0 means as many as OpenMP gives the caller.
+inline int thread_count([[maybe_unused]] int asked = 0) noexcept {
+#ifdef _OPENMP
+  return asked > 0 ? asked : omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// Inside a parallel region: the number of this thread, below the number of threads.
+inline std::size_t this_thread() noexcept {
+#ifdef _OPENMP
+  return static_cast<std::size_t>(omp_get_thread_num());
+#else
+  return 0;
+#endif
+}
+
+/// f(i, worker) for i < count, in any order; two calls at once never have the same worker < threads.
+template <class F>
+void parallel_for([[maybe_unused]] int threads, std::size_t count, const F& f) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (count > 1 && threads > 1)
+  for (std::size_t i = 0; i < count; ++i) f(i, this_thread());
+}
+
+}  // namespace pirx
