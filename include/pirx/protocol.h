@@ -54,6 +54,8 @@ class AnyServer {
   virtual std::size_t working_bytes(std::size_t queries) const noexcept = 0;
   /// Memory that one answer() takes beside that, for however many requests. Transports run one at a time.
   virtual std::size_t pass_bytes() const noexcept { return 0; }
+  /// Queries that a pass must have room for so that what was prepared is used; 0: any number will do.
+  virtual std::size_t preferred_queries() const noexcept { return 0; }
   /// Queries that a request holds (its share of a batch), after a full check of its header and exact length,
   /// cheaply. InvalidArgument, StaleEpoch.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;

@@ -48,6 +48,7 @@ class ChorServer final : public AnyServer {
   }
 
   std::size_t pass_bytes() const noexcept override { return product_->pass_bytes(); }
+  std::size_t preferred_queries() const noexcept override { return product_->preferred_queries(); }
   std::vector<std::pair<std::string, std::string>> facts() const override { return product_->facts(); }
 
   Result<std::size_t> admit(ByteSpan request) const override {

@@ -54,6 +54,7 @@ class GoldbergServer final : public AnyServer {
   }
 
   std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }
+  std::size_t preferred_queries() const noexcept override { return product_.preferred_queries; }
   std::vector<std::pair<std::string, std::string>> facts() const override {
     return {{"field", field().tag().name()}, {"coordinate", std::to_string(coordinate())}};
   }

@@ -72,6 +72,10 @@ Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedR
   for (std::size_t q = 1; q <= kMaxQueriesPerRequest; ++q) {
     const auto plan = engine.plan({q, part.rows, part.words}, {.threads = options.threads}, options.layout);
     product.workspace_bytes = std::max(product.workspace_bytes, plan.workspace_bytes);
+    // Stored levels pay a little where the plan begins to use them, and well from twice as many queries on.
+    if (product.preferred_queries == 0 && plan.stored > 0 && plan.depth > 0) {
+      product.preferred_queries = 2 * q;
+    }
   }
   product.multiply = [engine, prepared = std::move(prepared), threads = options.threads,
                       owner = served.owner](matrix::ConstView<std::byte> Q, matrix::View<std::byte> R) {

@@ -152,9 +152,25 @@ TEST(ServerPrepare, AnotherDatabaseOrFieldMakesAnotherFile) {
   EXPECT_EQ(answer_of(*rows.start(rows.kept()), *rows.open()), answer_of(**plain, *rows.open()));
   EXPECT_NE(rows.note.find("made from another database (epoch 1,"), std::string::npos) << rows.note;
   rows.start(rows.kept(), kTagGf2_16);
-  EXPECT_NE(rows.note.find("for the field gf2_8, not gf2_16"), std::string::npos) << rows.note;
+  EXPECT_NE(rows.note.find("wanted are planes of gf2_16"), std::string::npos) << rows.note;
   rows.start(rows.kept(), kTagGf2_16);
   EXPECT_EQ(rows.note, "the prepared database was read");
+}
+
+// A pass has room for as many queries as stored levels of Strassen want, where the kernel has use for them.
+TEST(ServerPrepare, StoredLevelsPreferLargePasses) {
+  KeptRows rows(600, 1000, 8);
+  const strassen::Engine<gf2e::Gf2_8> engine(gf2e::Gf2_8{});
+  const auto preferred = [&](int depth) {
+    const auto server =
+        make_goldberg_server(rows.open(), {.field = kTagGf2_8, .layout = {.depth = depth}});
+    EXPECT_TRUE(good(server));
+    return (*server)->preferred_queries();
+  };
+  const std::size_t least = in_planes() ? engine.kernels().crossovers.stored_level : 0;
+  EXPECT_EQ(preferred(0), 0u);
+  EXPECT_EQ(preferred(1), 4 * least);
+  EXPECT_EQ(preferred(2), 8 * least);
 }
 
 TEST(ServerPrepare, WhatCannotBeKeptIsServedAllTheSame) {

@@ -15,7 +15,6 @@
 namespace pirx::shards {
 namespace {
 
-using Part;
 using database::Database;
 using itpir::MessageHeader;
 using itpir::ServerParameters;

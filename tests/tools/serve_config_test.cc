@@ -53,12 +53,13 @@ TEST(ServeConfig, EverythingAtOnce) {
   EXPECT_EQ(settings->http.idle_timeout, std::chrono::milliseconds(1500));
   EXPECT_EQ(settings->http.body_timeout, std::chrono::minutes(10)) << "a thin link's client of dj-tree";
   ASSERT_EQ(settings->databases.size(), 3u);
-  const auto& [a, a_queue] = settings->databases[0];
+  const auto& [a, a_queue, a_given] = settings->databases[0];
   EXPECT_EQ(a.file, "/etc/pirx/a.pirx");
   EXPECT_EQ(a.options, (Texts{{"coordinate", "3"}, {"field", "gf2_16"}, {"prepared", "/etc/pirx/a.planes"}}));
   EXPECT_EQ(a_queue.batch_max, 8u);
+  EXPECT_TRUE(a_given && b_given);
   EXPECT_EQ(a_queue.max_queue_time, std::chrono::seconds(3));
-  const auto& [b, b_queue] = settings->databases[1];
+  const auto& [b, b_queue, b_given] = settings->databases[1];
   EXPECT_EQ(b.file, "/data/b.pirx");
   EXPECT_EQ(b.options, (Texts{{"arity", "8"}, {"tables", "1GiB"}, {"rerandomise", "on"}}));
   EXPECT_EQ(b_queue.batch_max, 1u) << "one query at a time takes all cores";

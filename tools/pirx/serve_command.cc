@@ -123,7 +123,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  PIRX_ASSIGN(const auto settings, settle(a));
+  PIRX_ASSIGN(auto settings, settle(a));
   raise_descriptor_limit(settings.http.max_connections);
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
@@ -148,9 +148,14 @@ Result<void> serve(const Arguments& a, shards::World* world) {
                             .spread = shards ? shards->spread() : nullptr};
   std::vector<Hosting> open;
   std::vector<net::HostedDatabase> hosted;
-  for (const auto& database : settings.databases) {
+  for (auto& database : settings.databases) {
     PIRX_ASSIGN(auto one,
                 open_database(database.settings, context, log, {{"isa", cpu_features_name(features)}}));
+    if (!database.batch_max_given) {
+      auto& most = database.queue.batch_max;
+      most = std::max(most, one.served.server->preferred_queries());
+      if (settings.databases.size() == 1) settings.http.batch_max = most;
+    }
     if (!database.settings.name.empty()) {
       auto limits = settings.http;
       static_cast<net::QueueOptions&>(limits) = database.queue;

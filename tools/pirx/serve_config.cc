@@ -346,12 +346,16 @@ Result<ServeSettings> settle_serve(
       own.max_queue_time = kThinLink;
     }
     const Source mine{"limits of " + database.settings.name + ": ", &database.limits, same};
-    PIRX_TRY(set_limits(own, std::array{flag, environ, mine, common}));
+    const std::array sources{flag, environ, mine, common};
+    PIRX_TRY(set_limits(own, sources));
     if (slow) {
       own.batch_max = 1;
       own.batch_window = std::chrono::microseconds(0);
     }
-    settings.databases.push_back({database.settings, own});
+    const bool batch_max_given = std::any_of(sources.begin(), sources.end(), [](const Source& source) {
+      return source.texts->find("batch_max") != source.texts->end();
+    });
+    settings.databases.push_back({database.settings, own, batch_max_given || slow});
   }
   if (settings.databases.size() == 1) static_cast<net::QueueOptions&>(http) = settings.databases[0].queue;
 

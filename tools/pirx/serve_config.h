@@ -38,6 +38,7 @@ struct ServeSettings {
   struct Database {
     DatabaseSettings settings;
     net::QueueOptions queue;
+    bool batch_max_given = false;  ///< else the server half may prefer another number
   };
   net::HttpServerOptions http;
   std::vector<Database> databases;

@@ -24,6 +24,7 @@ struct Product {
   std::size_t elem_bytes = 0, sum_bytes = 0;  ///< in memory, not on the wire
   std::uint64_t workspace_bytes = 0;          ///< that multiply() takes at most beside Q and R
   std::uint64_t bytes_per_query = 0;          ///< and beside that for each query
+  std::size_t preferred_queries = 0;          ///< see AnyServer
   /// Q: any number of rows of `rows` elements. R: as many of `words` sums, overwritten. Errors as
   /// Engine::multiply, and Unavailable where others take part.
   std::function<Result<void>(matrix::ConstView<std::byte> Q, matrix::View<std::byte> R)> multiply;
