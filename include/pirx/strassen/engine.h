@@ -156,8 +156,9 @@ class Engine {
   Plan plan(const Shape& shape, const ExecOptions& options = {}, const PrepareOptions& prepared = {}) const;
 
   /// R = Q * D. Q: q x r, R: q x s. R must not overlap Q. InvalidArgument: the shapes do not match, or D was
-  /// prepared for another word size or in a layout that this engine's kernel lacks. ResourceExhausted: there
-  /// is no memory for the workspace. Timing may depend on values: Q holds uniform shares, never an index.
+  /// prepared for another word size or in planes that this engine's kernel cannot multiply.
+  /// ResourceExhausted: there is no memory for the workspace. Timing may depend on values: Q holds uniform
+  /// shares, never an index.
   Result<void> multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                         const ExecOptions& options = {}) const;
 
