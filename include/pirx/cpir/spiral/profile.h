@@ -28,8 +28,8 @@ struct Profile {
   double wrong = 0;  ///< the share of coefficients that were decoded wrongly
 };
 
-/// Runs whole queries in memory, on items that it makes up. ResourceExhausted: no memory. Unavailable: no
-/// randomness.
+/// Runs whole queries in memory, on items that it makes up. ResourceExhausted: no memory. Unavailable: the
+/// operating system gives no randomness.
 Result<Profile> profile(const Params& params, const ProfileOptions& options);
 
 /// The seconds of a transform of dimension 2048 modulo one prime, in the cache: the best of many runs, for
