@@ -72,7 +72,7 @@ class AnyServer {
   }
 };
 
-/// What a protocol serves, and how.
+/// What Protocol::serve opens: a database, with options, in the surroundings of this process.
 struct ServerSpec {
   std::shared_ptr<const database::Database> database;
   Options options = {};   ///< checked against Protocol::options

@@ -21,12 +21,12 @@ struct SlicedKernels {
 
   std::size_t planes;    ///< n
   std::size_t products;  ///< 3^k: 1, 27 or 81
-  /// form() makes `products / parts` sums at a time, from one part each: 1, 9 or 27 parts
+  /// The number of parts: 1, 9 or 27. form() makes the products / parts sums of one part at a time.
   std::size_t parts;
   std::size_t tile;        ///< query groups that multiply() takes at once
   std::size_t tile_bytes;  ///< bytes of columns of D that multiply() takes at once
   std::size_t fused_tile;  ///< query groups that multiply_fused() takes at once
-  /// bytes of columns of D, times query groups, that multiply_fused() takes at once
+  /// Bytes of columns of D, times query groups, that multiply_fused() takes at once.
   std::size_t fused_bytes;
   /// Bytes of 8 x 8 bits of queries in the form that multiply() takes: a multiple of 8.
   std::size_t matrix_bytes;

@@ -13,7 +13,7 @@ namespace pirx::batchcodes {
 /// A database of r blocks is held by l servers as encoded buckets; a query vector fetches up to q blocks.
 /// Each bucket row is the value, at the server's coordinate, of a polynomial through u blocks and tau random
 /// rows. Each query vector is the value of a polynomial through q unit vectors with t random coefficients. A
-/// reply is the product of both and has degree d. The papers' schemes are settings:
+/// reply is the value of their product, a polynomial of degree d. The papers' schemes are settings:
 ///
 ///   | scheme                        | t | q | u | tau | M                    |
 ///   |-------------------------------|---|---|---|-----|----------------------|

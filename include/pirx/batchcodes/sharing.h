@@ -41,7 +41,7 @@ Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const type
                          std::span<const typename F::Elem> blinding = {}, std::size_t addends = 1);
 
 /// The shares of the last l - t servers if those of the first t are given, for example expanded from seeds.
-/// The points and t values each determine the same polynomials. given: t x R, uniform, as sent, which
+/// The points and the t given values determine each polynomial. given: t x R, uniform, as sent, which
 /// includes the blinding by rho. rest: (l - t) x R. Everything else is as in make_shares.
 template <SharingField F>
 Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,

@@ -1,8 +1,8 @@
 // Importers: add what people have (folders, CSV, JSON lines, text, binary, SQLite) to a DatabaseBuilder, as a
 // stream. They are a library of their own, pirx::importers. Every error names the file, and the line or row
-// if there is one. After an error the builder still holds what came before, so drop the build. A line or row
-// may be 64 MiB longer than the builder's longest record, and at least 128 MiB. ResourceExhausted: a line or
-// row is longer, or memory runs out.
+// if there is one. After an error the builder still holds what came before, so drop the build. The
+// limit for a line or row is 64 MiB more than the builder's longest record, and at least 128 MiB.
+// ResourceExhausted: a line or row is longer, or memory runs out.
 #pragma once
 
 #include "pirx/database/builder.h"

@@ -49,9 +49,8 @@ class Params {
     unsigned arity = 1;                      ///< u: database rows in one row of a bucket
     unsigned independence = 0;  ///< tau: this many servers together learn nothing about the database
     std::uint64_t modulus = 0;  ///< M, see batchcodes::Encoding; 0 means u
-    ProtocolId protocol =
-        /// kGoldberg, or kChor, which needs the field gf2, t = l - 1 and q = u = 1.
-        ProtocolId::kGoldberg;
+    /// kGoldberg, or kChor, which needs the field gf2, t = l - 1 and q = u = 1.
+    ProtocolId protocol = ProtocolId::kGoldberg;
 
     batchcodes::Encoding::Spec encoding() const {
       return {field, threshold, ramp, arity, independence, modulus, coordinates};

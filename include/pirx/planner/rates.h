@@ -29,13 +29,13 @@ enum class Quantity : std::uint8_t {
   kDjOpen,     ///< k, s: the client decrypts all s layers
   kQrCheck,    ///< k: the check of one number of a query
   kQrEntry,    ///< k, window: an entry of a table
-  kQrProduct,  ///< k, window: the product of a column and an entry
+  kQrProduct,  ///< k, window: the product for a column with an entry
   kQrColumn,   ///< k, window: the costs of a column beside its products
   kQrHide,     ///< k: the client makes a number
   kQrTell,     ///< k: the client reads a number
-  /// The time of one second in spiral::server_seconds, without the pass and the folds.
+  /// The real time of one second that spiral::server_seconds predicts, without the pass and the folds.
   kSpiralExpand,
-  kSpiralFold,    ///< the time of one second of folds in spiral::server_seconds
+  kSpiralFold,    ///< the real time of one second that it predicts for folds
   kSpiralColumn,  ///< a column of a polynomial in the pass
   kSpiralScan,    ///< an encoded byte in the pass
   kSpiralEncode,  ///< an encoded byte, when the database is prepared

@@ -29,7 +29,7 @@ class World {
   int ranks() const noexcept { return ranks_; }
   /// Ends a run in which no rank was lost. Every rank calls it after its Shards are destroyed.
   void finish() noexcept;
-  /// Ends any other run, with all ranks.
+  /// Ends any other run. All ranks end.
   [[noreturn]] void abort(int exit_code) noexcept;
 
  private:

@@ -54,9 +54,8 @@ struct PrepareOptions {
 /// The file that keeps the prepared planes between runs (docs/prepared_format.md).
 struct KeepIn {
   std::filesystem::path file;
-  database::Version
-      /// The version of the content that is prepared. A file made from another version is replaced.
-      version;
+  /// The version of the content that is prepared. A file made from another version is replaced.
+  database::Version version;
   /// Called with a line for people that says what happened; may be empty.
   std::function<void(const std::string&)> note = nullptr;
 };

@@ -9,9 +9,8 @@ namespace pirx::cpir::dj {
 /// The lengths of N that are allowed.
 enum class KeyPolicy : std::uint8_t {
   kSecure = 0,  ///< 2048, 3072 or 4096 bits
-  kPaperReproduction =
-      /// 1024 bits, as in paper 001: about 80 bits of security, which whoever can pay for it will break.
-  1,
+  /// 1024 bits, as in paper 001: about 80 bits of security. Whoever can pay for it can break it.
+  kPaperReproduction = 1,
   kToy = 2,  ///< any length: no security at all, for tests
 };
 inline constexpr unsigned kDefaultModulusBits = 3072;
