@@ -1,4 +1,4 @@
-// Encoder for the shipped fields.
+// Instantiates Encoder for the shipped fields.
 #include "batchcodes/encoder_impl.h"
 
 namespace pirx::batchcodes {

@@ -1,4 +1,5 @@
-// The limits of an encoding, each explained where it is broken, and where its blocks lie.
+// Checks the limits of an encoding, with an explanation of the one that is broken, and computes the positions
+// of blocks.
 #include "pirx/batchcodes/encoding.h"
 
 #include <algorithm>

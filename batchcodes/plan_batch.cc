@@ -1,6 +1,6 @@
-// Wanted blocks into slots: sort by coordinate, deal round-robin; blocks at one coordinate then lie in
-// different query vectors unless there are more of them than vectors. All of it by comparing every pair,
-// without a branch or an address that depends on an index.
+// Puts wanted blocks into slots: sorts them by coordinate and deals them round-robin. Blocks at one
+// coordinate then lie in different query vectors, unless there are more of them than vectors. All of this is
+// done by comparing every pair, without a branch or an address that depends on an index.
 #include "pirx/batchcodes/encoding.h"
 #include "src/base/constant_time.h"
 

@@ -1,4 +1,4 @@
-// Sharing and PolynomialCode for the shipped fields.
+// Instantiates sharing and PolynomialCode for the shipped fields.
 #include "batchcodes/polynomial_code_impl.h"
 
 namespace pirx::batchcodes {

@@ -1,4 +1,4 @@
-// What all vertical codes check before they plan.
+// The checks that all vertical codes make before they plan.
 #include "pirx/batchcodes/vertical.h"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// VerticalDatabase over GF(2), as server halves use it, and over W48, in which bench/paper000 counts
+// Instantiates VerticalDatabase over GF(2), which servers use, and over W48, in which bench/paper000 counts
 // operations.
 #include "batchcodes/vertical_database_impl.h"
 

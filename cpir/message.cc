@@ -1,4 +1,4 @@
-// Fixed parts of messages.
+// The fixed parts of messages of single-server protocols.
 #include "message.h"
 
 #include <algorithm>

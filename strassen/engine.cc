@@ -1,4 +1,4 @@
-// The engine of the shipped fields.
+// Instantiates the engine for the shipped fields.
 #include "strassen/engine_impl.h"
 
 namespace pirx::strassen {

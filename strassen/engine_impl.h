@@ -1,5 +1,5 @@
-// The blocked, threaded product R = Q * D. Instantiated for the shipped fields in engine.cc, by tests for
-// tiny fields.
+// The blocked, threaded product R = Q * D. engine.cc instantiates it for the shipped fields, tests for tiny
+// fields.
 #pragma once
 
 #include "pirx/base/cpu.h"
@@ -19,7 +19,8 @@
 namespace pirx::strassen {
 namespace detail {
 
-/// InvalidArgument unless `rows` rows of `row_bytes` bytes, `stride` bytes apart, are a matrix in memory.
+/// InvalidArgument: `rows` rows of `row_bytes` bytes, `stride` bytes apart, are not a possible matrix in
+/// memory.
 inline Result<void> check_layout(const char* name, std::size_t rows, std::optional<std::uint64_t> row_bytes,
                                  std::size_t stride) {
   if (!row_bytes || !checked_mul(rows, std::max<std::uint64_t>(*row_bytes, stride))) {
@@ -52,8 +53,8 @@ Plan plan_product(const Kernels<F>& kernels, const Shape& shape, std::size_t ent
                    traits_of(kernels, entry_size));
 }
 
-/// Whether a database of so many rows and bytes in a row is laid out in planes: not where it is small, and
-/// padding to 16 rows and 64 columns would weigh.
+/// Whether a database of `rows` rows of `row_bytes` bytes is laid out in planes. Small databases are not,
+/// because the padding to 16 rows and 64 columns would be a large part of them.
 template <class F>
 bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes, Layout layout) {
   if (kernels.sliced == nullptr || layout == Layout::kRows) return false;
@@ -69,7 +70,7 @@ Plan plan_sliced(const F& f, const Kernels<F>& kernels, const Shape& shape, int 
                           traits_of(kernels, f.word_bytes()), *kernels.sliced);
 }
 
-/// Planes from their file, or by `fill`.
+/// Reads planes from their file, or makes them with `fill`.
 template <class F>
 Result<void> fill_kept(const F& f, const SlicedKernels& sliced, ConstView<std::byte> D,
                        PreparedPlanes& planes, const KeepIn& keep, int threads,
@@ -86,7 +87,7 @@ Result<void> fill_kept(const F& f, const SlicedKernels& sliced, ConstView<std::b
   return database::read_or_prepare(keep.file, label, parts, threads, fill, keep.note);
 }
 
-/// The plan of a product by Toom-Cook, where that is the way.
+/// The plan of a product by Toom-Cook; nothing if the product is not computed in this way.
 template <class F>
 std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape& shape,
                               const ExecOptions& options) {
@@ -99,7 +100,7 @@ std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape
   return make_toom_plan(shape, threads, kernel, toom);
 }
 
-/// Fields that the multi-modular way is made for: words are integers of kWordBytes bytes.
+/// Fields that can be multiplied modulo small moduli: their words are integers of kWordBytes bytes.
 template <class F>
 concept IntegerWords = requires {
   F::kWordBytes;
@@ -113,7 +114,7 @@ bool keeps_residues(const Kernels<F>& kernels, Layout layout) {
   return IntegerWords<F> && kernels.residues != nullptr && layout == Layout::kResidues;
 }
 
-/// The plan of a multi-modular product, where that is the way.
+/// The plan of a product modulo small moduli; nothing if the product is not computed in this way.
 template <class F>
 std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const Shape& shape, bool kept,
                                   const ExecOptions& options) {
@@ -131,7 +132,8 @@ std::optional<Plan> plan_residues(const F& f, const Kernels<F>& kernels, const S
   return std::nullopt;
 }
 
-/// InvalidArgument unless Q times a matrix of `rows` x `words` gives R, and both are matrices in memory.
+/// InvalidArgument: Q times a matrix of `rows` x `words` does not have the shape of R, or Q or R is not a
+/// possible matrix in memory.
 template <class Elem, class Sum>
 Result<void> check_shapes(const ConstView<Elem>& Q, std::size_t rows, std::size_t words, const View<Sum>& R) {
   if (Q.cols != rows || R.rows != Q.rows || R.cols != words) {
@@ -161,7 +163,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
                                                        sizeof(typename F::Elem), sizeof(Sum));
   const TileProduct<F> tile(f, kernels);
 
-  // R = Q * D over some rows and columns of D, tile by tile.
+  // R = Q * D over the given rows and columns of D, tile by tile.
   const auto multiply_part = [&](std::size_t row, std::size_t rows, std::size_t col, std::size_t cols,
                                  View<Sum> out) {
     std::byte* space = workspace.data() + this_thread() * per_thread;
@@ -183,7 +185,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
     return {};
   }
 
-  // Each thread sums its own rows of D, the first one straight into R.
+  // Each thread adds up its own rows of D, the first thread directly in R.
   std::byte* partials = workspace.data() + threads * per_thread;
   const std::uint64_t partial_bytes = block_bytes(shape.q, shape.s, sizeof(Sum));
   const auto partial = [&](std::size_t part) -> View<Sum> {
@@ -328,7 +330,8 @@ Result<void> Engine<F>::multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<
   return detail::product(f_, *kernels_, Q, sums, R, options);
 }
 
-// Made once, in engine.cc: who includes this file for a tiny field does not make them again.
+// Instantiated once, in engine.cc. A file that includes this one for a tiny field does not instantiate them
+// again.
 extern template class Engine<gf2e::Gf2>;
 extern template class Engine<gf2e::Gf2_8>;
 extern template class Engine<gf2e::Gf2_16>;

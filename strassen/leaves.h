@@ -8,11 +8,13 @@
 
 namespace pirx::strassen {
 
-/// Product: (sum of the blocks `left` of A) times (sum of the blocks `right` of B), added to the blocks `to`
-/// of C. Blocks are numbered row by row in a grid of Leaves. Over characteristic 2 only: signs are gone.
+/// The product of (the sum of the blocks `left` of A) and (the sum of the blocks `right` of B), added to the
+/// blocks `to` of C. Blocks are numbered row by row in the grid of Leaves. For characteristic 2 only: there
+/// are no signs.
 struct Leaf {
   std::vector<std::size_t> left, right, to;
-  std::size_t part = 0;  ///< which of the sums of blocks of B that a prepared database stores `right` is
+  /// The number of the sum `right` among the sums of blocks of B that a prepared database stores.
+  std::size_t part = 0;
 };
 
 struct Leaves {
@@ -37,8 +39,9 @@ Leaves leaves_of(const Scheme& scheme, const std::array<std::size_t, Scheme::kRa
   return all;
 }
 
-/// The products of a database that has no level of Strassen stored, or one (kScheme), or two in one step
-/// (kRank47): by the scheme where `used`, else the plain product on the same sums of blocks of B.
+/// The products for a database with `stored` levels of Strassen: none, one (kScheme), or two in one step
+/// (kRank47). They follow the scheme if `used`; otherwise they are the plain product on the same sums of
+/// blocks of B.
 inline Leaves stored_leaves(int stored, bool used) {
   if (stored == 0) return {1, 1, 1, {{{0}, {0}, {0}, 0}}};
   const auto step = [&](const auto& scheme, const auto& thin) {

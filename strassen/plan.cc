@@ -1,5 +1,5 @@
-// The policy of the engine: how deep, in which blocks, on how many threads. It only decides; engine_impl.h
-// does.
+// The policy of the engine: how many levels of Strassen, which blocks, how many threads. This file only
+// decides; engine_impl.h computes.
 #include "strassen/plan.h"
 
 #include <algorithm>

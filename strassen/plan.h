@@ -1,4 +1,4 @@
-// What plan.cc decides, and the layout of the workspace that the decision implies.
+// The decisions of plan.cc, and the layout of the workspace that follows from them.
 #pragma once
 
 #include <limits>
@@ -16,8 +16,8 @@ constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
   return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-/// What a plan depends on besides the shape: the kernel, the sizes of one scalar, one sum and one entry of D
-/// in memory, and the tile that the kernel asks for.
+/// What a plan depends on besides the shape: the kernel, the bytes in memory of a scalar, a sum and an entry
+/// of D, and the tile that the kernel asks for.
 struct KernelTraits {
   const char* name;
   std::size_t elem_size;
@@ -28,20 +28,20 @@ struct KernelTraits {
   Crossovers crossovers = {};
 };
 
-/// The policy: depth, blocks and threads for a shape. `threads` is at least 1. Pure.
+/// Chooses depth, blocks and threads for a shape. `threads` is at least 1. Depends on its arguments alone.
 Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, const KernelTraits& kernel);
 
 /// The same for a database in planes without stored levels.
 Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, const KernelTraits& kernel,
                       const SlicedKernels& sliced);
 
-/// Bytes of a scalar of a field in planes.
+/// The bytes of a scalar of a field in planes.
 inline std::size_t scalar_bytes(const SlicedKernels& sliced) {
   return std::max<std::size_t>(sliced.planes / 8, 1);
 }
 
-/// The matrices that a database in planes with so many levels of Strassen stored consists of: all of one
-/// size, padded by what their grid and the layout need.
+/// The matrices of a database in planes with `depth` stored levels of Strassen. All have the same size,
+/// padded as their grid and the layout need.
 struct StoredBlocks {
   StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_rows, std::uint64_t matrix_row_bytes,
                int depth);
@@ -49,73 +49,76 @@ struct StoredBlocks {
   std::uint64_t parts;
 };
 
-/// As many of the levels asked for as leave blocks of a few row groups and vectors.
+/// The number of levels to store: as many of those asked for as leave blocks of several row groups and
+/// vectors.
 int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t row_bytes, int asked);
 
-/// The plan of a product with a database that has `stored` levels of Strassen stored: it uses all of them or
-/// none. `depth`: -1, all where that pays; at least `stored`, all where there are enough queries to split. In
-/// tiles, threads and workspace it is the plan of one of the parts' products.
+/// The plan of a product with a database that has `stored` levels of Strassen. It uses all of them or none.
+/// `depth`: -1 uses all if that is faster; `stored` or more uses all if there are enough queries to split.
+/// Tiles, threads and workspace in the plan are those of one part's product.
 Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced);
 
-/// The plan of one part of make_stored_plan's; the plan itself where nothing is stored.
+/// The plan of one part of a plan from make_stored_plan; the plan itself if nothing is stored.
 Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced);
 
-/// A stride between arrays of so many bytes (a multiple of 64): not a multiple of 4 KiB, where all arrays
-/// would share the same few lines of the first-level cache. (Not monotone: sizes are computed with the very
-/// strides in use.)
+/// The stride between arrays of `bytes` bytes (a multiple of 64). It is no multiple of 4 KiB, with which all
+/// arrays would compete for the same few lines of the first-level cache. It does not grow monotonically, so
+/// sizes are computed from the strides themselves.
 constexpr std::uint64_t staggered(std::uint64_t bytes) {
   return saturated_add(bytes, bytes % 4096 == 0 ? 256 : 0);
 }
 
-/// Bytes between the matrices of two planes (or sums of planes) of a block of queries.
+/// The bytes from the matrices of one plane (or sum of planes) of a block of queries to those of the next.
 constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t groups,
                                     std::uint64_t matrix_bytes) {
   return staggered(round_up(saturated_mul(saturated_mul(query_groups, groups), matrix_bytes), 64));
 }
 
-/// Blocks and workspace of a product in planes, as the plan implies them.
+/// The blocks and the workspace that a plan needs for a product in planes.
 struct SlicedSizes {
-  std::size_t block = 0;         ///< row groups of a block
-  std::uint64_t matrices = 0;    ///< bytes: queries as matrices, for a chunk of rows
-  std::uint64_t sums = 0;        ///< bytes, per thread: products of a panel
-  std::uint64_t per_thread = 0;  ///< bytes: sums, and one tile of D as sums of planes; or planes of queries
-  std::uint64_t gathered = 0;    ///< of those, at the end: rows of queries that are sums
+  std::size_t block = 0;       ///< row groups in a block
+  std::uint64_t matrices = 0;  ///< bytes: queries as matrices, for a chunk of rows
+  std::uint64_t sums = 0;      ///< bytes per thread: the products of a panel
+  /// bytes per thread: the sums and one tile of D as sums of planes; or planes of queries
+  std::uint64_t per_thread = 0;
+  std::uint64_t gathered = 0;  ///< the bytes at the end of per_thread: rows of queries that are sums
 
   std::uint64_t total(std::uint64_t threads) const { return matrices + threads * per_thread; }
 };
-/// What the policy of Toom-Cook depends on: fields of ToomKernels.
+/// What the choice of Toom-Cook depends on; the members are those of ToomKernels.
 struct ToomTraits {
   std::size_t columns, points, tile, most_rows;
   std::uint64_t most_summed;
 };
 
-/// Whether a product of that shape goes by Toom-Cook.
+/// Whether a product of this shape is computed by Toom-Cook.
 bool prefers_toom(const Shape& shape, int depth, int threads, const KernelTraits& kernel,
                   const ToomTraits& toom);
 Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel, const ToomTraits& toom);
 
 struct ToomSizes {
-  std::uint64_t values = 0;      ///< bytes: queries at all points, for a chunk of rows
-  std::uint64_t sums = 0;        ///< bytes, per thread and panel
-  std::uint64_t per_thread = 0;  ///< bytes: sums of a run of panels, and one tile of D at all points
+  std::uint64_t values = 0;  ///< bytes: queries at all points, for a chunk of rows
+  std::uint64_t sums = 0;    ///< bytes, for each thread and panel
+  /// bytes per thread: the sums of a run of panels, and one tile of D at all points
+  std::uint64_t per_thread = 0;
 };
 ToomSizes toom_sizes(const Plan& plan, const ToomTraits& toom);
 
-/// Query groups of a register tile.
+/// The query groups in a register tile.
 inline std::size_t query_tile(const Plan& plan, const SlicedKernels& sliced) {
   return plan.way == Way::kFused ? sliced.fused_tile : sliced.tile;
 }
 SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced);
 
-/// Bytes of a row-major block without padding between its rows, rounded up to a cache line.
+/// The bytes of a row-major block without padding between its rows, rounded up to a cache line.
 constexpr std::uint64_t block_bytes(std::uint64_t rows, std::uint64_t cols, std::uint64_t size) {
   const std::uint64_t bytes = saturated_mul(rows, saturated_mul(cols, size));
   return bytes > std::numeric_limits<std::uint64_t>::max() - 63 ? bytes : round_up(bytes, 64);
 }
 
-/// Workspace of one level of recursion on blocks of m x k by k x n: a sum of Q blocks, a sum of D blocks, a
-/// product, and one row of a D block as sums.
+/// The workspace of one level of recursion on blocks of m x k by k x n: a sum of Q blocks, a sum of D blocks,
+/// a product, and one row of a D block as sums.
 struct LevelWorkspace {
   std::uint64_t left, right, product, row;
   constexpr LevelWorkspace(std::size_t m, std::size_t k, std::size_t n, std::size_t elem_size,
@@ -129,7 +132,7 @@ struct LevelWorkspace {
   }
 };
 
-/// Workspace of `depth` levels on a q x r by r x s product.
+/// The workspace of `depth` levels for a q x r by r x s product.
 constexpr std::uint64_t recursion_workspace(int depth, Shape shape, std::size_t elem_size,
                                             std::size_t sum_size) {
   std::uint64_t bytes = 0;

@@ -1,3 +1,4 @@
+// Makes, fills and multiplies databases in planes with stored levels of Strassen.
 #include "strassen/prepared_planes.h"
 
 #include <algorithm>

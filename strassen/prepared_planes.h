@@ -1,7 +1,7 @@
-// A database in planes with levels of Strassen stored: instead of the blocks of D the sums of blocks that the
-// scheme multiplies, each in planes of its own. A product by the scheme then forms no sum of D at all; a
-// product of few queries reads as many of them as make up D (kThinScheme), which takes no more memory traffic
-// than D itself.
+// A database in planes with stored levels of Strassen. Instead of the blocks of D it holds the sums of blocks
+// that the scheme multiplies, each in planes of its own. A product by the scheme then forms no sum of D. A
+// product of few queries reads only as many sums as make up D (kThinScheme), so it reads no more memory than
+// D has.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,17 @@ namespace pirx::strassen {
 
 class PreparedPlanes {
  public:
-  /// For `rows` rows of `row_bytes` bytes, all zero; `depth` as stored_depth() allows it. ResourceExhausted
-  /// without memory.
+  /// Memory for `rows` rows of `row_bytes` bytes, all zero. `depth` must be allowed by stored_depth().
+  /// ResourceExhausted: no memory.
   static Result<PreparedPlanes> create(const SlicedKernels& kernels, std::size_t rows, std::size_t row_bytes,
                                        int depth);
-  /// Takes the rows of D, of the shape that create() was told. ResourceExhausted without memory.
+  /// Stores the rows of D, which has the shape given to create(). ResourceExhausted: no memory.
   Result<void> fill(const SlicedKernels& kernels, ConstView<std::byte> D, int threads);
-  /// What create() allocates.
+  /// The bytes that create() allocates.
   static std::uint64_t bytes(const SlicedKernels& kernels, std::size_t rows, std::uint64_t row_bytes,
                              int depth) noexcept;
 
-  /// Levels of Strassen that are stored.
+  /// The number of Strassen levels that are stored.
   int depth() const noexcept { return depth_; }
   /// StoredBlocks::parts matrices.
   const std::vector<SlicedMatrix>& parts() const noexcept { return parts_; }
@@ -33,8 +33,8 @@ class PreparedPlanes {
   std::vector<SlicedMatrix> parts_;
 };
 
-/// R = Q * D by the plan. Q: rows of scalars as bytes; R: rows of sums as bytes. Shapes fit (the caller
-/// checked). ResourceExhausted without workspace.
+/// R = Q * D as the plan says. Q: rows of scalars as bytes; R: rows of sums as bytes. The caller has checked
+/// the shapes. ResourceExhausted: no memory for the workspace.
 Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, const PreparedPlanes& D,
                              View<std::byte> R, const Plan& plan);
 

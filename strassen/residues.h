@@ -1,5 +1,6 @@
-// R = Q * D over GF(p) modulo many small moduli (pirx/base/residue_kernels.h): for many queries. D's residues
-// are kept (ResidueMatrix) or made anew for every pass, block by block; those of Q always are.
+// R = Q * D over GF(p) modulo many small moduli (pirx/base/residue_kernels.h), for many queries. The residues
+// of D are prepared (ResidueMatrix), or computed block by block in every pass. Those of Q are always
+// computed.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,14 @@
 
 namespace pirx::strassen {
 
-/// The moduli of a field, and how sums of products come back from their residues. The words of F are
-/// little-endian integers, its scalars and sums integers below p in as many bytes and one more.
+/// The moduli of a field, and the way back from residues to sums of products. The words of F are
+/// little-endian integers; its scalars and sums are integers below p with one byte more.
 template <class F>
 class ResidueSystem {
  public:
   using Elem = typename F::Elem;
 
-  /// Computed once.
+  /// The system of the field, computed once.
   static const ResidueSystem& of(const F& f) {
     static const ResidueSystem system(f);
     return system;
@@ -29,17 +30,18 @@ class ResidueSystem {
 
   const ResidueBasis& basis() const noexcept { return basis_; }
 
-  /// Adds to `to` the `count` <= kColumns sums whose residues (not reduced) lie at from + m * stride.
+  /// Adds to `to` the `count` <= kColumns sums whose residues, not reduced, are at from + m * stride.
   void finish(const F& f, const ResidueKernels& kernels, const std::int32_t* from, std::size_t stride,
               std::size_t count, Elem* to) const {
     constexpr std::size_t kLanes = ResidueKernels::kColumns;
-    // The fractions are too large by less than 2^-10 in all, and what is left of one quotient above 1/2: the
-    // largest sum is below half the product of the moduli.
+    // The largest sum is below half the product of the moduli, so the true quotient's fraction is below 1/2.
+    // The stored fractions are too large by less than 2^-10 in all, so rounding down still gives the true
+    // integer.
     std::uint64_t limbs[kLimbs][kLanes], quotients[kLanes];
     kernels.combine(basis_, from, stride, limbs[0], quotients);
     for (std::size_t j = 0; j < count; ++j) {
       const std::uint64_t quotient = quotients[j] >> ResidueBasis::kFractionBits;
-      // The sum as an integer, its lowest bytes a word.
+      // The sum as an integer. Its lowest bytes are a word.
       std::byte bytes[4 * kLimbs + 8] = {};
       std::uint64_t carry = 0;
       for (std::size_t k = 0; k < kLimbs; ++k) {
@@ -58,7 +60,7 @@ class ResidueSystem {
   }
 
  private:
-  // Elements in limbs of 32 bits: a word and one bit.
+  // An element in limbs of 32 bits: a word and one bit.
   static constexpr std::size_t kLimbs = F::kWordBytes / 4 + 1;
   static_assert(4 * kLimbs > F::kWordBytes && 4 * kLimbs <= F::kWordBytes + 8);
   static_assert(sizeof(Elem) <= ResidueBasis::kMostBytes && F::kElemBytes == F::kWordBytes + 1);
@@ -71,7 +73,8 @@ class ResidueSystem {
   }
 
   explicit ResidueSystem(const F& f) {
-    // Twice kMostSummed products of a scalar, below 2^(8 kWordBytes) + 2^8, and a word, and some room.
+    // Room for twice kMostSummed products of a word and a scalar, which is below 2^(8 kWordBytes) + 2^8, and
+    // some more.
     constexpr double kBits = 16.0 * F::kWordBytes + 17;
     static_assert(ResidueKernels::kMostSummed == std::size_t{1} << 15);
     double bits = 0;
@@ -112,7 +115,7 @@ class ResidueSystem {
     }
     basis_.limbs = kLimbs;
     to_limbs(f.sub(f.zero(), product), minus_product_);
-    // 2^(8 * kWordBytes), a word of which is the largest integer below.
+    // 2^(8 * kWordBytes): one more than the largest word.
     std::byte ones[F::kWordBytes];
     std::memset(ones, 0xff, sizeof ones);
     word_ = f.add(f.load_word(ones), f.one());
@@ -123,11 +126,10 @@ class ResidueSystem {
   Elem word_;
 };
 
-/// D modulo every modulus: chunk after chunk of rows, in it panel after panel, in it modulus after modulus,
-/// in it block after block.
+/// D modulo every modulus, in this order: chunks of rows, panels of a chunk, moduli, blocks.
 class ResidueMatrix {
  public:
-  /// ResourceExhausted without memory.
+  /// Computes the residues of D. ResourceExhausted: no memory.
   static Result<ResidueMatrix> create(const ResidueKernels& kernels, const ResidueBasis& basis,
                                       ConstView<std::byte> D, std::size_t word_bytes,
                                       [[maybe_unused]] int threads) {
@@ -156,7 +158,7 @@ class ResidueMatrix {
     return out;
   }
 
-  /// Saturated.
+  /// The bytes of the residues, saturated.
   static std::uint64_t bytes_for(const Shape& shape, std::size_t moduli) {
     const std::uint64_t panels =
         shape.s / ResidueKernels::kColumns + (shape.s % ResidueKernels::kColumns != 0);
@@ -166,9 +168,9 @@ class ResidueMatrix {
     return saturated_mul(saturated_mul(panels, moduli), column);
   }
 
-  /// Of a panel: the residues modulo the first modulus, at row `row`, of the chunk that this row lies in. The
-  /// next modulus follows residue_run_bytes() of the chunk's `height` rows later, the next panel after all of
-  /// them.
+  /// The residues of a panel modulo the first modulus, at row `row` of the chunk that contains this row. The
+  /// next modulus follows residue_run_bytes(height) later, where the chunk has `height` rows; the next panel
+  /// follows after all moduli.
   const std::byte* at(std::size_t row, std::size_t height, std::size_t panel) const {
     const std::size_t within = row % kResidueChunk;
     return buffer_.data() + offset(row - within, height, panel) + within * ResidueKernels::kColumns;
@@ -185,8 +187,8 @@ class ResidueMatrix {
   std::size_t panels_ = 0, moduli_ = 0;
 };
 
-/// R = Q * D by the plan; `kept` null: D's residues are made on the way. Shapes fit (the caller checked).
-/// ResourceExhausted without workspace.
+/// R = Q * D as the plan says. If `kept` is null, D's residues are computed on the way. The caller has
+/// checked the shapes. ResourceExhausted: no memory for the workspace.
 template <class F>
 Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstView<typename F::Elem> Q,
                                ConstView<std::byte> D, const ResidueMatrix* kept, View<typename F::Sum> R,
@@ -253,7 +255,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
               const std::byte* const runs =
                   kept != nullptr ? kept->at(row, kept_height, left / kColumns + begin) : words;
               const std::size_t groups = (end - begin + kResiduePanels - 1) / kResiduePanels;
-              // Modulus after modulus: its queries' residues stay in the cache meanwhile.
+              // Modulus after modulus, so that the queries' residues stay in the cache.
 #pragma omp for schedule(static)
               for (std::size_t unit = 0; unit < basis.count * groups; ++unit) {
                 const std::size_t m = unit / groups, panel = begin + unit % groups * kResiduePanels;

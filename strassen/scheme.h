@@ -1,5 +1,5 @@
-// Bilinear schemes <m, k, n; rank>: matrix products of m x k by k x n blocks with `rank` block products, as
-// data.
+// Bilinear schemes <m, k, n; rank> as data: they multiply m x k by k x n blocks with `rank` products of
+// blocks.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ struct BilinearScheme {
   std::int8_t w[rank][m * n];
 };
 
-/// True when the scheme multiplies matrices over the integers, and so over every ring, or modulo `modulus`:
-/// the trilinear identity (Brent's equations) sum over p of u[p](i, l) v[p](l', j) w[p](i', j') = [i = i'][l
-/// = l'][j = j'] for all indices.
+/// Whether the scheme multiplies matrices over the integers, and so over every ring; or, with `modulus`,
+/// modulo this number. Checks the trilinear identity (Brent's equations) sum over p of u[p](i, l) v[p](l', j)
+/// w[p](i', j') = [i = i'][l = l'][j = j'] for all indices.
 template <std::size_t m, std::size_t k, std::size_t n, std::size_t rank>
 constexpr bool multiplies_matrices(const BilinearScheme<m, k, n, rank>& scheme, int modulus = 0) {
   for (std::size_t a = 0; a < m * k; ++a) {
@@ -39,8 +39,8 @@ constexpr bool multiplies_matrices(const BilinearScheme<m, k, n, rank>& scheme, 
 }
 
 /// Strassen 1969 (paper 000, appendix A). Winograd's variant saves 3 of 18 additions only by sharing sums
-/// between products, and costs more as a flat table: its v has 7 additions where this one has 5, and D is
-/// what is large here.
+/// between products. As a flat table it costs more: its v has 7 additions where this one has 5, and D is the
+/// large matrix here.
 inline constexpr BilinearScheme<2, 2, 2, 7> kStrassen = {
     // A11 A12 A21 A22
     {{1, 0, 0, 1}, {0, 0, 1, 1}, {1, 0, 0, 0}, {0, 0, 0, 1}, {1, 1, 0, 0}, {-1, 0, 1, 0}, {0, 1, 0, -1}},
@@ -51,12 +51,12 @@ inline constexpr BilinearScheme<2, 2, 2, 7> kStrassen = {
 };
 static_assert(multiplies_matrices(kStrassen));
 
-/// The scheme that the engine recurses with.
+/// The scheme that the engine uses at every level.
 inline constexpr const auto& kScheme = kStrassen;
 
-/// The plain product on four of Strassen's seven sums of blocks of B: each of B's blocks is the sum of one or
-/// two of them. So a database of which only those sums are stored is multiplied without splitting A's rows,
-/// and without reading more than B has.
+/// The plain product on four of Strassen's seven sums of blocks of B: each block of B is the sum of one or
+/// two of them. With it, a database that stores only these sums is multiplied without splitting A's rows, and
+/// no more is read than B has.
 inline constexpr BilinearScheme<1, 2, 2, 4> kStrassenThin = {
     {{1, 1}, {0, 1}, {1, 0}, {1, 1}},
     {{1, 0, 0, 0}, {-1, 0, 1, 0}, {0, 1, 0, -1}, {0, 0, 0, 1}},
@@ -65,8 +65,8 @@ inline constexpr BilinearScheme<1, 2, 2, 4> kStrassenThin = {
 static_assert(multiplies_matrices(kStrassenThin));
 inline constexpr const auto& kThinScheme = kStrassenThin;
 
-/// For each product of `some` the product of `all` that has the same sum of blocks of B; kRank of `all` when
-/// there is none.
+/// For each product of `some`, the number of the product of `all` with the same sum of blocks of B;
+/// All::kRank if there is no such product.
 template <class Some, class All>
 constexpr std::array<std::size_t, Some::kRank> same_right(const Some& some, const All& all) {
   static_assert(Some::kK == All::kK && Some::kN == All::kN);

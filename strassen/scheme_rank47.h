@@ -1,11 +1,11 @@
-// The scheme <4, 4, 4; 47> over GF(2), and so over every field of characteristic 2: two levels in one step
-// with 47 products where Strassen's take 49.
+// The scheme <4, 4, 4; 47> over GF(2), and so over every field of characteristic 2: two levels in one step,
+// with 47 products where two levels of Strassen have 49.
 //
-// That 47 are enough is from Fawzi et al., "Discovering faster matrix multiplication algorithms with
-// reinforcement learning", Nature 610 (2022). This table is another one: found from the 64 products of the
+// Fawzi et al., "Discovering faster matrix multiplication algorithms with reinforcement learning", Nature 610
+// (2022), showed that 47 are enough. This table is a different one. It was found from the 64 products of the
 // standard algorithm by a random walk on the flip graph (Kauers and Moosbauer 2022; Arai, Ichikawa and
-// Hukushima 2024), then by changes of basis that leave 154 blocks in each of the three lists, of the 752
-// possible; two levels of Strassen have 144.
+// Hukushima 2024), then by changes of basis that leave 154 of 752 possible blocks in each of the three lists;
+// two levels of Strassen have 144.
 #pragma once
 
 #include "strassen/scheme.h"
@@ -28,7 +28,8 @@ constexpr BilinearScheme<m, k, n, rank> scheme_of(const ProductMasks (&masks)[ra
   return scheme;
 }
 
-/// multiplies_matrices(kRank47, 2): tests/strassen/scheme_test.cc, for it is more than compilers evaluate.
+/// multiplies_matrices(kRank47, 2) is checked in tests/strassen/scheme_test.cc: it is too much for compilers
+/// to evaluate.
 inline constexpr auto kRank47 = scheme_of<4, 4, 4, 47>(
     {{0x0040, 0x8B01, 0x80B1}, {0x3B0A, 0x0040, 0x0400}, {0x0405, 0x0406, 0xC40A}, {0x8000, 0x7401, 0x7041},
      {0x08A0, 0x3010, 0x0130}, {0x0839, 0x000A, 0x08C0}, {0x0130, 0x008A, 0x08A0}, {0x6400, 0x0310, 0x3100},
@@ -43,7 +44,7 @@ inline constexpr auto kRank47 = scheme_of<4, 4, 4, 47>(
      {0x1100, 0x3045, 0x6040}, {0x0808, 0xC04A, 0x0046}, {0x6EA0, 0x0010, 0x0100}, {0x4C82, 0x6A10, 0x0001},
      {0x0880, 0x9A10, 0x0031}, {0xC40A, 0x6000, 0x0405}, {0x080A, 0x6040, 0x0406}});
 
-/// The plain product on 16 of its sums of blocks of B, as kStrassenThin.
+/// The plain product on 16 of its sums of blocks of B, like kStrassenThin.
 inline constexpr auto kRank47Thin = scheme_of<1, 4, 4, 16>({{0x8, 0x2000, 0x3},
                                                             {0x3, 0x0040, 0x4},
                                                             {0x3, 0x0080, 0x8},

@@ -1,4 +1,4 @@
-// R = Q * D over GF(2^n) on a database in planes (pirx/base/sliced_kernels.h): Karatsuba inside, Strassen
+// R = Q * D over GF(2^n) with a database in planes (pirx/base/sliced_kernels.h): Karatsuba inside, Strassen
 // around it.
 #pragma once
 
@@ -10,28 +10,28 @@
 
 namespace pirx::strassen {
 
-/// A matrix of bytes as the sum (XOR) of others. Each may lack rows below and columns to the right, which are
-/// then zero.
+/// A matrix of bytes given as the sum (XOR) of others. Each of them may lack rows at the bottom and columns
+/// at the right; these are zero.
 using Terms = std::span<const ConstView<std::byte>>;
-/// Places that all get the same matrix added. Each may lack rows and columns, too: what belongs there is
+/// Matrices to which the same matrix is added. Each of them may lack rows and columns; what belongs there is
 /// dropped.
 using Targets = std::span<const View<std::byte>>;
 
-/// A database in planes: panel after panel of up to 256 columns, in a panel group after group of 8 rows. The
-/// number of groups is even; rows and columns that are missing are zero.
+/// A database in planes: panels of up to 256 columns one after another; within a panel, groups of 8 rows one
+/// after another. The number of groups is even. Missing rows and columns are zero.
 class SlicedMatrix {
  public:
-  /// Of `rows` rows of `bytes` bytes, all zero. ResourceExhausted without memory.
+  /// A matrix of `rows` rows of `bytes` bytes, all zero. ResourceExhausted: no memory.
   static Result<SlicedMatrix> create(const SlicedKernels& kernels, std::size_t rows, std::size_t bytes);
-  /// Takes these rows in place of what it held.
+  /// Replaces the content by the rows of D.
   void fill(const SlicedKernels& kernels, Terms D, int threads) noexcept;
-  /// What create() allocates.
+  /// The bytes that create() allocates.
   static std::uint64_t bytes(const SlicedKernels& kernels, std::size_t rows,
                              std::uint64_t row_bytes) noexcept;
 
   std::size_t groups() const noexcept { return groups_; }
   std::size_t panels() const noexcept { return (vectors_ + kMost - 1) / kMost; }
-  /// Vectors of 64 columns in that panel.
+  /// The number of vectors of 64 columns in a panel.
   std::size_t vectors(std::size_t panel) const noexcept { return std::min(kMost, vectors_ - panel * kMost); }
   const std::byte* panel(std::size_t panel) const noexcept {
     return data_.data() + panel * groups_ * full_group_;
@@ -47,7 +47,7 @@ class SlicedMatrix {
   AlignedBuffer data_;
 };
 
-/// One product of many: R += Q * D, in every place of R. Q: rows of scalars as bytes; R: rows of sums as
+/// One of several products: R += Q * D, in every matrix of R. Q: rows of scalars as bytes; R: rows of sums as
 /// bytes.
 struct SlicedStep {
   Terms Q;
@@ -55,8 +55,8 @@ struct SlicedStep {
   Targets R;
 };
 
-/// All steps by one plan, in one workspace. Shapes are the plan's (the caller checked); R overlaps no Q.
-/// ResourceExhausted without workspace.
+/// Computes all steps with one plan and one workspace. The caller has checked the shapes; R overlaps no Q.
+/// ResourceExhausted: no memory for the workspace.
 Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan, std::span<const SlicedStep> steps);
 
 }  // namespace pirx::strassen

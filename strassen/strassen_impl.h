@@ -1,5 +1,5 @@
-// R += Q * D on one tile by recursion with a bilinear scheme (paper 000, section 3.3 and appendix A). Sums of
-// D blocks are formed in cache as they are needed; rows and columns that the blocks do not cover are
+// R += Q * D on one tile, by recursion with a bilinear scheme (paper 000, section 3.3 and appendix A). Sums
+// of D blocks are formed in the cache when they are needed. Rows and columns outside the blocks are
 // multiplied plainly.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace pirx::strassen {
 
-/// A window of D whose entries are database words or, once added up, sums.
+/// A window of D. Its entries are database words, or sums after an addition.
 template <class F>
 struct Block {
   const std::byte* data;
@@ -34,8 +34,8 @@ class TileProduct {
 
   TileProduct(const F& f, const Kernels<F>& kernels) : f_(f), kernels_(kernels) {}
 
-  /// R += Q * D with `depth` levels of kScheme, fewer where a block would be empty. `workspace` holds
-  /// recursion_workspace() bytes for this or a larger product.
+  /// R += Q * D with `depth` levels of kScheme, or fewer if a block would be empty. `workspace` holds
+  /// recursion_workspace() bytes for this product or a larger one.
   void muladd(int depth, ConstView<Elem> Q, const Block<F>& D, View<Sum> R, std::byte* workspace) const {
     constexpr const auto& scheme = kScheme;
     const std::size_t m = Q.rows / scheme.kM, k = D.rows / scheme.kK, n = D.words / scheme.kN;
@@ -86,7 +86,7 @@ class TileProduct {
     }
   }
 
-  /// The place of the only non-zero coefficient if that is 1, else -1: then no sum is needed.
+  /// The position of the only non-zero coefficient if it is 1, so that no sum is needed; otherwise -1.
   template <std::size_t size>
   static int only_one(const std::int8_t (&coefficients)[size]) {
     if (std::count(coefficients, coefficients + size, 0) != size - 1) return -1;
@@ -99,8 +99,8 @@ class TileProduct {
     (coefficient > 0 ? kernels_.add : kernels_.sub)(f_, n, to, from, to);
   }
 
-  /// The combination of the blocks of Q. It has q * r scalars, few beside the words of D, so the field's own
-  /// addition serves.
+  /// The combination of the blocks of Q. It has few scalars compared with the words of D, so the field's own
+  /// addition is fast enough.
   template <std::size_t size>
   ConstView<Elem> left_factor(const std::int8_t (&u)[size], ConstView<Elem> Q, View<Elem> out) const {
     const auto block = [&](std::size_t a) {

@@ -1,5 +1,5 @@
-// R = Q * D over GF(p) by evaluation, products at points, and interpolation (pirx/base/toom_kernels.h): for
-// many queries. D stays as it is; blocks of it are evaluated in the cache.
+// R = Q * D over GF(p) by evaluation, products at points and interpolation (pirx/base/toom_kernels.h), for
+// many queries. D is not prepared; its blocks are evaluated in the cache.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace pirx::strassen {
 
-/// R = Q * D by the plan. Shapes fit (the caller checked). ResourceExhausted without workspace.
+/// R = Q * D as the plan says. The caller has checked the shapes. ResourceExhausted: no memory for the
+/// workspace.
 template <class F>
 Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<typename F::Elem> Q,
                            ConstView<std::byte> D, View<typename F::Sum> R, const Plan& plan) {
@@ -27,7 +28,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
 
   for (std::size_t first = 0; first < Q.rows; first += plan.tile_queries) {
     const std::size_t queries = std::min(plan.tile_queries, Q.rows - first);
-    // Values of a block of queries at one point: tile after tile, in a tile row after row.
+    // The values of a block of queries at one point: tile after tile, and within a tile row after row.
     const auto block_of = [&](std::size_t b) {
       return values + b * kernels.points * plan.tile_queries * plan.tile_rows;
     };

@@ -1,4 +1,4 @@
-// Selectors from a row's digits, and rows from replies.
+// Makes selectors from a row's digits, and rows from replies.
 #include "pirx/cpir/dj/client.h"
 
 #include <algorithm>

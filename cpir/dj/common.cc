@@ -1,4 +1,4 @@
-// Validation of plans, and the fixed parts of messages.
+// Validates plans, and writes and checks the fixed parts of messages.
 #include "pirx/cpir/dj/common.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 //
 //   for j = 0 .. s:  T = sum of a_i b_(j-i) - q_(j-1);  q_j = -T / p mod R;  digit j = (T + q_j p) / R
 //
-// T + q_j p is a multiple of R above -R, so digits are never negative. R is 2^64 p at least: digits below
-// p (1 + B) give digits below p (1 + (s+1) (1 + B)^2 / 2^64), so they stay within a hair of p without a
+// T + q_j p is a multiple of R above -R, so digits are never negative. R is at least 2^64 p. Digits below p
+// (1 + B) therefore give digits below p (1 + (s+1) (1 + B)^2 / 2^64): they stay very close to p without a
 // comparison.
 #include "digit_ring.h"
 

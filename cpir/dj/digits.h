@@ -1,4 +1,4 @@
-// Digits of a secret row number in public bases, in the same time for every number.
+// Digits of a secret row number in public bases, in a time that does not depend on the number.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace pirx::cpir::dj {
 
-/// value / by, and the remainder: bit by bit, since dividing takes machines a time that depends on the value.
-/// 0 < by < 2^62.
+/// value / by, and the remainder, computed bit by bit, because the time of a division instruction depends on
+/// the value. On input 0 < by < 2^62.
 inline std::uint64_t divide_digit(std::uint64_t value, std::uint64_t by, std::uint64_t& remainder) noexcept {
   std::uint64_t quotient = 0, rest = 0;
   for (int bit = 63; bit >= 0; --bit) {
@@ -21,7 +21,7 @@ inline std::uint64_t divide_digit(std::uint64_t value, std::uint64_t by, std::ui
   return quotient;
 }
 
-/// out = bit ? one : zero, all of the same length.
+/// out = bit ? one : zero. All three have the same length.
 inline void choose(unsigned bit, ByteSpan zero, ByteSpan one, MutableByteSpan out) noexcept {
   const auto mask = static_cast<std::byte>(0 - (bit & 1));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = zero[i] ^ ((zero[i] ^ one[i]) & mask);

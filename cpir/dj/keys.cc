@@ -1,4 +1,4 @@
-// Checks of N, and primes by OpenSSL.
+// Checks N, and makes primes with OpenSSL.
 #include "pirx/cpir/dj/keys.h"
 
 #include <openssl/bn.h>

@@ -1,4 +1,4 @@
-// What a level of a tree computes, as products of powers: for those that compute it and those that plan it.
+// The products of powers that a level of a tree computes. The tree and the planner both use it.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,19 @@
 namespace pirx::cpir::dj {
 
 struct LevelShape {
-  /// Exponents are differences to a node's first child, modulo N^s, and the first selector is not needed;
-  /// else they are the children themselves. Whichever makes fewer bits of exponents.
+  /// true: exponents are differences to the first child of the node, modulo N^s, and the first selector is
+  /// not needed. false: exponents are the children themselves. The choice is the one with fewer bits of
+  /// exponents.
   bool differences = false;
   PowerShape powers;
 };
 
-/// `children` in all and `arity` to a node, for each of `chunks`; a child has `own_bits`, N^s has
-/// `order_bits`.
+/// On input `children` is the number in all, `arity` the number in each node, for each of `chunks` chunks; a
+/// child has `own_bits` bits, N^s has `order_bits` bits.
 inline LevelShape level_shape(std::size_t children, std::size_t arity, std::size_t chunks,
                               std::size_t own_bits, std::size_t order_bits) {
   const std::size_t nodes = (children + arity - 1) / arity;
-  // What is behind the last child of the only node is zero and needs no table.
+  // After the last child of the only node everything is zero and needs no table.
   const std::size_t used = std::min(arity, children);
   const bool differences = used > 1 && (used - 1) * order_bits < used * own_bits;
   return {differences, {differences ? used - 1 : used, differences ? order_bits : own_bits, chunks * nodes}};

@@ -1,4 +1,4 @@
-// Thin wrappers of mpn_sec_*: they choose lengths and wipe the scratch space.
+// Thin wrappers of mpn_sec_*, which choose lengths and wipe the scratch space.
 #include "limbs.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Public numbers: conversions between GMP's integers and big-endian bytes or words. Never for secrets, which
-// GMP's integers neither wipe nor handle in constant time.
+// Public numbers: conversions between GMP's integers and big-endian bytes or words. Do not use it for
+// secrets: GMP neither wipes its integers nor computes with them in constant time.
 #pragma once
 
 #include <gmpxx.h>
@@ -16,7 +16,7 @@ inline mpz_class number_from_bytes(ByteSpan big_endian) {
   return out;
 }
 
-/// `a` must fit.
+/// On input `a` fits.
 inline void number_to_bytes(const mpz_class& a, MutableByteSpan big_endian) {
   std::fill(big_endian.begin(), big_endian.end(), std::byte{0});
   const auto used = (mpz_sizeinbase(a.get_mpz_t(), 2) + 7) / 8;
@@ -31,7 +31,7 @@ inline mpz_class number_from_words(std::span<const std::uint64_t> little_endian)
   return out;
 }
 
-/// `a` must fit.
+/// On input `a` fits.
 inline void number_to_words(const mpz_class& a, std::span<std::uint64_t> little_endian) {
   const auto used = mpz_size(a.get_mpz_t());
   PIRX_CHECK(sgn(a) >= 0 && used <= little_endian.size());

@@ -1,4 +1,4 @@
-// The options of the server halves whose clients have keys of dj/keys.h.
+// The options of servers whose clients have keys of dj/keys.h.
 #pragma once
 
 #include "pirx/cpir/dj/keys.h"
@@ -19,8 +19,8 @@ struct KeyOptions {
   KeyPolicy policy;
   std::string kernel;
 };
-/// These options of a server. InvalidArgument: short keys where others than this machine could be deceived by
-/// them, or without being asked for. A note warns of short keys.
+/// Reads these options of a server. A note warns of short keys. InvalidArgument: short keys were not asked
+/// for explicitly, or clients on other machines could be deceived by them.
 Result<KeyOptions> read_key_options(const ServerSpec& spec);
 
 }  // namespace pirx::cpir::dj

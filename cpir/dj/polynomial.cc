@@ -1,4 +1,4 @@
-// Moebius's transform over the sets of bits, with division for subtraction.
+// The Moebius transform over the sets of bits, with division in place of subtraction.
 #include "polynomial.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A vector under a lock; what takes time happens outside of it.
+// A vector under a lock. Slow work is done outside the lock.
 #include "pirx/cpir/dj/pool.h"
 
 #include <new>

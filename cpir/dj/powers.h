@@ -1,7 +1,7 @@
-// Products of powers with shared bases: for many rows of exponents, prod_i c_i^e_(row,i) modulo N^(s+1).
-// Straus's windows or Lim and Lee's combs, whichever the plan finds cheaper; the exponents are data of the
-// server and their digits choose addresses. Rows, and parts of a row where rows are few, fill the lanes of
-// the kernel.
+// Products of powers with shared bases, for many rows of exponents: prod_i c_i^e_(row,i) modulo N^(s+1). The
+// plan chooses the cheaper of Straus's windows and Lim and Lee's combs. Exponents are the server's data, and
+// their digits choose addresses. The lanes of the kernel are filled with rows, or with parts of a row if
+// there are few rows.
 #pragma once
 
 #include <memory>
@@ -14,46 +14,48 @@ namespace pirx::cpir::dj {
 
 /// How the powers of one level are computed.
 struct PowerPlan {
-  bool comb = false;  ///< Lim-Lee combs of `window` teeth; else Straus's windows of `window` bits
+  bool comb = false;  ///< true: Lim-Lee combs with `window` teeth; false: Straus's windows of `window` bits
   unsigned window = 1;
-  std::size_t rows_per_block = 1;  ///< a divisor of the kernel's lanes; the other lanes share a row's bases
+  /// A divisor of the number of lanes. The remaining lanes share the bases of a row.
+  std::size_t rows_per_block = 1;
   std::uint64_t table_bytes = 0;
   double cost = 0;  ///< in products of the kernel
 };
 
-/// What there is to compute: pure numbers.
+/// The size of a level's work.
 struct PowerShape {
   std::size_t bases = 0;
   std::size_t bits = 0;  ///< of the longest exponent, at least 1
   std::size_t rows = 0;
 };
 
-/// The cheapest plan whose tables fit, or the smallest tables where none does.
+/// The cheapest plan whose tables fit in table_bytes; if none fits, the plan with the smallest tables.
 PowerPlan plan_powers(const Ring& ring, const PowerShape& shape, std::uint64_t table_bytes, int threads);
 
-/// Where exponents come from.
+/// The source of the exponents.
 class Exponents {
  public:
   virtual ~Exponents() = default;
-  /// The exponent of a row and base, little-endian; `words` cover the shape's bits, and what is beyond them
-  /// is zero.
+  /// Loads the exponent of a row and base, little-endian. `words` cover the shape's bits; higher bits are
+  /// zero.
   virtual void load(std::size_t row, std::size_t base, std::span<std::uint64_t> words) const = 0;
-  /// What else the row's product is multiplied with.
+  /// A number by which the row's product is also multiplied.
   virtual mpz_class factor(std::size_t /*row*/) const { return 1; }
 };
 
 class Powers {
  public:
-  /// `bases` are stride() words each, as import_number makes them. ResourceExhausted: no memory for tables.
+  /// On input each of `bases` has stride() words, made by import_number. ResourceExhausted: no memory for the
+  /// tables.
   static Result<Powers> create(const Ring& ring, const PowerShape& shape, const PowerPlan& plan,
                                std::vector<std::uint64_t> bases);
 
-  /// Tables are made in so many independent parts, each once, before any block.
+  /// The number of independent parts of the tables. Each part is made once, before any block.
   std::size_t parts() const noexcept;
   void prepare(std::size_t part);
 
-  /// Rows are computed in so many independent blocks. Row r becomes words [r words_each, (r+1) words_each) of
-  /// `out`, a number below N^(s+1), little-endian.
+  /// The number of independent blocks of rows. Row r is written to words [r words_each, (r+1) words_each) of
+  /// `out`, as a little-endian number below N^(s+1).
   std::size_t blocks() const noexcept;
   void evaluate(std::size_t block, const Exponents& exponents, std::span<std::uint64_t> out,
                 std::size_t words_each) const;

@@ -1,5 +1,5 @@
-// Damgard-Jurik modulo one of the two primes: what the holder of the key computes, in constant time in the
-// prime and in the numbers. The two sides run independently through all layers and meet only at the end.
+// Damgard-Jurik modulo one of the two primes, for the holder of the key, in constant time in the prime and
+// the numbers. The two sides are computed independently through all layers and are combined only at the end.
 #pragma once
 
 #include "digit_ring.h"
@@ -10,7 +10,7 @@ namespace pirx::cpir::dj {
 
 class PrimeSide {
  public:
-  /// For layers 1 to s_max. `cofactor` is the other prime. The prime is above s_max.
+  /// For layers 1 to s_max. `cofactor` is the other prime. On input prime > s_max.
   PrimeSide(LimbSpan prime, LimbSpan cofactor, unsigned s_max);
 
   /// p^j for j = 1 .. s_max + 1, without leading zero limbs.
@@ -23,12 +23,12 @@ class PrimeSide {
 
   /// A uniform number from 1 to p - 1.
   Limbs random_unit(Rng& rng) const;
-  /// The root of unity modulo p^(s+1) that is u modulo p (Teichmuller's lift): u^(p^s), raised one power at a
-  /// time. For uniform u, E_s(0) modulo p^(s+1).
+  /// The root of unity modulo p^(s+1) that is u modulo p (Teichmuller's lift): u^(p^s), raised by one power
+  /// at a time. For a uniform u it is E_s(0) modulo p^(s+1).
   Limbs lift(LimbSpan u, unsigned s) const;
-  /// The plaintext modulo p^s of a ciphertext of layer s, given modulo p^(s+1) or larger: c^(p-1) has lost
-  /// its random part, and its p-adic logarithm is the plaintext times a constant. `valid` loses all its bits
-  /// where p divides c.
+  /// The plaintext modulo p^s of a ciphertext of layer s, which is given modulo p^(s+1) or more. c^(p-1) has
+  /// no random part, and its p-adic logarithm is the plaintext times a constant. If p divides c, all bits of
+  /// `valid` are cleared.
   Limbs open(LimbSpan c, unsigned s, mp_limb_t& valid) const;
 
  private:

@@ -1,4 +1,4 @@
-// The row of the Damgard-Jurik tree.
+// The row of the Damgard-Jurik tree in the table of protocols.
 #include "pirx/protocol.h"
 
 #include <bit>

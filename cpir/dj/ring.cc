@@ -1,4 +1,4 @@
-// Choice of a kernel, constants of a ring, and numbers in and out of base N.
+// Chooses a kernel, computes the constants of a ring, and converts numbers to and from base N.
 #include "ring.h"
 
 #include "number.h"

@@ -1,4 +1,5 @@
-// The integers modulo N^(s+1) as one kernel wants them: constants, and conversion of numbers. All public.
+// The integers modulo N^(s+1) in the form that one kernel takes: constants, and conversions of numbers. All
+// public.
 #pragma once
 
 #include <gmpxx.h>
@@ -10,13 +11,13 @@
 
 namespace pirx::cpir::dj {
 
-/// "auto": the best kernel that this machine and PIRX_FORCE_ISA allow; "gmp" or "ifma": that one.
-/// InvalidArgument: another word; Unavailable: not on this machine.
+/// The kernel with that name: "gmp", "ifma", or "auto" for the best one that this machine and PIRX_FORCE_ISA
+/// allow. InvalidArgument: another name. Unavailable: this machine lacks the kernel.
 Result<const RowKernel*> choose_kernel(const std::string& name);
 
 class Ring {
  public:
-  /// N odd, s <= kMaxS (0: the integers modulo N), at most 4096 bits.
+  /// On input N is odd and has at most 4096 bits, and s <= kMaxS. With s = 0, the integers modulo N.
   Ring(const RowKernel& kernel, const mpz_class& n, unsigned s);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -27,9 +28,9 @@ class Ring {
   std::size_t stride() const noexcept { return view_.stride; }
   std::size_t block_words() const noexcept { return view_.stride * kernel_.lanes; }
 
-  /// x R in base N: `out` has stride() words. 0 <= x < N^(s+1).
+  /// Writes x R in base N to `out`, which has stride() words. On input 0 <= x < N^(s+1).
   void import_number(const mpz_class& x, std::uint64_t* out) const;
-  /// The number x < N^(s+1) from x R with loose digits.
+  /// Reads the number x < N^(s+1) from x R with loosely reduced digits.
   mpz_class export_number(const std::uint64_t* number) const;
 
  private:

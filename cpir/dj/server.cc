@@ -1,4 +1,4 @@
-// Checks of a query, and the server behind AnyServer.
+// Checks queries, and implements AnyServer for the tree.
 #include "pirx/cpir/dj/server.h"
 
 #include <limits>

@@ -1,5 +1,5 @@
-// Level by level from the leaves. Tables of the upper levels, whose long chains of squares nobody can share,
-// are made while the leaves are still computed.
+// Computes the tree level by level from the leaves. Tables of the upper levels need long chains of squares,
+// which cannot be divided between threads; they are made while the leaves are still computed.
 #include "tree.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The database as a matrix of bits, read where it lies: slots of the database, some to a row of the matrix.
+// The database as a matrix of bits, read in place. A row of the matrix is several slots of the database.
 #pragma once
 
 #include "pirx/cpir/qr/common.h"
@@ -6,10 +6,10 @@
 
 namespace pirx::cpir::qr {
 
-/// Column 8 i + j is bit j, the least significant being bit 0, of byte i of the rows.
+/// Column 8 i + j is bit j of byte i of the rows; bit 0 is the least significant one.
 class BitMatrix {
  public:
-  /// `rows` are those of the database, which outlives this.
+  /// `rows` are the rows of the database, which must outlive this.
   BitMatrix(const Params& params, matrix::ConstView<std::byte> rows)
       : geometry_(params.geometry()),
         slots_(params.slots()),
@@ -18,11 +18,11 @@ class BitMatrix {
         zeros_(static_cast<std::size_t>(geometry_.slot_bytes())) {}
 
   std::size_t rows() const noexcept { return rows_; }
-  std::size_t slots() const noexcept { return static_cast<std::size_t>(slots_); }  ///< of a row
+  std::size_t slots() const noexcept { return static_cast<std::size_t>(slots_); }  ///< in a row
   std::size_t slot_bytes() const noexcept { return zeros_.size(); }
   std::size_t row_bytes() const noexcept { return slots() * slot_bytes(); }
 
-  /// slot_bytes() bytes; zeros behind the last record and below the last row.
+  /// slot_bytes() bytes. Zeros after the last record and below the last row.
   const std::byte* slot(std::size_t row, std::size_t slot) const noexcept {
     const std::uint64_t record = row * slots_ + slot;
     if (record >= geometry_.records()) return zeros_.data();

@@ -1,4 +1,4 @@
-// Queries and replies as numbers; what is secret about them is in residues.cc.
+// Queries and replies as numbers. The secret part of the work is in residues.cc.
 #include "pirx/cpir/qr/client.h"
 
 #include <atomic>

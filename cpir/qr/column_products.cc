@@ -1,7 +1,7 @@
-// Rows are taken w at a time: a table has the products of all 2^w subsets of their numbers, and each column
-// needs one product with the entry that its w bits choose. Threads make tables of several windows at once;
-// then each takes its share of the columns through one table after the other. Eight columns, or eight entries
-// of a table, fill the lanes of the kernel.
+// Rows are taken w at a time. A table has the products of all 2^w subsets of their numbers, and each column
+// needs one product with the entry that its w bits choose. Threads make the tables of several windows at
+// once; then each thread takes its share of the columns through one table after another. Eight columns, or
+// eight entries of a table, fill the lanes of the kernel.
 #include "column_products.h"
 
 #include <algorithm>

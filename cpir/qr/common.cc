@@ -1,4 +1,4 @@
-// Validation of plans and the parameters message.
+// Validates plans, and reads and writes the parameters message.
 #include "pirx/cpir/qr/common.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Blum primes by OpenSSL; everything else of a key is checked where Damgard-Jurik's keys are.
+// Makes Blum primes with OpenSSL. The rest of a key is checked by the code for Damgard-Jurik's keys.
 #include "pirx/cpir/qr/keys.h"
 
 #include <openssl/bn.h>

@@ -1,13 +1,13 @@
-// J(a|b) along a binary GCD of a and b, b always odd:
+// Computes J(a|b) along a binary GCD of a and b, where b is always odd:
 //
 //   if a is odd: if a < b, swap them, and J changes if both are 3 modulo 4; a -= b
 //   a /= 2; J changes if b is 3 or 5 modulo 8
 //
-// Every step takes a bit at least from the lengths of a and b together, so 2 bits(p) steps end with a = 0,
-// b = 1. Steps are decided on the lowest 31 bits of a and b, which are exact, and on the highest 33 of the
-// longer one, which may misjudge a < b: then one of them, never both, becomes negative. b counts with its
-// absolute value; a negative a is mended after the steps by J(-1|b), and the law of reciprocity holds as it
-// is where only one of two numbers is negative.
+// Every step shortens a and b together by at least one bit, so 2 bits(p) steps end with a = 0, b = 1. Steps
+// are decided on the lowest 31 bits of a and b, which are exact, and on the highest 33 bits of the longer
+// one, which may misjudge a < b. Then one of them becomes negative, never both. b counts with its absolute
+// value. A negative a is corrected after the steps by J(-1|b); the law of reciprocity holds unchanged if only
+// one of two numbers is negative.
 #include "legendre.h"
 
 #include <bit>

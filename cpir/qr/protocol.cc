@@ -1,4 +1,4 @@
-// The row of quadratic residuosity.
+// The row of quadratic residuosity in the table of protocols.
 #include "pirx/protocol.h"
 
 #include "cpir/dj/options.h"

@@ -1,4 +1,4 @@
-// Squares over GMP's constant-time functions.
+// Makes and recognises squares with GMP's constant-time functions.
 #include "residues.h"
 
 #include "legendre.h"

@@ -1,5 +1,5 @@
-// What the holder of a key does with residues modulo N: makes squares and non-squares that only she can tell
-// apart, and tells them apart. Constant time in the key, the coins and the bits.
+// Residues modulo N for the holder of the key: makes squares and non-squares, which only the holder can tell
+// apart, and tells them apart. Constant time in the key, the random coins and the bits.
 #pragma once
 
 #include "cpir/dj/limbs.h"
@@ -12,10 +12,11 @@ class Residues {
  public:
   explicit Residues(const SecretKey& key);
 
-  /// A uniform square modulo N, big-endian, if bit is 0; else N less one, a non-square of Jacobi symbol 1 (-1
-  /// is no square modulo p and q). All but one in 2^(k/2 - 1) are units: for others than toys, all.
+  /// Writes, big-endian, a uniform square modulo N if bit is 0; otherwise N minus a uniform square, which is
+  /// a non-square with Jacobi symbol 1, since -1 is not a square modulo p and q. All but one in 2^(k/2 - 1)
+  /// are units, which means all except for toys.
   void encrypt_bit(unsigned bit, Rng& rng, MutableByteSpan out) const;
-  /// 1 if z, big-endian, is no square modulo p. Either where p divides z.
+  /// 1 if z, big-endian, is not a square modulo p. 0 or 1 if p divides z.
   unsigned decrypt_bit(ByteSpan z) const;
 
  private:

@@ -1,4 +1,4 @@
-// Checks of a query, and the server behind AnyServer.
+// Checks queries, and implements AnyServer for quadratic residuosity.
 #include "pirx/cpir/qr/server.h"
 
 #include <atomic>

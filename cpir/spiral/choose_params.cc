@@ -1,4 +1,4 @@
-// The cost model and the search for the cheapest secure plan.
+// The cost model, and the search for the cheapest secure plan.
 #include <algorithm>
 #include <cmath>
 

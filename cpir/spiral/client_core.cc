@@ -1,5 +1,5 @@
-// Keys, queries and decoding: constant time in secrets, item and answer. What depends on a wanted item is a
-// mask.
+// Keys, queries and decoding, in constant time in secrets, item and answer. What depends on the wanted item
+// is a mask.
 #include "client_core.h"
 
 #include <algorithm>

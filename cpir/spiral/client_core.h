@@ -1,5 +1,5 @@
-// The client's secrets and what it computes with them, with coins handed in. Client adds randomness and
-// messages; tests and benchmarks look at the stages through it.
+// The client's secrets and its computations with them. The caller passes the random coins: Client adds
+// randomness and messages, tests and benchmarks look at single stages.
 #pragma once
 
 #include "pirx/cpir/spiral/common.h"
@@ -13,12 +13,12 @@ class ClientCore {
 
   /// The keys message, with fresh public randomness.
   Bytes keys(const Params& params, const Coins& coins) const;
-  /// Behind the header of a query and the name of the keys: seed and c1.
+  /// Writes what follows the header and the name of the keys in a query: the seed and c1.
   void query(const Params& params, std::uint64_t item, const Coins& coins, MutableByteSpan out) const;
-  /// Coefficients below p of an item, padded, from the body of a reply.
+  /// The coefficients, below p, of an item with its pad, from the body of a reply.
   SecretVector<std::uint16_t> decode(const Params& params, ByteSpan body) const;
 
-  /// s c0 + c1 in (-q/2, q/2): message and error. For tests; c0, c1 are slots.
+  /// s c0 + c1 in (-q/2, q/2), which is message plus error. c0 and c1 are slots. For tests.
   std::vector<std::int64_t> phase(const std::uint32_t* c0, const std::uint32_t* c1) const;
   /// The same under the key of row `row` of a packed ciphertext.
   std::vector<std::int64_t> packed_phase(std::size_t row, const std::uint32_t* c0,

@@ -1,4 +1,4 @@
-// Validation of plans, their sizes, and the parameters message.
+// Validates plans, computes their sizes, and reads and writes the parameters message.
 #include "pirx/cpir/spiral/common.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Encoding, in parallel over items.
+// Encodes the database, in parallel over items.
 #include "encoded_database.h"
 
 #include <algorithm>

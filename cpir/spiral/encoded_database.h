@@ -1,7 +1,8 @@
-// The database as the server multiplies it: transforms of its polynomials in Montgomery's form.
+// The database in the form that the server multiplies: transforms of its polynomials in Montgomery form.
 //
-// Word (P, z, j, i, s), in this order, s fastest: slot 8z + s of polynomial P of the item in row i and column
-// j, modulo q1 in the low half and q2 in the high half. One pass reads it from front to back.
+// Words are in the order (P, z, j, i, s), with s fastest. Word (P, z, j, i, s) is slot 8z + s of polynomial P
+// of the item in row i and column j: modulo q1 in the low half, modulo q2 in the high half. A pass reads all
+// words once, in this order.
 #pragma once
 
 #include <filesystem>
@@ -17,20 +18,20 @@ namespace pirx::cpir::spiral {
 
 class EncodedDatabase {
  public:
-  /// Called now and then, from any thread, one call at a time: items done, items in all.
+  /// Called from time to time with the items done and in all: from any thread, but one call at a time.
   using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
-  /// Fills the bytes of an item.
+  /// Fills in the bytes of an item.
   using Items = std::function<void(std::uint64_t item, MutableByteSpan out)>;
-  /// Encodes in memory. ResourceExhausted.
+  /// Encodes in memory. ResourceExhausted: no memory.
   static Result<EncodedDatabase> create(const Params& params, const Items& items, int threads,
                                         const Progress& progress);
-  /// The same, read from `file` (docs/prepared_format.md) if that holds this encoding, and kept there if it
-  /// does not. `note` is told in a line for people what happened.
+  /// Reads the encoding from `file` (docs/prepared_format.md) if it holds this encoding; otherwise encodes
+  /// and writes it there. `note` is called with a line for people that says what happened.
   static Result<EncodedDatabase> create(const Params& params, const Items& items,
                                         const std::filesystem::path& file, int threads,
                                         const Progress& progress,
                                         const std::function<void(const std::string&)>& note);
-  /// The slots of a database, item by item. It outlives what is returned.
+  /// The items of a database. The database must outlive the result.
   static Items items_of(const Params& params, const database::Database& database);
 
   const std::uint64_t* words() const noexcept {

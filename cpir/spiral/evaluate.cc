@@ -1,6 +1,6 @@
-// Where two ciphertexts come out of one in the expansion, one key switch is enough: tau_r(x^(-e) v) = -x^(-e)
-// tau_r(v) for e = 2^r, so the children are v + tau(v) and x^(-e) (v - tau(v)). Everything stays transformed
-// but for the polynomials whose digits are taken.
+// One key switch is enough where the expansion makes two ciphertexts of one: tau_r(x^(-e) v) = -x^(-e)
+// tau_r(v) for e = 2^r, so the children are v + tau(v) and x^(-e) (v - tau(v)). All polynomials stay
+// transformed, except those whose digits are taken.
 #include "evaluate.h"
 
 #include <algorithm>

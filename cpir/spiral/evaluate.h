@@ -1,4 +1,4 @@
-// What the server computes for a query (Spiral, section 3 of eprint 2022/368), stage by stage.
+// The server's computation for a query (Spiral, section 3 of eprint 2022/368), stage by stage.
 #pragma once
 
 #include "gadget.h"
@@ -6,41 +6,43 @@
 
 namespace pirx::cpir::spiral {
 
-/// Threads, and a workspace for each. Not for two computations at once.
+/// Threads, and a workspace for each of them. It must not run two computations at once.
 class Evaluator {
  public:
-  /// ResourceExhausted.
+  /// ResourceExhausted: no memory.
   static Result<Evaluator> create(const Params& params, const Ring& ring, int threads);
 
-  /// The bits of a query as ciphertexts, slots: one for every row; for bit l of the column t' of b z^k.
+  /// The bits of a query as ciphertexts in slots: one for every row, and for each bit l the column t' of b
+  /// z^k.
   struct Query {
     Polynomials rows, bits;
   };
-  /// ResourceExhausted. c0, c1: the query ciphertext, slots.
+  /// Expands the query ciphertext (c0, c1), given as slots. ResourceExhausted: no memory.
   Result<Query> expand(const PublicKeys& keys, const std::uint32_t* c0, const std::uint32_t* c1);
-  /// The GSW ciphertexts of the column's bits: for each t' columns of s b z^k, then t' of b z^k; Montgomery's
-  /// form.
+  /// The GSW ciphertexts of the bits of the column: for each bit t' columns of s b z^k, then t' columns of b
+  /// z^k, in Montgomery form.
   Result<Polynomials> convert(const PublicKeys& keys, const Polynomials& bits);
 
-  /// Coefficients 0 .. count - 1 of a ciphertext in positions 2i + `odd`, as ciphertexts: the coefficient
-  /// tree. For tests. ciphertexts[0] is the input; rounds with keys of `left` or right gadgets.
+  /// The coefficient tree: makes ciphertexts of the coefficients 0 .. count - 1 in positions 2i + `odd`. On
+  /// input ciphertexts[0] is the ciphertext; the rounds use keys of the left gadget if `left`, otherwise of
+  /// the right one. For tests.
   void expand_tree(const PublicKeys& keys, bool left, unsigned rounds, std::size_t count,
                    Polynomials& ciphertexts);
-  /// The round that splits odd from even coefficients: (even, odd) = expand(in).
+  /// The round that separates even from odd coefficients: (even, odd) = expand(in).
   void split(const PublicKeys& keys, const std::uint32_t* in, Polynomials& even_odd);
 
-  /// The rows as the first dimension reads them: word (z, i, row of the ciphertext, s), and one more.
-  /// ResourceExhausted.
+  /// The rows in the order in which the first dimension reads them: word (z, i, row of the ciphertext, s),
+  /// and one more. ResourceExhausted: no memory.
   Result<AlignedBuffer> first_dimension_query(const Polynomials& rows);
-  /// Polynomial number `polynomial` of the database times the rows of every query: one ciphertext a column
-  /// each.
+  /// Multiplies polynomial number `polynomial` of the database by the rows of every query. Gives each query
+  /// one ciphertext per column.
   void first_dimension(const std::uint64_t* database, std::size_t polynomial,
                        std::span<const AlignedBuffer> queries, std::span<Polynomials> out);
-  /// Leaves the selected column's ciphertext in ciphertexts[0].
+  /// Folds until the ciphertext of the selected column is in ciphertexts[0].
   void fold(const Polynomials& columns, Polynomials& ciphertexts, FoldForm form);
-  /// n^2 ciphertexts, row by row, packed into n + 1 polynomials for each of n columns: out[c (n + 1) + row].
+  /// Packs n^2 ciphertexts, row by row, into n + 1 polynomials for each of n columns: out[c (n + 1) + row].
   void pack(const PublicKeys& keys, const Polynomials& in, Polynomials& out);
-  /// The body of the reply for one trial's polynomials.
+  /// Writes the body of the reply for the polynomials of one trial.
   void switch_modulus(const Polynomials& packed, class BitWriter& out);
 
   const Ring& ring() const noexcept { return ring_; }
@@ -48,7 +50,7 @@ class Evaluator {
  private:
   Evaluator(const Params& params, const Ring& ring, int threads)
       : params_(params), ring_(ring), threads_(threads) {}
-  /// One node: v -> v + tau(v), and x^(-2^r) (v - tau(v)) to `second` unless null.
+  /// One node: replaces v by v + tau(v), and writes x^(-2^r) (v - tau(v)) to `second` unless it is null.
   void expand_node(unsigned round, const Gadget& gadget, const std::uint32_t* key, std::uint32_t* first,
                    std::uint32_t* second, Workspace& workspace) const;
   void external_product(const std::uint32_t* columns, const std::uint32_t* in, std::uint32_t* out,

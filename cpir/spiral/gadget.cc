@@ -1,4 +1,5 @@
-// Plans of digits. Adding z/2 to every digit at once makes balanced digits plain ones, free of carries.
+// Plans of digits. z/2 is added to every digit at once; this turns balanced digits into plain ones, without
+// carries.
 #include "gadget.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Bits of an item, log p a coefficient; the pad is a stream whose seed is made from the database and the
-// item.
+// Splits the bits of an item into coefficients of log p bits. The pad is a stream whose seed is made from the
+// database and the item.
 #include "item.h"
 
 #include "pirx/base/rng.h"

@@ -1,4 +1,4 @@
-// Keys of clients by their SHA-256, in bounded memory that clients share fairly.
+// Clients' keys by their SHA-256, in bounded memory that clients share fairly.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace pirx::cpir::spiral {
 
-/// Thread-safe. When memory is full, the longest unused keys go of the sender who has most: who has no more
-/// than all others loses none to a sender of many. Keys that a computation holds stay alive until it ends,
-/// beyond the bound.
+/// Thread-safe. If the memory is full, the sender with the most keys loses those that were not used for the
+/// longest time. So a sender of many keys cannot displace those of a sender with few. Keys that a computation
+/// uses stay in memory until it ends, even beyond the bound.
 class KeyStore {
  public:
-  /// Room for `capacity` clients, at least one.
+  /// Has room for `capacity` clients, at least one.
   explicit KeyStore(std::size_t capacity) : capacity_(capacity) {}
-  /// Keys that are held already stay their first sender's, who else may send them.
+  /// Adds keys. Keys that are already held keep their first sender, whoever else sends them.
   void put(const Digest& name, std::shared_ptr<const PublicKeys> keys, std::string_view sender) {
     std::string owner(sender);
     const std::lock_guard lock(mutex_);
@@ -28,11 +28,11 @@ class KeyStore {
       found->second.used = ++clock_;
       return;
     }
-    // Room first: what throws for want of memory leaves no more keys than the capacity.
+    // Makes room first: if memory runs out in between, no more keys are held than the capacity.
     if (held_.size() >= capacity_) held_.erase(least_missed(owner));
     held_.emplace(name, Entry{std::move(keys), std::move(owner), ++clock_});
   }
-  /// Null when they are not held.
+  /// Null if the keys are not held.
   std::shared_ptr<const PublicKeys> get(const Digest& name) {
     const std::lock_guard lock(mutex_);
     const auto found = held_.find(name);
@@ -47,7 +47,7 @@ class KeyStore {
     std::string sender;
     std::uint64_t used = 0;
   };
-  /// Where one more of `sender` is to come.
+  /// The entry to drop when `sender` adds one.
   std::map<Digest, Entry>::iterator least_missed(std::string_view sender) {
     std::map<std::string_view, std::size_t> counts;
     std::size_t most = ++counts[sender];

@@ -1,7 +1,7 @@
-// The formulas are averages over all coefficients, tight to a tenth of a bit in tests. Spiral's own
-// (section 4.3 of eprint 2022/368) take every coefficient of an expanded ciphertext for the worst one, which
-// is 2^g times too pessimistic: g rounds of expansion multiply the energy of one coefficient in 2^g by 4
-// each, that of the mean by 2.
+// The formulas are averages over all coefficients; tests find them exact to a tenth of a bit. Spiral's own
+// formulas (section 4.3 of eprint 2022/368) assume the worst coefficient of an expanded ciphertext for all,
+// which is 2^g times too pessimistic: each of g rounds of expansion multiplies the energy of one coefficient
+// in 2^g by 4, but the mean energy by 2.
 #include "noise.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Clocks and phases around the stages of a server.
+// Measures time and error around the stages of a server.
 #include "pirx/cpir/spiral/profile.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-// The row of Spiral.
+// The row of Spiral in the table of protocols.
 #include "pirx/protocol.h"
 
 #include "pirx/cpir/spiral/server.h"

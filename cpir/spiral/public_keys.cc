@@ -1,4 +1,4 @@
-// Reading keys.
+// Reads clients' public keys.
 #include "public_keys.h"
 
 #include "sampling.h"

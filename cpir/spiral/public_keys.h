@@ -1,5 +1,5 @@
-// A client's public parameters as the server holds them, and their order on the wire: automorphism keys of
-// the right gadget for rounds 0 .. g2 - 1, of the left one for rounds 1 .. g1 - 1, conversion, packing.
+// A client's public keys as the server holds them, in their order on the wire: automorphism keys of the right
+// gadget for rounds 0 .. g2 - 1, those of the left gadget for rounds 1 .. g1 - 1, conversion, packing.
 #pragma once
 
 #include "pirx/cpir/spiral/common.h"
@@ -7,9 +7,9 @@
 
 namespace pirx::cpir::spiral {
 
-/// Columns are ciphertexts in Montgomery's form, those of a packing key n + 1 polynomials.
+/// Columns are ciphertexts in Montgomery form; those of a packing key have n + 1 polynomials.
 struct PublicKeys {
-  /// Numbers of polynomials in which the keys of a plan lie.
+  /// The numbers of the polynomials at which the parts of a plan's keys start.
   explicit PublicKeys(const Params& params);
 
   Polynomials all;
@@ -22,17 +22,18 @@ struct PublicKeys {
   const std::uint32_t* left_key(unsigned round) const noexcept {
     return all[left + 2 * left_digits * (round - 1)];
   }
-  /// Digits of c0, then digits of c1.
+  /// The columns for the digits of c0, then those for the digits of c1.
   const std::uint32_t* conversion_key() const noexcept { return all[conversion]; }
-  /// Digits of the first of n ciphertexts, then of the second, ...
+  /// The columns for the digits of the first of n ciphertexts, then those of the second, ...
   const std::uint32_t* packing_key() const noexcept { return all[packing]; }
 
   std::size_t right_digits = 0, left_digits = 0;
 
-  /// Body of a keys message, of exactly the plan's length: the seed, then for every column all polynomials
-  /// but the first. InvalidArgument: a residue is not below its prime. ResourceExhausted.
+  /// Reads the body of a keys message, which has exactly the plan's length: the seed, then for every column
+  /// all polynomials but the first. InvalidArgument: a residue is not below its prime. ResourceExhausted: no
+  /// memory.
   static Result<PublicKeys> decode(const Params& params, const Ring& ring, ByteSpan body);
-  /// Bytes that the keys take in memory, those of all.bytes().
+  /// The bytes of memory for all keys, equal to all.bytes().
   static std::uint64_t bytes(const Params& params);
 };
 

@@ -1,4 +1,4 @@
-// Tables: powers of a root of unity by their bit-reversed exponents.
+// The tables of the ring: powers of a root of unity in bit-reversed order of their exponents.
 #include "ring.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// The ring Z[x]/(x^d + 1) modulo q = q1 q2 (Spiral, eprint 2022/368, section 4.1), d = 2048, or smaller in
-// tests: tables of the transforms, automorphisms, and the memory that polynomials lie in.
+// The ring Z[x]/(x^d + 1) modulo q = q1 q2 (Spiral, eprint 2022/368, section 4.1) with d = 2048, or smaller
+// in tests: tables for the transforms, automorphisms, and memory for polynomials.
 //
-// A polynomial is 2d residues: d modulo q1, then d modulo q2; coefficients, or slots of the transform. A
-// ciphertext is two polynomials (c0, c1) with s c0 + c1 = message + error.
+// A polynomial is 2d residues: d modulo q1, then d modulo q2. They are coefficients, or slots of the
+// transform. A ciphertext is two polynomials (c0, c1) with s c0 + c1 = message + error.
 #pragma once
 
 #include <array>
@@ -25,20 +25,20 @@ inline std::uint32_t residue(std::int64_t x, std::size_t k) noexcept {
   const std::int64_t r = x % q;
   return static_cast<std::uint32_t>(r + (q & (r >> 63)));
 }
-/// 2^log_z-th .. powers: base^exponent modulo q_k.
+/// base^exponent modulo `prime`.
 std::uint32_t power(std::uint64_t base, std::uint64_t exponent, std::uint32_t prime) noexcept;
 
-/// Residues from one polynomial to the next where many lie together: 2d and a cache line, so that the same
-/// place of many polynomials is not in one set of the cache.
+/// The number of residues from one polynomial to the next if many lie together: 2d and a cache line, so that
+/// the same place of many polynomials does not fall into one set of the cache.
 constexpr std::size_t polynomial_stride(std::size_t d) noexcept { return 2 * d + 16; }
 
-/// Arrays of polynomials in one aligned buffer. A ciphertext is two of them in a row.
+/// An array of polynomials in one aligned buffer. A ciphertext is two neighbours.
 class Polynomials {
  public:
   Polynomials() = default;
-  /// `count` polynomials of 2d residues, all zero. ResourceExhausted.
+  /// `count` polynomials of 2d residues, all zero. ResourceExhausted: no memory.
   static Result<Polynomials> create(std::uint64_t count, std::size_t d);
-  /// Bytes that they take, rounded as AlignedBuffer does.
+  /// The bytes that they take, rounded as in AlignedBuffer.
   std::uint64_t bytes() const noexcept { return buffer_.size(); }
   std::uint32_t* operator[](std::size_t i) noexcept { return data() + i * stride_; }
   const std::uint32_t* operator[](std::size_t i) const noexcept { return data() + i * stride_; }
@@ -52,14 +52,14 @@ class Polynomials {
   std::size_t stride_ = 0;
 };
 
-/// Tables of one dimension, and the kernels to use with them. Const and thread-safe.
+/// The tables for one dimension, and the kernels to use with them. Const and thread-safe.
 class Ring {
  public:
-  /// kMinLogDimension <= log_d <= kLogDimension.
+  /// On input kMinLogDimension <= log_d <= kLogDimension.
   Ring(unsigned log_d, const RingKernel& kernel);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
-  /// The ring with the best kernels, made once.
+  /// The ring with the best kernels. It is made once.
   static const Ring& get(unsigned log_d);
 
   unsigned log_d() const noexcept { return log_d_; }
@@ -67,23 +67,23 @@ class Ring {
   const RingKernel& kernel() const noexcept { return kernel_; }
   const PrimeTable& prime(std::size_t k) const noexcept { return primes_[k]; }
 
-  /// Of both primes' halves; `in` as the kernel's.
+  /// Transforms both halves, one for each prime. `in` is what the kernel takes.
   void forward(std::uint32_t* out, const std::uint32_t* in) const noexcept;
   void inverse(std::uint32_t* out, const std::uint32_t* in) const noexcept;
   void add(std::uint32_t* out, const std::uint32_t* a, const std::uint32_t* b) const noexcept;
   void subtract(std::uint32_t* out, const std::uint32_t* a, const std::uint32_t* b) const noexcept;
-  /// out = a b, b in Montgomery's form (times 2^32).
+  /// out = a b, where b is in Montgomery form (times 2^32).
   void multiply(std::uint32_t* out, const std::uint32_t* a, const std::uint32_t* b) const noexcept;
-  /// Slot by slot times 2^32.
+  /// Multiplies every slot by 2^32.
   void to_montgomery(std::uint32_t* out, const std::uint32_t* in) const noexcept;
-  /// Transform of a polynomial of small signed coefficients, below 2^27 in size.
+  /// The transform of a polynomial of signed coefficients with absolute values below 2^27.
   void forward_small(std::uint32_t* out, const std::int32_t* coefficients) const noexcept;
-  /// Coefficients in (-q/2, q/2).
+  /// The coefficients in (-q/2, q/2), from their residues.
   void compose(std::int64_t* out, const std::uint32_t* in) const noexcept;
 
-  /// out = tau_r(a), tau_r: x -> x^(d/2^r + 1), on slots. `out` and `a` do not overlap.
+  /// out = tau_r(a) on slots, where tau_r maps x to x^(d/2^r + 1). `out` and `a` must not overlap.
   void automorphism(unsigned r, std::uint32_t* out, const std::uint32_t* a) const noexcept;
-  /// Transform of x^(-2^r) in Montgomery's form.
+  /// The transform of x^(-2^r), in Montgomery form.
   const std::uint32_t* monomial(unsigned r) const noexcept { return monomials_[r].data(); }
 
  private:
@@ -91,8 +91,8 @@ class Ring {
   const RingKernel& kernel_;
   std::array<PrimeTable, 2> primes_;
   std::array<std::vector<std::uint32_t>, 2> powers_;
-  std::vector<std::vector<std::uint16_t>> slots_;      // per r
-  std::vector<std::vector<std::uint32_t>> monomials_;  // per r
+  std::vector<std::vector<std::uint16_t>> slots_;      // for each r
+  std::vector<std::vector<std::uint32_t>> monomials_;  // for each r
 };
 
 }  // namespace pirx::cpir::spiral

@@ -1,4 +1,4 @@
-// Uniform residues by rejection; binomial ones by counting bits with sums, without tables or branches.
+// Uniform residues by rejection, and binomial ones by counting bits with sums, without tables or branches.
 #include "sampling.h"
 
 namespace pirx::cpir::spiral {

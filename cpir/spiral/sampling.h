@@ -14,8 +14,8 @@ namespace pirx::cpir::spiral {
 /// Fills memory with secret random bytes: Rng::fill, or replayed coins in tests.
 using Coins = std::function<void(MutableByteSpan)>;
 
-/// Uniform polynomials from a seed that everybody knows, one after the other. Slots, first those modulo q1:
-/// 32-bit words of the seed's stream (SeedStream), cut to 28 bits, those not below the prime left out.
+/// A stream of uniform polynomials from a public seed. The slots modulo q1 come first. They are the 32-bit
+/// words of the seed's stream (SeedStream), cut to 28 bits, without those that are not below the prime.
 class UniformStream {
  public:
   explicit UniformStream(std::span<const std::byte, kSeedBytes> seed) : stream_(seed) {}
@@ -27,9 +27,9 @@ class UniformStream {
   std::size_t used_ = sizeof buffer_;
 };
 
-/// The seed of public randomness that is drawn for one secret and used up with it: it cannot be copied, and
-/// who encrypts takes it away. Two encryptions under one secret never share it: a seed that was given away is
-/// wiped and spent, and must not be asked for again.
+/// The seed of public randomness that is drawn for one secret and used once. It cannot be copied, and
+/// encryption takes it away, so two encryptions under one secret never share a seed. After that it is wiped
+/// and must not be asked for again.
 class FreshSeed {
  public:
   explicit FreshSeed(const Coins& coins) { coins(bytes_); }
@@ -53,8 +53,8 @@ class FreshSeed {
   bool spent_ = false;
 };
 
-/// Sum of eta coins less the sum of eta others, for every coefficient: variance eta / 2. eta <= 32. Constant
-/// time.
+/// Writes for every coefficient the sum of eta coins minus the sum of eta other coins, which has variance eta
+/// / 2. On input eta <= 32. Constant time.
 void centred_binomial(const Coins& coins, unsigned eta, std::span<std::int32_t> out);
 
 /// A secret polynomial of small coefficients.
@@ -75,14 +75,15 @@ class Encryptor {
         random_(2 * ring.d()),
         error_(ring.d()),
         scratch_(2 * ring.d()) {}
-  /// Draws the public half c0 of the next ciphertext.
+  /// Draws c0, the public half of the next ciphertext.
   void next() {
     stream_.next(ring_, random_.data());
     used_.clear();
     drawn_ = true;
   }
-  /// c1 = message + error - s c0, slots, for the c0 drawn last. The same c0 serves several secrets, each
-  /// once, which is checked: two messages under one c0 and one secret would show their difference.
+  /// c1 = message + error - s c0 in slots, for the last c0. Several secrets can share this c0, but each may
+  /// use it only once, which is checked: two messages under one c0 and one secret would reveal their
+  /// difference.
   void encrypt(const SecretPolynomial& secret, const std::uint32_t* message, std::uint32_t* c1);
 
  private:
@@ -92,7 +93,7 @@ class Encryptor {
   const Coins& coins_;
   std::vector<std::uint32_t> random_;
   bool drawn_ = false;
-  std::vector<const SecretPolynomial*> used_;  ///< with the c0 drawn last
+  std::vector<const SecretPolynomial*> used_;  ///< with the last c0
   SecretVector<std::int32_t> error_;
   SecretVector<std::uint32_t> scratch_;
 };

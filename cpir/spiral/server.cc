@@ -1,4 +1,4 @@
-// Checks of messages, batches of queries, and the server behind AnyServer.
+// Checks messages, collects queries into batches, and implements AnyServer for Spiral.
 #include "pirx/cpir/spiral/server.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How polynomials and small numbers lie in messages.
+// The form of polynomials and small numbers in messages.
 #pragma once
 
 #include "pirx/base/bytes.h"
@@ -6,14 +6,15 @@
 
 namespace pirx::cpir::spiral {
 
-/// 7 bytes a slot: the residue modulo q1 and, from bit 28 on, the one modulo q2, little-endian.
+/// Writes 7 bytes for each slot, little-endian: the residue modulo q1 in bits 0 to 27, the residue modulo q2
+/// from bit 28 on.
 inline void put_slots(const Ring& ring, const std::uint32_t* slots, std::byte* out) noexcept {
   for (std::size_t i = 0; i < ring.d(); ++i) {
     const std::uint64_t word = slots[i] | std::uint64_t{slots[ring.d() + i]} << 28;
     std::memcpy(out + 7 * i, &word, 7);
   }
 }
-/// False when a residue is not below its prime.
+/// Reads them. False if a residue is not below its prime.
 inline bool get_slots(const Ring& ring, const std::byte* in, std::uint32_t* slots) noexcept {
   bool good = true;
   for (std::size_t i = 0; i < ring.d(); ++i) {
@@ -26,8 +27,8 @@ inline bool get_slots(const Ring& ring, const std::byte* in, std::uint32_t* slot
   return good;
 }
 
-/// Numbers of `bits` <= 32 bits, one behind the other, the lowest bit first. What goes beyond the end is left
-/// out. Addresses and branches depend on lengths only.
+/// Writes numbers of `bits` <= 32 bits one after the other, the lowest bit first. What does not fit is
+/// dropped. Addresses and branches depend on lengths only.
 class BitWriter {
  public:
   explicit BitWriter(MutableByteSpan out) : out_(out) {}
@@ -37,7 +38,7 @@ class BitWriter {
       if (at_ < out_.size()) out_[at_++] = static_cast<std::byte>(held_ & 0xff);
     }
   }
-  /// The last bits, and zeros.
+  /// Writes the last bits, and zeros.
   void finish() noexcept {
     while (at_ < out_.size()) {
       out_[at_++] = static_cast<std::byte>(held_ & 0xff);
@@ -54,7 +55,7 @@ class BitWriter {
 class BitReader {
  public:
   explicit BitReader(ByteSpan in) : in_(in) {}
-  /// Zeros behind the end.
+  /// Reads the next number; zeros after the end.
   std::uint32_t get(unsigned bits) noexcept {
     for (; count_ < bits; count_ += 8) {
       const auto byte = at_ < in_.size() ? std::to_integer<std::uint64_t>(in_[at_]) : 0;

@@ -1,6 +1,6 @@
-// AVX2 kernels. GF(2) multiplies by masks; GF(2^8) and GF(2^16) look the nibbles of the data up by vpshufb in
-// sixteen-byte tables of the scalar's multiples. vpshufb looks up inside a register: no address depends on a
-// value.
+// AVX2 kernels. GF(2) multiplies with masks. GF(2^8) and GF(2^16) look the nibbles of the data up in tables
+// of the scalar's multiples, of sixteen bytes each. vpshufb does this inside a register, so no address
+// depends on a value.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

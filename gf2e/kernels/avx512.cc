@@ -1,4 +1,4 @@
-// GF(2) on AVX-512: a masked xor, whose timing is the shape's alone.
+// GF(2) on AVX-512: a masked xor, whose timing depends on the shape only.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

@@ -1,5 +1,5 @@
-// GF(2^8) on AVX2 with GFNI, whose vgf2p8mulb multiplies modulo 0x11B. No table: the timing is the shape's
-// alone.
+// GF(2^8) on AVX2 with GFNI: vgf2p8mulb multiplies modulo 0x11B. There is no table, and timing depends on the
+// shape only.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

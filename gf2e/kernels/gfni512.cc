@@ -1,5 +1,5 @@
-// AVX-512 with GFNI. GF(2^8) multiplies by vgf2p8mulb (modulo 0x11B), GF(2^16) by four 8 x 8 bit matrices on
-// the split bytes of its words (vgf2p8affineqb). Nothing secret is looked up in memory.
+// AVX-512 kernels with GFNI. GF(2^8) multiplies with vgf2p8mulb (modulo 0x11B). GF(2^16) multiplies the split
+// bytes of its words by four matrices of 8 x 8 bits (vgf2p8affineqb). No secret is an address in memory.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

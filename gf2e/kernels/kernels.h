@@ -1,4 +1,5 @@
-// The kernels of this folder, one set per instruction set. Constant-initialised, so usable before main().
+// The kernels of this folder, one set for each instruction set. They are initialised at compile time, so they
+// can be used before main().
 #pragma once
 
 #include "pirx/base/sliced_kernels.h"
@@ -32,7 +33,8 @@ extern const Kernels<Gf2_8> kGf2_8Gfni512;
 extern const Kernels<Gf2_16> kGf2_16Gfni512;
 #endif
 
-/// `rows` with bit-sliced kernels beside them, which may need more of the CPU and then give the name.
+/// The kernels `rows` together with bit-sliced kernels. These may need `more` CPU features; then they give
+/// the name.
 template <class F>
 constexpr Kernels<F> with_sliced(const char* name, Kernels<F> rows, CpuFeatures more,
                                  const SlicedKernels& sliced, const Crossovers& crossovers) {

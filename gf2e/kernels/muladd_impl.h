@@ -1,6 +1,6 @@
-// The loop that every kernel of this folder shares: R += Q * D over byte rows, a register tile of queries x
-// rows of D at a time, streaming along the columns. The includer defines PIRX_GF2E_TARGET, the target
-// attribute of its instruction set, and passes an Ops class:
+// The loop that all kernels of this folder share: R += Q * D over byte rows. It takes a register tile of
+// queries x rows of D at a time and streams along the columns. The includer defines PIRX_GF2E_TARGET, the
+// target attribute of its instruction set, and passes an Ops class:
 //
 //   Elem, Vec, Coef           a scalar, a piece of a row in registers, a scalar made ready for multiplying
 //   kVecBytes                 bytes of a row in a Vec
@@ -9,7 +9,7 @@
 //   load_part, store_part     its first `bytes` < kVecBytes bytes; nothing beyond them is read or written
 //   coef(Elem), muladd(a, c, d)   a + c * d
 //
-// Safe on secrets as far as Ops is: loops and addresses depend on the shape only, zero scalars are not
+// As safe on secrets as Ops is: loops and addresses depend on the shape only, and zero scalars are not
 // skipped.
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace pirx::gf2e {
 namespace {
 
-/// The operands of R += Q * D as bytes; `bytes` is the length of a row of D and of R.
+/// The operands of R += Q * D as bytes. `bytes` is the length of a row of D and of R.
 struct Shape {
   std::size_t bytes;
   std::size_t q_stride;
@@ -29,7 +29,8 @@ struct Shape {
   std::size_t r_stride;
 };
 
-/// One column step of a register tile, at byte `at` of the rows; a short one when `part` is not zero.
+/// One column step of a register tile, at byte `at` of the rows. If `part` is not zero, the step has only
+/// `part` bytes.
 template <class Ops, int kQ, int kR>
 PIRX_GF2E_INLINE void muladd_step(const Shape& shape, const typename Ops::Coef (&coef)[kQ][kR],
                                   const std::byte* D, std::byte* R, std::size_t at, std::size_t part) {

@@ -1,6 +1,6 @@
-// Portable kernels, on the 16-byte vectors that gcc and clang compile for every machine. A product goes bit
-// by bit through its scalar, d, d * x, d * x^2, ... under masks: no table, so nothing secret becomes an
-// address.
+// Portable kernels, on the 16-byte vectors that gcc and clang compile for every machine. A product goes
+// through the bits of its scalar with d, d * x, d * x^2, ... under masks. There is no table, so no secret
+// becomes an address.
 #include <array>
 #include <bit>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Bit-sliced kernels on 256-bit vectors, for CPUs that have GFNI without AVX-512.
+// Bit-sliced kernels on 256-bit vectors, for CPUs with GFNI but without AVX-512.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

@@ -1,6 +1,6 @@
-// Bit-sliced kernels on AVX2 without GFNI. A matrix of 8 x 8 bits is two tables of sixteen bytes, its
-// products with the low and with the high nibbles; vpshufb looks them up inside a register, so no address
-// depends on a value.
+// Bit-sliced kernels on AVX2 without GFNI. A matrix of 8 x 8 bits is two tables of sixteen bytes: its
+// products with the low nibbles and with the high nibbles. vpshufb looks them up inside a register, so no
+// address depends on a value.
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)

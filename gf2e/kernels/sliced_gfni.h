@@ -1,10 +1,10 @@
-// The product of bits on vgf2p8affineqb, for any width of vector: a matrix is its qword. Include after
+// The product of bits with vgf2p8affineqb, for any vector width. A matrix is its qword. Include after
 // sliced_impl.h.
 
 namespace pirx::gf2e {
 namespace {
 
-/// Base: the vectors, with affine(x, matrices).
+/// Base has the vectors, and affine(x, matrices).
 template <class Base>
 struct Gfni : Base {
   using Vec = typename Base::Vec;
@@ -17,8 +17,9 @@ struct Gfni : Base {
   PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) {
     Matrix m = Base::set64(*from);
 #if defined(__clang__)
-    // In a register: LLVM before 20 encodes the offset of a broadcast operand of vgf2p8affineqb eight times
-    // too large (llvm-project pull request 120340), and reads other matrices or none of ours.
+    // Keeps m in a register: LLVM before version 20 encodes the offset of a broadcast operand of
+    // vgf2p8affineqb eight times too large (llvm-project pull request 120340), and then reads other matrices
+    // or other memory.
     asm("" : "+v"(m));
 #endif
     return m;

@@ -1,13 +1,13 @@
-// Bit-sliced GF(2^n) (SlicedKernels) for any width of vector. The includer defines PIRX_GF2E_TARGET and
-// passes an Ops class: Vec, kBytes, load, store, xor3, set64, unpack_low/unpack_high<bits>, reverse_bytes (in
-// 8), transpose_bits (8 x 8 in each qword), low_bytes/high_bytes(a, b) of 2 * kBytes words, and
-// words_first/words_last(low, high), their inverse; of bytes, twice and negative (all ones where the top bit
-// is set). The product of bits: Matrix, kMatrixBytes, store_matrix, matrix (8 x 8 bits of queries), Data,
-// data (a vector made ready), add_products(sum, x, a, y, b) = sum + a x + b y. Register tiles: kTile query
-// groups x kTileVecs, kFusedTile, kFusedVecs.
+// Bit-sliced GF(2^n) (SlicedKernels) for any vector width. The includer defines PIRX_GF2E_TARGET and passes
+// an Ops class. Its vectors: Vec, kBytes, load, store, xor3, set64, unpack_low/unpack_high<bits>,
+// reverse_bytes (in 8), transpose_bits (8 x 8 in each qword), low_bytes/high_bytes(a, b) of 2 * kBytes words,
+// and words_first/words_last(low, high), which are their inverse. On bytes: twice, and negative (all ones if
+// the top bit is set). The product of bits: Matrix, kMatrixBytes, store_matrix, matrix (8 x 8 bits of
+// queries), Data, data (a vector made ready), add_products(sum, x, a, y, b) = sum + a x + b y. Register
+// tiles: kTile query groups x kTileVecs, kFusedTile, kFusedVecs.
 //
-// A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x.
-// Loops and addresses depend on shapes only.
+// A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x. Loops and
+// addresses depend on shapes only.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -22,7 +22,7 @@
 namespace pirx::gf2e {
 namespace {
 
-/// Powers of two up to 16: 3 to the base-2 logarithm of n.
+/// 3 to the base-2 logarithm of n, for n a power of two up to 16.
 constexpr std::size_t karatsuba_products(std::size_t n) { return n == 1 ? 1 : 3 * karatsuba_products(n / 2); }
 
 template <class Ops, class F>
@@ -40,7 +40,7 @@ struct Sliced {
 
   // --- transposing
 
-  /// Transposes the 8 x 8 bytes that eight vectors have in each of their qwords.
+  /// Transposes the 8 x 8 bytes that eight vectors hold in each of their qwords.
   PIRX_GF2E_INLINE void transpose_bytes(Vec (&v)[8]) {
     Vec a[8], b[8];
     for (int i = 0; i < 4; ++i) {
@@ -53,8 +53,8 @@ struct Sliced {
         b[half + i + 2] = Ops::template unpack_high<16>(a[half + 2 * i], a[half + 2 * i + 1]);
       }
     }
-    // b[0], b[1]: bytes 0 to 3 of the even qwords, rows 0 to 3 and 4 to 7; b[2], b[3]: bytes 4 to 7; b[4] on:
-    // odd.
+    // b[0] and b[1]: bytes 0 to 3 of the even qwords, rows 0 to 3 and 4 to 7. b[2] and b[3]: bytes 4 to 7.
+    // From b[4] on: the odd qwords.
     for (int half = 0; half < 8; half += 4) {
       for (int i = 0; i < 2; ++i) {
         a[half + 2 * i] = Ops::template unpack_low<32>(b[half + 2 * i], b[half + 2 * i + 1]);
@@ -67,11 +67,11 @@ struct Sliced {
     }
   }
 
-  /// Byte j of each qword gets in bit i the bit j of byte 7 - i.
+  /// Bit i of byte j of each qword becomes bit j of byte 7 - i.
   PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Ops::transpose_bits(v); }
 
-  /// Eight rows of bytes to eight planes, and back: byte c of plane b has in bit i the bit b of byte c of row
-  /// i.
+  /// Turns eight rows of bytes into eight planes, and back: bit i of byte c of plane b is bit b of byte c of
+  /// row i.
   PIRX_GF2E_INLINE void transpose_planes(Vec (&v)[8]) {
     for (int i = 0; i < 4; ++i) std::swap(v[i], v[7 - i]);
     transpose_bytes(v);
@@ -81,7 +81,7 @@ struct Sliced {
 
   // --- the database
 
-  /// Planes of Ops::kBytes columns of eight rows; plane b to out + b * plane_stride.
+  /// Writes the planes of Ops::kBytes columns of eight rows; plane b goes to out + b * plane_stride.
   PIRX_GF2E_INLINE void slice_rows(const std::byte* from, std::size_t stride, std::byte* out,
                                    std::size_t plane_stride) {
     Vec low[8];
@@ -130,7 +130,7 @@ struct Sliced {
     }
   }
 
-  /// GF(2): a panel of eight rows; byte c of `out` has in bit i bit c of row i.
+  /// GF(2): a panel of eight rows. Bit i of byte c of `out` is bit c of row i.
   PIRX_GF2E_INLINE void slice_bits(const std::byte* from, std::size_t stride, std::size_t rows,
                                    std::size_t bytes, std::size_t vectors, std::byte* out) {
     constexpr std::size_t kPanelBytes = SlicedKernels::kPanelVectors * 8;
@@ -186,7 +186,7 @@ struct Sliced {
     }
   }
 
-  /// The low (half 0) or the high bytes of Ops::kBytes scalars.
+  /// The low bytes (half 0) or the high bytes of Ops::kBytes scalars.
   PIRX_GF2E_INLINE Vec half_of(const std::byte* from, std::size_t half) {
     if constexpr (kElem == 1) {
       return Ops::load(from);
@@ -198,7 +198,7 @@ struct Sliced {
 
   // --- Karatsuba
 
-  /// From n planes the 3^k sums: of the low half of the planes, of the high half, of both added.
+  /// The 3^k sums of n planes: those of the low half of the planes, of the high half, and of both added.
   template <std::size_t n>
   PIRX_GF2E_INLINE void evaluate(const Vec* in, Vec* out) {
     if constexpr (n == 1) {
@@ -213,7 +213,7 @@ struct Sliced {
     }
   }
 
-  /// From the 3^k products the 2n - 1 coefficients of the product of polynomials.
+  /// The 2n - 1 coefficients of the product of polynomials, from the 3^k products.
   template <std::size_t n>
   PIRX_GF2E_INLINE void interpolate(const Vec* in, Vec* out) {
     if constexpr (n == 1) {
@@ -281,7 +281,7 @@ struct Sliced {
 
   // --- products of bit matrices
 
-  /// Matrices are read in one run; so far ahead they are asked for: 16 lines.
+  /// Matrices are read one after another. They are prefetched this far ahead: 16 lines.
   static constexpr std::size_t kMatricesAhead = 128;
 
   PIRX_GF2E_INLINE void fetch(SlicedKernels::Ahead& ahead) {
@@ -298,7 +298,7 @@ struct Sliced {
     for (std::size_t q = 0; q < kQ; ++q) {
       for (std::size_t v = 0; v < kV; ++v) sum[q][v] = Ops::load(out + q * group_bytes + v * Ops::kBytes);
     }
-    const std::byte* next = out + kQ * group_bytes;  // the results of the next tile, that follow
+    const std::byte* next = out + kQ * group_bytes;  // the results of the next tile, which follow
     for (std::size_t g = 0; g < groups; g += 2) {
       fetch(ahead);
       __builtin_prefetch(A + kMatricesAhead);
@@ -358,7 +358,7 @@ struct Sliced {
     }
   }
 
-  /// What a fused product of one register tile takes beside its queries.
+  /// The arguments of a fused product of one register tile, beside its queries.
   struct Fused {
     std::size_t groups, vectors;
     const std::byte* const* sources;
@@ -467,7 +467,7 @@ struct Sliced {
 
   // --- results
 
-  /// Reduces 2n - 1 coefficients modulo x^n + F's low terms; the first n stay.
+  /// Reduces 2n - 1 coefficients modulo x^n + F's low terms. The result is in the first n.
   PIRX_GF2E_INLINE void reduce(Vec* c) {
     for (std::size_t i = 2 * kPlanes - 2; i >= kPlanes; --i) {
       for (std::size_t bit = 0; bit < kPlanes; ++bit) {
@@ -503,7 +503,8 @@ struct Sliced {
       for (std::size_t part = 0; part < kVecs; ++part) {
         const std::byte* source = from + v * kColumns + part * Ops::kBytes;
         if constexpr (kPlanes == 1) {
-          // Bytes of columns; their 8 x 8 bits turn, and each byte position's 8 bytes go to 8 rows.
+          // Bytes of columns. Their 8 x 8 bits are transposed, and the 8 bytes of each byte position go to 8
+          // rows.
           alignas(64) std::byte columns[Ops::kBytes];
           Ops::store(columns, transpose_bits(Ops::reverse_bytes(Ops::load(source))));
           for (std::size_t p = 0; p < Ops::kBytes / 8; ++p) {
@@ -539,7 +540,7 @@ struct Sliced {
 
   static constexpr std::size_t kDirectTile = kPlanes == 1 ? 0 : Ops::kTile / kElem;
 
-  /// Bytes of elements times x: with what falls out of the top bit reduced.
+  /// Multiplies elements, split into bytes, by x, and reduces what leaves the top bit.
   PIRX_GF2E_INLINE void times_x(Vec (&bytes)[kElem]) {
     constexpr std::uint64_t kEach = 0x0101010101010101;
     const Vec carry = Ops::negative(bytes[kElem - 1]);
@@ -578,10 +579,10 @@ struct Sliced {
     }
   }
 
-  /// D is one stream of whole panels; so many bytes ahead of its reading it is asked for.
+  /// D is one stream of whole panels, prefetched this many bytes ahead.
   static constexpr std::size_t kDirectAhead = 3072;
 
-  /// kQ queries' output bytes of kV vectors: kHalves of each are low bytes, then high bytes.
+  /// kQ queries' output bytes of kV vectors: kHalves for each query, low bytes first, then high bytes.
   template <std::size_t kQ, std::size_t kV>
   PIRX_GF2E_INLINE void direct_columns(std::size_t groups, std::size_t plane_bytes, const std::uint64_t* A,
                                        const std::byte* D, std::byte* out, std::size_t out_stride) {

@@ -1,4 +1,4 @@
-// What the bit-sliced kernels on 256-bit vectors share. Include after sliced_impl.h.
+// The parts that the bit-sliced kernels on 256-bit vectors share. Include after sliced_impl.h.
 #include <immintrin.h>
 
 namespace pirx::gf2e {

@@ -1,4 +1,4 @@
-// What a protocol is to the rest of pirx: a row of one table, and the server half that the row opens.
+// What a protocol is to the rest of pirx: a row of one table, and the server that this row opens.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace database {
 class Database;
 }
 
-/// On the wire. New protocols take the next number; numbers are never reused.
+/// The protocol's number on the wire. A new protocol takes the next number; a number is never reused.
 enum class ProtocolId : std::uint8_t {
   kGoldberg = 1,
   kChor = 2,
@@ -27,90 +27,92 @@ enum class ProtocolId : std::uint8_t {
   kSpiral = 5
 };
 
-/// No message of any protocol is longer.
+/// The greatest length of a message, in any protocol.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
-/// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11), which may be a
-/// stranger's: nothing for what is none by its magic, version, type, protocol and length. The rest is not
-/// looked at.
+/// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11). The message
+/// may come from a stranger: nothing if its magic, version, type, protocol or length is not that of a
+/// parameters message. No other part is checked.
 std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept;
 
-/// The server half of a protocol over one database. Const and thread-safe. Requests are encoded messages of
-/// docs/wire_format.md, each from any client; one answer() is one pass over the database for all of them.
+/// The server of a protocol over one database. Const and thread-safe. A request is an encoded message of
+/// docs/wire_format.md, from any client. One answer() is one pass over the database for all its requests.
 class AnyServer {
  public:
   virtual ~AnyServer() = default;
   virtual ProtocolId protocol() const noexcept = 0;
-  /// What clients need to know, as an encoded parameters message. Public: geometry, field, identity, epoch,
-  /// limits.
+  /// What clients need to know, as an encoded parameters message: geometry, field, identity, epoch, limits.
+  /// Public.
   virtual Bytes parameters() const = 0;
-  /// No valid request is longer. Transports refuse longer bodies before reading them.
+  /// The length of the longest valid request. Transports refuse longer bodies before they read them.
   virtual std::size_t max_request_bytes() const noexcept = 0;
-  /// No valid request holds more queries.
+  /// The number of queries in the largest valid request.
   virtual std::size_t max_queries() const noexcept = 0;
-  /// Memory that answering a request of so many queries takes beside the request: its encoded reply and what
-  /// is held while it is computed. The transport charges it before it queues the request. SIZE_MAX where the
-  /// number would be larger.
+  /// The bytes of memory that answering a request of `queries` queries takes beside the request: its encoded
+  /// reply, and what is held while it is computed. The transport charges them before it queues the request.
+  /// SIZE_MAX if the number would be larger.
   virtual std::size_t working_bytes(std::size_t queries) const noexcept = 0;
-  /// Memory that one answer() takes beside that, for however many requests. Transports run one at a time.
+  /// The bytes of memory that one answer() takes in addition, for any number of requests. Transports run one
+  /// answer() at a time.
   virtual std::size_t pass_bytes() const noexcept { return 0; }
-  /// Queries that a pass must have room for so that what was prepared is used; 0: any number will do.
+  /// The number of queries that a pass must have room for so that what was prepared is used. 0: any number.
   virtual std::size_t preferred_queries() const noexcept { return 0; }
-  /// Queries that a request holds (its share of a batch), after a full check of its header and exact length,
-  /// cheaply. InvalidArgument, StaleEpoch.
+  /// The number of queries in a request, which is its share of a batch. Checks the header and the exact
+  /// length in full, at little cost. InvalidArgument: the request is wrong. StaleEpoch: it is for another
+  /// version.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;
-  /// What a log says of the server half beside its protocol: pairs such as field and "gf2_8".
+  /// What a log says about this server beside its protocol: pairs such as "field" and "gf2_8".
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
-  /// One result per request, in order. A bad request fails alone.
+  /// One result per request, in the same order. A bad request fails alone.
   virtual std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const = 0;
-  /// The same for requests from `senders`, one for each, as the transport tells clients apart; an empty name
-  /// where it cannot. For protocols that keep something for clients, to share room fairly.
+  /// The same with the sender of each request, as far as the transport can tell clients apart; an unknown
+  /// sender has an empty name. For protocols that keep data of clients, so that clients share the room
+  /// fairly.
   virtual std::vector<Result<Bytes>> answer_from(
       std::span<const ByteSpan> requests, [[maybe_unused]] std::span<const std::string_view> senders) const {
     return answer(requests);
   }
 };
 
-/// What a protocol serves, and how.
+/// What Protocol::serve opens: a database, with options, in the surroundings of this process.
 struct ServerSpec {
   std::shared_ptr<const database::Database> database;
   Options options = {};   ///< checked against Protocol::options
-  int threads = 0;        ///< 0: all
-  bool loopback = false;  ///< only this machine's clients can reach the server
-  /// Told, in lines for people, what opening did beside opening; may be empty.
+  int threads = 0;        ///< 0: all cores
+  bool loopback = false;  ///< only clients on this machine can reach the server
+  /// Called with lines for people about what else happened while the server was opened; may be empty.
   std::function<void(const std::string&)> note = nullptr;
-  /// Told, again and again and from any thread, which part of the answer under way is done, 0 to 1, by
+  /// Called repeatedly, from any thread, with the part of the current answer that is done (0 to 1), by
   /// protocols whose answers take seconds; may be empty.
   std::function<void(double)> progress = nullptr;
-  /// Who computes the products, for protocols that spread them; empty: this process.
+  /// Computes the products, for protocols that can spread them. Empty: this process computes them.
   Spread spread = nullptr;
 };
 
-/// A protocol, as programs see it. Its folder has one such row, in protocol.cc.
+/// A protocol as programs see it. Each protocol's folder has one such row, in protocol.cc.
 struct Protocol {
   ProtocolId id;
   std::string_view name;     ///< "goldberg"
   std::string_view summary;  ///< one line for --help
-  bool several = false;      ///< the client asks several servers; else the only one
-  bool slow = false;         ///< a query takes a server seconds: passes hold one, and few may wait
-  bool spreads = false;      ///< takes ServerSpec::spread
-  std::span<const Option> options = {};  ///< of the server half
-  /// The server half over spec.database. InvalidArgument: an option or the database does not fit.
+  bool several = false;      ///< true: the client asks several servers; false: only one
+  bool slow = false;         ///< a query takes a server seconds, so a pass holds one query and few may wait
+  bool spreads = false;      ///< uses ServerSpec::spread
+  std::span<const Option> options = {};  ///< options of the server
+  /// Opens the server over spec.database. InvalidArgument: an option or the database does not fit.
   Result<std::unique_ptr<AnyServer>> (*serve)(const ServerSpec& spec) = nullptr;
 };
 
-/// Protocol::serve with the options as texts. InvalidArgument names an option that the protocol does not
-/// have.
+/// Calls Protocol::serve with options given as texts. InvalidArgument: the protocol has no such option.
 Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options);
 
 /// The table of protocols (service/table/protocols.cc), in the order of their numbers.
 std::span<const Protocol* const> protocols() noexcept;
 /// The protocol of that name. InvalidArgument lists the names that exist.
 Result<const Protocol*> find_protocol(std::string_view name);
-/// The names, separated by commas.
+/// The names of all protocols, separated by commas.
 std::string protocol_names();
 
-/// Of protocols that can keep what they prepared between runs.
+/// The option of protocols that can keep the prepared database between runs.
 inline constexpr Option kPreparedOption{
     "prepared", Option::Kind::kPath, 0, 0,
     "File that keeps the prepared database, about as large as the database (spiral: five times): used if it "

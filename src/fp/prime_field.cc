@@ -1,4 +1,4 @@
-// PrimeField over NTL: every operation converts to NTL::ZZ, computes with an explicit modulus and converts
+// PrimeField on NTL: every operation converts to NTL::ZZ, computes with an explicit modulus, and converts
 // back.
 #include "pirx/fp/prime_field.h"
 

@@ -1,4 +1,4 @@
-// W160's scalars and its kernel table.
+// The scalar operations of W160 and its kernel table.
 #include "pirx/fp/w160.h"
 
 #include "kernels/residues.h"

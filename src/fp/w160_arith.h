@@ -1,5 +1,5 @@
-// Arithmetic of W160 below the field: sums of many products kept as wide integers, reduced once. With 2^160 =
-// -7 modulo p a reduction is two foldings and one conditional subtraction. Nothing here branches on a value.
+// The arithmetic under W160: sums of many products are kept as wide integers and reduced once. Since 2^160 =
+// -7 modulo p, a reduction is two foldings and one conditional subtraction. No branch depends on a value.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kMask54 = (std::uint64_t{1} << 54) - 1;
 inline std::uint64_t low64(uint128 value) { return static_cast<std::uint64_t>(value); }
 inline std::uint64_t high64(uint128 value) { return static_cast<std::uint64_t>(value >> 64); }
 
-/// a - b modulo 2^192; `borrow` is 1 when a < b.
+/// a - b modulo 2^192; `borrow` is 1 if a < b.
 inline Elem subtract(const Elem& a, const std::uint64_t (&b)[3], std::uint64_t& borrow) {
   Elem out;
   borrow = 0;
@@ -35,7 +35,7 @@ inline Elem subtract(const Elem& a, const std::uint64_t (&b)[3], std::uint64_t& 
   return out;
 }
 
-/// a modulo p for a < 2p.
+/// a modulo p. On input a < 2p.
 inline Elem reduce_once(const Elem& a) {
   std::uint64_t borrow = 0;
   const Elem reduced = subtract(a, kPrime, borrow);
@@ -79,7 +79,7 @@ inline Elem load_word(const std::byte* from) {
   return out;
 }
 
-/// An element in three limbs of 54 bits: the products of kMaxProducts pairs fit the 128-bit columns.
+/// An element in three limbs of 54 bits, so that the sum of kMaxProducts products fits 128-bit columns.
 struct Limbs54 {
   std::uint64_t limb[3];
 };
@@ -97,10 +97,10 @@ inline void accumulate(uint128 (&columns)[5], const Limbs54& a, const Limbs54& b
   }
 }
 
-/// The sum of up to kMaxProducts products in columns, of which column k counts 2^(54 k), modulo p.
+/// The sum, modulo p, of up to kMaxProducts products in columns. Column k has the weight 2^(54 k).
 inline Elem reduce_columns(const uint128 (&columns)[5]) {
-  // 54 bits of each column are final once the carry from below is added, which a column has room for. They
-  // and what is left behind the last column lie side by side in 64-bit limbs.
+  // The low 54 bits of each column are final once the carry from the column below is added; a column has room
+  // for it. These bits, and what remains above the last column, are put side by side into 64-bit limbs.
   std::uint64_t part[5];
   uint128 carried = 0;
   for (std::size_t k = 0; k < 5; ++k) {
@@ -123,7 +123,7 @@ inline Elem reduce_columns(const uint128 (&columns)[5]) {
     t.limb[i] = low64(static_cast<uint128>(carry));
     carry >>= 64;
   }
-  // t < 2^164. Once more with its few bits above 2^160; adding p keeps it positive and below 2p.
+  // t < 2^164. Fold its few bits above 2^160 once more; adding p keeps it positive and below 2p.
   const std::uint64_t top = t.limb[2] >> 32;
   t.limb[2] &= kMask32;
   carry = -static_cast<int128>(top * 7);

@@ -1,4 +1,4 @@
-// The kernels of W160; their contract is Kernels<F>'s in field.h.
+// The kernels of W160. Kernels<F> in field.h is their contract.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// W48's scalars and its kernel table.
+// The scalar operations of W48 and its kernel table.
 #include "pirx/fp/w48.h"
 
 #include "kernels/residues.h"

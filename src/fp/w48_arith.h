@@ -1,5 +1,5 @@
-// Arithmetic of W48 below the field: sums of products kept as 128-bit integers, reduced once. With 2^48 = -21
-// modulo p a reduction is two foldings and one conditional addition. Nothing here branches on a value.
+// The arithmetic under W48: sums of products are kept as 128-bit integers and reduced once. Since 2^48 = -21
+// modulo p, a reduction is two foldings and one conditional addition. No branch depends on a value.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ using Elem = W48::Elem;
 inline constexpr std::uint64_t kPrime = W48::kPrime;
 inline constexpr std::uint64_t kMask48 = (std::uint64_t{1} << 48) - 1;
 
-/// So many products of elements, and one element more, stay below what reduce takes.
+/// The sum of this many products of elements and one more element is within what reduce() accepts.
 inline constexpr std::size_t kMaxProducts = std::size_t{1} << 14;
 
-/// a modulo p for a < 2^112.
+/// a modulo p. On input a < 2^112.
 inline Elem reduce(uint128 a) {
   // L + 2^48 H = L - 21 H, kept positive by adding 21 * 2^16 * p, which is above 21 * 2^64.
   const uint128 fold = (uint128{kPrime} * 21 << 16) + (static_cast<std::uint64_t>(a) & kMask48) -
                        uint128{static_cast<std::uint64_t>(a >> 48)} * 21;
-  // fold < 2^70. Once more with its few bits above 2^48: what is left lies between -p and p.
+  // fold < 2^70. Fold its few bits above 2^48 once more; the result lies between -p and p.
   const std::uint64_t top = static_cast<std::uint64_t>(fold >> 48);
   const std::uint64_t less = (static_cast<std::uint64_t>(fold) & kMask48) - top * 21;
   return {less + (kPrime & (std::uint64_t{0} - (less >> 63)))};

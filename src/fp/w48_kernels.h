@@ -1,4 +1,4 @@
-// The kernels of W48; their contract is Kernels<F>'s in field.h.
+// The kernels of W48. Kernels<F> in field.h is their contract.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The sizes, as powers of two, at which rates that depend on one are measured.
+// The sizes, all powers of two, at which rates that depend on a size are measured.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Clocks, and which file measures which rate.
+// The clocks of the measurements, and the choice of the file that measures a rate.
 #include "measure.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-// How this machine's rates are measured: a file for each protocol.
+// Measures this machine's rates. Each protocol has a .cc file of its own.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace pirx::planner {
 
-/// Median seconds of f() by this thread's processor time, of enough runs to fill about `seconds`: one at
-/// least.
+/// The median seconds of f() by this thread's processor time. Runs f often enough to fill about `seconds`,
+/// and at least once.
 double cpu_seconds(const std::function<void()>& f, double seconds = 0.04);
-/// The least seconds by the clock on the wall, for what runs on several threads: other programs only add to
+/// The least seconds of f() by the wall clock, for work on several threads: other programs can only add to
 /// it.
 double wall_seconds(const std::function<void()>& f, double seconds = 0.04);
 
-/// While it lives, parallel loops that do not say how many threads they want have one.
+/// While an object lives, parallel loops that do not set a number of threads use one.
 class OneThread {
  public:
   OneThread();
@@ -28,18 +28,18 @@ class OneThread {
   [[maybe_unused]] int before_;
 };
 
-/// What a server does for a query of a tree, at one level and with tables of one window.
+/// A server's work for a query of a tree, at one level and with tables of one window.
 struct DjServerRates {
   double square, row, entry, product;
 };
 Result<DjServerRates> measure_dj_server(const cpir::dj::PublicKey& key, unsigned s, unsigned window);
 double measure_dj_check(const cpir::dj::PublicKey& key);
-/// The windows that stand for small tables, in a core's own cache, and for large ones.
+/// The windows that stand for small tables, which fit a core's own cache, and for large ones.
 inline constexpr unsigned kSmallDjWindow = 7, kLargeDjWindow = 11;
-/// kDjZero, kDjBit, kDjOpen.
+/// Measures kDjZero, kDjBit and kDjOpen.
 Result<double> measure_dj_client(const RateId& id, const cpir::dj::SecretKey& key);
 
-/// What a server does for a query of quadratic residuosity, told apart.
+/// A server's work for a query of quadratic residuosity, step by step.
 struct QrServerRates {
   double entry, product, column;
 };
@@ -50,19 +50,19 @@ struct QrClientRates {
 };
 Result<QrClientRates> measure_qr_client(unsigned modulus_bits, cpir::dj::KeyPolicy policy);
 
-/// What spiral::server_seconds counts without the pass over the database: folds and all else, in its own
+/// What spiral::server_seconds counts besides the pass over the database: the folds, and the rest, in its own
 /// seconds.
 struct SpiralModel {
   double expand, fold;
 };
 SpiralModel spiral_model(const cpir::spiral::Params& params);
-/// The rates of these names.
+/// The rates with these names.
 struct SpiralRates {
   double expand, fold, column, scan, encode, query, decode;
 };
 Result<SpiralRates> measure_spiral();
 
-/// kScan, kPrepare, kShare, kSeeds, kGather.
+/// Measures kScan, kPrepare, kShare, kSeeds and kGather.
 Result<double> measure_several_servers(const RateId& id);
 
 }  // namespace pirx::planner

@@ -1,5 +1,5 @@
-// Rates of Damgard-Jurik trees: the server's products as cpir/dj/powers.cc makes them, and the client's
-// Cipher.
+// Measures the rates of Damgard-Jurik trees: the server's products, made as in cpir/dj/powers.cc, and the
+// client's Cipher.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -1,5 +1,5 @@
-// Rates of protocols with several servers: the engine's pass over a database in memory, and both halves of
-// the client, whose replies here are those of a database of zeros.
+// Measures the rates of protocols with several servers: the engine's pass over a database in memory, and the
+// client's query and decoding. The replies that it decodes are those of a database of zeros.
 #include <optional>
 
 #include "measure.h"

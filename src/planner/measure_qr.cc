@@ -1,4 +1,5 @@
-// Rates of quadratic residuosity. What the server does in one loop is told apart by three shapes.
+// Measures the rates of quadratic residuosity. The server does all its work in one loop; measuring three
+// shapes separates the steps.
 #include <array>
 #include <cmath>
 

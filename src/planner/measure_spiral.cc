@@ -1,5 +1,5 @@
-// Rates of Spiral from one profile of a database of some megabytes: what the server computes beside its pass
-// is scaled from the protocol's own model, which counts it.
+// Measures the rates of Spiral with one profile of a database of some megabytes. The work of the server
+// besides its pass is scaled by the protocol's own model, which counts it.
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Checks of a question, the common arithmetic of offers, and the advice.
+// Checks questions, computes what all offers have in common, and gives the advice.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Names of rates, tables of them, and lines between those of powers of two.
+// The names of rates, tables of rates, and interpolation between rates at powers of two.
 #include "pirx/planner/rates.h"
 
 #include <algorithm>

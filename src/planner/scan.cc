@@ -1,4 +1,4 @@
-// Memory and time of one pass; threads beyond those of this machine are taken to help in proportion.
+// Memory and time of one pass. More threads than this machine has are assumed to help in proportion.
 #include "scan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Chor's protocol between t + 1 servers, which is as few as hide anything from t of them.
+// The offer of Chor's protocol with t + 1 servers, the fewest that hide anything from t of them.
 #include "pirx/gf2e/gf2.h"
 #include "pirx/itpir/chor.h"
 #include "scan.h"

@@ -1,5 +1,5 @@
-// Damgard-Jurik trees: of all trees of non-increasing arities the one that is fastest over this link, mixed
-// arities included, with as many records to a row as pay.
+// The offer of Damgard-Jurik trees: the fastest tree over this link among all trees with non-increasing
+// arities, mixed ones included, with as many records in a row as pay.
 #include <algorithm>
 #include <cmath>
 #include <limits>

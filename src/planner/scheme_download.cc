@@ -1,4 +1,5 @@
-// The scheme to beat: everybody gets everything, once for each version, and the server learns nothing at all.
+// The scheme to beat: every client downloads all records, once for each version, and the server learns
+// nothing.
 #include "schemes.h"
 
 namespace pirx::planner {

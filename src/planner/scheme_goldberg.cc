@@ -1,5 +1,5 @@
-// Goldberg's protocol over GF(2^8) and W160: one pass over the database on every server; the client's vectors
-// and Lagrange rows.
+// The offer of Goldberg's protocol over GF(2^8) and W160: one pass over the database on every server, and the
+// client's vectors and Lagrange rows.
 #include <cmath>
 
 #include "pirx/batchcodes/encoding.h"

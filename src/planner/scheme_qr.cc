@@ -1,4 +1,5 @@
-// Quadratic residuosity: every window of rows of the matrix is a table and a product for every column.
+// The offer of quadratic residuosity: every window of rows of the matrix costs a table, and a product for
+// every column.
 #include <cmath>
 
 #include "cpir/qr/column_products.h"

@@ -1,5 +1,5 @@
-// Spiral: the plan that its server chooses by itself or one of the named ones, with the client's keys
-// uploaded once.
+// The offer of Spiral: the plan that its server chooses by itself, or one of the named plans, with the
+// client's keys uploaded once.
 #include "measure.h"
 #include "pirx/cpir/spiral/common.h"
 #include "schemes.h"

@@ -1,4 +1,4 @@
-// The schemes, one file each, and what they share.
+// The schemes of the planner, one file for each, and what they share.
 #pragma once
 
 #include "pirx/planner/planner.h"
@@ -15,18 +15,19 @@ Result<Offer> offer_dj_tree(const Question& question, Rates& rates);
 Result<Offer> offer_spiral(const Question& question, Rates& rates);
 Result<Offer> offer_qr(const Question& question, Rates& rates);
 
-/// The question's geometry, or the one with so many records to a row.
+/// The question's geometry, or if it has none, the geometry with records_per_row records in a row.
 Result<database::Geometry> geometry_of(const Question& question, std::uint64_t records_per_row);
 
-/// Numbers of records per row worth trying where the geometry is not given: powers of two about one that is
-/// balanced, or the given one alone.
+/// The numbers of records per row that are worth trying: powers of two around the balanced one, or the given
+/// number alone if the geometry is given.
 std::vector<std::uint64_t> rows_to_try(const Question& question, std::uint64_t balanced, int octaves);
 
-/// Keeps the faster of two, on the question's link.
+/// Keeps the faster of two offers, on the question's link.
 void keep_best(std::optional<Offer>& best, Offer offer, const Question& question);
 
-/// The best of offer_at(x) for every x of `tries`, which is not empty. Those that are no valid setting
-/// (InvalidArgument) are passed over; the last one's error when all are. Any other error ends the search.
+/// The best of offer_at(x) for every x of `tries`, which must not be empty. Values that are not valid
+/// settings (InvalidArgument) are skipped; if all are, the last error is returned. Any other error ends the
+/// search.
 template <class OfferAt>
 Result<Offer> best_of(std::span<const std::uint64_t> tries, const Question& question,
                       const OfferAt& offer_at) {

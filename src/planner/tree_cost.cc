@@ -1,4 +1,4 @@
-// Counts products as cpir/dj/powers.cc computes them.
+// Counts the products that cpir/dj/powers.cc computes.
 #include "tree_cost.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a tree of Damgard-Jurik ciphertexts costs its server, level by level: the products of the plans that
-// the server itself would make (cpir/dj/powers.h), each at its measured rate.
+// The cost of a tree of Damgard-Jurik ciphertexts for its server, level by level: the products of the plans
+// that the server itself would make (cpir/dj/powers.h), at measured rates.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace pirx::planner {
 
-/// The leaves: rows of a database, in chunks of so many bits.
+/// The leaves: rows of a database, in chunks of `chunk_bits` bits.
 struct TreeShape {
   std::uint64_t rows = 0;
   std::uint64_t chunks = 1;
   std::size_t chunk_bits = 0;
 };
 
-/// Seconds of one level.
+/// The seconds of one level.
 struct LevelCost {
-  double prepare = 0;  ///< tables, of one core
-  double longest = 0;  ///< of them, the longest that one core makes alone
+  double prepare = 0;  ///< all tables, on one core
+  double longest = 0;  ///< the longest part of them that one core must do alone
   double nodes = 0;    ///< on all cores
 };
 
@@ -29,10 +29,11 @@ class TreeCost {
   /// `rates` must outlive it.
   static Result<TreeCost> create(unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates);
 
-  /// Level s (the leaves' is 1) of `levels`, over so many children, `arity` to a node.
+  /// The cost of level s of `levels` (the leaves are level 1), with `children` children in all and `arity` in
+  /// each node.
   Result<LevelCost> level(const TreeShape& shape, unsigned s, unsigned levels, std::uint64_t children,
                           std::uint32_t arity);
-  /// The whole tree: tables of the upper levels are made beside the leaves.
+  /// The seconds of the whole tree. Tables of the upper levels are made while the leaves are computed.
   Result<double> tree(const TreeShape& shape, const std::vector<std::uint32_t>& arities);
 
  private:

@@ -1,4 +1,4 @@
-// What the ranks agree on before anything is served.
+// The checks by which ranks agree before anything is served.
 #include "messages.h"
 
 #include <unistd.h>

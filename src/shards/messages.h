@@ -1,5 +1,5 @@
-// What rank 0 and the others say to each other. The bytes of structs: all ranks run the same program on the
-// same kind of machine, which is what they agree on first (Hello).
+// The messages between rank 0 and the other ranks. They are the bytes of structs: all ranks run the same
+// program on the same kind of machine, which they check first (Hello).
 #pragma once
 
 #include "pirx/base/sha256.h"
@@ -10,9 +10,9 @@ namespace pirx::shards {
 
 enum Tag : int { kTagHello = 1, kTagOrder, kTagReport, kTagQueries, kTagSums };
 
-/// Rank 0 to each other rank. A pass is kPrepare, answered by a report once there is memory for it; kGo when
-/// all are ready, followed by the queries and answered by a report on the product; and kGather when all are
-/// good, answered by the sums.
+/// What rank 0 sends to each other rank. A pass has three orders. kPrepare: the rank reports once it has the
+/// memory. kGo, when all are ready: the queries follow, and the rank reports on its product. kGather, when
+/// all products are good: the rank sends the sums.
 struct Order {
   enum class Kind : std::uint32_t { kPing = 1, kPrepare, kGo, kGather, kStop };
   std::uint64_t number = 0;
@@ -24,31 +24,32 @@ struct Order {
 struct Report {
   static constexpr std::uint32_t kGood = 0;
   std::uint64_t number = 0;
-  std::uint32_t code = kGood;  ///< or an ErrorCode
+  std::uint32_t code = kGood;  ///< kGood or an ErrorCode
   std::uint32_t padding = 0;
 };
 
-/// What a rank holds, told once.
+/// What a rank holds. It is sent once.
 struct Hello {
-  static constexpr std::uint64_t kMagic = 0x3158524950444853;  // differs where bytes have another order
+  // reads differently on machines with another byte order
+  static constexpr std::uint64_t kMagic = 0x3158524950444853;
   std::uint64_t magic = kMagic;
   std::uint64_t size = sizeof(Hello);
-  Digest same{};  ///< of all that must be the same on every rank, see digest_of()
+  Digest same{};  ///< a digest of all that must be the same on every rank, see digest_of()
   Part part;
   std::uint64_t process = 0;
-  std::array<char, 64> host{};  ///< ends in zero
+  std::array<char, 64> host{};  ///< ends with a zero
 };
 
-/// Of the program, what is served with which parameters, the content and how it is split.
+/// A digest of the program, of what is served with which parameters, of the content, and of the split.
 Digest digest_of(const Product& whole, Split split, int ranks, ByteSpan parameters, ByteSpan content);
 
-/// This process's, with the name of its machine.
+/// The Hello of this process, with the name of its machine.
 Hello make_hello(const Digest& same, const Part& part);
 
-/// "rank 3 (process 4711 on host)".
+/// A rank's name for people: "rank 3 (process 4711 on host)".
 std::string rank_name(int rank, const Hello& hello);
 
-/// Whether `hello` came from the rank that holds `part` of the same whole. InvalidArgument says in what it
+/// Checks that `hello` came from the rank that holds `part` of the same whole. InvalidArgument says what
 /// differs.
 Result<void> check_hello(const Hello& hello, const Digest& same, const Part& part, int rank);
 

@@ -1,4 +1,4 @@
-// MPI as the ranks use it.
+// The calls of MPI that the ranks use.
 #include "mpi_calls.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
-// MPI as the ranks use it: errors as values, waiting that can end, rows of a matrix as a data type, and a sum
-// over a field as an operation. Only here and in the .cc files beside is MPI seen.
+// MPI as the ranks use it: errors are values, waiting can be ended, rows of a matrix are a data type, and a
+// sum over a field is an operation. MPI is used only here and in the .cc files of this folder.
 #pragma once
 
 #include <mpi.h>
@@ -14,11 +14,12 @@
 
 namespace pirx::shards {
 
-/// Unavailable names `what` and MPI's reason.
+/// Unavailable: the call failed; the message has `what` and MPI's reason.
 Result<void> check_mpi(int code, const char* what);
 
-/// Gives the processor to others between looks, since MPI itself would spin: at once in the first half
-/// millisecond since it was made, then by sleeping for a 16th of the time since, at most `longest`.
+/// Gives the processor to other threads between two checks, because MPI itself would spin. In the first half
+/// millisecond after it was made it yields; later it sleeps for a 16th of the time since then, at most
+/// `longest`.
 class Pause {
  public:
   explicit Pause(std::chrono::microseconds longest) : longest_(longest) {}
@@ -30,15 +31,16 @@ class Pause {
   Clock::time_point start_ = Clock::now();
 };
 
-/// How long to sleep while a message moves, which it does only while MPI is called; and while others work.
+/// The longest sleep while a message moves, which it does only during calls of MPI; and the longest sleep
+/// while others work.
 inline constexpr std::chrono::microseconds kWhileMoving{50}, kWhileWorking{1'000};
 
-/// Waits until all are complete; `go_on` is asked again and again, and its error ends the waiting: then some
-/// are not, and what they read and write must stay where it is.
+/// Waits until all requests are complete. `go_on` is called repeatedly, and its error ends the waiting. Then
+/// some requests are not complete, and the memory that they read and write must stay in place.
 Result<void> wait_all(std::span<MPI_Request> requests, const std::function<Result<void>()>& go_on,
                       std::chrono::microseconds longest_pause = kWhileMoving);
 
-/// Rows of `count` values of `value_bytes` each that lie `stride` bytes apart.
+/// A data type for rows of `count` values of `value_bytes` bytes each; the rows lie `stride` bytes apart.
 class RowType {
  public:
   static Result<RowType> create(std::size_t count, std::size_t value_bytes, std::size_t stride);
@@ -52,15 +54,15 @@ class RowType {
   MPI_Datatype type_;
 };
 
-/// The field's addition as an MPI operation over rows of sums: in place of a context, which MPI does not hand
-/// over, an attribute of the data type says what is added.
+/// The field's addition as an MPI operation over rows of sums. MPI gives an operation no context, so an
+/// attribute of the data type says what is added.
 class RowSum {
  public:
   static Result<RowSum> create();
   RowSum(RowSum&& other) noexcept : op_(std::exchange(other.op_, MPI_OP_NULL)) {}
   RowSum& operator=(RowSum&&) = delete;
   ~RowSum();
-  /// What a RowType's rows are. It must outlive the type.
+  /// What the rows of a RowType contain. It must outlive the type.
   struct Rows {
     const Product* product;
     std::size_t stride;

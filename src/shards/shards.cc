@@ -1,5 +1,5 @@
-// One product over all ranks. Rank 0 gives orders, scatters queries and gathers sums; every step of it can
-// end by a deadline, after which no other pass is begun.
+// One product over all ranks. Rank 0 gives orders, scatters queries and gathers sums. Every step can end by a
+// deadline; after that no other pass is begun.
 #include "pirx/shards/shards.h"
 
 #include <condition_variable>

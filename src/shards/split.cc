@@ -1,4 +1,4 @@
-// Parts of equal size, and which way of cutting moves fewer bytes.
+// Cuts a database into parts of equal size, and chooses the cut that moves fewer bytes.
 #include "pirx/shards/split.h"
 
 namespace pirx::shards {

@@ -1,4 +1,4 @@
-// Shards in a program that was built without MPI: a clear refusal.
+// Shards in a program that was built without MPI: every function refuses with a clear error.
 #include "pirx/shards/shards.h"
 
 namespace pirx::shards {

@@ -1,4 +1,4 @@
-// MPI's life in this process.
+// Starts and ends MPI in this process.
 #include "mpi_calls.h"
 #include "pirx/shards/shards.h"
 

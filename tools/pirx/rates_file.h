@@ -1,4 +1,4 @@
-// The rates of a machine in a file, so that a plan need not measure them again, or can be made for another
+// The rates of a machine in a file, so that a plan can be made without measuring them again, or for another
 // machine.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace pirx::cli {
 
-/// "Intel(R) Xeon(R) Processor, 2 cores, avx2+avx512...": what rates were measured on.
+/// Describes the machine on which rates are measured: "Intel(R) Xeon(R) Processor, 2 cores, avx2+avx512...".
 std::string this_machine();
 
 struct RatesFile {
@@ -17,7 +17,8 @@ struct RatesFile {
   planner::RateTable rates;
 };
 
-/// Unavailable: no such file. DataLoss: not JSON, another version, a name of no rate, a rate that is no time.
+/// Reads a file of rates. Unavailable: it cannot be read. DataLoss: it is not JSON, has another version,
+/// names an unknown rate, or gives a rate that is not a time.
 Result<RatesFile> load_rates(const std::filesystem::path& path);
 Result<RatesFile> parse_rates(std::string_view text, const std::string& what);
 std::string format_rates(const RatesFile& file);

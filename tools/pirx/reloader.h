@@ -1,4 +1,4 @@
-// New epochs of a database that is served.
+// Loads new epochs of a database while it is served.
 #pragma once
 
 #include <condition_variable>
@@ -11,20 +11,20 @@
 
 namespace pirx::cli {
 
-/// Opens and prepares the next epoch beside the one that is served, on a thread of its own, and hands it to
-/// the server; whatever is wrong with it, the server goes on as it is.
+/// Opens and prepares the next epoch on a thread of its own, beside the one that is served, and gives it to
+/// the server. If anything is wrong with it, the server goes on with the old one.
 class Reloader {
  public:
-  /// Lets the server answer from the next epoch, and gives the one before (HttpServer::replace).
+  /// Makes the server answer from the next epoch, and returns the one before (HttpServer::replace).
   using Replace = std::function<Result<std::shared_ptr<const AnyServer>>(std::shared_ptr<const AnyServer>)>;
 
-  /// Looks at the file every `watch`, or only when asked to where that is zero.
+  /// Checks the file every `watch`; if `watch` is zero, only on request().
   Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace,
            std::chrono::microseconds watch, Log log);
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
-  /// As SIGHUP: look at the file now, and say what came of it.
+  /// Checks the file now and logs the result, as on SIGHUP.
   void request();
 
  private:
@@ -44,7 +44,7 @@ class Reloader {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool requested_ = false, stopping_ = false;
-  std::thread thread_;  ///< last: it starts when everything else exists
+  std::thread thread_;  ///< last member: it starts when all others exist
 };
 
 }  // namespace pirx::cli

@@ -1,4 +1,4 @@
-// pirx serve: databases behind HTTP(S), each by a protocol, until SIGINT or SIGTERM.
+// `pirx serve`: serves databases over HTTP(S), each by a protocol, until SIGINT or SIGTERM.
 #include <sys/resource.h>
 
 #include <algorithm>

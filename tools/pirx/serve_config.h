@@ -1,4 +1,5 @@
-// What `pirx serve` is told, by flags, the environment and a config file (docs/operations.md), put together.
+// The settings of `pirx serve`, put together from flags, the environment and a config file
+// (docs/operations.md).
 #pragma once
 
 #include <filesystem>
@@ -12,26 +13,28 @@
 
 namespace pirx::cli {
 
-/// Of the whole server, beside its limits: listen, tls_cert, ...
+/// The options of the whole server that are not limits: listen, tls_cert, ...
 std::span<const Option> server_options();
-/// net::limits() as options; help says the defaults.
+/// net::limits() as options. Their help gives the defaults.
 std::span<const Option> limit_options();
-/// "PIRX_MAX_CONNECTIONS" of "max_connections". Limits have such variables, nothing else has.
+/// The environment variable of a limit: "PIRX_MAX_CONNECTIONS" for "max_connections". Only limits have
+/// variables.
 std::string variable_of(std::string_view limit);
 
-/// A config file, parsed and checked as far as it goes without opening what it names. Paths in it are
-/// relative to its folder.
+/// A config file after parsing, checked as far as that is possible without opening the files that it names.
+/// Paths in it are relative to its folder.
 struct ServeFile {
   struct Database {
     DatabaseSettings settings;
-    Texts limits;  ///< of its queue
+    Texts limits;  ///< the limits of its queue
   };
   Texts server, limits;
-  std::vector<Database> databases;  ///< at least one; names differ
+  std::vector<Database> databases;  ///< at least one; their names differ
 };
-/// DataLoss names the key that is unknown, missing, there twice or of a wrong type or value.
+/// Parses a config file. DataLoss names the key that is unknown, missing, repeated, or has a wrong type or
+/// value.
 Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder);
-/// The same from a file of at most 1 MiB. Unavailable: it cannot be read.
+/// Reads and parses a config file of at most 1 MiB. Unavailable: it cannot be read.
 Result<ServeFile> load_serve_file(const std::filesystem::path& path);
 
 struct ServeSettings {
@@ -47,9 +50,10 @@ struct ServeSettings {
   bool quiet = false;
 };
 
-/// For each limit the flag, else the variable, else the file (a database's own before the server's), else the
-/// default of the protocol or the server; for each other option the flag, else the file. InvalidArgument
-/// names the flag, variable or key. Reads the file of tokens.
+/// Puts all settings together. A limit is taken from the flag, else the variable, else the file (where a
+/// database's own value comes before the server's), else the default of the protocol or the server. Another
+/// option is taken from the flag, else the file. Reads the file of tokens. InvalidArgument names the flag,
+/// variable or key that is wrong.
 Result<ServeSettings> settle_serve(
     const Texts& flags, const std::function<std::optional<std::string>(const std::string&)>& variable,
     const ServeFile& file);

@@ -1,4 +1,4 @@
-// The writer's queue, and how often progress is worth a line.
+// The queue of the log's writer, and the rate of log lines about progress.
 #include "serve_log.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The log of `pirx serve`: JSON lines on standard error.
+// The log of `pirx serve`: lines of JSON on standard error.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@ namespace pirx::cli {
 
 using Log = std::function<void(const net::LogEvent&)>;
 
-/// Writes log lines to standard error from a thread of its own, so that a reader who stalls cannot stall the
-/// server: beyond kMaxLines waiting lines, lines are dropped and counted.
+/// Writes log lines to standard error from a thread of its own, so that a reader that stalls cannot stall the
+/// server. If more than kMaxLines lines wait, further lines are dropped and counted.
 class LogWriter {
  public:
   LogWriter();
-  /// Gives a reader who stalls one second, then leaves.
+  /// Waits up to one second for a reader that stalls.
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
@@ -36,14 +36,14 @@ class LogWriter {
   std::deque<std::string> lines_;
   std::size_t dropped_ = 0;
   bool done_ = false, finished_ = false;
-  std::thread thread_;  ///< last: it starts when everything else exists
+  std::thread thread_;  ///< last member: it starts when all others exist
 };
 
-/// Log lines about an answer that takes long: at most one in ten seconds.
+/// Log lines about an answer that takes long, at most one in ten seconds.
 class ProgressLog {
  public:
   explicit ProgressLog(Log log) : log_(std::move(log)) {}
-  /// The part done so far, 0 to 1. From any thread.
+  /// Takes the part that is done so far, 0 to 1. From any thread.
   void operator()(double part);
 
  private:

@@ -1,5 +1,5 @@
-// A database as `pirx serve` opens it: what flags or a config file say of it, and the one function that makes
-// of that the server half of a protocol.
+// A database as `pirx serve` opens it: the settings from flags or a config file, and the function that makes
+// the server of a protocol out of them.
 #pragma once
 
 #include <functional>
@@ -13,40 +13,41 @@
 
 namespace pirx::cli {
 
-/// The options of all protocols, each once; the help names the protocols that take it, unless all with
-/// several servers do.
+/// The options of all protocols, each once. The help names the protocols that take an option, unless all
+/// protocols with several servers take it.
 std::span<const Option> database_options();
 
 struct DatabaseSettings {
-  std::string name;  ///< in paths, logs and metrics; empty: the only one
+  std::string name;  ///< used in paths, logs and metrics; empty if it is the only database
   std::string file;
   std::string protocol = "goldberg";
   Texts options = {};  ///< by the names of the protocol's options
 };
 
-/// The process around a database.
+/// What the process gives to each database that it opens.
 struct OpenContext {
-  int threads = 0;                                         ///< 0: all
-  bool loopback = false;                                   ///< only this machine can reach the server
+  int threads = 0;        ///< 0: all cores
+  bool loopback = false;  ///< only clients on this machine can reach the server
   std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
-  std::function<void(double)> progress = nullptr;          ///< likewise
-  Spread spread = nullptr;                                 ///< --shards: see ServerSpec
+  std::function<void(double)> progress = nullptr;          ///< see ServerSpec
+  Spread spread = nullptr;                                 ///< for --shards, see ServerSpec
 };
 
-/// A database and the server half that serves it.
+/// A database, and the server that answers from it.
 struct Served {
   std::shared_ptr<const database::Database> database;
   std::shared_ptr<const AnyServer> server;
 };
 
-/// Opens what the file and its delta hold now. InvalidArgument names the option that does not fit; the errors
-/// of opening the file, and of the protocol.
+/// Opens the current content of the file and its delta. InvalidArgument names the option that does not fit.
+/// Other errors are those of opening the file, and of the protocol.
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context);
 
-/// Whether clients of `now` can go on with `next`: a later epoch of records of the same kind.
+/// Checks that clients of `now` can go on with `next`, which must have a later epoch and records of the same
+/// kind.
 Result<void> check_next(const database::Database& now, const database::Database& next);
 
-/// What becomes of the notes of opening: lines of the log.
+/// A function that writes the notes about opening to the log.
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log);
 /// The log's line about a database that was opened.
 net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds);

@@ -1,5 +1,5 @@
-// pirx serve --shards: one server out of the processes of an MPI run. Rank 0 listens and answers, the others
-// hold their parts of the database and compute.
+// `pirx serve --shards`: one server made of the processes of an MPI run. Rank 0 listens and answers; the
+// other ranks hold their parts of the database and compute.
 #pragma once
 
 #include <functional>
@@ -20,28 +20,30 @@ struct ShardArguments {
   std::chrono::microseconds timeout{10'000'000};
 };
 
-/// Runs `serve` as one of the ranks, with the World that they share: nullptr without --shards. A rank that
-/// fails says why and ends the whole run: whoever watches over mpirun starts it again. Signals that stop the
-/// server are blocked.
+/// Runs `serve` as one of the ranks, with the World that they share; nullptr without --shards. A rank that
+/// fails says why and ends the whole run, so that whatever watches mpirun can start it again. Signals that
+/// stop the server are blocked.
 Result<void> with_world(const ShardArguments& arguments,
                         const std::function<Result<void>(shards::World*)>& serve);
 
-/// What pirx serve does differently as one of several ranks.
+/// The differences between `pirx serve` on one of several ranks and on its own.
 class ShardsRun {
  public:
-  /// `world` must outlive it. InvalidArgument: what cannot be done with shards.
+  /// On input `world` outlives the result. InvalidArgument: an option cannot be combined with shards.
   static Result<std::unique_ptr<ShardsRun>> start(const shards::World& world, const ShardArguments& arguments,
                                                   const DatabaseSettings& settings, Log log);
   bool answers() const noexcept { return world_.rank() == 0; }
-  /// For OpenContext.
+  /// The value for OpenContext.
   Spread spread() { return shards_->spread(); }
-  /// Once the database is open: waits for all ranks and compares what they hold.
+  /// After the database is opened: waits for all ranks and compares what they hold.
   Result<void> agree(const Served& served);
-  /// Ranks but 0: computes until rank 0 leaves. After SIGTERM or SIGINT it is given `patience` for that.
+  /// On ranks other than 0: computes until rank 0 leaves. After SIGTERM or SIGINT it waits at most `patience`
+  /// for that.
   Result<void> work(std::chrono::milliseconds patience);
-  /// Rank 0: `stop` is called once when a rank is lost, at once if one is already.
+  /// On rank 0: `stop` is called once when a rank is lost, or at once if one is lost already.
   void when_lost(std::function<void()> stop);
-  /// Rank 0, after the server has ended with `done`: sends the others home. Unavailable: one was lost.
+  /// On rank 0, after the server has ended with `done`: releases the other ranks. Unavailable: a rank was
+  /// lost.
   Result<void> end(Result<void> done);
 
  private:
@@ -53,7 +55,7 @@ class ShardsRun {
   std::mutex mutex_;
   bool lost_ = false;
   std::function<void()> stop_;
-  std::unique_ptr<shards::Shards> shards_;  ///< last: its thread calls lose()
+  std::unique_ptr<shards::Shards> shards_;  ///< last member: its thread calls lose()
 };
 
 }  // namespace pirx::cli

@@ -1,5 +1,5 @@
-// The row kernel over GMP: one lane, digits of 64-bit limbs, kept below N by subtractions since N fills its
-// limbs.
+// The row kernel on GMP: one lane, and digits of 64-bit limbs. Digits are kept below N by subtractions, since
+// N fills its limbs.
 #include <gmp.h>
 
 #include <algorithm>

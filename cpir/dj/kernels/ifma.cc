@@ -1,6 +1,6 @@
-// The row kernel on AVX-512 IFMA: eight lanes, digits of 52-bit limbs. Products go by columns, ten limbs of
-// one factor with ten of the other at a time, so that twenty columns of sums stay in registers, and
-// Montgomery's quotient is found ten limbs at a time in between.
+// The row kernel on AVX-512 IFMA: eight lanes, and digits of 52-bit limbs. A product is computed by columns,
+// ten limbs of one factor times ten limbs of the other at a time, so that twenty columns of sums stay in
+// registers. In between, Montgomery's quotient is computed ten limbs at a time.
 #include "cpir/dj/kernels/kernels.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)

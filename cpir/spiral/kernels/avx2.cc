@@ -1,4 +1,4 @@
-// AVX2: eight residues at a time.
+// The kernels on AVX2: eight residues at a time.
 #include "cpir/spiral/kernels/kernels.h"
 
 #if defined(PIRX_SPIRAL_X86)

@@ -1,4 +1,4 @@
-// AVX-512 (F, BW, VL, DQ): sixteen residues at a time.
+// The kernels on AVX-512 (F, BW, VL, DQ): sixteen residues at a time.
 #include "cpir/spiral/kernels/kernels.h"
 
 #if defined(PIRX_SPIRAL_X86)

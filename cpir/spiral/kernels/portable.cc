@@ -1,4 +1,4 @@
-// Kernels for any machine, one number at a time: the reference of the others.
+// Kernels for any machine, one number at a time. They are the reference for the others.
 #include "cpir/spiral/kernels/kernels.h"
 
 namespace pirx::cpir::spiral {

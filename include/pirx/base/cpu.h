@@ -1,4 +1,4 @@
-// What the CPU can do, and which instruction set the kernels may use.
+// The features of this CPU, and the instruction sets that the kernels may use.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace pirx {
 
-/// Bits of CPU features that kernels ask for; the operating system's support is included.
+/// CPU features that kernels ask for, one bit each. A feature counts only if the operating system supports
+/// it, too.
 enum CpuFeature : std::uint32_t {
   kCpuAvx2 = 1u << 0,
   kCpuGfni = 1u << 1,    ///< with AVX encodings
@@ -16,24 +17,23 @@ enum CpuFeature : std::uint32_t {
   kCpuAvx512Ifma = 1u << 3,
   kCpuAvx512Vbmi = 1u << 4,
   kCpuAvx512Vnni = 1u << 5,
-  kCpuAmxInt8 = 1u << 6,  ///< and the kernel lets this process use it
+  kCpuAmxInt8 = 1u << 6,  ///< and the operating system lets this process use it
 };
 using CpuFeatures = std::uint32_t;
 
-/// Features of this machine (cpuid and xgetbv), read once. Zero in a portable-only build.
+/// The features of this machine (from cpuid and xgetbv), read once. None in a portable-only build.
 CpuFeatures detected_cpu_features() noexcept;
 
-/// Features that kernels may use now: the detected ones, cut down by PIRX_FORCE_ISA in the environment:
-/// `portable` (none), `avx2` (AVX2 only), `avx2-gfni`, `avx512` (everything but AMX),
-/// `amx` (everything). Read once.
-/// InvalidArgument for another word; Unavailable when the CPU lacks the forced set.
+/// The features that kernels may use: those detected, limited by the environment variable PIRX_FORCE_ISA to
+/// `portable` (none), `avx2` (AVX2 only), `avx2-gfni`, `avx512` (all but AMX) or `amx` (all). Read once.
+/// InvalidArgument: PIRX_FORCE_ISA has another value. Unavailable: the CPU lacks the forced features.
 Result<CpuFeatures> allowed_cpu_features();
 
-/// allowed_cpu_features() for library code that has no way to report: a wrong PIRX_FORCE_ISA stops the
-/// process with its message, since going on with another kernel would make a test lie.
+/// allowed_cpu_features() for code that cannot return an error. A wrong PIRX_FORCE_ISA stops the process with
+/// a message, since a test that went on with another kernel would prove nothing.
 CpuFeatures allowed_cpu_features_or_die() noexcept;
 
-/// "avx512+gfni+ifma" and the like, for logs and benchmarks.
+/// The names of the features for logs and benchmarks, such as "avx512+gfni+ifma".
 std::string cpu_features_name(CpuFeatures features);
 
 }  // namespace pirx

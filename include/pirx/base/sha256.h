@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) by OpenSSL, incremental and one-shot.
+// SHA-256 (FIPS 180-4) from OpenSSL, in pieces or in one call.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class Sha256 {
   Sha256& operator=(Sha256&&) noexcept;
   ~Sha256();
   void update(ByteSpan bytes);
-  /// The digest of everything so far; the object may not be used afterwards.
+  /// The digest of all bytes so far. The object must not be used afterwards.
   Digest finish() &&;
 
  private:

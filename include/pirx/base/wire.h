@@ -1,4 +1,4 @@
-// Writer and Reader of little-endian messages. Every length is checked before anything is allocated.
+// Writer and Reader of little-endian messages. Every length is checked before memory is allocated for it.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@ namespace pirx {
 
 class Writer {
  public:
-  /// `expected` bytes are reserved.
+  /// Reserves room for `expected` bytes.
   explicit Writer(std::size_t expected = 0) { bytes_.reserve(expected); }
   template <std::unsigned_integral T>
   void put(T value) {
@@ -19,7 +19,8 @@ class Writer {
     store_le(bytes_.data() + at, value);
   }
   void put_bytes(ByteSpan bytes);
-  /// Appends `count` zero bytes and returns them for the caller to fill; invalidated by the next call.
+  /// Appends `count` zero bytes and returns them, so that the caller fills them in. The span is valid until
+  /// the next call.
   MutableByteSpan extend(std::size_t count);
   Bytes take() && { return std::move(bytes_); }
 
@@ -31,7 +32,7 @@ class Reader {
  public:
   /// `what` names the message in errors ("query", "database header").
   Reader(ByteSpan bytes, std::string what) : bytes_(bytes), what_(std::move(what)) {}
-  /// DataLoss when fewer bytes are left.
+  /// The next value. DataLoss: too few bytes are left.
   template <std::unsigned_integral T>
   Result<T> get() {
     if (bytes_.size() < sizeof(T)) return too_short(sizeof(T));
@@ -39,10 +40,10 @@ class Reader {
     bytes_ = bytes_.subspan(sizeof(T));
     return value;
   }
-  /// The next `count` bytes, borrowed from the input. DataLoss when fewer are left.
+  /// The next `count` bytes, borrowed from the input. DataLoss: too few bytes are left.
   Result<ByteSpan> get_bytes(std::uint64_t count);
   std::size_t remaining() const noexcept { return bytes_.size(); }
-  /// DataLoss when bytes are left over.
+  /// DataLoss: there are bytes left over.
   Result<void> expect_end() const;
 
  private:

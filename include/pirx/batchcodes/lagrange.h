@@ -1,4 +1,5 @@
-// Lagrange interpolation as a matrix: values at some points times W are the values at others (Shamir 1979).
+// Lagrange interpolation as a matrix W: the values of a polynomial at some points, times W, are its values at
+// other points (Shamir 1979).
 #pragma once
 
 #include <span>
@@ -9,7 +10,7 @@
 
 namespace pirx::batchcodes {
 
-/// Replaces every value, none of them zero, by its inverse: one inversion and three products a value
+/// Replaces every value by its inverse. No value may be zero. Costs one inversion, and three products a value
 /// (Montgomery 1987).
 template <Field F>
 void invert_all(const F& f, std::span<typename F::Elem> values) {
@@ -27,10 +28,10 @@ void invert_all(const F& f, std::span<typename F::Elem> values) {
   }
 }
 
-/// W with W[z][i] = prod_{m != i} (targets[z] - x[m]) / (x[i] - x[m]): a polynomial of degree below x.size()
-/// with values y at x has the values W * y at `targets`. The x are distinct; a target may be one of them.
-/// Quadratic in x.size(), with one inversion. Operations of f only: no branch and no address depends
-/// on a value.
+/// W with W[z][i] = prod_{m != i} (targets[z] - x[m]) / (x[i] - x[m]). A polynomial of degree below x.size()
+/// with the values y at x has the values W * y at `targets`. The x must be distinct; a target may be one of
+/// them. Costs one inversion and time quadratic in x.size(). No branch and no address depends on a value, if
+/// f's operations have none that do.
 template <Field F>
 Result<matrix::Matrix<typename F::Elem>> lagrange_matrix(const F& f, std::span<const typename F::Elem> x,
                                                          std::span<const typename F::Elem> targets) {
@@ -44,7 +45,8 @@ Result<matrix::Matrix<typename F::Elem>> lagrange_matrix(const F& f, std::span<c
     }
   }
   invert_all(f, std::span<Elem>(weights));
-  // prod_{m < i} from the left, prod_{m > i} from the right: no division, so a target may be one of the x.
+  // Multiplies prod_{m < i} from the left and prod_{m > i} from the right. There is no division, so a target
+  // may be one of the x.
   for (std::size_t z = 0; z < targets.size(); ++z) {
     Elem* row = W.row(z);
     Elem product = f.one();

@@ -1,6 +1,6 @@
-// Vertical batch codes: every server holds all m buckets of the encoded database, and a client that wants up
-// to q blocks asks each bucket for exactly one row, by any scheme at all (Ishai, Kushilevitz, Ostrovsky,
-// Sahai 2004; paper 000, Lueks and Goldberg 2015, section 2.2).
+// Vertical batch codes: every server holds all m buckets of the encoded database. A client that wants up to q
+// blocks asks each bucket for exactly one row, by any retrieval scheme (Ishai, Kushilevitz, Ostrovsky, Sahai
+// 2004; paper 000, Lueks and Goldberg 2015, section 2.2).
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@
 
 namespace pirx::batchcodes {
 
-/// One row for each bucket, and what its answer is for. Secret, wiped.
+/// One row for each bucket, and what its answer is used for. Secret; wiped on destruction.
 class VerticalPlan {
  public:
-  /// What is asked of one bucket.
+  /// What one bucket is asked for.
   struct Use {
-    std::uint64_t row = 0;  ///< below bucket_rows(); 0 for a blank
+    std::uint64_t row = 0;  ///< below bucket_rows(); 0 if blank
     std::uint32_t wanted = kBlank;
-    bool negative = false;  ///< the answer is subtracted
+    bool negative = false;  ///< the answer is subtracted, not added
   };
   static constexpr std::uint32_t kBlank = ~std::uint32_t{0};
 
@@ -30,10 +30,10 @@ class VerticalPlan {
   }
   std::size_t buckets() const noexcept { return uses_.size(); }
   std::size_t wanted() const noexcept { return wanted_; }
-  /// The row to query bucket `bucket` for. A blank is a query like any other; its answer is not used.
+  /// The row to ask bucket `bucket` for. A blank is a query like any other, but its answer is not used.
   std::uint64_t row(std::size_t bucket) const noexcept { return uses_.expose()[bucket].row; }
-  /// wanted k = the sum of +-(answers) of the buckets whose use names k; a bucket serves one wanted block at
-  /// most.
+  /// One use for each bucket. Wanted block k is the sum of the answers, with their signs, of the buckets
+  /// whose use has `wanted` = k. A bucket serves at most one wanted block.
   std::span<const Use> uses() const noexcept { return uses_.expose(); }
   std::span<Use> uses() noexcept { return uses_.expose(); }
 
@@ -42,31 +42,31 @@ class VerticalPlan {
   std::size_t wanted_;
 };
 
-/// What a vertical code is to those who encode, query and decode. Implementations are immutable and
-/// thread-safe.
+/// A vertical code, as encoders, clients and decoders use it. Implementations are immutable and thread-safe.
 class VerticalCode {
  public:
-  /// Blocks first, first + step, ...: count of them.
+  /// `count` blocks: first, first + step, ...
   struct Slice {
     std::uint64_t first = 0, step = 1, count = 0;
   };
 
   virtual ~VerticalCode() = default;
-  /// q: wanted blocks in one round.
+  /// q: the blocks that one round can fetch.
   virtual std::size_t batch() const noexcept = 0;
-  /// m. In every round each is asked for one row.
+  /// m: the buckets. Every round asks each of them for one row.
   virtual std::size_t buckets() const noexcept = 0;
-  /// Rows of every bucket; N = buckets() * bucket_rows(r).
+  /// The rows of every bucket. All buckets together have N = buckets() * bucket_rows(r) rows.
   virtual std::uint64_t bucket_rows(std::uint64_t blocks) const noexcept = 0;
-  /// The blocks of a bucket that holds plain ones, in order; rows beyond `count` are zero. Nothing for a
-  /// bucket of sums.
+  /// The blocks of a bucket of plain blocks, in order; rows from `count` on are zero. Nothing for a bucket of
+  /// sums.
   virtual std::optional<Slice> slice(std::size_t bucket, std::uint64_t blocks) const noexcept = 0;
-  /// The buckets whose sum, row by row, a bucket of sums is: plain ones, or lower in number.
+  /// The buckets that add up, row by row, to a bucket of sums. They are plain or have lower numbers.
   virtual std::vector<std::size_t> addends(std::size_t bucket) const = 0;
-  /// Rows for all buckets, and how the answers combine to the wanted blocks; the same block may be wanted
-  /// twice. InvalidArgument: nothing wanted, more than batch(), or (Subset alone) no way found for these
-  /// blocks. OutOfRange: no such block. Errors name no index. What is sent afterwards, one query to each
-  /// bucket, has one shape for all indices. Local timing and addresses depend on the indices.
+  /// The rows to ask all buckets for, and how the answers combine to the wanted blocks. A block may be wanted
+  /// twice. What is sent afterwards, one query to each bucket, has the same shape for all indices.
+  /// InvalidArgument: nothing is wanted, or more than batch() blocks, or (only Subset) no way was found for
+  /// these blocks. OutOfRange: there is no such block. No error names an index. Time and addresses on this
+  /// machine depend on the indices.
   Result<VerticalPlan> plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted) const;
 
  protected:
@@ -79,9 +79,9 @@ class VerticalCode {
                               VerticalPlan& plan) const = 0;
 };
 
-/// The subcube code: split the blocks into L parts, add their sum as part L, and do so K times with each
-/// part. q = 2^K, any blocks, repeated ones included; m = (L+1)^K; N = r ((L+1)/L)^K with r rounded up to a
-/// multiple of L^K. Buckets are numbered in base L+1, most significant part first.
+/// The subcube code: split the blocks into L parts, add their sum as part L, and treat each part in the same
+/// way, K times in all. q = 2^K, for any blocks, repeated ones included. m = (L+1)^K. N = r ((L+1)/L)^K, with
+/// r rounded up to a multiple of L^K. Buckets are numbered in base L+1, the most significant part first.
 class Subcube final : public VerticalCode {
  public:
   static constexpr std::size_t kMaxBuckets = std::size_t{1} << 20;
@@ -105,16 +105,18 @@ class Subcube final : public VerticalCode {
   std::size_t buckets_, plain_;
 };
 
-/// Whether 1 + 1 = 0 where answers are added up.
+/// Whether 1 + 1 = 0 in the field in which answers are added.
 enum class Characteristic : std::uint8_t { kTwo, kOther };
 
-/// The subset code: block i belongs to the i mod C(L,w)-th subset S of w out of L; the bucket of a set T of
-/// at most w holds, in each row, the sum of the blocks of all S that contain T. q = 2^w, m = sum_{j <= w}
-/// C(L,j), N = ceil(r / C(L,w)) m. A block can be had from its own bucket, or for any T within S from all T'
-/// with T' cap S = T; in characteristic two also from the buckets on affine flats through S. Distinct S are
-/// always served; for repeated ones the planner searches, and may fail. (In characteristic two no failure is
-/// known for w <= 3: all multisets of 4 over L = 4 and 5 are tested. Otherwise {S, S, S', S'} with disjoint
-/// S, S' fails.) A demonstrator: the download is m / q times that of single queries.
+/// The subset code. Block i belongs to the (i mod C(L,w))-th subset S of w out of L elements. The bucket of a
+/// set T of at most w elements holds in each row the sum of the blocks of all S that contain T. q = 2^w, m =
+/// sum_{j <= w} C(L,j), N = ceil(r / C(L,w)) m.
+///
+/// A block can be read from its own bucket, or, for any T within S, from all T' with T' cap S = T; in
+/// characteristic two also from the buckets on affine flats through S. Distinct S are always served. For
+/// repeated S the planner searches, and may fail. In characteristic two no failure is known for w <= 3 (all
+/// multisets of 4 over L = 4 and 5 are tested); otherwise {S, S, S', S'} with disjoint S and S' fails. The
+/// code is a demonstrator: the download is m / q times that of single queries.
 class Subset final : public VerticalCode {
  public:
   static constexpr std::size_t kMaxBuckets = std::size_t{1} << 16;
@@ -125,8 +127,8 @@ class Subset final : public VerticalCode {
   std::uint64_t bucket_rows(std::uint64_t blocks) const noexcept override;
   std::optional<Slice> slice(std::size_t bucket, std::uint64_t blocks) const noexcept override;
   std::vector<std::size_t> addends(std::size_t bucket) const override;
-  /// The set of a bucket, one bit an element. By size, then lexicographically; the last C(L,w) hold plain
-  /// blocks.
+  /// The set of a bucket, one bit for each element. Sets are in order of size, then lexicographic. The last
+  /// C(L,w) buckets hold plain blocks.
   std::uint32_t set(std::size_t bucket) const noexcept { return sets_[bucket]; }
 
  private:
@@ -139,9 +141,9 @@ class Subset final : public VerticalCode {
   std::size_t first_plain_;
 };
 
-/// The code that people and messages call "subcube:L,K" or "subset:L,w" (of characteristic two, for exclusive
-/// or). One name a code: no spaces, signs or leading zeros. InvalidArgument for another name or what create()
-/// refuses.
+/// The code with the name "subcube:L,K" or "subset:L,w" (of characteristic two, for exclusive or), as people
+/// and messages write it. Each code has one name, without spaces, signs or leading zeros. InvalidArgument:
+/// another name, or what create() refuses.
 Result<std::shared_ptr<const VerticalCode>> vertical_code(std::string_view name);
 
 }  // namespace pirx::batchcodes

@@ -1,45 +1,47 @@
-// Importers: what people have (folders, CSV, JSON lines, text, binary, SQLite) into a DatabaseBuilder,
-// streaming. A library of its own, pirx::importers. Every error names the file, and the line or row where
-// there is one; the builder keeps what came before, so a failed import is a build to be dropped. A line or
-// row has at most 64 MiB more than the builder's longest record (at least 128 MiB). ResourceExhausted also
-// when memory runs out.
+// Importers: add what people have (folders, CSV, JSON lines, text, binary, SQLite) to a DatabaseBuilder, as a
+// stream. They are a library of their own, pirx::importers. Every error names the file, and the line or row
+// if there is one. After an error the builder still holds what came before, so drop the build. The
+// limit for a line or row is 64 MiB more than the builder's longest record, and at least 128 MiB.
+// ResourceExhausted: a line or row is longer, or memory runs out.
 #pragma once
 
 #include "pirx/database/builder.h"
 
 namespace pirx::database {
 
-/// Where a record's key and value come from in tabular input. Columns by header name, or by number from 1.
+/// Where key and value of a record come from in a table. Columns are given by their name in the header, or by
+/// number from 1.
 struct Columns {
-  std::string key;                  ///< empty: no keys
-  std::vector<std::string> values;  ///< empty: the whole line or row; several are joined with tabs
+  std::string key;                  ///< empty: there are no keys
+  std::vector<std::string> values;  ///< empty: the whole line or row; several columns are joined with tabs
 };
 
-/// Each regular file below `folder`, in sorted order of path (by bytes); the relative path is the key. Links
-/// are not followed. InvalidArgument when the target lies in the folder.
+/// Adds each regular file below `folder`, sorted by the bytes of its path. The relative path is the key.
+/// Links are not followed. InvalidArgument: the database being built lies in the folder.
 Result<void> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder);
-/// RFC 4180 with `separator` (',' or '\t'); quotes only for ','. The first line is a header when `header`.
-/// A whole row is taken as it stands in the file, quotes included. A byte order mark is skipped.
-/// InvalidArgument names line and cause: missing column, broken quote, row of another width.
-/// ResourceExhausted: more than 4,096 columns.
+/// Adds the rows of an RFC 4180 file with the given separator, ',' or '\t'; only ',' allows quotes. With
+/// `header` the first line is a header. A whole row is added as it stands in the file, with its quotes. A
+/// byte order mark is skipped. InvalidArgument names line and cause: a missing column, a broken quote, a row
+/// of another width. ResourceExhausted: more than 4,096 columns.
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder);
-/// One JSON object per line, of at most 65,536 values nested at most 64 levels; blank lines are skipped.
-/// String values as they are, others as compact JSON with sorted members and numbers as 64-bit integers or
-/// doubles; a whole line as it stands in the file.
+/// Adds one record for each line with a JSON object, of at most 65,536 values nested at most 64 levels deep.
+/// Blank lines are skipped. A string value is added as it is, another value as compact JSON with sorted
+/// members and with numbers as 64-bit integers or doubles, a whole line as it stands in the file.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
-/// One record per line, without the newline; "\r\n" counts as a newline. No keys.
+/// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
 Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& builder);
-/// Records of `record_bytes` bytes each. DataLoss when the file's size is no multiple. No keys.
+/// Adds records of `record_bytes` bytes each. There are no keys. DataLoss: the file's size is not a multiple
+/// of it.
 Result<void> import_fixed(const std::filesystem::path& file, std::uint64_t record_bytes,
                           DatabaseBuilder& builder);
-/// The rows of one SELECT over a file opened read-only. Text and blobs as they are, numbers as SQLite prints
-/// them, NULL as nothing; a whole row is its columns joined with tabs. ResourceExhausted for a row that takes
-/// 10^9 steps of SQLite or more than 4 times the bytes of the longest row; while it runs, the process has
-/// that as SQLite's hard heap limit unless it has one of its own. A view in the file can make rows without
-/// end: with a stranger's file, watch the progress. Built where SQLite is (PIRX_WITH_SQLITE), else
-/// InvalidArgument.
+/// Adds the rows of one SELECT on a file that is opened read-only. Text and blobs are added as they are,
+/// numbers as SQLite prints them, NULL as nothing; a whole row is its columns joined with tabs. While it
+/// runs, the process has 4 times the bytes of the longest allowed row as SQLite's hard heap limit, unless it
+/// has a limit of its own. A view in the file can produce endless rows: watch the progress if the file is a
+/// stranger's. ResourceExhausted: a row takes 10^9 steps of SQLite, or more memory than the limit.
+/// InvalidArgument: the library was built without SQLite (PIRX_WITH_SQLITE).
 Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
                            const Columns& columns, DatabaseBuilder& builder);
 

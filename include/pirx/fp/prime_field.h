@@ -1,5 +1,5 @@
-// PrimeField: GF(p) for the smallest prime p above 2^w, over NTL's integers. Slow and obvious: the reference
-// for W160, and the field of deployments that want another size of word.
+// PrimeField: GF(p) for the smallest prime p above 2^w, computed with NTL's integers. It is slow and obvious:
+// the reference for W160, and a field for deployments that want another word size.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace pirx::fp {
 
-/// A copyable value that knows p; thread-safe, since it uses no modulus context of NTL's.
-/// Timing depends on the values: it is no field for secrets that another process on the machine could time.
+/// A copyable value that knows p. Thread-safe, since it uses no modulus context of NTL. Timing depends on the
+/// values: do not use it for secrets where another process on the machine could measure the time.
 class PrimeField {
  public:
   /// An integer below p in little-endian limbs.
@@ -19,10 +19,11 @@ class PrimeField {
   };
   using Sum = Elem;
 
-  /// Finds p. InvalidArgument unless word_bits is a multiple of 8 from 8 to 256.
+  /// Finds p for words of w = word_bits bits. InvalidArgument: word_bits is not a multiple of 8 from 8 to
+  /// 256.
   static Result<PrimeField> create(unsigned word_bits);
-  /// The field that a tag names. InvalidArgument when that is not a PrimeField, a p other than the smallest
-  /// included.
+  /// The field that the tag names. InvalidArgument: the tag names no PrimeField, or its p is not the smallest
+  /// prime above 2^w.
   static Result<PrimeField> create(const FieldTag& tag);
 
   FieldTag tag() const noexcept;
@@ -31,7 +32,7 @@ class PrimeField {
   Elem add(Elem a, Elem b) const noexcept;
   Elem sub(Elem a, Elem b) const noexcept;
   Elem mul(Elem a, Elem b) const noexcept;
-  /// The inverse, and 0 for 0.
+  /// The inverse of a; 0 for a = 0.
   Elem inv(Elem a) const noexcept;
   bool equal(Elem a, Elem b) const noexcept;
   /// The integer n.
@@ -40,7 +41,7 @@ class PrimeField {
 
   std::size_t word_bytes() const noexcept { return word_bytes_; }
   Sum load_word(const std::byte* from) const noexcept;
-  /// false, and nothing written, for values from 2^w on.
+  /// Writes the word with the value s. If s is 2^w or more, writes nothing and returns false.
   bool store_word(Sum s, std::byte* to) const noexcept;
   Sum sum_add(Sum a, Sum b) const noexcept { return add(a, b); }
   Sum sum_sub(Sum a, Sum b) const noexcept { return sub(a, b); }
@@ -50,12 +51,12 @@ class PrimeField {
   std::size_t elem_bytes() const noexcept { return word_bytes_ + 1; }
   std::size_t sum_bytes() const noexcept { return elem_bytes(); }
   void encode_elem(Elem a, std::byte* to) const noexcept;
-  /// false, and `a` untouched, when the bytes hold p or more.
+  /// Reads an element. If the bytes hold p or more, returns false and leaves `a` as it was.
   bool decode_elem(const std::byte* from, Elem& a) const noexcept;
   void encode_sum(Sum s, std::byte* to) const noexcept { encode_elem(s, to); }
   bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
 
-  /// One uniform element, see fp::random_fill.
+  /// A uniform element, see fp::random_fill.
   template <RandomSource R>
   Elem random(R& rng) const {
     Elem a;
@@ -77,7 +78,7 @@ class PrimeField {
 
 static_assert(Field<PrimeField>);
 
-/// "portable" only.
+/// Only "portable".
 std::span<const Kernels<PrimeField>> kernel_table(const PrimeField& f) noexcept;
 
 }  // namespace pirx::fp

@@ -1,4 +1,4 @@
-// Uniform elements of a prime field by rejection, shared by W160 and PrimeField.
+// Uniform elements of a prime field by rejection sampling, for W160, W48 and PrimeField.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 
 namespace pirx::fp {
 
-/// Fills `out` with independent uniform elements of f, a field of p > 2^w elements that travel in w/8 + 1
-/// bytes. Candidates of w + 1 random bits are drawn until enough lie below p: two per element on average. How
-/// many are refused does not depend on the values kept, so the timing says nothing about them. Coins: each
-/// round draws one candidate for each element still missing (at most kBatch), in order.
+/// Fills `out` with independent uniform elements of f, a field of p > 2^w elements that take w/8 + 1 bytes
+/// each. Candidates of w + 1 random bits are drawn until enough of them are below p: two per element on
+/// average. The number of refused candidates does not depend on the values that are kept, so the timing
+/// reveals nothing about them. Each round draws from `rng` one candidate for each missing element, at most
+/// kBatch, in order.
 template <class F, RandomSource R>
 void random_fill(const F& f, R& rng, std::span<typename F::Elem> out) {
   constexpr std::size_t kBatch = 64;
@@ -27,7 +28,7 @@ void random_fill(const F& f, R& rng, std::span<typename F::Elem> out) {
     for (std::size_t i = 0; i < count; ++i) {
       std::byte* candidate = candidates.data() + i * width;
       candidate[width - 1] &= std::byte{1};
-      // No branch: it would go wrong every other time.
+      // Without a branch: it would be mispredicted half of the time.
       done += f.decode_elem(candidate, out[done]) ? 1 : 0;
     }
   }

@@ -1,4 +1,4 @@
-// W160: the integers modulo p = 2^160 + 7. A database word is exactly 20 bytes, an element has 161 bits.
+// W160: the integers modulo p = 2^160 + 7. A database word has exactly 20 bytes, an element has 161 bits.
 #pragma once
 
 #include <cstring>
@@ -9,11 +9,11 @@
 
 namespace pirx::fp {
 
-/// The field as a value without state. Every operation takes the same time for all values of its arguments;
-/// only the answers of store_word and decode_* (public by contract) may be branched on.
+/// The field, a value without state. Every operation takes the same time for all values. Only the results of
+/// store_word and decode_*, which are public by contract, may decide a branch.
 class W160 {
  public:
-  /// The integer limb[0] + 2^64 limb[1] + 2^128 limb[2], always below p.
+  /// The integer limb[0] + 2^64 limb[1] + 2^128 limb[2]. It is always below p.
   struct Elem {
     std::uint64_t limb[3] = {0, 0, 0};
   };
@@ -29,7 +29,7 @@ class W160 {
   Elem add(Elem a, Elem b) const noexcept;
   Elem sub(Elem a, Elem b) const noexcept;
   Elem mul(Elem a, Elem b) const noexcept;
-  /// a^(p-2): the inverse, and 0 for 0.
+  /// a^(p-2), the inverse of a; 0 for a = 0.
   Elem inv(Elem a) const noexcept;
   bool equal(Elem a, Elem b) const noexcept;
   /// The integer n.
@@ -39,7 +39,7 @@ class W160 {
   std::size_t word_bytes() const noexcept { return kWordBytes; }
   /// Reads 20 bytes, little-endian.
   Sum load_word(const std::byte* from) const noexcept;
-  /// Writes 20 bytes; false, and nothing written, for the seven values from 2^160 on.
+  /// Writes 20 bytes. If s is one of the seven values from 2^160 on, writes nothing and returns false.
   bool store_word(Sum s, std::byte* to) const noexcept;
   Sum sum_add(Sum a, Sum b) const noexcept { return add(a, b); }
   Sum sum_sub(Sum a, Sum b) const noexcept { return sub(a, b); }
@@ -56,7 +56,7 @@ class W160 {
     std::memcpy(to + 16, &top, 4);
     to[20] = static_cast<std::byte>(a.limb[2] >> 32);
   }
-  /// Reads 21 bytes; false, and `a` untouched, when they hold p or more.
+  /// Reads 21 bytes. If they hold p or more, returns false and leaves `a` as it was.
   bool decode_elem(const std::byte* from, Elem& a) const noexcept {
     Elem value;
     std::memcpy(&value.limb[0], from, 8);
@@ -65,7 +65,8 @@ class W160 {
     std::memcpy(&top, from + 16, 4);
     const auto above = static_cast<std::uint64_t>(from[20]);
     value.limb[2] = above << 32 | top;
-    // Below 2^160, or 2^160 and less than 7. No branch: half of all candidates for coins are refused.
+    // The value is good if it is below 2^160, or 2^160 plus less than 7. No branch: half of all candidates
+    // for random elements are refused.
     const std::uint64_t over = (above - 1) | top | value.limb[1];
     const std::uint64_t good = (above == 0) | ((over == 0) & (value.limb[0] < 7));
     for (std::size_t i = 0; i < 3; ++i) {
@@ -76,7 +77,7 @@ class W160 {
   void encode_sum(Sum s, std::byte* to) const noexcept { encode_elem(s, to); }
   bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
 
-  /// One uniform element, see fp::random_fill.
+  /// A uniform element, see fp::random_fill.
   template <RandomSource R>
   Elem random(R& rng) const {
     Elem a;
@@ -91,7 +92,7 @@ class W160 {
 
 static_assert(Field<W160>);
 
-/// "amx", "vnni", "ifma" (AVX-512), "avx2" and "portable".
+/// "amx", "vnni", "ifma" (AVX-512), "avx2" and "portable", as far as they are compiled in.
 std::span<const Kernels<W160>> kernel_table(const W160& f) noexcept;
 
 }  // namespace pirx::fp

@@ -1,5 +1,5 @@
-// The arithmetic that GF(2^8) and GF(2^16) share: one element is one unsigned word, one database word, one
-// sum.
+// The arithmetic that GF(2^8) and GF(2^16) share. One unsigned word holds one element, one database word or
+// one sum.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 
 namespace pirx::gf2e {
 
-/// GF(2^n) for the n bits of T, modulo x^n + kLow, which must be irreducible. Models pirx::Field.
-/// Every operation takes the same time for all values: no branch and no address depends on an element.
+/// GF(2^n) for the n bits of T, modulo x^n + kLow, which must be irreducible. Models pirx::Field. Every
+/// operation takes the same time for all values: no branch and no address depends on an element.
 template <std::unsigned_integral T, T kLow>
 class BinaryField {
  public:
@@ -34,7 +34,7 @@ class BinaryField {
     }
     return static_cast<Elem>(product);
   }
-  /// a^(2^n - 2), thus inv(0) = 0.
+  /// a^(2^n - 2), so inv(0) = 0.
   static constexpr Elem inv(Elem a) noexcept {
     Elem power = a;
     Elem product = one();

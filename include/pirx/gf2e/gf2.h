@@ -1,4 +1,4 @@
-// GF(2): a scalar is one bit, a database word is a byte of 8 columns, bit c being column c.
+// GF(2): a scalar is one bit. A database word is a byte that holds 8 columns; bit c is column c.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace pirx::gf2e {
 
-/// The field of two elements. Models pirx::Field. Elem is 0 or 1; Sum packs 8 columns, as a database word
-/// does. Every operation takes the same time for all values.
+/// The field of two elements. Models pirx::Field. Elem is 0 or 1. Sum packs 8 columns, like a database word.
+/// Every operation takes the same time for all values.
 class Gf2 {
  public:
   using Elem = std::uint8_t;
@@ -40,7 +40,7 @@ class Gf2 {
   static constexpr std::size_t elem_bytes() noexcept { return 1; }
   static constexpr std::size_t sum_bytes() noexcept { return 1; }
   static void encode_elem(Elem a, std::byte* to) noexcept { store_le(to, a); }
-  /// False for a byte other than 0 and 1.
+  /// False for bytes other than 0 and 1.
   static bool decode_elem(const std::byte* from, Elem& a) noexcept {
     a = load_le<Elem>(from);
     return a <= 1;
@@ -66,8 +66,8 @@ class Gf2 {
   }
 };
 
-/// Kernels compiled in, best first, the portable one last. All of them are safe on secrets: their time and
-/// their addresses depend on shapes only.
+/// The kernels that are compiled in, the best first, the portable one last. All are safe on secrets: time and
+/// addresses depend on shapes only.
 std::span<const Kernels<Gf2>> kernel_table(const Gf2& f);
 
 }  // namespace pirx::gf2e

@@ -1,6 +1,6 @@
-// Private information retrieval by exclusive or: Chor, Goldreich, Kushilevitz and Sudan, "Private information
-// retrieval" (1995), the l-server protocol with threshold l - 1. Parameters and client half. Every server
-// must answer, and nothing tells a wrong answer from a right one but the records' own digests.
+// Private information retrieval by exclusive or: the l-server protocol with threshold l - 1 of Chor,
+// Goldreich, Kushilevitz and Sudan, "Private information retrieval" (1995). This file has the parameters and
+// the client. Every server must answer, and only the records' own digests reveal a wrong answer.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace pirx::itpir {
 
-/// A deployment as the client sees it: l servers hold the same database; any l - 1 of them together learn
-/// nothing about the records asked for, and all l are needed. A validated value.
+/// A deployment as the client sees it: l servers hold the same database. Any l - 1 of them together learn
+/// nothing about the records asked for; all l are needed. A validated value.
 class ChorParams {
  public:
   struct Spec {
     database::Geometry geometry;
     database::Version version;
-    /// One a server: names that tell the servers apart, no field elements.
+    /// One for each server: public names that tell the servers apart, not field elements.
     std::vector<std::uint64_t> coordinates;
     /// All servers but the last get a seed of 32 bytes in place of each query vector. Then l - 1 servers
     /// learn nothing only as long as they cannot tell AES-256 in counter mode from random bits.
@@ -43,7 +43,7 @@ class ChorParams {
   Spec spec_;
 };
 
-/// The wanted indices. Move-only, consumed by decode or collect, wiped on destruction.
+/// The wanted indices. Move-only; decode or collect consumes it; wiped on destruction.
 class ChorState {
  public:
   ChorState(ChorState&&) noexcept = default;
@@ -56,31 +56,34 @@ class ChorState {
       : params_(std::move(params)), kind_(kind), indices_(std::move(indices)) {}
   std::shared_ptr<const ChorParams> params_;
   QueryKind kind_;
-  SecretVector<std::uint64_t> indices_;  ///< of records, or of rows, kSummedRows for each sum
+  SecretVector<std::uint64_t> indices_;  ///< of records; for sums, of rows, kSummedRows for each sum
 };
 
-/// One request per server, in the order of ChorParams::coordinates, and the state that stays with the client.
+/// One request for each server, in the order of ChorParams::coordinates, and the state that stays with the
+/// client.
 struct ChorQuery {
   std::vector<Bytes> requests;
   ChorState state;
 };
 
-/// Gathers replies as they arrive and adds them up. Shaped like ReplyCollector, without its robustness: the
-/// replies alone prove nothing, and asking again would not help.
+/// Gathers replies as they arrive and adds them up. It has the interface of ReplyCollector, but is not
+/// robust: the replies alone prove nothing, and asking again would not help.
 class ChorCollector {
  public:
-  /// Takes the reply of a server; one that is no valid reply is as none, and the error says why.
+  /// Takes the reply of a server. An invalid reply counts as no reply, and the error says what is wrong with
+  /// it.
   Result<void> add(std::size_t server, ByteSpan reply);
-  /// Notes why a server will not answer (kSilent, kRefused, kMalformed or kStaleEpoch).
+  /// Records why a server will not answer (kSilent, kRefused, kMalformed or kStaleEpoch).
   void set_missing(std::size_t server, ServerStatus why);
-  /// True once every server has replied. No replies settle anything about liars.
+  /// True once every server has replied. Replies cannot show who lies, so `liars` has no effect.
   bool settled(unsigned /*liars*/ = 0) const noexcept { return replied_ == status_.size(); }
   /// kOk once every server has replied, else kFailed. Never looks at a record.
   DecodeReport decode() const;
-  /// The records. kProbable: their digests, or the caller's check, fit; kUnverified: there are none.
-  /// Undecodable, StaleEpoch: a server did not answer, or from another database version. DataLoss: a record
-  /// is wrong, so a server lied or holds a corrupt database; nobody can say which one, and the answer is
-  /// lost. Its success may depend on the records: do not let servers see it.
+  /// The records. kProbable: their digests, or the caller's check, are right. kUnverified: there was nothing
+  /// to check. Undecodable: a server did not answer. StaleEpoch: a server has another version of the
+  /// database. DataLoss: a record is wrong, so a server lied or holds a corrupt database; nobody can say
+  /// which server, and the answer is lost. Whether this succeeds may depend on the records: do not let
+  /// servers see it.
   Result<Answer> finish() &&;
 
  private:
@@ -97,29 +100,31 @@ class ChorCollector {
   SecretVector<std::byte> sum_;  ///< of the replies: row_bytes() for each query
 };
 
-/// Const and thread-safe (each thread with its own Rng).
+/// Makes requests and decodes replies. Const and thread-safe, if each thread has its own Rng.
 class ChorClient {
  public:
   explicit ChorClient(ChorParams params);
   const ChorParams& params() const noexcept { return *params_; }
 
-  /// Requests for these records, one query vector an index; the same record may be asked for twice. Requests
-  /// to one server for as many indices have the same size, whatever the indices; no branch and no address
-  /// depends on one. Cost l * rows / 8 bytes an index. OutOfRange: no such record. InvalidArgument: no index
-  /// or more than kMaxQueriesPerRequest. ResourceExhausted: messages beyond kMaxMessageBytes, or no memory.
+  /// Requests for these records, one query vector for each index; a record may be asked for twice. Costs l *
+  /// rows / 8 bytes an index. The size of a request depends only on the server and the number of indices; no
+  /// branch and no address depends on an index. OutOfRange: there is no such record. InvalidArgument: no
+  /// index, or more than kMaxQueriesPerRequest. ResourceExhausted: a message would exceed kMaxMessageBytes,
+  /// or there is no memory.
   Result<ChorQuery> query(std::span<const std::uint64_t> records, Rng& rng) const;
 
-  /// Requests for sums of three rows each, as Client::query_sums. To servers they look as those of query().
+  /// Requests for sums of three rows each, as in Client::query_sums. Servers cannot tell them from those of
+  /// query().
   Result<ChorQuery> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng) const;
 
-  /// options.liars has no meaning here.
+  /// A collector for the replies. options.liars has no effect here.
   ChorCollector collect(ChorState&& state, DecodeOptions options = {}) const;
 
-  /// collect, add all, finish. replies[i] empty: server i was silent.
+  /// Calls collect, add for every reply, and finish. replies[i] is empty if server i did not answer.
   Result<Answer> decode(ChorState&& state, std::span<const std::optional<Bytes>> replies,
                         DecodeOptions options = {}) const;
 
-  /// Bytes of a request to that server and of a reply for that many records or sums.
+  /// The bytes of a request to `server`, and of a reply, for `wishes` records or sums.
   std::uint64_t request_bytes(std::size_t wishes, std::size_t server) const;
   std::uint64_t reply_bytes(std::size_t wishes) const;
 

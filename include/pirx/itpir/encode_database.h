@@ -1,4 +1,5 @@
-// Encodes a plain database into one bucket file per server, and carries changes of it over to them.
+// Encodes a plain database into one bucket file per server, and brings changes of the database into these
+// files.
 #pragma once
 
 #include "pirx/batchcodes/encoding.h"
@@ -7,8 +8,8 @@
 namespace pirx::itpir {
 
 struct EncodeOptions {
-  /// Positions in the encoding's list of the servers whose buckets to make; empty: all. With tau > 0 only
-  /// all: the noise is common to them and kept nowhere.
+  /// The servers whose buckets are made, as positions in the encoding's list. Empty: all. With tau > 0 it
+  /// must be all, since all buckets share the noise and no file keeps it.
   std::vector<std::size_t> only = {};
   int threads = 0;
   database::Progress progress = {};
@@ -17,35 +18,39 @@ struct EncodeOptions {
 struct EncodeReport {
   std::vector<std::filesystem::path> files;
   database::Version version;  ///< of all buckets, see Database::version()
-  std::uint64_t rows = 0;     ///< of each
+  std::uint64_t rows = 0;     ///< of each bucket
   std::uint64_t file_bytes = 0;
 };
 
-/// Writes the bucket of the server at position j to PREFIX.(j+1), in one pass over the rows, on `threads`
-/// threads, with some tens of MiB of memory and one row per bucket. Every file is written beside its target,
-/// synced and renamed; none is touched before all are whole. The rows are the blocks that the encoding speaks
-/// of. InvalidArgument: an encoding without data coordinates (the buckets would be the database), `only` with
-/// tau > 0, a target that is no pirx database, a bucket as input, or a sum that is no word (see
-/// batchcodes::store_words). Unavailable, ResourceExhausted, DataLoss.
+/// Writes the bucket of the server at position j to PREFIX.(j+1). Reads the rows once, on `threads` threads,
+/// with some tens of MiB of memory and one row per bucket. The encoding's blocks are the rows. Every file is
+/// written beside its target, synced and renamed; no target changes before all files are complete.
+/// InvalidArgument: an encoding without data coordinates (the buckets would be the database), `only` with tau
+/// > 0, a target that is not a pirx database, a bucket as input, or a sum that is not a word (see
+/// batchcodes::store_words). Unavailable, ResourceExhausted, DataLoss: reading, memory or the data failed.
 Result<EncodeReport> encode_database(const database::Database& plain, const batchcodes::Encoding& encoding,
                                      const std::filesystem::path& prefix, const EncodeOptions& options = {});
 
 struct BucketsReport {
-  database::Version version;               ///< of the buckets now
-  std::uint64_t rows = 0;                  ///< encoded anew, of each bucket
-  std::vector<std::uint64_t> delta_bytes;  ///< of each bucket's delta; 0: it was at that epoch already
+  database::Version version;  ///< of the buckets after the call
+  std::uint64_t rows = 0;     ///< rows of each bucket that were encoded again
+  /// The size of each bucket's delta; 0 if the bucket had that epoch already.
+  std::vector<std::uint64_t> delta_bytes;
 };
 
-/// Brings buckets of `plain` to its epoch: encodes the rows again whose blocks have changed, and writes them
-/// as each bucket's delta (database::DatabaseUpdate says how, and what survives a crash: each file is at its
-/// old epoch or at the new one, and a second call brings up the others). `last`: what the update of the plain
-/// database reported; with it only what that update changed is encoded, without it, or for a bucket that
-/// lags further, everything that plain's delta holds. tau = 0: any servers' buckets, so a server may keep its
-/// own. tau > 0: all servers' at once, with fresh noise and a new identity; the old and the new shares of tau
-/// servers together still tell nothing. Buckets that an interrupted call left with unlike noise all get new
-/// noise wherever one of them has changed. InvalidArgument: no buckets, buckets of several
-/// encodings or of another database, or older than what plain's delta goes back to: encode again. Otherwise
-/// as encode_database.
+/// Brings buckets of `plain` to its epoch. The rows whose blocks have changed are encoded again and written
+/// as each bucket's delta. After a crash each file is at its old epoch or at the new one (see
+/// database::DatabaseUpdate), and a second call updates the rest.
+///
+/// `last` is the report of the plain database's update. With it, only what that update changed is encoded;
+/// without it, or for a bucket that is further behind, everything in plain's delta. With tau = 0 any servers'
+/// buckets may be given, so a server can update its own. With tau > 0 all servers' buckets must be given at
+/// once; they get fresh noise and a new identity, and the old and new shares of tau servers together still
+/// reveal nothing. If an interrupted call left buckets with different noise, all get new noise wherever one
+/// of them has changed.
+///
+/// InvalidArgument: no buckets, buckets of several encodings or of another database, or buckets older than
+/// the start of plain's delta, which must be encoded again. Other errors are those of encode_database.
 Result<BucketsReport> update_buckets(const database::Database& plain,
                                      std::span<const std::filesystem::path> buckets,
                                      const database::UpdateReport* last = nullptr, int threads = 0);

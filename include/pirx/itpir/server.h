@@ -1,5 +1,5 @@
-// The server half of Goldberg's protocol: any clients' query vectors stacked as the rows of one matrix
-// product.
+// The servers of Goldberg's and Chor's protocols. The query vectors of all clients become the rows of one
+// matrix, which is multiplied by the database.
 #pragma once
 
 #include <optional>
@@ -12,34 +12,36 @@
 namespace pirx::itpir {
 
 struct ServerOptions {
-  /// Nothing: the one that the bucket is encoded in, for a plain database gf2_8.
+  /// Nothing: the field in which the bucket is encoded; gf2_8 for a plain database.
   std::optional<FieldTag> field = {};
-  /// Public, non-zero, this server's own. Nothing: the one that the bucket is for, for a plain database 1.
+  /// Public, non-zero, different for each server. Nothing: the coordinate of the bucket; 1 for a plain
+  /// database.
   std::optional<std::uint64_t> coordinate = {};
   int threads = 0;
   std::uint32_t max_queries_per_request = 256;
-  /// How the database lies in memory: more of it makes many queries faster. `threads` there is not used.
+  /// How the database lies in memory: many queries are faster with more memory. Its `threads` is not used.
   strassen::PrepareOptions layout = {};
-  /// Where the prepared database is kept between runs (docs/prepared_format.md), so that a start reads it
-  /// instead of making it anew; empty: nowhere. A file that fits is used, any other side file replaced.
+  /// The file that keeps the prepared database between runs (docs/prepared_format.md), so that a start reads
+  /// it instead of making it again. Empty: none. A file that fits is used; any other prepared file is
+  /// replaced.
   std::string prepared_file = {};
-  /// A vertical batch code, as "subcube:2,1": all its buckets are served, and one request asks each of them
-  /// (pirx/itpir/vertical.h). Empty: none. No prepared_file goes with it.
+  /// A vertical batch code, such as "subcube:2,1". The server then serves all its buckets, and one request
+  /// asks each of them (pirx/itpir/vertical.h). Empty: none. Cannot be combined with prepared_file.
   std::string code = {};
-  /// Told in a line for people what came of prepared_file.
+  /// Called with a line for people that says what happened to prepared_file.
   std::function<void(const std::string&)> note = nullptr;
-  /// Who computes the products; empty: this process, from all rows. No code goes with it.
+  /// Computes the products. Empty: this process, from all rows. Cannot be combined with a code.
   Spread spread = nullptr;
 };
 
-/// Serves a plain database or a bucket of one (database::BucketInfo). InvalidArgument: an unknown field, a
-/// coordinate that is zero or no element of it, or others than the bucket's.
+/// Serves a plain database or a bucket of one (database::BucketInfo). InvalidArgument: the field is unknown,
+/// the coordinate is zero or not an element of it, or one of them is not the bucket's.
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
 
-/// The server half of Chor's protocol (pirx/itpir/chor.h): any clients' vectors of bits, one product over
-/// GF(2). options.coordinate only names the server. InvalidArgument: coordinate 0, a field other than gf2,
-/// too large a database, or a bucket of an encoded one.
+/// The server of Chor's protocol (pirx/itpir/chor.h): bit vectors of all clients in one product over GF(2).
+/// options.coordinate is only the server's name. InvalidArgument: coordinate 0, a field other than gf2, a
+/// database that is too large, or a bucket of an encoded database.
 Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const database::Database> database,
                                                     const ServerOptions& options);
 

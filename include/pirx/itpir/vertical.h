@@ -1,6 +1,6 @@
-// Vertical batch codes (pirx/batchcodes/vertical.h) over the wire: every server holds all m buckets, a
-// request holds one query for each of them, and a round fetches up to q records. Any protocol of this folder
-// answers for the buckets, each of which is a database of rows like any other.
+// Vertical batch codes (pirx/batchcodes/vertical.h) over the wire. Every server holds all m buckets, a
+// request holds one query for each of them, and one round fetches up to q records. Each bucket is a database
+// of rows like any other, so any protocol of this folder can answer for it.
 #pragma once
 
 #include "pirx/itpir/client.h"
@@ -8,14 +8,15 @@
 
 namespace pirx::itpir {
 
-/// Turns wanted records into rows to ask the buckets for, and their answers into records. Over any client
-/// half: ask client() for wish.rows(), in their order, and hand what comes back to records().
+/// Turns wanted records into rows to ask the buckets for, and the answers into records. It works over any
+/// client: ask client() for wish.rows(), in their order, and give the answers to records().
 class VerticalClient {
  public:
-  /// Records that are wanted, planned. Secret, wiped.
+  /// A plan for the wanted records. Secret; wiped on destruction.
   class Wish {
    public:
-    /// m rows for each batch of records begun: query i goes to bucket i mod m. As many for all records.
+    /// m rows for each batch of records, a partial batch included: query i goes to bucket i mod m. The number
+    /// of rows depends on the number of records only.
     std::span<const std::uint64_t> rows() const noexcept { return rows_.expose(); }
 
    private:
@@ -24,26 +25,27 @@ class VerticalClient {
     std::vector<batchcodes::VerticalPlan> plans_;
   };
 
-  /// `plain`: the deployment, with the geometry and version of the database. InvalidArgument:
-  /// VerticalLayout::create, Params::create, or a deployment whose servers hold encoded databases or whose
-  /// queries hold several rows (u, tau or q of a polynomial code).
+  /// `plain` is the deployment, with the database's geometry and version. InvalidArgument: what
+  /// VerticalLayout::create or Params::create refuses, or a deployment whose servers hold encoded databases
+  /// or whose queries fetch several rows (u, tau or q of a polynomial code).
   static Result<VerticalClient> create(const Params& plain, const std::string& code,
                                        const ClientOptions& options = {});
 
-  /// Of the buckets. Its answers are rows.
+  /// The client for the buckets. Its answers are rows.
   const Client& client() const noexcept { return client_; }
   const VerticalLayout& layout() const noexcept { return layout_; }
 
-  /// The same record may be wanted twice. OutOfRange: no such record. InvalidArgument: none, too many for a
-  /// request, or (subset codes alone) no way found for these; nothing has been sent then, and a client that
-  /// visibly asks otherwise tells servers something. Time and addresses depend on the records.
+  /// Plans a wish. A record may be wanted twice. OutOfRange: there is no such record. InvalidArgument: there
+  /// are none, there are too many for a request, or (only subset codes) no way was found for these. Then
+  /// nothing has been sent; a client that visibly asks in another way instead tells servers something. Time
+  /// and addresses depend on the records.
   Result<Wish> plan(std::span<const std::uint64_t> records) const;
 
-  /// The records, out of the answers to rows(). DataLoss where a length, padding or digest is wrong.
+  /// The records, from the answers to rows(). DataLoss: a length, padding or digest is wrong.
   Result<std::vector<Bytes>> records(const Wish& wish, std::span<const Bytes> rows) const;
 
-  /// For DecodeOptions::check, where records have digests or the caller can check them; else empty. `wish`
-  /// must outlive it.
+  /// A value for DecodeOptions::check if records have digests or the caller can check them; otherwise empty.
+  /// `wish` must outlive it.
   RecordCheck check(const Wish& wish, RecordCheck of_records = {}) const;
 
  private:

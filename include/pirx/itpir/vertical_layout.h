@@ -1,4 +1,5 @@
-// What the two halves of a vertical batch code agree on: which code, and which databases its buckets are.
+// What the client and the servers of a vertical batch code agree on: the code, and the databases that its
+// buckets are.
 #pragma once
 
 #include "pirx/batchcodes/vertical.h"
@@ -6,14 +7,17 @@
 
 namespace pirx::itpir {
 
-/// What client and servers agree on without asking: the code, and the database that each bucket is.
+/// What client and servers know without asking: the code, and the database that each bucket is.
 struct VerticalLayout {
   std::shared_ptr<const batchcodes::VerticalCode> code;
-  database::Geometry plain;   ///< of the database
-  database::Geometry bucket;  ///< its records are whole rows, without lengths and digests
-  database::Version version;  ///< of all buckets: bound to the database's version and to the code
+  database::Geometry plain;  ///< of the database
+  /// Of each bucket: its records are whole rows, without lengths and digests.
+  database::Geometry bucket;
+  /// Of all buckets: depends on the database's version and on the code.
+  database::Version version;
 
-  /// InvalidArgument: no such code, more than kMaxQueriesPerRequest buckets, or a keyed database.
+  /// InvalidArgument: there is no such code, it has more than kMaxQueriesPerRequest buckets, or the database
+  /// is keyed.
   static Result<VerticalLayout> create(const std::string& code, const database::Geometry& plain,
                                        const database::Version& version);
 };

@@ -1,4 +1,5 @@
-// Matrix, View, ConstView: only Matrix allocates; views are (pointer, rows, cols, stride in bytes) values.
+// Matrix, View and ConstView. Only Matrix allocates memory. A view is a pointer, a shape and a stride in
+// bytes.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace pirx::matrix {
 
-/// A borrowed, read-only, row-major matrix. Rows lie `stride` bytes apart (any stride that keeps T aligned).
+/// A borrowed, read-only, row-major matrix. Rows lie `stride` bytes apart; every stride that keeps T aligned
+/// is allowed.
 template <class T>
 struct ConstView {
   const T* data = nullptr;
@@ -20,7 +22,7 @@ struct ConstView {
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(data) + i * stride);
   }
   const T& at(std::size_t i, std::size_t j) const noexcept { return row(i)[j]; }
-  /// The `height` x `width` window whose top left corner is (i, j). It must lie inside.
+  /// The `height` x `width` window with its top left corner at (i, j). It must lie inside the matrix.
   ConstView window(std::size_t i, std::size_t j, std::size_t height, std::size_t width) const noexcept {
     PIRX_VERIFY_CHECK(i + height <= rows && j + width <= cols);
     return {row(i) + j, height, width, stride};
@@ -46,15 +48,16 @@ struct View {
   operator ConstView<T>() const noexcept { return {data, rows, cols, stride}; }
 };
 
-/// Owns rows x cols zero-initialised elements, each row at a 64-byte boundary. T is trivially copyable and
-/// its zero is all zero bytes.
+/// Owns rows x cols elements, zero at first. Each row starts at a 64-byte boundary. T is trivially copyable,
+/// and its zero is all zero bytes.
 template <class T>
 class Matrix {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
 
  public:
   Matrix() = default;
-  /// ResourceExhausted when the size overflows or the memory is not to be had. Empty shapes are fine.
+  /// A matrix of zeros; a shape may be empty. ResourceExhausted: the size overflows, or there is no such
+  /// memory.
   static Result<Matrix> create(std::size_t rows, std::size_t cols) {
     const auto width = checked_mul(cols, sizeof(T));
     if (!width || *width > (std::uint64_t{1} << 62)) return too_large(rows, cols);

@@ -1,5 +1,5 @@
-// One server half spread over the processes of an MPI run (docs/beyond_one_machine.md): every rank holds a
-// part of the database, rank 0 answers. In a program that was built without MPI everything here is refused.
+// One server that is spread over the processes of an MPI run (docs/beyond_one_machine.md). Every rank holds a
+// part of the database; rank 0 answers. A program that was built without MPI refuses everything here.
 #pragma once
 
 #include <chrono>
@@ -15,21 +15,21 @@ namespace pirx::shards {
 /// Whether this program was built with MPI (PIRX_MPI).
 bool built_with_mpi() noexcept;
 
-/// MPI's life in this process: at most one, made before any thread that uses shards.
+/// The use of MPI in this process. There is at most one World, made before any thread that uses shards.
 class World {
  public:
-  /// MPI_Init_thread with MPI_THREAD_SERIALIZED; errors are returned from then on. Block signals before: MPI
-  /// starts threads. InvalidArgument: built without MPI, or started alone instead of by mpirun -n N.
-  /// Unavailable: MPI does not start, or knows no such threads.
+  /// Calls MPI_Init_thread with MPI_THREAD_SERIALIZED. From then on MPI returns its errors. MPI starts
+  /// threads, so block signals before this call. InvalidArgument: the program was built without MPI, or was
+  /// started alone and not by mpirun -n N. Unavailable: MPI does not start, or does not support such threads.
   static Result<std::unique_ptr<World>> create();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World() = default;
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
-  /// The end of a run in which nothing was lost: every rank calls it, once its Shards are gone.
+  /// Ends a run in which no rank was lost. Every rank calls it after its Shards are destroyed.
   void finish() noexcept;
-  /// The end of any other: takes all ranks along.
+  /// Ends any other run. All ranks end.
   [[noreturn]] void abort(int exit_code) noexcept;
 
  private:
@@ -39,49 +39,50 @@ class World {
 
 struct Options {
   Split split = Split::kAuto;
-  /// A rank is lost when rank 0 has waited for it so long beyond what its work may take: four times as long
-  /// as rank 0 took for its own part, and 50 MB of messages a second.
+  /// A rank counts as lost if rank 0 has waited for it this long beyond the time that its work may take: four
+  /// times as long as rank 0 took for its own part, and the messages at 50 MB a second.
   std::chrono::milliseconds timeout{10'000};
-  /// Rank 0 looks after idle ranks so often; zero: never.
+  /// The time between rank 0's checks of idle ranks; zero: no checks.
   std::chrono::milliseconds ping{2'000};
-  /// Of queries or of sums in one pass, but at least one query: more are answered in several. Rank 0's
-  /// counts.
+  /// The bytes of queries, or of sums, in one pass. More queries are answered in several passes, each with at
+  /// least one query. Rank 0's value counts.
   std::size_t max_pass_bytes = std::size_t{1} << 30;
-  /// Told on rank 0, in lines for people, who holds what and whom it waits for; may be empty.
+  /// Called on rank 0 with lines for people: which rank holds what, and which rank it waits for. May be
+  /// empty.
   std::function<void(const std::string&)> note = nullptr;
-  /// Told once, from any thread of rank 0, that a rank is lost; may be empty. Must not call the Shards.
+  /// Called once, from any thread of rank 0, when a rank is lost. It must not call the Shards. May be empty.
   std::function<void(const Error&)> lost = nullptr;
 };
 
-/// The ranks' common life over one database. Every rank makes one, opens the same server half with spread()
-/// and agrees; then rank 0 answers and the others work until rank 0 leaves.
+/// Joins the ranks of a run over one database. Every rank makes one, opens the same server with spread() and
+/// calls agree(). Then rank 0 answers, and the others work until rank 0 leaves.
 class Shards {
  public:
-  /// Collective. `world` must outlive it. Unavailable.
+  /// All ranks must call it together. `world` must outlive the result. Unavailable: MPI failed.
   static Result<std::unique_ptr<Shards>> create(const World& world, Options options);
   ~Shards();
 
-  /// For ServerOptions::spread of one server half. On ranks other than 0 the half that comes of it is there
-  /// to be agreed on, it answers nothing. The server half must not outlive this.
+  /// The value for ServerSpec::spread or ServerOptions::spread of one server, which must not outlive this. On
+  /// ranks other than 0 this server serves only for agree(); it answers nothing.
   Spread spread();
 
-  /// After opening. Waits for all ranks, however long they read, and compares on rank 0 what they hold: the
-  /// same database and content in the same epoch, served with the same parameters by the same program, and
-  /// exactly the parts that make it whole. `content` is Database::content_version() as bytes. InvalidArgument
-  /// names the first rank that differs. Unavailable.
+  /// Compares on rank 0 what all ranks hold, after each has opened its server: the same database and content
+  /// in the same epoch, served with the same parameters by the same program, and exactly the parts that make
+  /// up the whole. Waits for all ranks, however long they read. `content` is Database::content_version() as
+  /// bytes. InvalidArgument names the first rank that differs. Unavailable: MPI failed.
   Result<void> agree(const AnyServer& server, ByteSpan content);
 
-  /// Ranks but 0: computes until rank 0 leaves. Unavailable: MPI failed, or `give_up`, which is asked about
-  /// every millisecond while there is nothing to do, said so.
+  /// On ranks other than 0: computes until rank 0 leaves. While there is nothing to do, it calls `give_up`
+  /// every millisecond. Unavailable: MPI failed, or give_up returned true.
   Result<void> work(const std::function<bool()>& give_up = nullptr);
 
-  /// Rank 0, when nothing is answered any more: sends the others home. Unavailable: one is lost; then there
-  /// is no World::finish().
+  /// On rank 0, after the last answer: releases the other ranks. Unavailable: a rank is lost; then
+  /// World::finish() must not be called.
   Result<void> leave();
 
-  /// Rank 0: why nothing is answered any more, once a rank is lost.
+  /// On rank 0: the error after a rank was lost, as no more answers are given; nothing before.
   std::optional<Error> lost() const;
-  /// Rank 0: passes that were begun.
+  /// On rank 0: the number of passes that were begun.
   std::uint64_t passes() const;
 
  private:

@@ -1,5 +1,6 @@
-// The server engine: R = Q * D over any field, blocked, threaded, with Strassen on top (paper 000, section
-// 3).
+// The server's engine: it multiplies a matrix of queries by the database, R = Q * D, over any field. The
+// product is computed in blocks and on several threads, with Strassen's algorithm around it (paper 000,
+// section 3).
 #pragma once
 
 #include <filesystem>
@@ -16,70 +17,78 @@ using matrix::ConstView;
 using matrix::Matrix;
 using matrix::View;
 
-/// Q is q x r scalars, D is r x s database words, R is q x s sums.
+/// The shape of a product R = Q * D: Q is q x r scalars, D is r x s database words, R is q x s sums.
 struct Shape {
   std::size_t q = 0, r = 0, s = 0;
 };
 
 struct ExecOptions {
-  int threads = 0;  ///< 0: as many as OpenMP gives the caller
-  int depth = -1;   ///< levels of Strassen; -1: the plan decides; more than the shape allows: as many as go
+  int threads = 0;  ///< 0: as many threads as OpenMP gives the caller
+  /// Levels of Strassen. -1: the plan decides. If the shape allows fewer levels than are asked for, as many
+  /// as possible are used.
+  int depth = -1;
 };
 
 /// How a prepared database lies in memory.
 enum class Layout : std::uint8_t {
   kAuto,
-  kRows,      ///< as it was given: the bytes are borrowed
-  kSliced,    ///< in planes of bits, an own copy of about the same size; where the kernel can
-  kResidues,  ///< modulo many small moduli, an own copy of about 2.5 times the size beside the bytes as
-              ///< given, which are borrowed: prime fields answer many queries several times faster; where the
-              ///< kernel can
+  kRows,  ///< the rows as given; their bytes are borrowed
+  /// Bit planes: a copy of about the same size. Only where the kernel can multiply them.
+  kSliced,
+  /// Remainders modulo many small moduli: a copy of about 2.5 times the size, beside the given bytes, which
+  /// are borrowed. Many queries over a prime field are answered several times faster. Only where the kernel
+  /// can multiply them.
+  kResidues,
 };
 
 struct PrepareOptions {
-  Layout layout = Layout::kAuto;  ///< kAuto: in planes where that is faster and little is padded
-  int threads = 0;                ///< 0: as many as OpenMP gives the caller
-  /// kSliced: levels of Strassen to store with the database, up to 2: 1 takes 7/4 of its memory, 2 (one step
-  /// of 47 products, not 49) take 47/16. Each takes nearly an eighth off the time of many queries; few
-  /// queries take the time that they take without. Fewer levels are stored where the blocks would be too
-  /// small, and none in rows.
+  Layout layout = Layout::kAuto;  ///< kAuto: planes, if they are faster and need little padding; else rows
+  int threads = 0;                ///< 0: as many threads as OpenMP gives the caller
+  /// For kSliced: how many levels of Strassen are stored with the database, at most 2. Level 1 takes 7/4 of
+  /// the database's memory, level 2 (one step of 47 products instead of 49) takes 47/16. Each level saves
+  /// nearly an eighth of the time of many queries; few queries take the same time as without. If the blocks
+  /// would become too small, fewer levels are stored. Rows have none.
   int depth = 0;
 };
 
-/// Where planes are kept between runs (docs/prepared_format.md).
+/// The file that keeps the prepared planes between runs (docs/prepared_format.md).
 struct KeepIn {
   std::filesystem::path file;
-  database::Version
-      version;  ///< of the content that is prepared: a file that was made of another is replaced
-  std::function<void(const std::string&)> note = nullptr;  ///< told in a line for people what happened
+  /// The version of the content that is prepared. A file made from another version is replaced.
+  database::Version version;
+  /// Called with a line for people that says what happened; may be empty.
+  std::function<void(const std::string&)> note = nullptr;
 };
 
 /// How the entries of a product are computed.
 enum class Way : std::uint8_t {
-  kRows,      ///< row by row of the database, with levels of Strassen around it
-  kToom,      ///< rows, many queries: Toom-Cook
-  kResidues,  ///< rows or residues, many queries: modulo many small moduli
-  kPlanes,    ///< planes: Karatsuba on sums of planes
-  kFused,     ///< planes, not many queries: the sums are formed in registers
-  kDirect,    ///< planes, few queries: without sums
+  kRows,      ///< the database row by row, with levels of Strassen around it
+  kToom,      ///< from rows, for many queries: Toom-Cook
+  kResidues,  ///< from rows or residues, for many queries: modulo many small moduli
+  kPlanes,    ///< from planes: Karatsuba on sums of planes
+  kFused,     ///< from planes, for fewer queries: as kPlanes, but the sums are formed in registers
+  kDirect,    ///< from planes, for few queries: no sums are formed
 };
 
-/// How a product will be computed. Pure data: the same shape, options and kernel give the same plan.
+/// How a product will be computed. The same shape, options and kernel always give the same plan.
 struct Plan {
   Shape shape;
-  Layout layout = Layout::kRows;  ///< what is read of the prepared database
+  Layout layout = Layout::kRows;  ///< the layout that is read
   Way way = Way::kRows;
-  int depth = 0;   ///< levels of Strassen
-  int stored = 0;  ///< kSliced: levels that the database has stored. If any, what follows tells of the
-                   ///< product of one of its parts
+  int depth = 0;  ///< levels of Strassen
+  /// For kSliced: levels that are stored with the database. If there are any, the members below describe the
+  /// product of one of its parts.
+  int stored = 0;
   int threads = 1;
-  bool split_rows = false;       ///< threads share rows (then sum) instead of columns: s is short
-  std::size_t tile_rows = 0;     ///< rows of D per block
-  std::size_t tile_words = 0;    ///< words of a row of D per block
-  std::size_t tile_queries = 0;  ///< queries per pass over D
-  std::size_t chunk_rows = 0;    ///< not kRows: rows whose queries are made ready at a time
-  std::size_t run = 1;           ///< not kRows: tiles side by side that share a block of queries in the cache
-  std::uint64_t workspace_bytes = 0;  ///< of all threads together
+  /// Threads share the rows, and their results are added up, instead of sharing the columns: s is short.
+  bool split_rows = false;
+  std::size_t tile_rows = 0;     ///< rows of D in a block
+  std::size_t tile_words = 0;    ///< words of a row of D in a block
+  std::size_t tile_queries = 0;  ///< queries in one pass over D
+  std::size_t chunk_rows = 0;    ///< all ways but kRows: rows whose queries are prepared at a time
+  /// All ways but kRows: neighbouring tiles that share a block of queries in the cache.
+  std::size_t run = 1;
+  std::uint64_t workspace_bytes = 0;  ///< memory of all threads together
   std::string kernel;
   /// One line for people: "q=256 r=32768 s=32768 kernel=gfni512 depth=2 threads=2 ...".
   std::string to_string() const;
@@ -88,20 +97,20 @@ struct Plan {
 class PreparedPlanes;
 class ResidueMatrix;
 
-/// A database laid out for one field and kernel. Cheap to copy. In the layouts kRows and
-/// kResidues it borrows the bytes that it was prepared from: they must outlive it.
+/// A database laid out for one field and one kernel. Cheap to copy. In the layouts kRows and kResidues it
+/// borrows the bytes that it was prepared from, which must outlive it.
 template <class F>
 class PreparedMatrix {
  public:
   std::size_t rows() const noexcept { return words_.rows; }
-  /// Words in a row.
+  /// The number of words in a row.
   std::size_t cols() const noexcept { return cols_; }
   Layout layout() const noexcept {
     return planes_ ? Layout::kSliced : residues_ ? Layout::kResidues : Layout::kRows;
   }
-  /// Levels of Strassen that are stored.
+  /// The number of Strassen levels that are stored.
   int depth() const noexcept { return depth_; }
-  /// Memory of its own, beside the bytes that it was prepared from.
+  /// The memory that it takes itself, in bytes, without the bytes that it was prepared from.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -109,7 +118,7 @@ class PreparedMatrix {
   friend class Engine;
   PreparedMatrix(ConstView<std::byte> words, std::size_t word_bytes)
       : words_(words), word_bytes_(word_bytes), cols_(words.cols / word_bytes) {}
-  ConstView<std::byte> words_;  // cols = bytes
+  ConstView<std::byte> words_;  // cols counts bytes
   std::size_t word_bytes_, cols_;
   int depth_ = 0;
   std::uint64_t bytes_ = 0;
@@ -117,40 +126,42 @@ class PreparedMatrix {
   std::shared_ptr<const ResidueMatrix> residues_;
 };
 
-/// Const, thread-safe and cheap to copy. Results do not depend on plan, thread count or kernel.
+/// Multiplies matrices over F. Const, thread-safe and cheap to copy. The results are the same for every plan,
+/// thread count and kernel.
 template <class F>
 class Engine {
  public:
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
 
-  /// Uses the best kernel that this process may use (PIRX_FORCE_ISA).
+  /// Uses the best kernel that this process may use (see PIRX_FORCE_ISA).
   explicit Engine(const F& f);
-  /// Uses that kernel, which must outlive the engine; for tests and benchmarks.
+  /// Uses the given kernel, which must outlive the engine. For tests and benchmarks.
   Engine(const F& f, const Kernels<F>& kernels);
 
   const F& field() const noexcept { return f_; }
   const Kernels<F>& kernels() const noexcept { return *kernels_; }
 
-  /// D as database bytes: D.cols must be a multiple of f.word_bytes(), else InvalidArgument.
-  /// ResourceExhausted without memory for the copy in planes. With `keep`, planes are read from its file if
-  /// that holds them, and kept there if it does not.
+  /// Lays D out for multiply(). On input D holds database bytes, and D.cols is a multiple of f.word_bytes().
+  /// With `keep`, planes are read from its file if the file fits; otherwise they are made and written there.
+  /// InvalidArgument: D has another width. ResourceExhausted: there is no memory for the copy.
   Result<PreparedMatrix<F>> prepare(ConstView<std::byte> D, const PrepareOptions& options = {},
                                     const KeepIn* keep = nullptr) const;
 
-  /// The memory that prepare() will take for a database of so many rows of so many words.
+  /// The bytes of memory that prepare() will take for a database of `rows` rows of `words` words.
   std::uint64_t prepared_bytes(std::size_t rows, std::size_t words, const PrepareOptions& options = {}) const;
 
-  /// How multiply() will go on a database of that shape prepared with these options.
+  /// The plan that multiply() will follow for a database of this shape, prepared with the options `prepared`.
   Plan plan(const Shape& shape, const ExecOptions& options = {}, const PrepareOptions& prepared = {}) const;
 
-  /// R = Q * D. Q: q x r, R: q x s. InvalidArgument on a shape mismatch or when D was prepared for a word of
-  /// another size or a kernel without its layout, ResourceExhausted without workspace. R must not overlap Q.
-  /// Timing may depend on values: Q holds uniform shares, never an index.
+  /// R = Q * D. Q: q x r, R: q x s. R must not overlap Q. InvalidArgument: the shapes do not match, or D was
+  /// prepared for another word size or in planes that this engine's kernel cannot multiply.
+  /// ResourceExhausted: there is no memory for the workspace. Timing may depend on values: Q holds uniform
+  /// shares, never an index.
   Result<void> multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                         const ExecOptions& options = {}) const;
 
-  /// R = Q * D with D given as sums (shares, replies) instead of database words. As multiply otherwise.
+  /// R = Q * D where D holds sums (shares, replies) instead of database words. The rest is as in multiply().
   Result<void> multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<Sum> R,
                              const ExecOptions& options = {}) const;
 

@@ -1,4 +1,5 @@
-// Products of residues on AMX: tdpbsud multiplies 16 x 64 by 64 x 16 bytes and adds to 16 x 16 sums.
+// Products of residues on AMX: tdpbsud multiplies 16 x 64 bytes by 64 x 16 bytes and adds the result to 16 x
+// 16 sums.
 #include "residues.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)

@@ -1,5 +1,5 @@
-// Products of residues on AVX2: bytes are widened to 16 bits, of which vpmaddwd multiplies 16 pairs and sums
-// them by twos.
+// Products of residues on AVX2: bytes are widened to 16 bits; vpmaddwd multiplies 16 pairs and adds
+// neighbouring products.
 #include "residues.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)

@@ -1,4 +1,5 @@
-// Products of residues on AVX-512 VNNI: vpdpbusd multiplies 64 pairs of bytes and sums them by fours.
+// Products of residues on AVX-512 VNNI: vpdpbusd multiplies 64 pairs of bytes and adds the products in groups
+// of four.
 #include "residues.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)

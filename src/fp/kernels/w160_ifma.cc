@@ -1,6 +1,6 @@
-// AVX-512 IFMA kernels of W160: eight columns at a time in four limbs of 52 bits, three queries per pass over
-// D, sums of products in seven 64-bit columns that are reduced once per kRows rows, eight
-// sums at a time.
+// AVX-512 IFMA kernels of W160: eight columns at a time, in four limbs of 52 bits, with three queries per
+// pass over D. Sums of products are kept in seven 64-bit columns, which are reduced once per kRows rows,
+// eight sums at a time.
 #include "w160_kernels.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)

@@ -1,4 +1,4 @@
-// Portable kernels of W160: 54-bit limbs, 128-bit column sums, one reduction per output.
+// Portable kernels of W160: limbs of 54 bits, column sums of 128 bits, and one reduction per result.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// AVX-512 IFMA kernels of W48: 48 columns of D at a time are unpacked to 64-bit lanes once for all queries;
-// four queries by three vectors of sums stay in registers. The low and high 52-bit halves of the products add
-// up in 64-bit lanes of their own and are reduced once per block of rows.
+// AVX-512 IFMA kernels of W48: 48 columns of D at a time are unpacked to 64-bit lanes, once for all queries.
+// The sums of four queries by three vectors stay in registers. The low and high 52-bit halves of the products
+// are added up in separate 64-bit lanes and are reduced once per block of rows.
 #include "w48_kernels.h"
 
 #if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)

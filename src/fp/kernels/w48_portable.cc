@@ -1,4 +1,5 @@
-// Portable kernels of W48: words unpacked once for all queries, 128-bit sums, one reduction per kRows rows.
+// Portable kernels of W48: words are unpacked once for all queries, sums have 128 bits, one reduction per
+// kRows rows.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Trees of Damgard-Jurik ciphertexts (paper 001, with one-hot selectors and any arity per level): the plan
-// that client and server share, and the sizes of their messages. docs/protocols/damgard_jurik.md specifies
-// the wire form.
+// Trees of Damgard-Jurik ciphertexts (paper 001, with one-hot selectors and any arity at each level): the
+// plan that client and server share, and the sizes of their messages. docs/protocols/damgard_jurik.md
+// specifies the messages.
 #pragma once
 
 #include <vector>
@@ -10,22 +10,23 @@
 
 namespace pirx::cpir::dj {
 
-/// Levels of a tree over so many rows where none are given: 32 children a leaf node, then 16, as few at the
-/// top as are left.
+/// The levels of a tree over `rows` rows if none are given: 32 children for each leaf node, then 16; the top
+/// level has only as many as are needed.
 std::vector<std::uint32_t> default_arities(std::uint64_t rows);
-/// The given levels, then more with the last one's arity until the tree holds all rows, as few at the top as
-/// are left: {8} is the paper's octree.
+/// The given levels, and then more levels with the last one's arity until the tree holds all rows. The top
+/// level has only as many children as are needed. {8} gives the paper's octree.
 std::vector<std::uint32_t> repeat_last_arity(std::vector<std::uint32_t> arities, std::uint64_t rows);
 
-/// What a level's selectors encrypt. The reply and all sizes are the same.
+/// What the selectors of a level encrypt. The reply and all sizes are the same for both.
 enum class Selectors : std::uint8_t {
-  kOneHot = 0,      ///< for children 1, 2, ... whether they are on the way
-  kPolynomial = 1,  ///< paper 001's: products of the bits of the child's number; 2, 4 or 8 children a node
+  kOneHot = 0,  ///< for each of the children 1, 2, ...: whether it is on the path
+  /// As in paper 001: products of the bits of the child's number; 2, 4 or 8 children per node.
+  kPolynomial = 1,
 };
 
-/// Plan of a tree: public, set by the server, agreed on by its digest in every message. A validated value.
-/// The client gets one row of the database, in chunks that each fit a plaintext modulo N; all share one
-/// query.
+/// The plan of a tree. It is public and set by the server; every message carries its digest. The client gets
+/// one row of the database in chunks, each of which fits a plaintext modulo N; one query serves all chunks. A
+/// validated value.
 class Params {
  public:
   struct Spec {
@@ -37,12 +38,13 @@ class Params {
     Selectors selectors = Selectors::kOneHot;
   };
   static constexpr std::uint32_t kMaxArity = 1024;
-  /// Selectors in a query: bounds what a client does for a server it does not know.
+  /// The greatest number of selectors in a query. Limits the work that a client does for a server it does not
+  /// know.
   static constexpr std::size_t kMaxSelectors = 4096;
 
-  /// InvalidArgument: a modulus that the policy forbids (or a toy's below 16 bits), arities out of 2 ..
-  /// kMaxArity (2, 4 and 8 with polynomial selectors), too many levels or selectors, a tree too small for the
-  /// rows or with a level more than they need, messages above kMaxMessageBytes.
+  /// InvalidArgument: the policy forbids the modulus (or a toy's modulus has less than 16 bits), an arity is
+  /// not in 2 .. kMaxArity (2, 4 or 8 with polynomial selectors), there are too many levels or selectors, the
+  /// tree is too small for the rows or has one level too many, or a message exceeds kMaxMessageBytes.
   static Result<Params> create(Spec spec);
 
   const Spec& spec() const noexcept { return spec_; }
@@ -51,10 +53,10 @@ class Params {
   unsigned levels() const noexcept { return static_cast<unsigned>(spec_.arities.size()); }  ///< m
   std::uint64_t rows() const noexcept { return spec_.geometry.rows(); }                     ///< n
 
-  /// Bytes of a row in one tree: (k - 1) / 8, or the row where it is shorter.
+  /// The bytes of a row that one tree holds: (k - 1) / 8, or the whole row if it is shorter.
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   std::size_t chunks() const noexcept { return chunks_; }
-  /// The bytes of a row that are chunk c: [c chunk_bytes, ...) of this many.
+  /// The length of chunk c, which starts at byte c * chunk_bytes() of a row.
   std::size_t chunk_length(std::size_t chunk) const noexcept;
   std::size_t modulus_bytes() const noexcept { return (spec_.modulus_bits + 7) / 8; }
   std::size_t ciphertext_bytes(unsigned s) const noexcept {
@@ -65,19 +67,19 @@ class Params {
 
   /// The parameters message.
   Bytes encode() const;
-  /// DataLoss when malformed; InvalidArgument for a foreign protocol or version, or what create() refuses.
-  /// Whether the policy is acceptable is the caller's to decide.
+  /// Reads a parameters message. The caller must decide whether the policy is acceptable. DataLoss: it is
+  /// malformed. InvalidArgument: another protocol or version, or what create() refuses.
   static Result<Params> decode(ByteSpan bytes);
   /// SHA-256 of the parameters message.
   const Digest& digest() const noexcept { return digest_; }
 
-  /// Start of a query or reply: 40 bytes that name the message, the protocol and the plan.
+  /// The header of a query or reply: 40 bytes that name the message, the protocol and the plan.
   static constexpr std::size_t kHeaderBytes = 40;
   enum class Message : std::uint8_t { kQuery = 1, kReply = 2, kParameters = 3 };
   void encode_header(Writer& writer, Message type) const;
-  /// The bytes behind the header of a message of exactly the right length. DataLoss: malformed, or of another
-  /// length; InvalidArgument: another protocol or version; StaleEpoch: another plan or version of the
-  /// database.
+  /// The bytes after the header of a message, which must have exactly the right length. DataLoss: the message
+  /// is malformed or has another length. InvalidArgument: another protocol or format version. StaleEpoch:
+  /// another plan or version of the database.
   Result<ByteSpan> decode_header(ByteSpan message, Message type) const;
 
  private:

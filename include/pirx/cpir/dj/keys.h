@@ -1,4 +1,4 @@
-// Keys of the Damgard-Jurik cryptosystem: N = pq, with 1 + N as the base. Damgard and Jurik 2001; paper 001
+// Keys of the Damgard-Jurik cryptosystem: N = pq, with 1 + N as the base. Damgard and Jurik 2001; paper 001,
 // section 2.3.
 #pragma once
 
@@ -6,33 +6,33 @@
 
 namespace pirx::cpir::dj {
 
-/// Which lengths of N are allowed.
+/// The lengths of N that are allowed.
 enum class KeyPolicy : std::uint8_t {
   kSecure = 0,  ///< 2048, 3072 or 4096 bits
-  kPaperReproduction =
-      1,     ///< 1024 bits, as in paper 001: about 80 bits of security, broken by who can pay for it
-  kToy = 2,  ///< anything: no security at all, for tests
+  /// 1024 bits, as in paper 001: about 80 bits of security. Whoever can pay for it can break it.
+  kPaperReproduction = 1,
+  kToy = 2,  ///< any length: no security at all, for tests
 };
 inline constexpr unsigned kDefaultModulusBits = 3072;
 inline constexpr unsigned kMaxModulusBits = 4096;
-/// Largest s: levels of a tree.
+/// The largest s, which is the greatest number of levels of a tree.
 inline constexpr unsigned kMaxLevels = 8;
 
-/// InvalidArgument unless the policy allows N of so many bits.
+/// InvalidArgument: the policy does not allow N of `bits` bits.
 Result<void> check_modulus_bits(unsigned bits, KeyPolicy policy);
 
-/// N, checked as far as one can without its factors.
+/// N, checked as far as possible without its factors.
 class PublicKey {
  public:
-  /// From ceil(bits / 8) bytes, big-endian. InvalidArgument: a length that the policy forbids, or N even, not
-  /// of exactly `bits` bits, a perfect power, or (but for toys) with a prime factor below 2^16. Variable
-  /// time: N is public.
+  /// Reads N from ceil(bits / 8) bytes, big-endian. InvalidArgument: the policy forbids the length, or N is
+  /// even, not of exactly `bits` bits, a perfect power, or (except for toys) has a prime factor below 2^16.
+  /// Variable time: N is public.
   static Result<PublicKey> create(ByteSpan modulus, unsigned bits, KeyPolicy policy);
 
   unsigned bits() const noexcept { return bits_; }  ///< k
   KeyPolicy policy() const noexcept { return policy_; }
   ByteSpan modulus() const noexcept { return modulus_; }
-  /// Bytes of a ciphertext of layer s, a number below N^(s+1): ceil((s + 1) k / 8).
+  /// The bytes of a ciphertext of layer s, a number below N^(s+1): ceil((s + 1) k / 8).
   std::size_t ciphertext_bytes(unsigned s) const noexcept { return ((s + std::size_t{1}) * bits_ + 7) / 8; }
 
  private:
@@ -43,19 +43,20 @@ class PublicKey {
   KeyPolicy policy_;
 };
 
-/// p and q, wiped. One key serves all layers and any number of queries.
+/// p and q; wiped on destruction. One key serves all layers and any number of queries.
 class SecretKey {
  public:
-  /// Primes of FIPS 186-5 from OpenSSL's generator, which the OS seeds. InvalidArgument: the policy forbids
-  /// the length, or it is below 512, for which OpenSSL makes no keys. Takes a second or so.
+  /// Makes a key from primes of FIPS 186-5 and OpenSSL's generator, which the OS seeds. Takes about a second.
+  /// InvalidArgument: the policy forbids the length, or it is below 512 bits, for which OpenSSL makes no
+  /// keys.
   static Result<SecretKey> generate(unsigned bits, KeyPolicy policy);
-  /// From two primes, big-endian. InvalidArgument unless they are distinct odd primes of the same length,
-  /// prime to (p-1)(q-1), above kMaxLevels (but for toys) and make a valid PublicKey. Variable time: for keys
-  /// at rest.
+  /// Makes a key from two primes, big-endian. InvalidArgument: they are not distinct odd primes of the same
+  /// length, not coprime to (p-1)(q-1), not above kMaxLevels (except for toys), or do not make a valid
+  /// PublicKey. Variable time: for keys that are read from storage.
   static Result<SecretKey> from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy);
 
   const PublicKey& public_key() const noexcept { return public_key_; }
-  /// Big-endian, half as long as N rounded up.
+  /// Big-endian; half as long as N, rounded up.
   ByteSpan expose_p() const noexcept { return p_.expose(); }
   ByteSpan expose_q() const noexcept { return q_.expose(); }
 

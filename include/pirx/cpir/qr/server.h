@@ -1,4 +1,5 @@
-// The server half of quadratic-residuosity PIR: a pure function of database and query, without randomness.
+// The server of quadratic-residuosity PIR. Its answer depends on database and query alone, without
+// randomness.
 #pragma once
 
 #include "pirx/cpir/qr/common.h"
@@ -8,16 +9,16 @@
 namespace pirx::cpir::qr {
 
 struct ServerOptions {
-  std::uint64_t slots = 0;  ///< of a row of the matrix; 0: balanced
+  std::uint64_t slots = 0;  ///< slots in a row of the matrix; 0: balanced
   unsigned modulus_bits = dj::kDefaultModulusBits;
   KeyPolicy policy = KeyPolicy::kSecure;
-  int threads = 0;                                 ///< 0: all
-  std::string kernel = "auto";                     ///< or gmp, ifma
-  std::function<void(double)> progress = nullptr;  ///< as ServerSpec's
+  int threads = 0;                                 ///< 0: all cores
+  std::string kernel = "auto";                     ///< "auto", "gmp" or "ifma"
+  std::function<void(double)> progress = nullptr;  ///< as in ServerSpec
 };
 
 /// InvalidArgument: what Params refuses, a bucket instead of a plain database, or an unknown kernel.
-/// Unavailable: a kernel that this machine lacks.
+/// Unavailable: this machine lacks the kernel.
 Result<std::unique_ptr<AnyServer>> make_qr_server(std::shared_ptr<const database::Database> database,
                                                   const ServerOptions& options);
 

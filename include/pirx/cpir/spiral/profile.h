@@ -1,5 +1,5 @@
-// Measures Spiral stage by stage: times of the server and the client, and the error at every stage beside the
-// model. For benchmarks and studies of parameters: it holds both halves' secrets.
+// Measures Spiral stage by stage: the times of server and client, and the error after every stage, to compare
+// with the model. For benchmarks and studies of parameters: one program holds the secrets of both halves.
 #pragma once
 
 #include <vector>
@@ -10,28 +10,30 @@ namespace pirx::cpir::spiral {
 
 struct ProfileOptions {
   int threads = 1;
-  bool wall = false;          ///< times by the clock on the wall for one thread, too
-  unsigned samples = 3;       ///< of the server's stages; medians are given
+  bool wall = false;          ///< measure by the wall clock even with one thread
+  unsigned samples = 3;       ///< runs of each stage of the server; medians are reported
   unsigned queries = 1;       ///< in one pass over the database
-  bool two_products = false;  ///< fold as in the paper instead of as the plan does
+  bool two_products = false;  ///< fold as in the paper, whatever the plan does
   bool measure_noise = true;
-  std::optional<unsigned> constant_data = {};  ///< every byte of the database; random ones without
+  /// the value of every byte of the database; random bytes if not set
+  std::optional<unsigned> constant_data = {};
 };
 
 struct Profile {
-  // Seconds, of the CPU when there is one thread. The server's are for all queries together.
+  // Seconds, of CPU time if there is one thread. The server's times are for all queries together.
   double encode = 0, keys = 0, hold_keys = 0, query = 0, decode = 0;
   double expansion = 0, conversion = 0, first_dimension = 0, folding = 0, packing = 0, total = 0;
-  /// Measured variances and the deviation of the decoded values; other fields are zero.
+  /// Measured variances, and the deviation of the decoded values. Other fields are zero.
   Noise noise;
-  double wrong = 0;  ///< share of the coefficients that were decoded wrongly
+  double wrong = 0;  ///< the share of coefficients that were decoded wrongly
 };
 
-/// Runs whole queries on items that it makes up, in memory. ResourceExhausted, Unavailable.
+/// Runs whole queries in memory, on items that it makes up. ResourceExhausted: no memory. Unavailable: the
+/// operating system gives no randomness.
 Result<Profile> profile(const Params& params, const ProfileOptions& options);
 
-/// Seconds of a transform of dimension 2048 modulo one prime, in cache: the best of many, for every kernel
-/// that may be used.
+/// The seconds of a transform of dimension 2048 modulo one prime, in the cache: the best of many runs, for
+/// every kernel that may be used.
 struct KernelTime {
   const char* kernel;
   double forward, inverse;

@@ -1,4 +1,4 @@
-// The server half of Spiral: holds the keys of its latest clients, and answers queries in one pass over the
+// The server of Spiral. It keeps the keys of its latest clients and answers queries in one pass over the
 // database.
 #pragma once
 
@@ -11,19 +11,20 @@
 namespace pirx::cpir::spiral {
 
 struct ServerOptions {
-  std::optional<Scheme> scheme = {};  ///< none: choose_params()
-  std::string prepared_file = {};     ///< keeps the encoded database between runs; empty: none
-  /// For clients' keys. When it is full, the longest unused go of the sender who has most.
+  std::optional<Scheme> scheme = {};  ///< nothing: choose_params() chooses
+  std::string prepared_file = {};     ///< the file that keeps the encoded database between runs; empty: none
+  /// The bytes of memory for clients' keys. When it is full, the sender with the most keys loses those that
+  /// were not used for the longest time.
   std::uint64_t key_memory = std::uint64_t{1} << 30;
-  int threads = 0;                                         ///< 0: all
-  bool allow_insecure = false;                             ///< a scheme that is not kSecure
-  std::function<void(const std::string&)> note = nullptr;  ///< as ServerSpec's
-  /// Told, while the database is encoded, items done and in all.
+  int threads = 0;                                         ///< 0: all cores
+  bool allow_insecure = false;                             ///< accepts a scheme that is not kSecure
+  std::function<void(const std::string&)> note = nullptr;  ///< as in ServerSpec
+  /// Called while the database is encoded, with the number of items done and in all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };
 
-/// InvalidArgument: what Params refuses, an insecure scheme unless `allow_insecure`, a bucket instead of a
-/// plain database, no memory for the keys of one client. ResourceExhausted: no memory for the encoded
+/// InvalidArgument: what Params refuses, an insecure scheme without allow_insecure, a bucket instead of a
+/// plain database, or a key memory too small for one client. ResourceExhausted: no memory for the encoded
 /// database.
 Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const database::Database> database,
                                                       const ServerOptions& options);
