@@ -1,5 +1,5 @@
 // Spiral (Menon and Wu, eprint 2022/368) with a pluggable gadget: the plan that client and server share, its
-// failure bound, and the sizes of its messages. docs/protocols/spiral.md specifies the wire form.
+// failure bound, and the sizes of its messages. docs/wire_format.md, section 12, specifies the wire form.
 #pragma once
 
 #include <optional>
