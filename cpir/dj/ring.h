@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "pirx/base/result.h"
+#include "pirx/cpir/dj/keys.h"
 
 namespace pirx::cpir::dj {
+
+static_assert(kMaxLevels <= kMaxS, "a ring for every level of a tree");
 
 /// "auto": the best kernel that this machine and PIRX_FORCE_ISA allow; "gmp" or "ifma": that one.
 /// InvalidArgument: another word; Unavailable: not on this machine.

@@ -15,8 +15,8 @@ enum class KeyPolicy : std::uint8_t {
 };
 inline constexpr unsigned kDefaultModulusBits = 3072;
 inline constexpr unsigned kMaxModulusBits = 4096;
-/// Largest s: levels of a tree.
-inline constexpr unsigned kMaxLevels = 8;
+/// Largest s: levels of a tree. As many as the row kernels have room for; a binary tree of 1024 rows has 10.
+inline constexpr unsigned kMaxLevels = 10;
 
 /// InvalidArgument unless the policy allows N of so many bits.
 Result<void> check_modulus_bits(unsigned bits, KeyPolicy policy);
