@@ -36,9 +36,10 @@ def ask(port, body, path="/v1/query", method="POST"):
 
 
 class Liar:
-    """A server that passes queries on and replies through `change(reply, number of the query)`; it keeps what it saw."""
+    """A server that passes queries on and replies through `change(reply, number of the query)`, and parameters through
+    `parameters`; it keeps what it saw."""
 
-    def __init__(self, upstream, change=lambda reply, _: reply):
+    def __init__(self, upstream, change=lambda reply, _: reply, parameters=lambda message: message):
         queries = self.queries = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -53,6 +54,14 @@ class Liar:
                 self.send_response(status)
                 if error:
                     self.send_header("Pirx-Error", error)
+                self.send_header("Content-Type", "application/octet-stream")
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def do_GET(self):
+                reply = parameters(ask(upstream, None, self.path, "GET")[2] if upstream else b"")
+                self.send_response(200)
                 self.send_header("Content-Type", "application/octet-stream")
                 self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
@@ -297,6 +306,26 @@ class SingleServer(unittest.TestCase):
                 self.assertIsNone(server.child.poll())
             self.assertIn(f"has epoch {epoch} now", run("get", WEAK, old, 5, code=8).stderr)
             self.assertEqual(run("get", WEAK, self.deploy(server, WEAK), 5, "-q", "--raw").stdout, "changed " + protocol)
+
+    def test_plans_that_ask_too_much(self):
+        """150 bytes of parameters: minutes of work and a request of 977 MiB. Nothing is made, nothing is sent."""
+        target = self.path / "hostile.json"
+        for plan in json.loads((ROOT / "tests/vectors/hostile_parameters.json").read_text()):
+            server = Liar(None, parameters=lambda _: bytes.fromhex(plan["message"]))
+            target.unlink(missing_ok=True)
+            run("deploy", target, "--server", server.url)
+            self.assertIn(plan["refused"], run("get", target, 0, "--deadline", "5s", code=6).stderr, plan)
+            if plan["refused"] == "--max-work":
+                more = ("--deadline", "1s", "--max-work", "600m")
+                self.assertIn("--deadline", run("get", target, 0, *more, code=6).stderr, plan)
+            self.assertEqual(server.queries, [])
+            server.stop()
+        for option in ("--max-bytes", "--max-memory", "--max-work"):
+            self.assertIn(option, run("get", "--help").stdout)
+        deployment = self.deploy(self.serve(self.build(), "dj-tree", WEAK), WEAK)
+        self.assertIn("more than 1 KiB: use another server, or raise --max-bytes",
+                      run("get", deployment, WEAK, 1, "--max-bytes", "1KiB", code=6).stderr)
+        self.assertEqual(run("get", deployment, WEAK, 1, "--max-bytes", "64KiB", "-q").stdout, RECORDS[1] + "\n")
 
     def test_real_packages(self):
         """What the demo serves, cut to 1500 packages; keys of 3072 bits."""

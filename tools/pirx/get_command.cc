@@ -20,6 +20,8 @@ struct Arguments {
   bool json = false, raw = false, all = false, quiet = false, seeded = false, paper_reproduction = false;
   std::chrono::microseconds deadline{0};  ///< zero: not given
   Credentials credentials;
+  WorkLimits limits;
+  std::chrono::microseconds work = limits.time;
 };
 
 /// A server as reports name it.
@@ -250,6 +252,8 @@ Result<void> get_from(SingleDeployment deployment, Arguments& a) {
   PIRX_TRY(settle_wishes(a, keyed));
   SingleOptions options;
   options.deadline = deadline_or(a, options.deadline);
+  options.limits = a.limits;
+  options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
   if (!a.quiet) {
     options.waiting = [slow = protocol != "spiral"](std::size_t done, std::size_t all, std::size_t bytes) {
       std::fprintf(stderr, "  query %zu of %zu, %s up: waiting for the server%s\n", done + 1, all,
@@ -300,6 +304,14 @@ void add_get_command(CLI::App& app) {
       "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
   add_duration(command, "--deadline", a->deadline,
                "Of each round [10s], or each query of dj-tree, qr and spiral [10m]");
+  add_size(
+      command, "--max-bytes", a->limits.bytes,
+      "With one server, refuse a plan whose query, reply and keys take more than so many bytes [256MiB]");
+  add_size(command, "--max-memory", a->limits.memory,
+           "With one server, refuse a plan that takes more of this machine's memory [1GiB]");
+  add_duration(command, "--max-work", a->work,
+               "With one server, refuse a plan whose queries take a core of this machine longer, each, by a "
+               "rough estimate [1m]");
   add_credentials(command, a->credentials);
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");
