@@ -327,6 +327,21 @@ class SingleServer(unittest.TestCase):
                       run("get", deployment, WEAK, 1, "--max-bytes", "1KiB", code=6).stderr)
         self.assertEqual(run("get", deployment, WEAK, 1, "--max-bytes", "64KiB", "-q").stdout, RECORDS[1] + "\n")
 
+    def test_deploy_replaces_deployment_files_only(self):
+        server = self.serve(self.build(), "qr", WEAK)
+        words = ("--server", server.url, WEAK)
+        for content in ("my diary\n", "", '{"pirx_deployment": 1}'):
+            diary = self.path / "diary"
+            diary.write_text(content)
+            self.assertIn("is no deployment file", run("deploy", diary, *words, code=2).stderr)
+            self.assertEqual(diary.read_text(), content)
+        (self.path / "link").symlink_to(diary)
+        run("deploy", self.path / "link", *words, code=2)
+        run("deploy", self.path, *words, code=2)
+        run("deploy", diary, *words, "--force")
+        run("deploy", diary, *words)
+        self.assertEqual(run("get", diary, WEAK, 1, "-q").stdout, RECORDS[1] + "\n")
+
     def test_real_packages(self):
         """What the demo serves, cut to 1500 packages; keys of 3072 bits."""
         lines = command_line_test.subprocess.run(

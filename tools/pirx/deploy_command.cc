@@ -12,7 +12,7 @@ struct Arguments {
   std::vector<std::string> urls;
   Credentials credentials;
   unsigned threshold = 1, ramp = 1;
-  bool allow_plaintext = false, paper_reproduction = false;
+  bool allow_plaintext = false, paper_reproduction = false, force = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -21,6 +21,19 @@ std::string describe(const itpir::ServerParameters& p) {
          ", u = " + std::to_string(p.arity) + ", tau = " + std::to_string(p.independence) +
          ", M = " + std::to_string(p.modulus) + (p.code.empty() ? "" : ", code " + p.code) + ", epoch " +
          std::to_string(p.version.epoch) + ", identity " + to_hex(p.version.identity).substr(0, 16) + "...";
+}
+
+/// InvalidArgument where there is something else than a deployment file, which must not be lost.
+Result<void> check_target(const Arguments& a) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return {};
+  const auto before = load_deployment(a.target);
+  if (before || a.force) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              a.target +
+                  " exists and is no deployment file: name another file, or replace this one with "
+                  "--force (" +
+                  before.error().message() + ")");
 }
 
 /// Whether the servers hold the database file that was given.
@@ -77,6 +90,7 @@ Result<void> deploy_single(const Arguments& a, SinglePlan plan, const net::Endpo
 }
 
 Result<void> deploy(const Arguments& a) {
+  PIRX_TRY(check_target(a));
   const auto folder = std::filesystem::path(a.target).parent_path();
   std::vector<net::Endpoint> stored, reached;
   for (const auto& url : a.urls) {
@@ -169,6 +183,7 @@ void add_deploy_command(CLI::App& app) {
       ->capture_default_str()
       ->check(whole_number(1, itpir::Params::kMaxServers));
   command.add_option("--database", a->database, "Check that the servers hold this very database file");
+  command.add_flag("--force", a->force, "Replace FILE even if it is no deployment file");
   command.add_option("--ca-file", a->ca_file,
                      "PEM trust anchors of https servers, relative to the file written");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
