@@ -90,6 +90,11 @@ const database::Version& version_of(const SinglePlan& plan) {
       [](const auto& params) -> const auto& { return params.spec().version; }, plan);
 }
 
+const Digest& digest_of(const SinglePlan& plan) {
+  return std::visit(
+      [](const auto& params) -> const auto& { return params.digest(); }, plan);
+}
+
 Result<std::optional<SinglePlan>> decode_plan(ByteSpan parameters) {
   constexpr std::size_t kProtocolAt = 7;  // docs/wire_format.md
   std::optional<SinglePlan> plan;

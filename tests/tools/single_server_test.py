@@ -7,6 +7,7 @@ import http.client
 import json
 import random
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -106,6 +107,7 @@ class SingleServer(unittest.TestCase):
 
     def deploy(self, server, *more):
         target = self.path / "deployment.json"
+        target.unlink(missing_ok=True)
         run("deploy", target, "--server", server.url, *more)
         return target
 
@@ -306,6 +308,41 @@ class SingleServer(unittest.TestCase):
                 self.assertIsNone(server.child.poll())
             self.assertIn(f"has epoch {epoch} now", run("get", WEAK, old, 5, code=8).stderr)
             self.assertEqual(run("get", WEAK, self.deploy(server, WEAK), 5, "-q", "--raw").stdout, "changed " + protocol)
+
+    def test_parameters_are_the_same_for_everyone(self):
+        """A server that gives a client an epoch of its own knows all its queries by the digest of the parameters."""
+        database = self.build()
+        target = self.path / "new.json"
+        for protocol, weak in (("dj-tree", (WEAK,)), ("qr", (WEAK,)), ("spiral", ())):
+            honest = self.serve(database, protocol, *weak)
+            liar = Liar(honest.port, parameters=lambda message: message[:40] + struct.pack("<Q", 7) + message[48:])
+            digest = run("deploy", target, "--server", honest.url, *weak).stdout.split()[-1]
+            self.assertIn(f'"parameters_digest":"{digest}"', "".join(honest.log))
+            again = ("deploy", target, "--server", honest.url, *weak)
+            run(*again, "--expect", digest, "--compare", honest.url)
+            run(*again, "--expect", digest[2:], code=2)
+            kept = target.read_bytes()
+            refused = run("deploy", target, "--server", liar.url, "--expect", digest, *weak, code=8).stderr
+            self.assertIn("clients are told apart", refused)
+            refused = run("deploy", target, "--server", liar.url, "--compare", honest.url, *weak, code=8).stderr
+            self.assertIn(honest.url, refused)
+            run(*again, "--compare", liar.url, code=8)
+            self.assertEqual(target.read_bytes(), kept)
+            # Whoever believes the liar once is told when the others' epoch comes back, and so is who sees two of one epoch.
+            run("deploy", target, "--server", liar.url, *weak)
+            self.assertIn("older", run(*again, code=8).stderr)
+            fork = Liar(honest.port, parameters=lambda message: message[:8] + bytes(32) + message[40:])
+            run(*again, "--allow-rollback")
+            self.assertIn("other content", run("deploy", target, "--server", fork.url, *weak, code=8).stderr)
+            for server in (liar, fork):
+                server.stop()
+            # The right name for a database of another shape.
+            if protocol == "qr":
+                short = Liar(honest.port, parameters=lambda message: message[:-88] + struct.pack("<Q", 59) + message[-80:])
+                words = ("--server", short.url, "--allow-rollback", "--database", database, *weak)
+                run("deploy", target, *words, code=8)
+                short.stop()
+            target.unlink()
 
     def test_plans_that_ask_too_much(self):
         """150 bytes of parameters: minutes of work and a request of 977 MiB. Nothing is made, nothing is sent."""

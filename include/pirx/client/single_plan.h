@@ -27,6 +27,8 @@ bool is_single_protocol(const std::string& name);
 
 const database::Geometry& geometry_of(const SinglePlan& plan);
 const database::Version& version_of(const SinglePlan& plan);
+/// SHA-256 of the plan's parameters message: every query carries it.
+const Digest& digest_of(const SinglePlan& plan);
 
 /// The plan of a server's parameters message; nothing where that is of a protocol with several servers.
 /// Errors of the protocols' Params::decode.
