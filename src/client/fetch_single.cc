@@ -7,6 +7,7 @@
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/database/key_filter.h"
+#include "stand_in.h"
 
 namespace pirx::client {
 namespace {
@@ -153,8 +154,9 @@ Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<
                                   const SingleOptions& options) {
   PIRX_TRY(check_count(records.size()));
   const auto& geometry = geometry_of(deployment.plan);
+  const auto positions = with_stand_ins(records, geometry);
   std::vector<std::uint64_t> rows, offsets;
-  for (const auto record : records) {
+  for (const auto record : positions.expose()) {
     PIRX_ASSIGN(const auto at,
                 std::visit([&](const auto& params) { return locate(params, record); }, deployment.plan));
     rows.push_back(at.row);
@@ -162,6 +164,7 @@ Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<
   }
   FetchReport report;
   PIRX_ASSIGN(const auto found, fetch_rows(deployment, rows, options, report));
+  PIRX_TRY(check_in_range(records, geometry));
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto slot = ByteSpan(found[i].expose()).subspan(offsets[i], geometry.slot_bytes());
     PIRX_ASSIGN(const auto record, geometry.read_slot(records[i], slot));

@@ -149,7 +149,7 @@ class SingleServer(unittest.TestCase):
             self.assertEqual(done.stdout, RECORDS[7] + "\n")
             self.assertEqual(server.stop(), 0)
             batches = [event for event in map(json.loads, server.log) if event["event"] == "batch"]
-            self.assertEqual([batch["queries"] for batch in batches], [1] * 6)
+            self.assertEqual([batch["queries"] for batch in batches], [1] * 7)
         plan = json.loads(self.deploy(self.serve(database, "dj-tree", "--arity", "4")).read_text())
         self.assertEqual((plan["modulus_bits"], plan["arities"]), (3072, [4, 4, 4]))
 
@@ -308,6 +308,33 @@ class SingleServer(unittest.TestCase):
                 self.assertIsNone(server.child.poll())
             self.assertIn(f"has epoch {epoch} now", run("get", WEAK, old, 5, code=8).stderr)
             self.assertEqual(run("get", WEAK, self.deploy(server, WEAK), 5, "-q", "--raw").stdout, "changed " + protocol)
+
+    def test_fewer_records_claimed(self):
+        """A server that takes records away must not see who wanted one of them: a binary search in 20 visits."""
+        for protocol, weak in (("dj-tree", (WEAK,)), ("qr", (WEAK,)), ("spiral", ())):
+            before = self.deploy(self.serve(self.build(name=f"{protocol}.60"), protocol, *weak), *weak)
+            server = self.serve(self.build(name=f"{protocol}.59", records=RECORDS[:59]), protocol, *weak)
+            pinned = before.read_bytes()
+            refused = run("deploy", before, "--server", server.url, *weak, code=8).stderr
+            self.assertIn("59 records are fewer than 60", refused)
+            self.assertEqual(before.read_bytes(), pinned)
+            run("deploy", before, "--server", server.url, "--allow-rollback", *weak)
+            seen = []
+            for position in (58, 59, 2**64 - 1):
+                liar = Liar(server.port)
+                done = run("get", self.at(before, liar.url), position, *weak, code=0 if position < 59 else 3)
+                self.assertEqual(done.stdout, RECORDS[58] + "\n" if position < 59 else "")
+                seen.append([len(query) for query in liar.queries])
+                liar.stop()
+            self.assertEqual(seen[1:], seen[:1] * 2, protocol)
+            self.assertGreaterEqual(len(seen[0]), 1)
+            liar = Liar(server.port)
+            keys = self.path / "keys.tsv"
+            keys.write_text("0\tkey0\n")
+            words = ("get", self.at(before, liar.url), "--positions", keys, *weak, "--key")
+            self.assertIn("'key1' is not in", run(*words, "key1", code=3).stderr)
+            self.assertEqual([len(query) for query in liar.queries], seen[0])
+            liar.stop()
 
     def test_parameters_are_the_same_for_everyone(self):
         """A server that gives a client an epoch of its own knows all its queries by the digest of the parameters."""

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string deployment, protocol, positions_file, output;
+  std::string deployment, protocol, positions_file, output, unlisted;
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
@@ -31,9 +31,10 @@ struct Peer {
 };
 
 /// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
-/// whatever the keys.
+/// whatever the keys. A key that is not in it gets a position that no database has: the servers are asked all
+/// the same, and `unlisted` is what to say afterwards.
 Result<void> add_positions(const std::string& path, const std::vector<std::string>& keys,
-                           std::vector<std::uint64_t>& positions) {
+                           std::vector<std::uint64_t>& positions, std::string& unlisted) {
   std::ifstream file(path);
   if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
   std::vector<std::optional<std::uint64_t>> found(keys.size());
@@ -56,8 +57,8 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!found[i]) return fail(ErrorCode::kOutOfRange, "'" + keys[i] + "' is not in " + path);
-    positions.push_back(*found[i]);
+    if (!found[i]) unlisted = "'" + escape_key(keys[i]) + "' is not in " + path;
+    positions.push_back(found[i].value_or(~std::uint64_t{0}));
   }
   return {};
 }
@@ -197,8 +198,14 @@ Result<void> settle_wishes(Arguments& a, bool keyed) {
     return fail(ErrorCode::kInvalidArgument,
                 "--key and --positions go together, as the database is not keyed (pirx db build --keyed)");
   }
-  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
+  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions, a.unlisted));
   return {};
+}
+
+/// Says which key was not in the list.
+Result<FetchReport> explain(const Arguments& a, Result<FetchReport> report) {
+  if (report || report.error().code() != ErrorCode::kOutOfRange || a.unlisted.empty()) return report;
+  return fail(ErrorCode::kOutOfRange, a.unlisted);
 }
 
 /// Writes what was fetched, and says which keys have no record.
@@ -229,7 +236,7 @@ Result<void> get_from(Deployment deployment, Arguments& a) {
   FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds.value_or(4)};
   options.deadline = deadline_or(a, options.deadline);
   PIRX_ASSIGN(const auto report,
-              keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options));
+              explain(a, keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options)));
   std::vector<Peer> peers;
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     peers.push_back({deployment.servers[i].url, deployment.params.coordinates()[i]});
@@ -260,8 +267,8 @@ Result<void> get_from(SingleDeployment deployment, Arguments& a) {
                    human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
     };
   }
-  PIRX_ASSIGN(const auto report, keyed ? fetch_keys(deployment, a.keys, options)
-                                       : fetch_records(deployment, a.positions, options));
+  PIRX_ASSIGN(const auto report, explain(a, keyed ? fetch_keys(deployment, a.keys, options)
+                                                  : fetch_records(deployment, a.positions, options)));
   return finish(a, report, std::vector<Peer>{{deployment.server.url, {}}});
 }
 
