@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "pirx/client/single_plan.h"
+#include "pirx/client/deployment.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/cpir/qr/server.h"
 #include "pirx/cpir/spiral/server.h"
@@ -197,6 +197,10 @@ Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& 
   }
 }
 
+std::string Served::parameters_digest() const {
+  return to_hex(client::parameters_digest(server->parameters()).value());
+}
+
 Result<void> check_next(const database::Database& now, const database::Database& next) {
   const auto refuse = [](std::string message) {
     return invalid(std::move(message) + ": the epoch served stays");
@@ -254,12 +258,14 @@ net::LogEvent database_event(const DatabaseSettings& settings, const Served& ser
                                                              : "gf2_8");
   const auto coordinate =
       option_or(settings, "coordinate", std::to_string(bucket != nullptr ? bucket->coordinate : 0));
-  net::LogEvent event{
-      .event = "database",
-      .text = {{"file", settings.file}, {"protocol", settings.protocol}, {"field", single ? "none" : field}},
-      .numbers = {{"coordinate", std::stod(coordinate)},
-                  {"epoch", static_cast<double>(served.database->version().epoch)},
-                  {"seconds_to_open", seconds}}};
+  net::LogEvent event{.event = "database",
+                      .text = {{"file", settings.file},
+                               {"protocol", settings.protocol},
+                               {"field", single ? "none" : field},
+                               {"parameters_digest", served.parameters_digest()}},
+                      .numbers = {{"coordinate", std::stod(coordinate)},
+                                  {"epoch", static_cast<double>(served.database->version().epoch)},
+                                  {"seconds_to_open", seconds}}};
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
   return event;
 }

@@ -47,6 +47,9 @@ struct OpenContext {
 struct Served {
   std::shared_ptr<const database::Database> database;
   std::shared_ptr<const AnyServer> server;
+
+  /// client::parameters_digest in hexadecimal digits: what operators publish.
+  std::string parameters_digest() const;
 };
 
 /// Opens what the file and its delta hold now. InvalidArgument names the option that does not fit; the errors
