@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   app.add_option("--bits", a.bits, "Of N: 1024 (the paper's), 2048, 3072, 4096");
   app.add_option("--digit_bits", a.digit_bits, "Of the plain tree: 1 binary, 2 quadratic, 3 octal")
       ->check(CLI::Range(1, 3));
-  app.add_option("--levels", a.levels, "Of the plain tree, full")->check(CLI::Range(1, 8));
+  app.add_option("--levels", a.levels, "Of the plain tree, full")->check(CLI::Range(1u, dj::kMaxLevels));
   app.add_option("--arities", a.arities, "Of our tree, leaves first; default: the plain tree's")
       ->delimiter(',');
   app.add_option("--kernels", a.kernels, "auto, gmp, ifma")->delimiter(',');

@@ -2,6 +2,7 @@
 #include "pirx/cpir/dj/cipher.h"
 
 #include <array>
+#include <atomic>
 
 #include "limbs.h"
 #include "prime_side.h"
@@ -169,19 +170,25 @@ Result<SecretVector<std::byte>> Cipher::encrypt_zero(unsigned s, Rng& rng) const
   return std::move(zeros.front());
 }
 
-Result<std::vector<SecretVector<std::byte>>> Cipher::encrypt_zeros(std::span<const unsigned> layers,
-                                                                   Rng& rng) const {
+Result<std::vector<SecretVector<std::byte>>> Cipher::encrypt_zeros(std::span<const unsigned> layers, Rng& rng,
+                                                                   const Stop& stop) const {
   // Coins in the order of the layers; then the long part, in any order.
   std::vector<std::array<Limbs, 2>> lifts(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     PIRX_TRY(check_layer(layers[i], state_->s_max));
     for (std::size_t side = 0; side < 2; ++side) lifts[i][side] = state_->sides[side].random_unit(rng);
   }
+  std::atomic<bool> stopped = false;
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t task = 0; task < 2 * layers.size(); ++task) {
+    if (stopped || (stop && stop())) {
+      stopped = true;
+      continue;
+    }
     auto& lift = lifts[task / 2][task % 2];
     lift = state_->sides[task % 2].lift(lift.expose(), layers[task / 2]);
   }
+  if (stopped) return fail(ErrorCode::kUnavailable, "the query was not made in time");
   std::vector<SecretVector<std::byte>> zeros;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto zero = state_->join(layers[i] + 1, lifts[i][0].expose(), lifts[i][1].expose());

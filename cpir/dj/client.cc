@@ -39,23 +39,27 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
 
 const Params& Client::params() const noexcept { return state_->params; }
 
-Blinding Client::blind(Rng& rng) const {
+Result<Blinding> Client::blind(Rng& rng, const Stop& stop) const {
   std::vector<unsigned> layers;
   for (unsigned level = 1; level <= state_->params.levels(); ++level) {
     layers.insert(layers.end(), state_->params.arities()[level - 1] - 1, level);
   }
-  auto zeros = state_->cipher.encrypt_zeros(layers, rng);
-  PIRX_CHECK(zeros.has_value());
+  PIRX_ASSIGN(auto zeros, state_->cipher.encrypt_zeros(layers, rng, stop));
   std::vector<Blinding::Selector> selectors(layers.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < layers.size(); ++i) {
     auto& [zero, one] = selectors[i];
-    zero = std::move((*zeros)[i]);
+    zero = std::move(zeros[i]);
     const auto made = state_->cipher.encrypt_bit(layers[i], 1, SecretVector<std::byte>(zero.expose()));
     PIRX_CHECK(made.has_value());
     one = SecretVector<std::byte>(*made);
   }
   return Blinding(std::move(selectors));
+}
+
+Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const {
+  PIRX_ASSIGN(auto blinding, blind(rng, stop));
+  return query(row, std::move(blinding));
 }
 
 Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {

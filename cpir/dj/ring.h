@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "pirx/base/result.h"
+#include "pirx/cpir/dj/keys.h"
 
 namespace pirx::cpir::dj {
+
+static_assert(kMaxLevels <= kMaxS, "a ring for every level of a tree");
 
 /// The kernel with that name: "gmp", "ifma", or "auto" for the best one that this machine and PIRX_FORCE_ISA
 /// allow. InvalidArgument: another name. Unavailable: this machine lacks the kernel.

@@ -34,7 +34,7 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
   return Client(std::make_unique<const State>(State{std::move(params), made, Residues(key)}));
 }
 
-Result<Bytes> Client::query(std::uint64_t row, Rng& rng) const {
+Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const {
   const auto& params = state_->params;
   if (row >= params.rows()) {
     return fail(ErrorCode::kOutOfRange,
@@ -45,6 +45,7 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng) const {
     encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kQuery, params.digest());
     writer.put_bytes(state_->key.modulus());
     for (std::uint64_t i = 0; i < params.rows(); ++i) {
+      if (stop && stop()) return fail(ErrorCode::kUnavailable, "the query was not made in time");
       const std::uint64_t differs = i ^ row;
       const auto wanted = static_cast<unsigned>(((differs | (0 - differs)) >> 63) ^ 1);
       state_->residues.encrypt_bit(wanted, rng, writer.extend(params.number_bytes()));

@@ -304,7 +304,50 @@ Json to_json(const SingleDeployment& deployment) {
   return json;
 }
 
+/// What servers told of their database.
+struct Told {
+  const database::Version& version;
+  std::uint64_t records;
+  std::optional<Digest> plan;  ///< of one server
+};
+
+Told told_in(const AnyDeployment& any) {
+  if (const auto* several = std::get_if<Deployment>(&any)) {
+    return {several->params.version(), several->params.geometry().records(), {}};
+  }
+  const auto& plan = std::get<SingleDeployment>(any).plan;
+  return {version_of(plan), geometry_of(plan).records(), digest_of(plan)};
+}
+
 }  // namespace
+
+Result<Digest> parameters_digest(ByteSpan parameters) {
+  PIRX_ASSIGN(const auto plan, decode_plan(parameters));
+  if (plan) return digest_of(*plan);
+  PIRX_ASSIGN(auto several, itpir::ServerParameters::decode(parameters));
+  several.coordinate = 0;
+  return sha256(several.encode());
+}
+
+Result<void> check_follows(const AnyDeployment& before, const AnyDeployment& next) {
+  const auto refuse = [](const std::string& what) {
+    return fail(ErrorCode::kStaleEpoch, what + ": a server that lies does this to tell clients apart");
+  };
+  const auto was = told_in(before), is = told_in(next);
+  const auto epoch = std::to_string(is.version.epoch);
+  if (is.version.epoch < was.version.epoch) {
+    return refuse("epoch " + epoch + " is older than epoch " + std::to_string(was.version.epoch) + " before");
+  }
+  if (is.records < was.records) {
+    return refuse(std::to_string(is.records) + " records are fewer than " + std::to_string(was.records) +
+                  " before");
+  }
+  const bool other_plan = was.plan && is.plan && *was.plan != *is.plan;
+  if (is.version.epoch == was.version.epoch && (is.version != was.version || other_plan)) {
+    return refuse("epoch " + epoch + " had other content or parameters before");
+  }
+  return {};
+}
 
 Result<FieldTag> parse_field(const std::string& name) { return itpir::field_by_name(printable(name)); }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "stand_in.h"
+
 namespace pirx::client {
 namespace {
 
@@ -68,6 +70,8 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOption
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
+  const auto& geometry = vertical_ ? vertical_->layout().plain : client_.params().geometry();
+  const auto positions = with_stand_ins(records, geometry);
   bool agreed = false;
   const auto on_agreed = [&] { agreed = true; };
   itpir::RecordCheck check;
@@ -77,15 +81,19 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const
     };
   }
   if (!vertical_) {
-    const auto query = [&] { return client_.query(records, rng_); };
-    return run({records.size(), itpir::QueryKind::kRecords, query, check, on_agreed}, options);
+    const auto query = [&] { return client_.query(positions.expose(), rng_); };
+    PIRX_ASSIGN(auto report,
+                run({records.size(), itpir::QueryKind::kRecords, query, check, on_agreed}, options));
+    PIRX_TRY(check_in_range(records, geometry));
+    return report;
   }
   PIRX_TRY(check_count(records.size()));
-  PIRX_ASSIGN(const auto wish, vertical_->plan(records));
+  PIRX_ASSIGN(const auto wish, vertical_->plan(positions.expose()));
   const auto query = [&] { return client_.query(wish.rows(), rng_); };
   PIRX_ASSIGN(auto report, run({wish.rows().size(), itpir::QueryKind::kRecords, query,
                                 vertical_->check(wish, check), on_agreed},
                                options));
+  PIRX_TRY(check_in_range(records, geometry));
   PIRX_ASSIGN(report.answer.records, vertical_->records(wish, report.answer.records));
   return report;
 }

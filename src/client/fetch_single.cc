@@ -1,10 +1,13 @@
 // One query a row, one after the other: the server works for seconds on each.
 #include "pirx/client/fetch_single.h"
 
+#include <atomic>
+
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/database/key_filter.h"
+#include "stand_in.h"
 
 namespace pirx::client {
 namespace {
@@ -55,13 +58,14 @@ Result<database::Location> locate(const spiral::Params& params, std::uint64_t re
 using Ask = std::function<Result<Bytes>(const Bytes&)>;
 
 template <class Client>
-Result<SecretVector<std::byte>> fetch_row(const Client& client, std::uint64_t row, Rng& rng, const Ask& ask) {
-  PIRX_ASSIGN(const auto request, client.query(row, rng));
+Result<SecretVector<std::byte>> fetch_row(const Client& client, std::uint64_t row, Rng& rng, const Ask& ask,
+                                          const Stop& stop) {
+  PIRX_ASSIGN(const auto request, client.query(row, rng, stop));
   PIRX_ASSIGN(const auto reply, ask(request));
   return client.decode(reply);
 }
 Result<SecretVector<std::byte>> fetch_row(const spiral::Client& client, std::uint64_t row, Rng& rng,
-                                          const Ask& ask) {
+                                          const Ask& ask, const Stop& /*keys and queries take no seconds*/) {
   PIRX_ASSIGN(const auto at, client.params().locate(row));
   PIRX_ASSIGN(const auto item, client.fetch(at.row, rng, ask));
   return SecretVector<std::byte>(item.expose().subspan(at.offset, client.params().slot_bytes()));
@@ -71,16 +75,17 @@ Result<SecretVector<std::byte>> fetch_row(const spiral::Client& client, std::uin
 Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& deployment,
                                                         std::span<const std::uint64_t> rows,
                                                         const SingleOptions& options, FetchReport& report) {
+  PIRX_TRY(check_work(deployment.plan, rows.size(), options.limits, options.deadline));
   PIRX_ASSIGN(auto transport, net::HttpTransport::create({deployment.server}));
   PIRX_ASSIGN(auto rng, Rng::from_os());
-  auto start = Clock::now();
+  const auto deadline = std::min<std::chrono::milliseconds>(options.deadline, std::chrono::hours(24));
+  auto start = Clock::now(), end = start + deadline;
+  std::atomic<bool> late = false;  // before a request was sent
+  const Stop stop = [&] { return late = late || Clock::now() >= end; };
   PIRX_ASSIGN(const auto client,
               std::visit([](const auto& params) { return make_client(params); }, deployment.plan));
   const auto bytes = [&](auto size) { return std::visit(size, deployment.plan); };
-  const net::CallOptions call{
-      .deadline = options.deadline,
-      .connect_timeout = std::min(options.deadline, std::chrono::milliseconds(10'000)),
-      .max_reply_bytes = bytes([](const auto& params) { return params.reply_bytes(); })};
+  const auto reply_bytes = bytes([](const auto& params) { return params.reply_bytes(); });
   const auto query_bytes = bytes([](const auto& params) { return params.request_bytes(); });
   report.query_milliseconds = milliseconds_since(start);
 
@@ -88,6 +93,11 @@ Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& 
   std::optional<Error> failed;  // to ask
   double asked = 0;             // milliseconds
   const Ask ask = [&](const Bytes& request) -> Result<Bytes> {
+    if (stop()) return fail(ErrorCode::kUnavailable, "the deadline passed before the request was sent");
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    const net::CallOptions call{.deadline = left,
+                                .connect_timeout = std::min(left, std::chrono::milliseconds(10'000)),
+                                .max_reply_bytes = reply_bytes};
     auto outcomes = transport.query_all({request}, call);
     auto& outcome = outcomes.front();
     asked += outcome.milliseconds;
@@ -99,9 +109,12 @@ Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& 
   std::vector<Result<SecretVector<std::byte>>> found;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (options.waiting) options.waiting(i, rows.size(), query_bytes);
+    if (i > 0) end = Clock::now() + deadline;
     start = Clock::now();
     asked = 0;
-    found.push_back(std::visit([&](const auto& half) { return fetch_row(half, rows[i], rng, ask); }, client));
+    found.push_back(
+        std::visit([&](const auto& half) { return fetch_row(half, rows[i], rng, ask, stop); }, client));
+    if (late) return tl::unexpected(found.back().error());
     if (failed) return tl::unexpected(*failed);
     report.network_milliseconds += asked;
     server.milliseconds += asked;
@@ -137,8 +150,9 @@ Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<
                                   const SingleOptions& options) {
   PIRX_TRY(check_count(records.size()));
   const auto& geometry = geometry_of(deployment.plan);
+  const auto positions = with_stand_ins(records, geometry);
   std::vector<std::uint64_t> rows, offsets;
-  for (const auto record : records) {
+  for (const auto record : positions.expose()) {
     PIRX_ASSIGN(const auto at,
                 std::visit([&](const auto& params) { return locate(params, record); }, deployment.plan));
     rows.push_back(at.row);
@@ -146,6 +160,7 @@ Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<
   }
   FetchReport report;
   PIRX_ASSIGN(const auto found, fetch_rows(deployment, rows, options, report));
+  PIRX_TRY(check_in_range(records, geometry));
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto slot = ByteSpan(found[i].expose()).subspan(offsets[i], geometry.slot_bytes());
     PIRX_ASSIGN(const auto record, geometry.read_slot(records[i], slot));

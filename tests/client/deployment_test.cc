@@ -280,5 +280,50 @@ TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
   }
 }
 
+TEST(Deployment, WhatMayFollowAnother) {
+  const AnyDeployment before = parse(kGood, "").value();
+  const auto expect_refused = [&](const AnyDeployment& next, std::string_view part) {
+    const auto follows = check_follows(before, next);
+    ASSERT_FALSE(follows) << part;
+    EXPECT_EQ(follows.error().code(), ErrorCode::kStaleEpoch);
+    EXPECT_NE(follows.error().message().find(part), std::string::npos) << follows.error().message();
+  };
+  EXPECT_TRUE(check_follows(before, before));
+  EXPECT_TRUE(check_follows(before, parse(with("\"epoch\": 7", "\"epoch\": 8"), "").value()));
+  EXPECT_TRUE(check_follows(before, parse(with("\"threshold\": 2", "\"threshold\": 1"), "").value()));
+  expect_refused(parse(with("\"epoch\": 7", "\"epoch\": 6"), "").value(), "older");
+  expect_refused(
+      parse(with("\"epoch\": 7,\n               \"records\": 100", "\"epoch\": 8, \"records\": 99"), "")
+          .value(),
+      "fewer");
+  expect_refused(parse(with("0011", "1100"), "").value(), "other content");
+}
+
+TEST(Deployment, OfOneServerIsBoundToItsPlan) {
+  const auto geometry = *database::Geometry::create({.records = 100, .record_bytes = 40});
+  const auto deployment = [&](std::uint64_t slots, std::uint64_t epoch) {
+    const database::Version version{{}, epoch};
+    const auto params = *cpir::qr::Params::create({.geometry = geometry, .version = version, .slots = slots});
+    EXPECT_EQ(*parameters_digest(params.encode()), params.digest());
+    return AnyDeployment(SingleDeployment{params, {.url = "https://a.example", .ca_file = {}}});
+  };
+  EXPECT_TRUE(check_follows(deployment(2, 5), deployment(2, 5)));
+  EXPECT_TRUE(check_follows(deployment(2, 5), deployment(3, 6)));
+  const auto fork = check_follows(deployment(2, 5), deployment(3, 5));
+  ASSERT_FALSE(fork);
+  EXPECT_EQ(fork.error().code(), ErrorCode::kStaleEpoch);
+}
+
+TEST(Deployment, OneDigestForAllServers) {
+  const auto geometry = *database::Geometry::create({.records = 100, .record_bytes = 40});
+  const auto digest = [&](std::uint64_t coordinate, std::uint64_t epoch) {
+    const itpir::ServerParameters parameters{kTagGf2_8, geometry, {{}, epoch}, coordinate};
+    return *parameters_digest(parameters.encode());
+  };
+  EXPECT_EQ(digest(1, 5), digest(2, 5));
+  EXPECT_NE(digest(1, 5), digest(1, 6));
+  EXPECT_FALSE(parameters_digest(Bytes(150)));
+}
+
 }  // namespace
 }  // namespace pirx::client

@@ -56,6 +56,7 @@ class World {
 
   std::string moods = "tttt";  ///< t: the true one, o: conspires, s: silent
   int rounds = 0;
+  std::size_t bytes_up = 0;  ///< of the last round
 
  private:
   void build(const char* name, char kind) {
@@ -73,6 +74,8 @@ class World {
   std::vector<net::CallOutcome> answer(const std::vector<Bytes>& requests,
                                        const net::HttpTransport::OnSettled& on_settled) {
     ++rounds;
+    bytes_up = 0;
+    for (const auto& request : requests) bytes_up += request.size();
     std::vector<net::CallOutcome> outcomes;
     bool enough = false;
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -114,7 +117,15 @@ TEST(Fetch, ByPosition) {
   }
   EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProven);
   EXPECT_TRUE(report->missing.empty());
-  expect_error(fetcher.fetch(std::vector<std::uint64_t>{50}, {}), ErrorCode::kOutOfRange, "");
+  // What there is no record for is asked for like everything else: servers may claim to have fewer.
+  const auto bytes_up = world.bytes_up;
+  for (const std::uint64_t beyond : {std::uint64_t{50}, ~std::uint64_t{0}}) {
+    world.rounds = 0;
+    expect_error(fetcher.fetch(std::vector<std::uint64_t>{0, beyond, 7, 7}, {}), ErrorCode::kOutOfRange,
+                 "50 records");
+    EXPECT_EQ(world.rounds, 1);
+    EXPECT_EQ(world.bytes_up, bytes_up);
+  }
   expect_error(fetcher.fetch(std::vector<std::uint64_t>(257), {}), ErrorCode::kInvalidArgument, "257");
   expect_error(fetcher.fetch(wanted, {.liars = 3}), ErrorCode::kInvalidArgument, "2 liars");
   expect_error(fetcher.fetch_keys(std::vector<std::string>{"key10"}, {}), ErrorCode::kInvalidArgument, "");

@@ -82,8 +82,8 @@ TEST(Params, DefaultArities) {
   EXPECT_EQ(default_arities(640), List({32, 20}));
   EXPECT_EQ(default_arities(65536), List({32, 16, 16, 8}));
   for (std::uint64_t n = 1; n < 3000; ++n) EXPECT_EQ(refusal(n, 8, {}), "") << n;
-  EXPECT_EQ(refusal(std::uint64_t{1} << 33, 8, {}), "");
-  EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 34, 8, {}), "too high"));
+  EXPECT_EQ(refusal(std::uint64_t{1} << 41, 8, {}), "");
+  EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 42, 8, {}), "too high"));
 }
 
 TEST(Params, Refusals) {
@@ -95,7 +95,8 @@ TEST(Params, Refusals) {
   EXPECT_TRUE(holds(refusal(10, 8, {1025}), "from 2 to"));
   EXPECT_TRUE(holds(refusal(10, 8, {10, 2}), "more levels"));
   EXPECT_TRUE(holds(refusal(10, 8, {3, 3}), "fewer leaves"));
-  EXPECT_TRUE(holds(refusal(10, 8, std::vector<std::uint32_t>(9, 2)), "too high"));
+  EXPECT_EQ(refusal(1024, 8, std::vector<std::uint32_t>(10, 2)), "");
+  EXPECT_TRUE(holds(refusal(2048, 8, std::vector<std::uint32_t>(11, 2)), "too high"));
   EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 49, 8, {1024, 1024, 1024, 1024, 512}), "too long"));
   EXPECT_TRUE(holds(refusal(2, std::uint64_t{1} << 30, {2}), "the limit is"));
 }

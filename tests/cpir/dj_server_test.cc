@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -112,6 +113,18 @@ TEST_F(DjServer, RequestsHideInDistinctCoins) {
   const std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
   for (std::size_t i = at; i < one.size(); i += 32)
     EXPECT_NE(to_hex(ByteSpan(one).subspan(i, 16)), to_hex(ByteSpan(two).subspan(i, 16)));
+}
+
+TEST_F(DjServer, MakingAQueryEndsWhenItsCallerSaysSo) {
+  auto rng = Rng::from_os().value();
+  const auto params = Params::decode(toy_server({17})->parameters()).value();  // 16 selectors, 32 powers
+  const auto client = Client::create(params, KnownKey("128").secret()).value();
+  std::atomic<int> asked = 0;
+  const auto stopped = client.query(4, rng, [&] { return ++asked > 3; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), ErrorCode::kUnavailable);
+  EXPECT_LT(asked, 32) << "the other powers are left out";
+  EXPECT_TRUE(client.query(4, rng, [] { return false; }));
 }
 
 TEST_F(DjServer, SelectorsAreOneHot) {

@@ -80,6 +80,14 @@ void fetch_all(const TestDatabase& db, const AnyServer& server, const SecretKey&
   }
 }
 
+TEST_F(Protocol, MakingAQueryEndsWhenItsCallerSaysSo) {
+  const auto rows = static_cast<int>(client_.params().rows());
+  int asked = 0;
+  expect_refused(client_.query(1, rng_, [&] { return ++asked == rows; }), ErrorCode::kUnavailable, "in time");
+  EXPECT_EQ(asked, rows);
+  EXPECT_TRUE(client_.query(1, rng_, [] { return false; }));
+}
+
 TEST_F(Protocol, EveryRecordOfRandomDatabases) {
   for (int round = 0; round < 6; ++round) {
     const std::uint64_t records = 1 + engine_() % 20;

@@ -376,7 +376,7 @@ TEST(RatesTest, SizesBetweenAreInterpolated) {
 TEST(RatesTest, WhatNobodyHasIsNotMeasured) {
   Machine machine;
   for (const RateId bad :
-       {RateId{Quantity::kDjProduct, {3072, 0, 7}}, RateId{Quantity::kDjOpen, {3072, 9}},
+       {RateId{Quantity::kDjProduct, {3072, 0, 7}}, RateId{Quantity::kDjOpen, {3072, 11}},
         RateId{Quantity::kDjProduct, {1000, 1, 7}}, RateId{Quantity::kQrEntry, {7, 8}},
         RateId{Quantity::kQrEntry, {3072, 15}}, RateId{Quantity::kDjEntry, {3072, 1, 30}},
         RateId{Quantity::kScan, {7, 12, 1}}, RateId{Quantity::kScan, {8, 60, 1}},

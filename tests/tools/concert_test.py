@@ -96,6 +96,7 @@ class Concert(unittest.TestCase):
 
     def deploy(self, servers, threshold, *options):
         deployment = self.path / "deployment.json"
+        deployment.unlink(missing_ok=True)  # of another database
         urls = [word for server in servers for word in ("--server", server.url)]
         run(PIRX, "deploy", deployment, "--threshold", threshold, *options, *urls)
         return deployment

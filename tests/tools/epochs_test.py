@@ -162,7 +162,8 @@ class Epochs(unittest.TestCase):
         cl.run("db", "update", database, "--buckets", prefix)
         for server in servers:
             self.event(server, "epoch", 2)
-        self.assertEqual(cl.run("get", self.deploy(servers, 1), 17, 18, "-q").stdout, f"changed\n{cl.RECORDS[18]}\n")
+        self.deploy(servers, 1, code=8)  # another content of the same epoch
+        self.assertEqual(cl.run("get", self.deploy(servers, 1, "--allow-rollback"), 17, 18, "-q").stdout, f"changed\n{cl.RECORDS[18]}\n")
         for bucket in buckets:
             cl.run("db", "compact", bucket)
         self.assertEqual(list(self.path.glob("bucket.*.delta")), [])

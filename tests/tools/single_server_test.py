@@ -7,6 +7,7 @@ import http.client
 import json
 import random
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -36,9 +37,10 @@ def ask(port, body, path="/v1/query", method="POST"):
 
 
 class Liar:
-    """A server that passes queries on and replies through `change(reply, number of the query)`; it keeps what it saw."""
+    """A server that passes queries on and replies through `change(reply, number of the query)`, and parameters through
+    `parameters`; it keeps what it saw."""
 
-    def __init__(self, upstream, change=lambda reply, _: reply):
+    def __init__(self, upstream, change=lambda reply, _: reply, parameters=lambda message: message):
         queries = self.queries = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -53,6 +55,14 @@ class Liar:
                 self.send_response(status)
                 if error:
                     self.send_header("Pirx-Error", error)
+                self.send_header("Content-Type", "application/octet-stream")
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def do_GET(self):
+                reply = parameters(ask(upstream, None, self.path, "GET")[2] if upstream else b"")
+                self.send_response(200)
                 self.send_header("Content-Type", "application/octet-stream")
                 self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
@@ -97,6 +107,7 @@ class SingleServer(unittest.TestCase):
 
     def deploy(self, server, *more):
         target = self.path / "deployment.json"
+        target.unlink(missing_ok=True)
         run("deploy", target, "--server", server.url, *more)
         return target
 
@@ -138,7 +149,7 @@ class SingleServer(unittest.TestCase):
             self.assertEqual(done.stdout, RECORDS[7] + "\n")
             self.assertEqual(server.stop(), 0)
             batches = [event for event in map(json.loads, server.log) if event["event"] == "batch"]
-            self.assertEqual([batch["queries"] for batch in batches], [1] * 6)
+            self.assertEqual([batch["queries"] for batch in batches], [1] * 7)
         plan = json.loads(self.deploy(self.serve(database, "dj-tree", "--arity", "4")).read_text())
         self.assertEqual((plan["modulus_bits"], plan["arities"]), (3072, [4, 4, 4]))
 
@@ -297,6 +308,103 @@ class SingleServer(unittest.TestCase):
                 self.assertIsNone(server.child.poll())
             self.assertIn(f"has epoch {epoch} now", run("get", WEAK, old, 5, code=8).stderr)
             self.assertEqual(run("get", WEAK, self.deploy(server, WEAK), 5, "-q", "--raw").stdout, "changed " + protocol)
+
+    def test_fewer_records_claimed(self):
+        """A server that takes records away must not see who wanted one of them: a binary search in 20 visits."""
+        for protocol, weak in (("dj-tree", (WEAK,)), ("qr", (WEAK,)), ("spiral", ())):
+            before = self.deploy(self.serve(self.build(name=f"{protocol}.60"), protocol, *weak), *weak)
+            server = self.serve(self.build(name=f"{protocol}.59", records=RECORDS[:59]), protocol, *weak)
+            pinned = before.read_bytes()
+            refused = run("deploy", before, "--server", server.url, *weak, code=8).stderr
+            self.assertIn("59 records are fewer than 60", refused)
+            self.assertEqual(before.read_bytes(), pinned)
+            run("deploy", before, "--server", server.url, "--allow-rollback", *weak)
+            seen = []
+            for position in (58, 59, 2**64 - 1):
+                liar = Liar(server.port)
+                done = run("get", self.at(before, liar.url), position, *weak, code=0 if position < 59 else 3)
+                self.assertEqual(done.stdout, RECORDS[58] + "\n" if position < 59 else "")
+                seen.append([len(query) for query in liar.queries])
+                liar.stop()
+            self.assertEqual(seen[1:], seen[:1] * 2, protocol)
+            self.assertGreaterEqual(len(seen[0]), 1)
+            liar = Liar(server.port)
+            keys = self.path / "keys.tsv"
+            keys.write_text("0\tkey0\n")
+            words = ("get", self.at(before, liar.url), "--positions", keys, *weak, "--key")
+            self.assertIn("'key1' is not in", run(*words, "key1", code=3).stderr)
+            self.assertEqual([len(query) for query in liar.queries], seen[0])
+            liar.stop()
+
+    def test_parameters_are_the_same_for_everyone(self):
+        """A server that gives a client an epoch of its own knows all its queries by the digest of the parameters."""
+        database = self.build()
+        target = self.path / "new.json"
+        for protocol, weak in (("dj-tree", (WEAK,)), ("qr", (WEAK,)), ("spiral", ())):
+            honest = self.serve(database, protocol, *weak)
+            liar = Liar(honest.port, parameters=lambda message: message[:40] + struct.pack("<Q", 7) + message[48:])
+            digest = run("deploy", target, "--server", honest.url, *weak).stdout.split()[-1]
+            self.assertIn(f'"parameters_digest":"{digest}"', "".join(honest.log))
+            again = ("deploy", target, "--server", honest.url, *weak)
+            run(*again, "--expect", digest, "--compare", honest.url)
+            run(*again, "--expect", digest[2:], code=2)
+            kept = target.read_bytes()
+            refused = run("deploy", target, "--server", liar.url, "--expect", digest, *weak, code=8).stderr
+            self.assertIn("clients are told apart", refused)
+            refused = run("deploy", target, "--server", liar.url, "--compare", honest.url, *weak, code=8).stderr
+            self.assertIn(honest.url, refused)
+            run(*again, "--compare", liar.url, code=8)
+            self.assertEqual(target.read_bytes(), kept)
+            # Whoever believes the liar once is told when the others' epoch comes back, and so is who sees two of one epoch.
+            run("deploy", target, "--server", liar.url, *weak)
+            self.assertIn("older", run(*again, code=8).stderr)
+            fork = Liar(honest.port, parameters=lambda message: message[:8] + bytes(32) + message[40:])
+            run(*again, "--allow-rollback")
+            self.assertIn("other content", run("deploy", target, "--server", fork.url, *weak, code=8).stderr)
+            for server in (liar, fork):
+                server.stop()
+            # The right name for a database of another shape.
+            if protocol == "qr":
+                short = Liar(honest.port, parameters=lambda message: message[:-88] + struct.pack("<Q", 59) + message[-80:])
+                words = ("--server", short.url, "--allow-rollback", "--database", database, *weak)
+                run("deploy", target, *words, code=8)
+                short.stop()
+            target.unlink()
+
+    def test_plans_that_ask_too_much(self):
+        """150 bytes of parameters: minutes of work and a request of 977 MiB. Nothing is made, nothing is sent."""
+        target = self.path / "hostile.json"
+        for plan in json.loads((ROOT / "tests/vectors/hostile_parameters.json").read_text()):
+            server = Liar(None, parameters=lambda _: bytes.fromhex(plan["message"]))
+            target.unlink(missing_ok=True)
+            run("deploy", target, "--server", server.url)
+            self.assertIn(plan["refused"], run("get", target, 0, "--deadline", "5s", code=6).stderr, plan)
+            if plan["refused"] == "--max-work":
+                more = ("--deadline", "1s", "--max-work", "600m")
+                self.assertIn("--deadline", run("get", target, 0, *more, code=6).stderr, plan)
+            self.assertEqual(server.queries, [])
+            server.stop()
+        for option in ("--max-bytes", "--max-memory", "--max-work"):
+            self.assertIn(option, run("get", "--help").stdout)
+        deployment = self.deploy(self.serve(self.build(), "dj-tree", WEAK), WEAK)
+        self.assertIn("more than 1 KiB: use another server, or raise --max-bytes",
+                      run("get", deployment, WEAK, 1, "--max-bytes", "1KiB", code=6).stderr)
+        self.assertEqual(run("get", deployment, WEAK, 1, "--max-bytes", "64KiB", "-q").stdout, RECORDS[1] + "\n")
+
+    def test_deploy_replaces_deployment_files_only(self):
+        server = self.serve(self.build(), "qr", WEAK)
+        words = ("--server", server.url, WEAK)
+        for content in ("my diary\n", "", '{"pirx_deployment": 1}'):
+            diary = self.path / "diary"
+            diary.write_text(content)
+            self.assertIn("is no deployment file", run("deploy", diary, *words, code=2).stderr)
+            self.assertEqual(diary.read_text(), content)
+        (self.path / "link").symlink_to(diary)
+        run("deploy", self.path / "link", *words, code=2)
+        run("deploy", self.path, *words, code=2)
+        run("deploy", diary, *words, "--force")
+        run("deploy", diary, *words)
+        self.assertEqual(run("get", diary, WEAK, 1, "-q").stdout, RECORDS[1] + "\n")
 
     def test_real_packages(self):
         """What the demo serves, cut to 1500 packages; keys of 3072 bits."""

@@ -13,13 +13,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string deployment, protocol, positions_file, output;
+  std::string deployment, protocol, positions_file, output, unlisted;
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
   bool json = false, raw = false, all = false, quiet = false, seeded = false, paper_reproduction = false;
   std::chrono::microseconds deadline{0};  ///< zero: not given
   Credentials credentials;
+  WorkLimits limits;
+  std::chrono::microseconds work = limits.time;
 };
 
 /// A server as reports name it.
@@ -29,9 +31,10 @@ struct Peer {
 };
 
 /// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
-/// whatever the keys.
+/// whatever the keys. A key that is not in it gets a position that no database has: the servers are asked all
+/// the same, and `unlisted` is what to say afterwards.
 Result<void> add_positions(const std::string& path, const std::vector<std::string>& keys,
-                           std::vector<std::uint64_t>& positions) {
+                           std::vector<std::uint64_t>& positions, std::string& unlisted) {
   std::ifstream file(path);
   if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
   std::vector<std::optional<std::uint64_t>> found(keys.size());
@@ -54,8 +57,8 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!found[i]) return fail(ErrorCode::kOutOfRange, "'" + keys[i] + "' is not in " + path);
-    positions.push_back(*found[i]);
+    if (!found[i]) unlisted = "'" + escape_key(keys[i]) + "' is not in " + path;
+    positions.push_back(found[i].value_or(~std::uint64_t{0}));
   }
   return {};
 }
@@ -195,8 +198,14 @@ Result<void> settle_wishes(Arguments& a, bool keyed) {
     return fail(ErrorCode::kInvalidArgument,
                 "--key and --positions go together, as the database is not keyed (pirx db build --keyed)");
   }
-  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions));
+  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions, a.unlisted));
   return {};
+}
+
+/// Says which key was not in the list.
+Result<FetchReport> explain(const Arguments& a, Result<FetchReport> report) {
+  if (report || report.error().code() != ErrorCode::kOutOfRange || a.unlisted.empty()) return report;
+  return fail(ErrorCode::kOutOfRange, a.unlisted);
 }
 
 /// Writes what was fetched, and says which keys have no record.
@@ -227,7 +236,7 @@ Result<void> get_from(Deployment deployment, Arguments& a) {
   FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds.value_or(4)};
   options.deadline = deadline_or(a, options.deadline);
   PIRX_ASSIGN(const auto report,
-              keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options));
+              explain(a, keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options)));
   std::vector<Peer> peers;
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     peers.push_back({deployment.servers[i].url, deployment.params.coordinates()[i]});
@@ -250,14 +259,16 @@ Result<void> get_from(SingleDeployment deployment, Arguments& a) {
   PIRX_TRY(settle_wishes(a, keyed));
   SingleOptions options;
   options.deadline = deadline_or(a, options.deadline);
+  options.limits = a.limits;
+  options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
   if (!a.quiet) {
     options.waiting = [slow = protocol != "spiral"](std::size_t done, std::size_t all, std::size_t bytes) {
       std::fprintf(stderr, "  query %zu of %zu, %s up: waiting for the server%s\n", done + 1, all,
                    human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
     };
   }
-  PIRX_ASSIGN(const auto report, keyed ? fetch_keys(deployment, a.keys, options)
-                                       : fetch_records(deployment, a.positions, options));
+  PIRX_ASSIGN(const auto report, explain(a, keyed ? fetch_keys(deployment, a.keys, options)
+                                                  : fetch_records(deployment, a.positions, options)));
   return finish(a, report, std::vector<Peer>{{deployment.server.url, {}}});
 }
 
@@ -300,6 +311,14 @@ void add_get_command(CLI::App& app) {
       "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
   add_duration(command, "--deadline", a->deadline,
                "Of each round [10s], or each query of dj-tree, qr and spiral [10m]");
+  add_size(
+      command, "--max-bytes", a->limits.bytes,
+      "With one server, refuse a plan whose query, reply and keys take more than so many bytes [256MiB]");
+  add_size(command, "--max-memory", a->limits.memory,
+           "With one server, refuse a plan that takes more of this machine's memory [1GiB]");
+  add_duration(command, "--max-work", a->work,
+               "With one server, refuse a plan whose queries take a core of this machine longer, each, by a "
+               "rough estimate [1m]");
   add_credentials(command, a->credentials);
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
   command.add_flag("--json", a->json, "Records and report as one JSON document");

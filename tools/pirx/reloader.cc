@@ -113,7 +113,8 @@ Result<void> Reloader::take(bool asked) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   log({.event = "epoch",
-       .text = {{"identity", to_hex(next.database->version().identity)}},
+       .text = {{"identity", to_hex(next.database->version().identity)},
+                {"parameters_digest", next.parameters_digest()}},
        .numbers = {{"epoch", epoch_of(*next.database)},
                    {"epoch_before", epoch_of(*served_.database)},
                    {"seconds", seconds()}}});

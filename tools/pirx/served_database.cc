@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "pirx/client/deployment.h"
+
 namespace pirx::cli {
 namespace {
 
@@ -54,6 +56,10 @@ Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& 
   return Served{std::move(database), std::move(server)};
 }
 
+std::string Served::parameters_digest() const {
+  return to_hex(client::parameters_digest(server->parameters()).value());
+}
+
 Result<void> check_next(const database::Database& now, const database::Database& next) {
   const auto refuse = [](std::string message) {
     return invalid(std::move(message) + ": the epoch served stays");
@@ -90,7 +96,8 @@ std::function<void(const std::string&)> note_log(const DatabaseSettings& setting
 
 net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds) {
   net::LogEvent event{.event = "database",
-                      .text = {{"file", settings.file}, {"protocol", settings.protocol}},
+                      .text = {{"file", settings.file}, {"protocol", settings.protocol},
+                               {"parameters_digest", served.parameters_digest()}},
                       .numbers = {{"epoch", static_cast<double>(served.database->version().epoch)},
                                   {"seconds_to_open", seconds}}};
   for (auto& fact : served.server->facts()) event.text.push_back(std::move(fact));

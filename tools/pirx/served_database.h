@@ -37,6 +37,9 @@ struct OpenContext {
 struct Served {
   std::shared_ptr<const database::Database> database;
   std::shared_ptr<const AnyServer> server;
+
+  /// client::parameters_digest in hexadecimal digits: what operators publish.
+  std::string parameters_digest() const;
 };
 
 /// Opens the current content of the file and its delta. InvalidArgument names the option that does not fit.

@@ -49,8 +49,8 @@ extern const RowKernel kGmpKernel;
 extern const RowKernel kIfmaKernel;
 #endif
 
-/// Longest digit that any kernel takes, and largest s.
+/// Longest digit that any kernel takes, and largest s: with both, the sums of columns in ifma.cc are full.
 inline constexpr std::size_t kMaxLimbs = 80;
-inline constexpr unsigned kMaxS = 8;
+inline constexpr unsigned kMaxS = 10;
 
 }  // namespace pirx::cpir::dj

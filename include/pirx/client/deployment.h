@@ -31,6 +31,14 @@ std::string format_deployment(const AnyDeployment& deployment);
 /// As replace_file.
 Result<void> save_deployment(const std::filesystem::path& path, const AnyDeployment& deployment);
 
+/// What every client of a database must be told alike, as a digest: SHA-256 of the parameters message, with
+/// the coordinate, where there is one, zero. Errors of decode_plan and ServerParameters::decode.
+Result<Digest> parameters_digest(ByteSpan parameters);
+
+/// Whether `next` may follow what a client was told before. StaleEpoch: an older epoch; fewer records; the
+/// same epoch with other content or, of one server, with another plan.
+Result<void> check_follows(const AnyDeployment& before, const AnyDeployment& next);
+
 /// "gf2_8", "gf2_16", "w160", "w48", "prime64"... InvalidArgument lists them.
 Result<FieldTag> parse_field(const std::string& name);
 

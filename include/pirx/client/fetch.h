@@ -61,7 +61,7 @@ class Fetcher {
   /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round of queries to all
   /// servers (with a batch code one for every batch of records), or more where the replies do not settle who
   /// lied. Errors of Client::query and ReplyCollector::finish; the message of an undecodable round lists what
-  /// each server answered.
+  /// each server answered. OutOfRange at the end: servers are asked as ever where there is no such position.
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
   /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key, nor
   /// does the number of rounds. Where replies prove no answer, one in which every key has a record is taken

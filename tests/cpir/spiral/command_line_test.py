@@ -65,6 +65,7 @@ def main():
             (folder / "broken.json").write_text(json.dumps({**text, **change}))
             run("get", folder / "broken.json", 1, code=None)
 
+        deployment.unlink()
         with Server(folder / "keyed.pirx") as server:
             run("deploy", deployment, "--database", folder / "keyed.pirx", "--server", server.url)
             got = run("get", deployment, "--key", "name-31", "--key", "name-5")

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pirx/base/rng.h"
+#include "pirx/base/stop.h"
 #include "pirx/cpir/dj/keys.h"
 
 namespace pirx::cpir::dj {
@@ -35,9 +36,9 @@ class Cipher {
   /// E_s(0) with a uniform coin, ciphertext_bytes(s) long: a secret until the ciphertext it becomes is all
   /// that is left. It hides one bit, once. InvalidArgument: s out of range.
   Result<SecretVector<std::byte>> encrypt_zero(unsigned s, Rng& rng) const;
-  /// One E_s(0) for each of the layers, by all threads.
-  Result<std::vector<SecretVector<std::byte>>> encrypt_zeros(std::span<const unsigned> layers,
-                                                             Rng& rng) const;
+  /// One E_s(0) for each of the layers, by all threads. Unavailable: `stop` ended it.
+  Result<std::vector<SecretVector<std::byte>>> encrypt_zeros(std::span<const unsigned> layers, Rng& rng,
+                                                             const Stop& stop = {}) const;
   /// E_s(bit) from an unused E_s(0). `bit` is 0 or 1; microseconds.
   Result<Bytes> encrypt_bit(unsigned s, unsigned bit, SecretVector<std::byte> zero) const;
 

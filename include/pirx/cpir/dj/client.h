@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "pirx/base/rng.h"
+#include "pirx/base/stop.h"
 #include "pirx/cpir/dj/common.h"
 
 namespace pirx::cpir::dj {
@@ -39,12 +40,15 @@ class Client {
 
   const Params& params() const noexcept;
 
-  /// The slow part of a query, for any row: two long powers a selector, by all threads.
-  Blinding blind(Rng& rng) const;
+  /// The slow part of a query, for any row: two long powers a selector, by all threads. Unavailable: `stop`
+  /// ended it.
+  Result<Blinding> blind(Rng& rng, const Stop& stop) const;
+  Blinding blind(Rng& rng) const { return blind(rng, {}).value(); }
   /// The request for a row of params().geometry(). OutOfRange when there is none, without naming it;
   /// InvalidArgument: the blinding is of another tree, or was moved from. Less than a millisecond.
   Result<Bytes> query(std::uint64_t row, Blinding blinding) const;
-  Result<Bytes> query(std::uint64_t row, Rng& rng) const { return query(row, blind(rng)); }
+  /// With a blinding made for it; errors of both.
+  Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;
 
   /// The row that a reply holds, geometry().row_bytes() long; Geometry::locate and read_slot find the record
   /// in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not as it

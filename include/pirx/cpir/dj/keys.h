@@ -15,8 +15,9 @@ enum class KeyPolicy : std::uint8_t {
 };
 inline constexpr unsigned kDefaultModulusBits = 3072;
 inline constexpr unsigned kMaxModulusBits = 4096;
-/// The largest s, which is the greatest number of levels of a tree.
-inline constexpr unsigned kMaxLevels = 8;
+/// The largest s, which is the greatest number of levels of a tree. The row kernels have room for as many; a
+/// binary tree of 1024 rows has 10.
+inline constexpr unsigned kMaxLevels = 10;
 
 /// InvalidArgument: the policy does not allow N of `bits` bits.
 Result<void> check_modulus_bits(unsigned bits, KeyPolicy policy);

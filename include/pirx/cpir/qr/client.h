@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "pirx/base/rng.h"
+#include "pirx/base/stop.h"
 #include "pirx/cpir/qr/common.h"
 
 namespace pirx::cpir::qr {
@@ -22,8 +23,9 @@ class Client {
   const Params& params() const noexcept;
 
   /// The request for a row of the plan's matrix (Params::locate finds a record's). OutOfRange when there is
-  /// none, without naming it. ResourceExhausted: no memory for params().request_bytes().
-  Result<Bytes> query(std::uint64_t row, Rng& rng) const;
+  /// none, without naming it. ResourceExhausted: no memory for params().request_bytes(). Unavailable: `stop`
+  /// ended it.
+  Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;
 
   /// The row that a reply holds, params().row_bytes() long: Params::locate and Geometry::read_slot find the
   /// record in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not
