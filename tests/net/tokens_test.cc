@@ -46,6 +46,18 @@ TEST(Tokens, FilesAreRead) {
   }
 }
 
+/// A guess is as good as its token where a server compares a part of the digests only, say their first byte.
+TEST(Tokens, EveryByteOfADigestCounts) {
+  const auto digest = sha256(as_bytes(kAlice));
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    auto others = digest;
+    others[i] ^= std::byte{1};
+    const auto known = parse_tokens("other " + to_hex(others) + "\n");
+    ASSERT_TRUE(known) << known.error().to_string();
+    EXPECT_EQ((*known)(kAlice), std::nullopt) << "byte " << i << " is not compared";
+  }
+}
+
 TEST(Tokens, BrokenFilesAreRefusedWithoutTheirWords) {
   const auto digest = to_hex(sha256(as_bytes("t0ken")));
   for (const auto& text :
