@@ -324,9 +324,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       return refuse(413, "no query of this database is longer than " + std::to_string(longest) +
                              " bytes (pirx serve --max-queries allows more queries in one)");
     }
-    const auto expect = header[http::field::expect];
-    if (!expect.empty() && !beast::iequals(expect, "100-continue"))
+    const bool expects = header.version() >= 11 && header.count(http::field::expect) > 0;
+    if (expects && (header.count(http::field::expect) > 1 ||
+                    !beast::iequals(header[http::field::expect], "100-continue"))) {
       return refuse(417, "only 100-continue can be expected");
+    }
     const auto timeout = header[kTimeoutHeader];
     deadline_ = Batcher::Clock::time_point::max();
     if (!timeout.empty()) {
@@ -335,7 +337,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       deadline_ = Batcher::Clock::now() + *milliseconds;
     }
     keep_alive_ = reusable;
-    begin_body(static_cast<std::size_t>(*length), !expect.empty());
+    begin_body(static_cast<std::size_t>(*length), expects && *length > 0);
   }
 
   /// Under which name the request goes; refuses it, and says false, where it may not be asked.

@@ -392,16 +392,33 @@ TEST(HttpServer, ADripIsPutTogether) {
 
 TEST(HttpServer, ContinueIsSaidWhenAskedFor) {
   RunningServer server;
+  const auto head = [](const std::string& expect, std::size_t length, const char* version = "1.1") {
+    return std::string("POST /v1/query HTTP/") + version +
+           "\r\nHost: x\r\nContent-Type: " + "application/octet-stream\r\n" + expect +
+           "Content-Length: " + std::to_string(length) + "\r\n\r\n";
+  };
+  const std::string expect = "Expect: 100-continue\r\n";
   auto socket = RawSocket::connect_to(server.port());
-  const std::string head =
-      "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nExpect: "
-      "100-continue\r\nContent-Length: ";
-  socket.send(head + "3\r\n\r\n");
+  socket.send(head("expect: 100-Continue\r\n", 3));
   EXPECT_EQ(socket.receive_message(), "HTTP/1.1 100 Continue\r\n\r\n");
   socket.send("abc");
   EXPECT_EQ(body_of(socket.receive_message()), "cba");
-  socket.send(head + "99999999\r\n\r\n");
-  EXPECT_TRUE(is_status(socket.receive_message(), 413));
+  // Nobody waits for it who sends the body with the header, has no body, or speaks HTTP/1.0, which has no
+  // 100.
+  socket.send(head(expect, 3) + "abc");
+  EXPECT_EQ(body_of(socket.receive_message()), "cba");
+  socket.send(head(expect, 0));
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  auto old = RawSocket::connect_to(server.port());
+  old.send(head(expect, 3, "1.0"));
+  old.send("abc");
+  EXPECT_TRUE(is_status(old.receive_message(), 200));
+  // A refusal takes its place, and the body stays where it is.
+  EXPECT_EQ(server.fake->seen().size(), 4u);
+  expect_refused_and_closed(server, head(expect, 99'999'999), 413);
+  expect_refused_and_closed(server, head("Expect: 100-continue, more\r\n", 3), 417);
+  expect_refused_and_closed(server, head(expect + expect, 3), 417);
+  EXPECT_EQ(server.fake->seen().size(), 4u);
 }
 
 TEST(HttpServer, SlowHeadersAndBodiesAreCut) {
