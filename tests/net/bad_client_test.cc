@@ -155,7 +155,7 @@ TEST(BadClient, GarbageBehindAQueryNeitherStopsItsAnswerNorIsKept) {
   });
   std::this_thread::sleep_for(50ms);
   EXPECT_FALSE(cut);
-  EXPECT_EQ(metric(server.port(), "pirx_in_flight_bytes"), 3);
+  EXPECT_EQ(metric(server.port(), "pirx_in_flight_bytes"), PageBuffer::taken(3));
   server.fake->release();
   const auto answer = socket.receive_message();
   EXPECT_EQ(body_of(answer).substr(0, 3), "cba") << answer;
