@@ -45,6 +45,14 @@ class Pending {
   std::atomic<bool>* flag_;
 };
 
+/// For whoever has no thread or memory.
+std::string no_room(const char* what) {
+  return std::string("cannot set up the server: ") + what +
+         " (the system gives it no more threads or memory: raise ulimit -u and -v or the container's limits, "
+         "or "
+         "lower --io-threads)";
+}
+
 tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
@@ -322,7 +330,7 @@ struct HttpServer::Impl {
       }
     } catch (const std::exception&) {
       begin_stop();
-      result = fail(ErrorCode::kUnavailable, "the system gives no more threads or memory: lower io_threads");
+      result = fail(ErrorCode::kResourceExhausted, no_room("no more threads of the network"));
     }
     run_loop(loops[0].io);
     for (auto& thread : threads) thread.join();
@@ -388,7 +396,7 @@ Result<HttpServer> HttpServer::create(std::vector<HostedDatabase> databases, con
     PIRX_TRY(impl->listen());
     return HttpServer(std::move(impl));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::kResourceExhausted, std::string("cannot set up the server: ") + error.what());
+    return fail(ErrorCode::kResourceExhausted, no_room(error.what()));
   }
 }
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Attacks on a server's memory: crowds of connections that hold what they can get.
+"""Attacks on what a server has a limit of: its memory, by crowds of connections that hold what they can get, and its
+threads, where the system gives too few.
 
     serve_limits_test.py PIRX
 """
 import re
 import resource
+import signal
 import socket
 import ssl
 import subprocess
@@ -104,6 +106,40 @@ class ServeLimits(unittest.TestCase):
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
         self.attack_all(self.serve("--tls-cert", self.path / "cert.pem", "--tls-key", self.path / "key.pem"))
+
+    def test_threads_that_cannot_be_made(self):
+        """The stacks of threads are as large as the address space that is left, so that just so many can be made."""
+        stack = 1 << 30
+        if 0 <= resource.getrlimit(resource.RLIMIT_STACK)[1] < stack:
+            self.skipTest("the system does not allow stacks of 1 GiB")
+        source = self.path / "records"
+        source.write_text("".join(f"record {i}\n" for i in range(100)))
+        cl.run("db", "build", self.path / "db.pirx", source, "--from", "lines")
+        words = [cl.PIRX, "serve", self.path / "db.pirx", "--coordinate", 1, "--threads", 2, "--io-threads", 2, "--listen", "127.0.0.1:0"]
+
+        def limited(threads):
+            def limit():
+                resource.setrlimit(resource.RLIMIT_STACK, (stack, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+                resource.setrlimit(resource.RLIMIT_AS, (stack * (threads + 1), stack * (threads + 1)))
+            return limit
+
+        if subprocess.run([cl.PIRX, "--version"], preexec_fn=limited(0), capture_output=True).returncode:
+            self.skipTest("not where the program itself takes so much address space, as with a sanitizer")
+        refused = 0
+        for threads in range(40):
+            child = subprocess.Popen(list(map(str, words)), preexec_fn=limited(threads), stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True)
+            line = child.stdout.readline()
+            child.send_signal(signal.SIGTERM)
+            errors = child.communicate(timeout=60)[1]
+            if line.startswith("listening"):
+                self.assertEqual(child.returncode, 0, errors)
+                break
+            refused += 1
+            self.assertEqual(child.returncode, 6, f"{threads} threads: {errors}")
+            self.assertIn("lower --threads", errors)
+        self.assertGreater(refused, 3)
+        self.assertLess(refused, 39)
 
 
 if __name__ == "__main__":
