@@ -526,6 +526,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   }
 
   void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {
+    body_ = {};  // one that was refused would stay for as long as the connection is kept
     if (body.size() > std::max(lease_.held(), kSmallReply)) {
       lease_ = ByteLease(host_.memory);
       if (!lease_.resize(body.size())) return shut();

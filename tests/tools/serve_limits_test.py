@@ -91,6 +91,7 @@ class ServeLimits(unittest.TestCase):
             ("long fields", LONG + length + b"x"),
             ("half a header", FIELDS),
             ("half a long header", LONG),
+            ("refused and kept", HEAD + b"Content-Length: 100000\r\n\r\n" + b"x" * 100_000),
             ("one byte again", HEAD + length + b"x"),
         ):
             with self.subTest(attack=name):
