@@ -50,7 +50,7 @@ Batcher::~Batcher() {
   for (auto& job : queue_) finish(job, fail(ErrorCode::kUnavailable, {}));
 }
 
-Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, Bytes request,
+Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, PageBuffer request,
                                         std::size_t queries, ByteLease lease, Done done, Caller caller) {
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);

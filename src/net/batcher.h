@@ -15,6 +15,7 @@
 #include "byte_budget.h"
 #include "compute_thread.h"
 #include "metrics.h"
+#include "page_buffer.h"
 #include "pass_cost.h"
 #include "pirx/net/http_server.h"
 
@@ -61,7 +62,7 @@ class Batcher {
   /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
   /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after max_wait
   /// or to end after the deadline.
-  Result<Ticket> submit(std::shared_ptr<const AnyServer> server, Bytes request, std::size_t queries,
+  Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
   /// Takes a request out of the queue: true when its batch had not begun, and `done` will not be called.
@@ -81,7 +82,7 @@ class Batcher {
   struct Job {
     Ticket ticket;
     std::shared_ptr<const AnyServer> server;
-    Bytes request;
+    PageBuffer request;
     std::size_t queries;
     ByteLease lease;
     Done done;

@@ -1,4 +1,4 @@
-// A ceiling on the bytes of bodies held at once, and the leases that keep to it.
+// A ceiling on the bytes that connections, bodies and computing hold at once, and the leases that keep to it.
 #pragma once
 
 #include <atomic>
@@ -9,24 +9,25 @@ namespace pirx::net {
 
 class ByteBudget {
  public:
-  explicit ByteBudget(std::size_t limit) noexcept : limit_(limit) {}
+  /// Where `whole` is given this is a part of it: what is taken here is taken there, too.
+  explicit ByteBudget(std::size_t limit, ByteBudget* whole = nullptr) noexcept
+      : limit_(limit), whole_(whole) {}
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
   std::size_t used() const noexcept { return used_; }
+  /// A limit's part that may lie unused in the heap, and that is for connections only: a sixteenth.
+  static constexpr std::size_t slack(std::size_t limit) noexcept { return limit / 16; }
 
  private:
   friend class ByteLease;
-  bool take(std::size_t count) noexcept {
-    auto used = used_.load();
-    do {
-      if (count > limit_ - used) return false;
-    } while (!used_.compare_exchange_weak(used, used + count));
-    return true;
-  }
-  void give(std::size_t count) noexcept { used_ -= count; }
+  bool take(std::size_t count) noexcept;
+  /// When much less is used of the whole than there was, what the heap has free goes back to the system.
+  void give(std::size_t count) noexcept;
 
   const std::size_t limit_;
-  std::atomic<std::size_t> used_{0};  ///< never above limit_
+  ByteBudget* const whole_;
+  std::atomic<std::size_t> used_{0};     ///< never above limit_
+  std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed
 };
 
 /// A part of a budget, given back on destruction.

@@ -45,6 +45,14 @@ class Pending {
   std::atomic<bool>* flag_;
 };
 
+/// For whoever has no thread or memory.
+std::string no_room(const char* what) {
+  return std::string("cannot set up the server: ") + what +
+         " (the system gives it no more threads or memory: raise ulimit -u and -v or the container's limits, "
+         "or "
+         "lower --io-threads)";
+}
+
 std::string in_words(const Limit& limit, std::uint64_t value) {
   if (limit.unit == Limit::Unit::kTime) return std::to_string(value / 1000) + " ms";
   return std::to_string(value) + (limit.unit == Limit::Unit::kBytes ? " bytes" : "");
@@ -70,11 +78,15 @@ Result<void> check_options(const HttpServerOptions& options) {
   return check_limits(options);
 }
 
-/// Whether the limits are large enough for a database, with so many bytes set aside for passes.
+/// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
+/// connections.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
-  auto largest = checked_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
+  const auto limit = options.max_in_flight_bytes;
+  auto largest =
+      checked_add(PageBuffer::taken(server.max_request_bytes()), server.working_bytes(server.max_queries()));
   if (largest) largest = checked_add(*largest, pass_bytes);
-  if (largest && options.max_in_flight_bytes >= *largest) return {};
+  if (largest && limit - ByteBudget::slack(limit) >= *largest) return {};
+  if (largest) largest = checked_add(*largest, *largest / 15 + 1);  // a sixteenth is for connections
   return invalid(
       "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
       "raise it (pirx serve --max-in-flight) to at least " +
@@ -207,18 +219,9 @@ struct HttpServer::Impl {
     const std::lock_guard lock(control);  // no session begins behind the drain
     try {
       if (host.draining) return;
-      if (connections() < host.options.max_connections) {
-        make_session(std::move(socket), tls ? &*tls : nullptr, host)->start();
-        return;
-      }
-      write_log(host.log, {"refused", {{"code", "ResourceExhausted"}, {"limit", "max_connections"}}, {}});
+      if (const auto session = make_session(std::move(socket), tls ? &*tls : nullptr, host)) session->start();
     } catch (...) {  // no memory: this connection ends, the server goes on
     }
-  }
-
-  std::size_t connections() {
-    const std::lock_guard lock(host.mutex);
-    return host.sessions.size();
   }
 
   // --- stopping
@@ -323,10 +326,11 @@ struct HttpServer::Impl {
       }
     } catch (const std::exception&) {
       begin_stop();
-      result = fail(ErrorCode::kUnavailable, "the system gives no more threads or memory: lower io_threads");
+      result = fail(ErrorCode::kResourceExhausted, no_room("no more threads of the network"));
     }
     run_loop(loops[0].io);
     for (auto& thread : threads) thread.join();
+    host.connections.log_refused();
     write_log(host.log, [this] {
       return LogEvent{"stop", {}, {{"abandoned_requests", static_cast<double>(abandoned)}}};
     });
@@ -388,7 +392,7 @@ Result<HttpServer> HttpServer::create(std::vector<HostedDatabase> databases, con
     PIRX_TRY(impl->listen());
     return HttpServer(std::move(impl));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::kResourceExhausted, std::string("cannot set up the server: ") + error.what());
+    return fail(ErrorCode::kResourceExhausted, no_room(error.what()));
   }
 }
 

@@ -55,11 +55,15 @@ using Q = QueueOptions;
 constexpr Limit kLimits[] = {
     row<&O::io_threads>("io_threads", Unit::kCount, 1, 256, "Threads of the network"),
     row<&O::max_connections>("max_connections", Unit::kCount, 1, 1'000'000, "Open connections"),
+    row<&O::connections_per_client>("connections_per_client", Unit::kCount, 1, 1'000'000,
+                                    "Open connections that one client may have however full the server is; "
+                                    "beyond that, no more than are free. Raise it for a proxy"),
     row<&O::max_header_bytes>("max_header", Unit::kBytes, 256, 1 << 20, "Bytes of an HTTP header"),
     row<&O::max_body_bytes>("max_body", Unit::kBytes, 1, 1 << 30,
                             "Bytes of a request's body, if the protocol allows as many"),
-    row<&O::max_in_flight_bytes>("max_in_flight", Unit::kBytes, 1, std::uint64_t{1} << 50,
-                                 "Memory for requests, replies and what computing them takes, held at once"),
+    row<&O::max_in_flight_bytes>("max_in_flight", Unit::kBytes, 1 << 20, std::uint64_t{1} << 50,
+                                 "Memory for connections, requests, replies and what computing them takes, "
+                                 "held at once"),
     row<&Q::max_queued_requests>("max_queued", Unit::kCount, 1, 1'000'000, "Requests that wait"),
     row<&Q::max_queue_time>("max_queue_time", Unit::kTime, kMillisecond, kDay,
                             "A request that would wait longer for its pass is refused when it arrives"),

@@ -32,21 +32,23 @@ std::string metrics_page(SessionHost& host) {
     if (const auto epoch = database->epoch()->number)
       page.sample(labels(*database), static_cast<double>(*epoch));
   }
-
-  std::size_t open = 0;
-  {
-    const std::lock_guard lock(host.mutex);
-    open = host.sessions.size();
+  page.begin("pirx_connections_refused_total", "Connections refused, by the limit that was reached.",
+             "counter");
+  for (std::size_t i = 0; i < Connections::kLimits.size(); ++i) {
+    page.sample("{limit=\"" + std::string(Connections::kLimits[i]) + "\"}",
+                static_cast<double>(host.connections.refused(i)));
   }
+
   const auto gauge = [&](const char* name, const char* help, auto value) {
     page.value(name, help, "gauge", static_cast<double>(value));
   };
-  gauge("pirx_connections", "Connections open now.", open);
+  gauge("pirx_connections", "Connections open now.", host.connections.open());
   gauge("pirx_in_flight_requests", "Requests being read, waiting, computed or written.",
         host.in_flight.load());
+  gauge("pirx_connection_bytes", "Bytes of the connections themselves.", host.connections.bytes());
   gauge("pirx_in_flight_bytes", "Bytes of requests, replies and what computing them takes.",
         host.budget.used());
-  gauge("pirx_in_flight_bytes_limit", "Their limit.", host.options.max_in_flight_bytes);
+  gauge("pirx_in_flight_bytes_limit", "The limit of both together.", host.options.max_in_flight_bytes);
   gauge("pirx_resident_bytes", "Memory of the process in RAM, the mapped database included.",
         resident_bytes());
   return std::move(page).take();

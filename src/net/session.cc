@@ -35,9 +35,14 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 4096;            // read at once while a header is awaited
-constexpr std::size_t kFirstBodyBytes = 64 * 1024;  // a body's buffer starts so and doubles as bytes arrive
-constexpr std::size_t kLingerBytes = 1024 * 1024;   // swallowed at most after the last reply of a connection
+constexpr std::size_t kReadBytes = 4096;       // read at once while a header is awaited
+constexpr std::size_t kFirstBodyBytes = 4096;  // a body's buffer starts so and doubles as bytes arrive
+constexpr std::ptrdiff_t kMaxFields = 64;      // of a header: each takes more than its bytes
+// What a connection takes beside the bytes of its header: measured, rounded up.
+constexpr std::size_t kPlainBytes = 8 * 1024;
+constexpr std::size_t kTlsBytes = 96 * 1024;
+constexpr std::size_t kSmallReply = 1024;          // is in them
+constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
 constexpr char kJson[] = "application/json";
@@ -51,12 +56,41 @@ std::optional<std::chrono::milliseconds> timeout_milliseconds(std::string_view t
   return std::chrono::milliseconds(value);
 }
 
+/// Who is at the other end. Peers of one IPv6 /64 count as one: whoever has one address there has all.
+struct Peer {
+  std::string name;
+  bool local = false;  ///< on this machine
+};
+
+Peer peer_of(const tcp::socket& socket) {
+  error_code ec;
+  auto address = socket.remote_endpoint(ec).address();
+  if (ec) return {};
+  // As IPv4 clients look to a socket on [::].
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  }
+  if (address.is_v4()) return {"address " + address.to_string(), address.is_loopback()};
+  const auto bytes = address.to_v6().to_bytes();
+  Peer peer{"network ", address.is_loopback()};
+  peer.name.append(bytes.begin(), bytes.begin() + 8);
+  return peer;
+}
+
 template <class Stream>
 class HttpSession final : public Session, public std::enable_shared_from_this<HttpSession<Stream>> {
  public:
   template <class... Args>
-  explicit HttpSession(SessionHost& host, Args&&... args)
-      : host_(host), stream_(std::forward<Args>(args)...), timer_(stream_.get_executor()) {}
+  HttpSession(SessionHost& host, Connections::Place place, Peer peer, Args&&... args)
+      : place_(std::move(place)),
+        host_(host),
+        stream_(std::forward<Args>(args)...),
+        timer_(stream_.get_executor()),
+        peer_(std::move(peer)) {}
+
+  /// Of a connection that has read nothing yet.
+  static constexpr std::size_t kBytes =
+      (std::is_same_v<Stream, tcp::socket> ? kPlainBytes : kTlsBytes) + kReadBytes;
 
   ~HttpSession() override {
     end_request();
@@ -68,12 +102,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     asio::post(stream_.get_executor(), guarded([this] {
                  error_code ignored;
                  socket().set_option(tcp::no_delay(true), ignored);
-                 note_peer();
                  set_timer(host_.options.header_timeout);
                  if constexpr (kTls) {
                    stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
                                              if (ec) return end();  // the alert is to be read
-                                             note_certificate();
+                                             if (!note_certificate()) return end();
                                              begin_reading();
                                            }));
                  } else {
@@ -82,32 +115,14 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                }));
   }
 
-  /// Peers of one IPv6 /64 count as one: whoever has one address there has all.
-  void note_peer() {
-    ++host_.metrics.connections;
-    error_code ec;
-    auto address = socket().remote_endpoint(ec).address();
-    if (ec) return;
-    // As IPv4 clients look to a socket on [::].
-    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-      address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-    }
-    local_ = address.is_loopback();
-    if (address.is_v4()) {
-      peer_ = "address " + address.to_string();
-    } else {
-      const auto bytes = address.to_v6().to_bytes();
-      peer_ = "network ";
-      peer_.append(bytes.begin(), bytes.begin() + 8);
-    }
-  }
-
-  /// Who showed a certificate goes under its subject, from wherever it connects.
-  void note_certificate() {
+  /// Who showed a certificate goes under its subject, from wherever it connects. False where it may not have
+  /// another connection.
+  bool note_certificate() {
     if constexpr (kTls) {
       const auto subject = client_subject(stream_.native_handle());
-      if (!subject.empty()) peer_ = "certificate " + subject;
+      if (!subject.empty()) peer_.name = "certificate " + subject;
     }
+    return place_.move_to(peer_.name);
   }
 
   void close() override {
@@ -221,7 +236,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
   void read() {
     if (std::exchange(reading_, true)) return;
-    stream_.async_read_some(buffer_.prepare(kReadBytes), guarded([this](error_code ec, std::size_t count) {
+    const auto room = buffer_.prepare(kReadBytes);
+    if (!place_.resize(kBytes - kReadBytes + buffer_.capacity() + header_bytes_)) return shut();
+    stream_.async_read_some(room, guarded([this](error_code ec, std::size_t count) {
                               reading_ = false;
                               if (!ec) buffer_.commit(count);
                               on_read(ec);
@@ -260,12 +277,19 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     buffer_.consume(taken);
     header_bytes_ += taken;
     const bool more = ec == http::error::need_more;
+    const auto& fields = parser_->get();
     if (header_bytes_ + (more ? buffer_.size() : 0) > host_.options.max_header_bytes) {
-      return refuse_header(431, "the request's header is too long");
+      refuse_header(431, "the request's header is too long");
+    } else if (std::distance(fields.begin(), fields.end()) > kMaxFields) {
+      refuse_header(431, "the request's header has more than 64 fields");
+    } else if (more) {
+      return read();
+    } else if (ec) {
+      refuse_header(400, "this is not HTTP/1.1");
+    } else {
+      route();
     }
-    if (more) return read();
-    if (ec) return refuse_header(400, "this is not HTTP/1.1");
-    route();
+    parser_.reset();  // a body may be long in coming
   }
 
   void refuse_header(unsigned status, const char* message) {
@@ -294,7 +318,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto target = parse_target(std::string_view(path.data(), path.size()));
     const bool is_query = target.page == Page::kQuery;
     const bool is_metrics = target.page == Page::kMetrics;
-    if (target.page == Page::kNone || (is_metrics && !host_.options.metrics_for_all && !local_)) {
+    if (target.page == Page::kNone || (is_metrics && !host_.options.metrics_for_all && !peer_.local)) {
       return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
     }
     if (header.method() != (is_query ? http::verb::post : http::verb::get)) {
@@ -324,9 +348,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       return refuse(413, "no query of this database is longer than " + std::to_string(longest) +
                              " bytes (pirx serve --max-queries allows more queries in one)");
     }
-    const auto expect = header[http::field::expect];
-    if (!expect.empty() && !beast::iequals(expect, "100-continue"))
+    const bool expects = header.version() >= 11 && header.count(http::field::expect) > 0;
+    if (expects && (header.count(http::field::expect) > 1 ||
+                    !beast::iequals(header[http::field::expect], "100-continue"))) {
       return refuse(417, "only 100-continue can be expected");
+    }
     const auto timeout = header[kTimeoutHeader];
     deadline_ = Batcher::Clock::time_point::max();
     if (!timeout.empty()) {
@@ -335,17 +361,24 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       deadline_ = Batcher::Clock::now() + *milliseconds;
     }
     keep_alive_ = reusable;
-    begin_body(static_cast<std::size_t>(*length), !expect.empty());
+    begin_body(static_cast<std::size_t>(*length), expects && *length > 0);
   }
 
-  /// Under which name the request goes; refuses it, and says false, where it may not be asked.
+  /// Under which name the request and its connection go; refuses it, and says false, where it may not be
+  /// asked.
   bool identify() {
-    client_ = peer_;
+    client_ = peer_.name;
     if (!host_.options.authenticate) return true;
     const auto name = host_.options.authenticate(bearer_token());
     if (name) {
       client_ = "name " + *name;
-      return true;
+      if (place_.move_to(client_)) return true;
+      keep_alive_ = false;
+      send_refusal(429,
+                   Error(ErrorCode::kResourceExhausted,
+                         "you have more connections open than the server has left: use those, or close some"),
+                   "Retry-After: 1\r\n");
+      return false;
     }
     refuse(401,
            Error(ErrorCode::kUnauthenticated,
@@ -383,7 +416,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     set_timer(host_.options.body_timeout);
     length_ = length;
     received_ = 0;
-    body_.clear();
+    body_ = {};
     lease_ = ByteLease(host_.budget);
     if (!grow_body()) return refuse_for_memory();
     received_ = asio::buffer_copy(asio::buffer(body_.data(), body_.size()), buffer_.data());
@@ -400,18 +433,12 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   /// Room for more of the body: never more than twice what has arrived and kFirstBodyBytes.
   bool grow_body() {
     const auto size = std::min(length_, std::max(kFirstBodyBytes, 2 * received_));
-    if (!lease_.resize(size)) return false;
-    try {
-      body_.reserve(size);
-      body_.resize(size);
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-    return true;
+    return lease_.resize(PageBuffer::taken(size)) && body_.grow(size);
   }
 
   void refuse_for_memory() {
     body_ = {};
+    lease_ = {};
     keep_alive_ = false;
     refuse(Error(ErrorCode::kResourceExhausted,
                  "the server holds too many bytes of other requests: try again later"));
@@ -487,6 +514,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void refuse(unsigned status, const Error& error, const char* extra) {
     const auto code = std::string(error_code_name(error.code()));
     write_log(host_.log, {"refused", {{"code", code}}, {{"status", static_cast<double>(status)}}});
+    send_refusal(status, error, extra);
+  }
+  void send_refusal(unsigned status, const Error& error, const char* extra) {
+    const auto code = std::string(error_code_name(error.code()));
     const auto header = std::string(kErrorHeader) + ": " + code + "\r\n" + extra;
     const bool stale = error.code() == ErrorCode::kStaleEpoch && database_ != nullptr;
     const auto now = stale ? database_->epoch() : nullptr;
@@ -495,6 +526,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   }
 
   void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {
+    body_ = {};  // one that was refused would stay for as long as the connection is kept
+    if (body.size() > std::max(lease_.held(), kSmallReply)) {
+      lease_ = ByteLease(host_.memory);
+      if (!lease_.resize(body.size())) return shut();
+    }
     state_ = State::kWriting;
     set_timer(host_.options.write_timeout);
     host_.metrics.count_reply(status, body.size());
@@ -546,6 +582,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                              }));
   }
 
+  Connections::Place place_;  ///< first: what it is charged for goes before it
   SessionHost& host_;
   Stream stream_;
   asio::steady_timer timer_;
@@ -558,13 +595,13 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   std::optional<http::request_parser<http::empty_body>> parser_;
   std::size_t header_bytes_ = 0;
   std::size_t length_ = 0, received_ = 0;  ///< of the body
-  Bytes body_;
+  PageBuffer body_;
   ByteLease lease_;  ///< covers body_, then reply_
   Batcher::Ticket ticket_ = 0;
   Batcher::Clock::time_point deadline_;  ///< of the request
   Hosted* database_ = nullptr;           ///< of the request; null before its path is known
-  std::string peer_, client_;            ///< of the connection; whose turn it is, see Caller
-  bool local_ = false;                   ///< the peer is on this machine
+  Peer peer_;
+  std::string client_;  ///< whose turn it is, see Caller
   std::string head_;
   Bytes reply_;
   std::size_t swallowed_ = 0;
@@ -573,11 +610,17 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 }  // namespace
 
 std::shared_ptr<Session> make_session(tcp::socket socket, asio::ssl::context* tls, SessionHost& host) {
+  using Plain = HttpSession<tcp::socket>;
+  using Tls = HttpSession<asio::ssl::stream<tcp::socket>>;
+  auto peer = peer_of(socket);
+  auto place = host.connections.admit(peer.name, tls != nullptr ? Tls::kBytes : Plain::kBytes);
+  if (!place) return nullptr;
+  ++host.metrics.connections;
   std::shared_ptr<Session> session;
   if (tls != nullptr) {
-    session = std::make_shared<HttpSession<asio::ssl::stream<tcp::socket>>>(host, std::move(socket), *tls);
+    session = std::make_shared<Tls>(host, std::move(*place), std::move(peer), std::move(socket), *tls);
   } else {
-    session = std::make_shared<HttpSession<tcp::socket>>(host, std::move(socket));
+    session = std::make_shared<Plain>(host, std::move(*place), std::move(peer), std::move(socket));
   }
   const std::lock_guard lock(host.mutex);
   host.sessions.emplace(session.get(), session);

@@ -6,6 +6,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <unordered_map>
 
+#include "connections.h"
 #include "hosted.h"
 
 namespace pirx::net {
@@ -22,7 +23,12 @@ class Session {
 /// What all connections of a server share. Outlives them.
 struct SessionHost {
   SessionHost(const HttpServerOptions& server_options, LogSink sink)
-      : options(server_options), log(std::move(sink)), budget(server_options.max_in_flight_bytes) {}
+      : options(server_options),
+        log(std::move(sink)),
+        memory(server_options.max_in_flight_bytes),
+        budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
+               &memory),
+        connections(options, memory, log) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {
@@ -44,7 +50,9 @@ struct SessionHost {
 
   const HttpServerOptions options;
   const LogSink log;
-  ByteBudget budget;
+  ByteBudget memory;  ///< all of it
+  ByteBudget budget;  ///< requests, replies and computing: a server full of them still has room to say so
+  Connections connections;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session
   std::atomic<bool> draining{false};
@@ -62,7 +70,8 @@ struct SessionHost {
 std::string metrics_page(SessionHost& host);
 
 /// A session on an accepted socket, whose io_context must be run by one thread only; over TLS when `tls` is
-/// given. It lives until its connection is closed.
+/// given. It lives until its connection is closed. Null where the server has no place for another connection
+/// of this client.
 std::shared_ptr<Session> make_session(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
                                       SessionHost& host);
 

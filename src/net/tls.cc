@@ -19,6 +19,7 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
     return fail(ErrorCode::kInternal, "OpenSSL refuses the TLS settings");
   }
   SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
+  SSL_CTX_ctrl(native, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);  // of idle connections
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
   // An encrypted key would otherwise ask for its password on the terminal.
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); },

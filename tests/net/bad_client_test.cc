@@ -155,7 +155,7 @@ TEST(BadClient, GarbageBehindAQueryNeitherStopsItsAnswerNorIsKept) {
   });
   std::this_thread::sleep_for(50ms);
   EXPECT_FALSE(cut);
-  EXPECT_EQ(metric(server.port(), "pirx_in_flight_bytes"), 3);
+  EXPECT_EQ(metric(server.port(), "pirx_in_flight_bytes"), PageBuffer::taken(3));
   server.fake->release();
   const auto answer = socket.receive_message();
   EXPECT_EQ(body_of(answer).substr(0, 3), "cba") << answer;
@@ -457,6 +457,25 @@ TEST_F(BadProtocolClient, BodiesOfAnotherLengthThanTheirHeaderSaysAreRefused) {
   EXPECT_TRUE(
       is_status(ask(server_->port(), query_text(good + std::string(most - good.size() + 1, 'x'))), 413));
   EXPECT_TRUE(is_status(ask(server_->port(), query_text(good)), 200));
+}
+
+/// Seeds are short: a message may hold more of them than the server takes and be no longer than a query.
+TEST_F(BadProtocolClient, TheLengthAloneDecidesBetweenTooLongAndTooMany) {
+  const auto seeded = [&](char queries) {
+    auto text = query().substr(0, 80);
+    text[6] = '\x04';
+    text[64] = queries;
+    return text + std::string(32 * static_cast<std::size_t>(queries), 's');
+  };
+  const std::size_t most = 80 + 4 * std::max<std::size_t>(rows_, 32);
+  EXPECT_TRUE(is_status(ask(server_->port(), query_text(seeded(4))), 200));
+  char too_many = 5;
+  for (; seeded(too_many).size() <= most; ++too_many) {
+    expect_refused(seeded(too_many), 400, "InvalidArgument");
+    EXPECT_TRUE(has(ask(server_->port(), query_text(seeded(too_many))), "this server takes 4"));
+  }
+  EXPECT_GT(too_many, 5);
+  expect_refused(seeded(too_many), 413, "InvalidArgument");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct Rig {
   Result<Batcher::Ticket> submit(const std::string& text, std::size_t queries = 1, Caller caller = {}) {
     ByteLease lease(budget);
     EXPECT_TRUE(lease.resize(text.size()));
-    return batcher.submit(fake, bytes_of(text), queries, std::move(lease), answers.keep(text),
+    return batcher.submit(fake, pages_of(text), queries, std::move(lease), answers.keep(text),
                           std::move(caller));
   }
   /// One more request is inside answer(), which waits.
@@ -257,7 +257,7 @@ TEST(Batcher, AFailingProtocolIsAnErrorForItsBatchOnly) {
 
 TEST(Batcher, ACallbackThatThrowsHurtsNobodyElse) {
   Rig rig(patient(1ms, 256, 10));
-  ASSERT_TRUE(rig.batcher.submit(rig.fake, bytes_of("x"), 1, {},
+  ASSERT_TRUE(rig.batcher.submit(rig.fake, pages_of("x"), 1, {},
                                  [](Result<Bytes>, ByteLease) { throw std::bad_alloc(); }));
   ASSERT_TRUE(rig.submit("ab"));
   EXPECT_TRUE(rig.answers.wait_for(1));
@@ -270,7 +270,7 @@ TEST(Batcher, RequestsAreAnsweredByWhoAdmittedThem) {
   rig.hold_with_one();
   ASSERT_TRUE(rig.submit("old"));
   for (const char* text : {"new", "newer"}) {
-    ASSERT_TRUE(rig.batcher.submit(next, bytes_of(text), 1, {}, rig.answers.keep(text)));
+    ASSERT_TRUE(rig.batcher.submit(next, pages_of(text), 1, {}, rig.answers.keep(text)));
   }
   ASSERT_TRUE(rig.submit("late"));
   rig.fake->release();
@@ -469,7 +469,7 @@ TEST(Batcher, StoppingRefusesWhatIsQueued) {
   fake->hold();
   auto batcher = std::make_unique<Batcher>(patient(1ms, 1, 100), LogSink());
   for (const char* text : {"first", "second", "third"}) {
-    ASSERT_TRUE(batcher->submit(fake, bytes_of(text), 1, {}, answers.keep(text)));
+    ASSERT_TRUE(batcher->submit(fake, pages_of(text), 1, {}, answers.keep(text)));
   }
   ASSERT_TRUE(eventually([&] { return fake->batches().size() == 1; }));
   std::thread release([&] {

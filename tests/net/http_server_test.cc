@@ -335,6 +335,12 @@ TEST(HttpServer, HeadersAreBounded) {
   expect_refused_and_closed(server, many + "\r\n", 431);
   expect_refused_and_closed(server, "GET /" + std::string(5000, 'p') + " HTTP/1.1\r\n\r\n", 431);
   EXPECT_TRUE(is_status(answer_to(server, start + "X: " + std::string(900, 'h') + "\r\n\r\n"), 200));
+  // Short fields take more than their bytes: 64 are enough, Host among them.
+  std::string fields = start;
+  for (int i = 0; i < 63; ++i) fields += "a: b\r\n";
+  EXPECT_TRUE(is_status(answer_to(server, fields + "\r\n"), 200));
+  expect_refused_and_closed(server, fields + "a: b\r\n\r\n", 431);
+  expect_refused_and_closed(server, fields + "a: b\r\na: b\r\n", 431);  // without the header's end
 }
 
 TEST(HttpServer, RandomBytesNeverHurt) {
@@ -392,16 +398,33 @@ TEST(HttpServer, ADripIsPutTogether) {
 
 TEST(HttpServer, ContinueIsSaidWhenAskedFor) {
   RunningServer server;
+  const auto head = [](const std::string& expect, std::size_t length, const char* version = "1.1") {
+    return std::string("POST /v1/query HTTP/") + version +
+           "\r\nHost: x\r\nContent-Type: " + "application/octet-stream\r\n" + expect +
+           "Content-Length: " + std::to_string(length) + "\r\n\r\n";
+  };
+  const std::string expect = "Expect: 100-continue\r\n";
   auto socket = RawSocket::connect_to(server.port());
-  const std::string head =
-      "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nExpect: "
-      "100-continue\r\nContent-Length: ";
-  socket.send(head + "3\r\n\r\n");
+  socket.send(head("expect: 100-Continue\r\n", 3));
   EXPECT_EQ(socket.receive_message(), "HTTP/1.1 100 Continue\r\n\r\n");
   socket.send("abc");
   EXPECT_EQ(body_of(socket.receive_message()), "cba");
-  socket.send(head + "99999999\r\n\r\n");
-  EXPECT_TRUE(is_status(socket.receive_message(), 413));
+  // Nobody waits for it who sends the body with the header, has no body, or speaks HTTP/1.0, which has no
+  // 100.
+  socket.send(head(expect, 3) + "abc");
+  EXPECT_EQ(body_of(socket.receive_message()), "cba");
+  socket.send(head(expect, 0));
+  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  auto old = RawSocket::connect_to(server.port());
+  old.send(head(expect, 3, "1.0"));
+  old.send("abc");
+  EXPECT_TRUE(is_status(old.receive_message(), 200));
+  // A refusal takes its place, and the body stays where it is.
+  EXPECT_EQ(server.fake->seen().size(), 4u);
+  expect_refused_and_closed(server, head(expect, 99'999'999), 413);
+  expect_refused_and_closed(server, head("Expect: 100-continue, more\r\n", 3), 417);
+  expect_refused_and_closed(server, head(expect + expect, 3), 417);
+  EXPECT_EQ(server.fake->seen().size(), 4u);
 }
 
 TEST(HttpServer, SlowHeadersAndBodiesAreCut) {
@@ -460,7 +483,7 @@ TEST(HttpServer, AClientThatNeverReadsIsCut) {
 
 TEST(HttpServer, ConnectionsAreBounded) {
   auto options = quick_options();
-  options.max_connections = 3;
+  options.max_connections = options.connections_per_client = 3;
   RunningServer server(options);
   std::vector<RawSocket> open;
   for (int i = 0; i < 3; ++i) {
@@ -468,15 +491,49 @@ TEST(HttpServer, ConnectionsAreBounded) {
     open.back().send(get_text("/healthz"));
     EXPECT_TRUE(is_status(open.back().receive_message(), 200));
   }
-  auto fourth = RawSocket::connect_to(server.port());
-  EXPECT_TRUE(fourth.closed_within());
-  EXPECT_EQ(server.log.of("refused").size(), 1u);
+  for (int i = 0; i < 5; ++i) {
+    auto fourth = RawSocket::connect_to(server.port());
+    EXPECT_TRUE(fourth.closed_within());
+  }
+  EXPECT_EQ(server.log.of("connections_refused").size(), 1u);  // a minute
   open.back().close();
   EXPECT_TRUE(eventually([&] {
     auto next = RawSocket::connect_to(server.port());
     next.send(get_text("/healthz"));
     return has(next.receive_message(), "alive");
   }));
+}
+
+/// The attack: one address opens connections until no more are taken, and keeps them.
+TEST(HttpServer, OneAddressNeverHasEveryConnection) {
+  auto options = quick_options();
+  options.max_connections = 20;
+  RunningServer server(options);
+  std::vector<RawSocket> greedy;
+  for (int i = 0; i < 40; ++i) {
+    auto socket = RawSocket::connect_to(server.port());
+    socket.send(get_text("/healthz"));
+    if (has(socket.receive_message(), "alive")) greedy.push_back(std::move(socket));
+  }
+  EXPECT_EQ(greedy.size(), 10u);
+  auto other = RawSocket::connect_to(server.port(), "127.0.0.2");
+  other.send(query_text("abc"));
+  EXPECT_EQ(body_of(other.receive_message()), "cba");
+  other.send(get_text("/metrics"));
+  const auto page = other.receive_message();
+  EXPECT_TRUE(has(page, "\npirx_connections_refused_total{limit=\"connections_per_client\"} 30\n")) << page;
+  EXPECT_TRUE(has(page, "\npirx_connections_refused_total{limit=\"max_connections\"} 0\n")) << page;
+  greedy.clear();
+  EXPECT_TRUE(eventually([&] { return has(answer_to(server, get_text("/healthz")), "alive"); }));
+  server.stop();
+  server.join();
+  // A line at the first refusal, and one at the end for those of the same minute.
+  double counted = 0;
+  const auto lines = server.log.of("connections_refused");
+  EXPECT_EQ(lines.size(), 2u);
+  for (const auto& line : lines) counted += line.numbers.at(1).second;
+  EXPECT_GE(counted, 30);
+  EXPECT_TRUE(server.log.of("refused").empty());
 }
 
 TEST(HttpServer, RunningOutOfDescriptorsIsAPauseOnly) {
@@ -527,7 +584,7 @@ TEST(HttpServer, TheQueueIsBounded) {
 
 TEST(HttpServer, BytesInFlightAreBounded) {
   auto options = quick_options();
-  options.max_in_flight_bytes = 1 << 20;
+  options.max_in_flight_bytes = with_connections(1 << 20);
   RunningServer server(options);
   // Half-sent bodies are charged for what has arrived, not for what they announce.
   std::vector<RawSocket> announcing;
@@ -762,13 +819,13 @@ TEST(HttpServer, ARequestInItsBatchIsAnsweredByTheServerBefore) {
 
 TEST(HttpServer, MemoryOfPassesIsSetAside) {
   auto options = quick_options();
-  options.max_in_flight_bytes = (1 << 20) + 500'000;
+  options.max_in_flight_bytes = with_connections((1 << 20) + 500'000);
   const auto with_pass = [](std::size_t bytes) {
     auto fake = std::make_shared<FakeServer>();
     fake->per_pass = bytes;
     return fake;
   };
-  EXPECT_FALSE(HttpServer::create(with_pass(500'001), options, {}));
+  EXPECT_FALSE(HttpServer::create(with_pass(500'010), options, {}));
   RunningServer server(options, with_pass(400'000));
   const auto in_flight = [&] {
     const auto page = answer_to(server, get_text("/metrics"));
@@ -778,7 +835,7 @@ TEST(HttpServer, MemoryOfPassesIsSetAside) {
   EXPECT_EQ(in_flight(), "pirx_in_flight_bytes 400000");
   ASSERT_TRUE(server.server().replace(with_pass(500'000)));
   EXPECT_EQ(in_flight(), "pirx_in_flight_bytes 500000");
-  const auto refused = server.server().replace(with_pass(500'001));
+  const auto refused = server.server().replace(with_pass(500'010));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_TRUE(is_status(answer_to(server, query_text(std::string(1 << 20, 'y'))), 200));
@@ -841,7 +898,7 @@ TEST(HttpServer, BadOptionsAreRefused) {
   expect_invalid([](auto& o) { o.io_threads = 0; }, "io_threads");
   expect_invalid([](auto& o) { o.max_connections = 0; }, "max_connections");
   expect_invalid([](auto& o) { o.max_header_bytes = 10; }, "max_header");
-  expect_invalid([](auto& o) { o.max_in_flight_bytes = 1000; }, "max_in_flight_bytes");
+  expect_invalid([](auto& o) { o.max_in_flight_bytes = 1000; }, "max_in_flight");
   expect_invalid([](auto& o) { o.max_queued_requests = 0; }, "max_queued");
   expect_invalid([](auto& o) { o.batch_max = 0; }, "batch_max");
   expect_invalid([](auto& o) { o.batch_window = -1us; }, "batch_window");

@@ -23,6 +23,7 @@
 
 #include "pirx/net/http_client.h"
 #include "pirx/net/http_server.h"
+#include "src/net/page_buffer.h"
 
 namespace pirx::net::testing {
 
@@ -169,6 +170,17 @@ class LogKeeper {
   std::vector<LogEvent> events_;
 };
 
+/// The limit under which requests, replies and computing may take so many bytes; the rest is for connections.
+inline std::size_t with_connections(std::size_t bytes) { return bytes + bytes / 15 + 1; }
+
+/// A body as the server keeps one.
+inline PageBuffer pages_of(std::string_view text) {
+  PageBuffer pages;
+  EXPECT_TRUE(pages.grow(text.size()));
+  std::copy(text.begin(), text.end(), reinterpret_cast<char*>(pages.data()));
+  return pages;
+}
+
 inline HttpServerOptions quick_options() {
   HttpServerOptions options;
   options.port = 0;
@@ -224,10 +236,15 @@ class RunningServer {
 class RawSocket {
  public:
   explicit RawSocket(int fd) : fd_(fd) {}
-  static RawSocket connect_to(std::uint16_t port) {
+  /// From another address of this machine where `from` is given.
+  static RawSocket connect_to(std::uint16_t port, const char* from = nullptr) {
     RawSocket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    if (from != nullptr) {
+      EXPECT_EQ(::inet_pton(AF_INET, from, &address.sin_addr), 1);
+      EXPECT_EQ(::bind(out.fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    }
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(out.fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);

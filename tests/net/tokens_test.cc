@@ -2,7 +2,9 @@
 #include "pirx/net/tokens.h"
 
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "net/net_support.h"
@@ -43,6 +45,18 @@ TEST(Tokens, FilesAreRead) {
   for (const std::string& token : {std::string(), std::string("alice"), kAlice + std::string("x"),
                                    std::string(kAlice, 5), to_hex(sha256(as_bytes(kAlice)))}) {
     EXPECT_EQ((*known)(token), std::nullopt) << token;
+  }
+}
+
+/// A guess is as good as its token where a server compares a part of the digests only, say their first byte.
+TEST(Tokens, EveryByteOfADigestCounts) {
+  const auto digest = sha256(as_bytes(kAlice));
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    auto others = digest;
+    others[i] ^= std::byte{1};
+    const auto known = parse_tokens("other " + to_hex(others) + "\n");
+    ASSERT_TRUE(known) << known.error().to_string();
+    EXPECT_EQ((*known)(kAlice), std::nullopt) << "byte " << i << " is not compared";
   }
 }
 
@@ -154,6 +168,63 @@ TEST(Tokens, TheirNamesTakeTurns) {
   EXPECT_TRUE(is_status(sockets[2].receive_message(), 429));
   server.fake->release();
   for (const std::size_t i : {0u, 1u, 3u}) EXPECT_TRUE(is_status(sockets[i].receive_message(), 200)) << i;
+}
+
+TEST(Tokens, ConnectionsAreTheirsWhereverTheyComeFrom) {
+  auto options = with_tokens();
+  options.max_connections = 8;
+  RunningServer server(options);
+  std::vector<RawSocket> kept;
+  const auto ask = [&](const char* token, const char* from) {
+    auto socket = RawSocket::connect_to(server.port(), from);
+    socket.send(asked_by(token, query_text("abc")));
+    const auto answer = socket.receive_message();
+    if (body_of(answer) == "cba") kept.push_back(std::move(socket));
+    return answer;
+  };
+  for (const char* from : {"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"}) {
+    EXPECT_TRUE(is_status(ask(kAlice, from), 200)) << from;
+  }
+  const auto refused = ask(kAlice, "127.0.0.5");
+  EXPECT_TRUE(is_status(refused, 429));
+  EXPECT_TRUE(has(refused, "Connection: close")) << refused;
+  EXPECT_TRUE(has(refused, "Retry-After: ")) << refused;
+  EXPECT_TRUE(is_status(ask(kBob, "127.0.0.1"), 200));
+  // Refusals of connections have a line of their own, whoever they were of.
+  EXPECT_TRUE(server.log.of("refused").empty());
+  EXPECT_EQ(server.log.of("connections_refused").size(), 1u);
+  EXPECT_FALSE(has(server.log.all(), "alice"));
+}
+
+TEST(ClientCertificates, ConnectionsAreTheirsWhereverTheyComeFrom) {
+  const Certificates files;
+  auto options = quick_options();
+  options.max_connections = 8;
+  options.tls_certificate_file = files.certificate_file;
+  options.tls_key_file = files.key_file;
+  options.tls_client_ca_file = files.ca_file;
+  RunningServer server(options);
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that the server has ended
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                  &SSL_CTX_free);
+  ASSERT_EQ(
+      SSL_CTX_use_certificate_file(context.get(), files.client_certificate_file.c_str(), SSL_FILETYPE_PEM),
+      1);
+  ASSERT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), files.client_key_file.c_str(), SSL_FILETYPE_PEM), 1);
+  std::vector<RawSocket> kept;
+  for (const char* from : {"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"}) {
+    auto socket = RawSocket::connect_to(server.port(), from);
+    const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context.get()), &SSL_free);
+    SSL_set_fd(tls.get(), socket.fd());
+    const std::string request = get_text("/healthz");
+    char answer[512];
+    if (SSL_connect(tls.get()) == 1 &&
+        SSL_write(tls.get(), request.data(), static_cast<int>(request.size())) > 0 &&
+        SSL_read(tls.get(), answer, sizeof answer) > 0) {
+      kept.push_back(std::move(socket));
+    }
+  }
+  EXPECT_EQ(kept.size(), 4u);
 }
 
 TEST(ClientCertificates, OpenTheServerAndNothingElseDoes) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <latch>
+#include <system_error>
 #include <thread>
 
 #include "cli.h"
@@ -36,6 +38,42 @@ void raise_descriptor_limit(std::size_t connections) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+tl::unexpected<Error> no_threads(const std::string& what) {
+  return fail(ErrorCode::kResourceExhausted,
+              what +
+                  ": lower --threads or --io-threads, or let this server have more threads (ulimit -u, a "
+                  "container's limit on processes) and memory for their stacks (ulimit -v)");
+}
+
+/// Serving takes so many at once: every thread that opens or computes has a team of OpenMP's of its own.
+std::size_t threads_needed(const ServeSettings& settings) {
+  const auto team = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
+                                         : std::size_t{std::thread::hardware_concurrency()};
+  const auto databases = settings.databases.size();  // each has one that opens its next epoch
+  const std::size_t others = 4;                      // computes, logs, waits for signals, ends the process
+  return (databases + 2) * std::max<std::size_t>(team, 1) + databases +
+         static_cast<std::size_t>(settings.http.io_threads) + others;
+}
+
+/// Has so many threads at once, and lets them go. OpenMP ends the process where it cannot have one: so that
+/// is found out before there is anything to end. ResourceExhausted.
+Result<void> try_threads(std::size_t count) {
+  std::vector<std::thread> threads;
+  std::latch leave(1);
+  bool enough = true;
+  try {
+    threads.reserve(count);
+    while (threads.size() < count) threads.emplace_back([&leave] { leave.wait(); });
+  } catch (const std::exception&) {
+    enough = false;
+  }
+  leave.count_down();
+  for (auto& thread : threads) thread.join();
+  if (enough) return {};
+  return no_threads("the system gives this server " + std::to_string(threads.size()) + " of the " +
+                    std::to_string(count) + " threads that it needs");
 }
 
 /// A flag whose text is checked at once and kept.
@@ -125,6 +163,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
 
   PIRX_ASSIGN(auto settings, settle(a));
   raise_descriptor_limit(settings.http.max_connections);
+  PIRX_TRY(try_threads(threads_needed(settings)));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   LogWriter writer;
@@ -201,10 +240,13 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   // A pass that nobody waits for any more, and an epoch that is being prepared, do not hold up the end. Ranks
   // have deadlines of their own.
   if (!shards) {
-    std::thread([code = done ? 0 : exit_code(done.error())] {
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-      std::_Exit(code);
-    }).detach();
+    try {
+      std::thread([code = done ? 0 : exit_code(done.error())] {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        std::_Exit(code);
+      }).detach();
+    } catch (const std::system_error&) {  // then they do
+    }
   }
   // run() may have ended by itself: the waiter still waits for a signal then.
   kill(getpid(), SIGTERM);
@@ -246,8 +288,15 @@ void add_serve_command(CLI::App& app) {
       "key.pem\n"
       "  pirx serve packages.pirx --protocol dj-tree --listen 127.0.0.1:8100\n"
       "  pirx serve --config servers.json");
-  set_action(command,
-             [a] { return with_world(a->shards, [&](shards::World* world) { return serve(*a, world); }); });
+  set_action(command, [a] {
+    return with_world(a->shards, [&](shards::World* world) -> Result<void> {
+      try {
+        return serve(*a, world);
+      } catch (const std::system_error& error) {  // of a thread, after try_threads()
+        return no_threads(std::string("cannot start a thread: ") + error.what());
+      }
+    });
+  });
 }
 
 }  // namespace pirx::cli

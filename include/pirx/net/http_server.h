@@ -43,9 +43,13 @@ struct HttpServerOptions : QueueOptions {
   bool allow_plaintext = false;         ///< without it an address beyond loopback needs TLS
   int io_threads = 1;
   std::size_t max_connections = 10'000;
+  /// A client (as in HttpServer below) may open another connection while it has fewer than this, or fewer
+  /// than are free.
+  std::size_t connections_per_client = 1;
   std::size_t max_header_bytes = 8 * 1024;
-  std::size_t max_in_flight_bytes = std::size_t{1}
-                                    << 30;  ///< requests, replies and what computing them takes, held at once
+  /// Of connections, requests, replies and what computing them takes, held at once; a sixteenth of it is for
+  /// connections only.
+  std::size_t max_in_flight_bytes = std::size_t{1} << 30;
   std::size_t max_body_bytes = std::size_t{1} << 30;  ///< of a request, where the protocol allows as many
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
