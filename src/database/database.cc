@@ -144,13 +144,13 @@ Result<std::optional<Delta>> open_delta(const std::filesystem::path& path, const
   const auto file = delta_path(path);
   PIRX_ASSIGN(std::optional<Delta> delta, Delta::open(file));
   if (!delta || delta->header().version.epoch <= base.header.version.epoch) return std::optional<Delta>();
-  const auto refuse = [&file](const char* message) {
+  const auto refuse = [&file](const std::string& message) {
     return fail(ErrorCode::kDataLoss, printable(file.native()) + ": " + message);
   };
   if (delta->base() != base.checksum) {
-    return refuse(
-        "these changes were made to another file than the database beside them: put that file back, or "
-        "remove the changes");
+    return refuse("these changes were made to another file than " + printable(path.native()) +
+                  " is now: put that file back to have them, or remove " + printable(file.native()) +
+                  " to go on with epoch " + std::to_string(base.header.version.epoch) + " without them");
   }
   Geometry::Spec spec = delta->header().layout.geometry.spec();
   spec.records = base.header.layout.geometry.records();

@@ -24,12 +24,17 @@ struct BuildArguments {
   std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
 };
 
+struct Epoch {
+  std::uint64_t number;
+  std::optional<database::Version> replaces;  ///< as in BuildOptions; nothing where the old file is damaged
+};
+
 /// The epoch of the new file: `wanted`, or one more than that of the database it replaces, or 1.
 /// InvalidArgument when the target is a file of another kind, which must not be lost, or when epochs would
 /// not grow.
-Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t wanted) {
+Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   std::error_code ignored;
-  if (!fs::exists(target, ignored)) return std::max<std::uint64_t>(wanted, 1);
+  if (!fs::exists(target, ignored)) return Epoch{std::max<std::uint64_t>(wanted, 1), database::Version()};
   const auto old = database::Database::open(target);
   if (old) {
     const std::uint64_t before = (*old)->version().epoch;
@@ -38,7 +43,7 @@ Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t want
                                                    " does not follow epoch " + std::to_string(before) +
                                                    " of the file to replace: epochs only grow");
     }
-    return std::max(wanted, before + 1);
+    return Epoch{std::max(wanted, before + 1), (*old)->version()};
   }
   constexpr std::string_view kMagic = "PIRXDB\r\n";
   char head[kMagic.size()] = {};
@@ -52,7 +57,7 @@ Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t want
                 "the database to replace cannot be read, so its epoch is not known (" +
                     old.error().message() + "): give --epoch");
   }
-  return wanted;
+  return Epoch{wanted, std::nullopt};
 }
 
 Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
@@ -102,10 +107,11 @@ Result<void> build(const BuildArguments& a) {
     return fail(ErrorCode::kInvalidArgument,
                 "--duplicates goes with --keyed only: other databases keep all records of a key");
   }
-  PIRX_ASSIGN(const std::uint64_t epoch, choose_epoch(a.target, a.epoch));
+  PIRX_ASSIGN(const Epoch epoch, choose_epoch(a.target, a.epoch));
   ProgressLine line("pirx db build");
   const database::BuildOptions options{
-      .epoch = epoch,
+      .epoch = epoch.number,
+      .replaces = epoch.replaces,
       .records_per_row = a.records_per_row,
       .fixed_record_bytes = a.record_bytes,
       .digests = !a.no_digests,
