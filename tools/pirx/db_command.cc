@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 struct BuildArguments {
   std::string target, format, input, key, query;
   std::vector<std::string> values;
-  bool no_header = false, no_digests = false, keyed = false, json = false;
+  bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
   std::string duplicates;
   std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
 };
@@ -60,9 +60,23 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   return Epoch{wanted, std::nullopt};
 }
 
+/// Says what was left out at once, since nothing may be left.
+Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& builder) {
+  const auto hidden = a.hidden ? database::HiddenFiles::kTake : database::HiddenFiles::kLeaveOut;
+  PIRX_ASSIGN(const auto left_out, database::import_folder(a.input, builder, hidden));
+  if (left_out == database::LeftOut()) return {};
+  std::fprintf(stderr,
+               "pirx: left out of %s: %llu hidden files or folders (--hidden takes them), %llu links, "
+               "%llu pipes, sockets or devices\n",
+               a.input.c_str(), static_cast<unsigned long long>(left_out.hidden),
+               static_cast<unsigned long long>(left_out.links),
+               static_cast<unsigned long long>(left_out.others));
+  return {};
+}
+
 Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
   const database::Columns columns{.key = a.key, .values = a.values};
-  if (a.format == "folder") return database::import_folder(a.input, builder);
+  if (a.format == "folder") return import_folder(a, builder);
   if (a.format == "csv") return database::import_delimited(a.input, ',', !a.no_header, columns, builder);
   if (a.format == "tsv") return database::import_delimited(a.input, '\t', !a.no_header, columns, builder);
   if (a.format == "jsonl") return database::import_json_lines(a.input, columns, builder);
@@ -99,6 +113,9 @@ Result<void> build(const BuildArguments& a) {
   }
   if (a.format != "fixed" && a.record_bytes != 0) {
     return fail(ErrorCode::kInvalidArgument, "--record-bytes goes with --from fixed only");
+  }
+  if (a.hidden && a.format != "folder") {
+    return fail(ErrorCode::kInvalidArgument, "--hidden goes with --from folder only");
   }
   if ((a.format == "sqlite") == a.query.empty()) {
     return fail(ErrorCode::kInvalidArgument, "--query is needed with --from sqlite, and only there");
@@ -268,6 +285,8 @@ void add_build(CLI::App& db) {
                   "Column of the record, repeatable (joined by tabs); default: the whole row")
       ->allow_extra_args(false);
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
+  command.add_flag("--hidden", a->hidden,
+                   "Take files and folders whose names begin with a dot, too, with --from folder");
   command.add_option("--query", a->query, "The SELECT statement of --from sqlite");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
   add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");
