@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
+#include "pirx/database/serving.h"
 #include "pirx/net/http_client.h"
 #include "pirx/net/http_server.h"
 #include "pirx/net/limits.h"
@@ -90,6 +91,7 @@ struct Hosting {
 Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext context, const Log& log,
                               const std::vector<std::pair<std::string, std::string>>& machine) {
   context.note = note_log(settings, log);
+  context.damaged = damage_log(settings, log);
   const auto start = std::chrono::steady_clock::now();
   auto served = open_served(settings, context);
   if (!served) {
@@ -118,6 +120,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   PIRX_ASSIGN(const auto tuning, use_tuning(settings.tuning));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
+  PIRX_TRY(database::survive_lost_pages());
   LogWriter writer;
   const Log log = [quiet = settings.quiet, &writer](const net::LogEvent& event) {
     if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
@@ -136,7 +139,8 @@ Result<void> serve(const Arguments& a, shards::World* world) {
                             .loopback = net::is_loopback(settings.http.address),
                             .note = nullptr,
                             .progress = [&progress](double part) { progress(part); },
-                            .spread = shards ? shards->spread() : nullptr};
+                            .spread = shards ? shards->spread() : nullptr,
+                            .damaged = nullptr};
   std::vector<Hosting> open;
   std::vector<net::HostedDatabase> hosted;
   for (const auto& database : settings.databases) {

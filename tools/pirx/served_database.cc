@@ -7,6 +7,7 @@
 #include "pirx/cpir/dj/server.h"
 #include "pirx/cpir/qr/server.h"
 #include "pirx/cpir/spiral/server.h"
+#include "pirx/database/serving.h"
 #include "pirx/itpir/server.h"
 #include "values.h"
 
@@ -185,11 +186,13 @@ Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& 
   PIRX_ASSIGN(const auto spec, make_spec(settings, context));
   for (int attempt = 1;; ++attempt) {
     PIRX_ASSIGN(auto before, database::Database::open(spec.database_path));
-    PIRX_ASSIGN(std::shared_ptr<const AnyServer> server, registry.open(settings.protocol, spec));
-    // The protocol opens the file by itself: the same content before and after is what it found.
+    PIRX_TRY(check_sample(*before));
+    PIRX_ASSIGN(std::unique_ptr<const AnyServer> server, registry.open(settings.protocol, spec));
+    // The protocol opens the file by itself: the same file and content before and after is what it found.
     PIRX_ASSIGN(const auto after, database::Database::open(spec.database_path));
-    if (before->content_version() == after->content_version()) {
-      return Served{std::move(before), std::move(server)};
+    if (before->content_version() == after->content_version() && database::same_file(*before, *after)) {
+      auto sound = std::make_shared<SoundServer>(before, std::move(server), context.damaged);
+      return Served{std::move(before), std::move(sound)};
     }
     if (attempt == attempts) {
       return fail(ErrorCode::kUnavailable, "the database changes faster than it can be opened");
@@ -242,6 +245,16 @@ std::function<void(const std::string&)> note_log(const DatabaseSettings& setting
     auto line = event;
     line.text.emplace_back("note", note);
     log(line);
+  };
+}
+
+std::function<void(const Error&)> damage_log(const DatabaseSettings& settings, Log log) {
+  return [settings, log = std::move(log)](const Error& error) {
+    net::LogEvent event{.event = "database_damaged",
+                        .text = {{"file", settings.file}, {"reason", error.message()}},
+                        .numbers = {}};
+    if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
+    log(event);
   };
 }
 

@@ -11,6 +11,7 @@
 #include "pirx/itpir/product.h"
 #include "pirx/protocol.h"
 #include "serve_log.h"
+#include "sound_server.h"
 #include "text_option.h"
 
 namespace pirx::cli {
@@ -41,16 +42,17 @@ struct OpenContext {
   std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
   std::function<void(double)> progress = nullptr;          ///< likewise
   itpir::Spread spread = nullptr;                          ///< --shards: see itpir::ServerOptions
+  std::function<void(const Error&)> damaged = nullptr;     ///< see SoundServer
 };
 
 /// A database and the server half that was opened from the very same content.
 struct Served {
   std::shared_ptr<const database::Database> database;
-  std::shared_ptr<const AnyServer> server;
+  std::shared_ptr<SoundServer> server;
 };
 
-/// Opens what the file and its delta hold now. InvalidArgument names the option that does not fit; the errors
-/// of opening the file, and of the protocol.
+/// Opens what the file and its delta hold now, and checks a sample of it. DataLoss; InvalidArgument names the
+/// option that does not fit; the errors of opening the file, and of the protocol.
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context);
 
 /// Whether clients of `now` can go on with `next`: a later epoch of records of the same kind.
@@ -58,6 +60,8 @@ Result<void> check_next(const database::Database& now, const database::Database&
 
 /// What becomes of the notes of opening: lines of the log.
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log);
+/// What becomes of damage: a line of the log.
+std::function<void(const Error&)> damage_log(const DatabaseSettings& settings, Log log);
 /// The log's line about a database that was opened.
 net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds);
 
