@@ -146,7 +146,7 @@ Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target,
 }
 
 TemporaryFile::~TemporaryFile() {
-  if (fd_) ::unlink(path_.c_str());
+  if (fd_ && !path_.empty()) ::unlink(path_.c_str());
 }
 
 Result<void> TemporaryFile::reserve(std::uint64_t bytes) const {
@@ -159,11 +159,14 @@ Result<void> TemporaryFile::reserve(std::uint64_t bytes) const {
   return fail(error.code(), error.message() + " (it needs " + std::to_string(bytes) + " bytes)");
 }
 
-Result<void> TemporaryFile::commit(const std::filesystem::path& target) {
+Result<void> TemporaryFile::commit(const std::filesystem::path& target, Over over) {
   if (::fsync(fd_.get()) != 0) return tl::unexpected(system_error("sync", path_, errno));
-  if (::rename(path_.c_str(), target.c_str()) != 0)
-    return tl::unexpected(system_error("replace", target, errno));
-  { const Fd done = std::move(fd_); }  // Closed: nothing is left to remove.
+  const unsigned flags = over == Over::kNothing ? RENAME_NOREPLACE : 0;
+  int renamed = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), flags);
+  // Some network file systems know no flags.
+  if (renamed != 0 && (errno == EINVAL || errno == ENOSYS)) renamed = ::rename(path_.c_str(), target.c_str());
+  if (renamed != 0) return tl::unexpected(system_error("replace", target, errno));
+  path_.clear();
   const std::filesystem::path folder = folder_of(target);
   const Fd folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_fd || (::fsync(folder_fd.get()) != 0 && errno != EINVAL)) {

@@ -68,13 +68,16 @@ class TemporaryFile {
   const std::filesystem::path& path() const noexcept { return path_; }
   /// Takes the disk space at once, so that a disk too small is reported early and with the size.
   Result<void> reserve(std::uint64_t bytes) const;
-  /// Syncs the file, renames it over the target and syncs the folder.
-  Result<void> commit(const std::filesystem::path& target);
+  /// What may lie at the target of a commit.
+  enum class Over : std::uint8_t { kAnything, kNothing };
+  /// Syncs the file, renames it over the target and syncs the folder. The lock is held until destruction.
+  /// Unavailable when there is a file where `over` allows nothing.
+  Result<void> commit(const std::filesystem::path& target, Over over = Over::kAnything);
 
  private:
   TemporaryFile(Fd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
   Fd fd_;
-  std::filesystem::path path_;
+  std::filesystem::path path_;  ///< empty once it is the target
 };
 
 /// Removes what killed writers of `target` left behind: spools, and temporaries whose lock nobody holds.

@@ -30,7 +30,7 @@ Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const
               run({keys.size(), itpir::QueryKind::kRowSums, query, check, [&] { agreed = true; }}, options));
   auto& answer = report.answer;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    PIRX_ASSIGN(auto record, filter.read(keys[i], answer.records[i]));
+    PIRX_ASSIGN(std::optional<Bytes> record, filter.read(keys[i], answer.records[i]));
     if (!record) report.missing.push_back(i);
     answer.records[i] = std::move(record).value_or(Bytes());
   }

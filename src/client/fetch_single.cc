@@ -188,7 +188,7 @@ Result<FetchReport> fetch_keys(const SingleDeployment& deployment, std::span<con
       const auto next = found[i * each + j].expose();
       for (std::size_t b = 0; b < sum.size(); ++b) sum[b] ^= next[b];
     }
-    PIRX_ASSIGN(auto record, filter.read(keys[i], sum));
+    PIRX_ASSIGN(std::optional<Bytes> record, filter.read(keys[i], sum));
     if (!record) report.missing.push_back(i);
     report.answer.records.push_back(std::move(record).value_or(Bytes()));
   }

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "content_writer.h"
-#include "delta.h"
 #include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
@@ -23,12 +22,26 @@ constexpr std::uint64_t kMaxFixedBytes = std::uint64_t{1} << 56;
 constexpr const char* kBrokeOff = "build broke off";
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 
+/// Whether the target, which is locked by now, is still what the caller chose the epoch by.
+Result<void> check_replaced(const std::filesystem::path& target, const BuildOptions& options) {
+  if (!options.replaces) return {};
+  Version now;
+  std::error_code ignored;
+  if (std::filesystem::exists(target, ignored)) {
+    PIRX_ASSIGN(const auto database, Database::open(target));
+    now = database->version();
+  }
+  if (now == *options.replaces) return {};
+  return fail(ErrorCode::kUnavailable,
+              printable(target.native()) + " has changed since this build began: begin it again");
+}
+
 }  // namespace
 
 struct DatabaseBuilder::State {
   std::filesystem::path target;
   BuildOptions options;
-  TemporaryFile file;
+  Replacement file;
   Spool records;  ///< [length u64][data] each, or what spool_keyed writes
   KeySorter keys;
   BuildReport report;
@@ -36,7 +49,7 @@ struct DatabaseBuilder::State {
   std::uint64_t reported = 0;   ///< spool size at the last progress call
   std::optional<Error> broken;  ///< why nothing more can be added: an I/O error, or finish() came already
 
-  State(std::filesystem::path target_in, BuildOptions options_in, TemporaryFile file_in, Spool records_in)
+  State(std::filesystem::path target_in, BuildOptions options_in, Replacement file_in, Spool records_in)
       : target(std::move(target_in)),
         options(std::move(options_in)),
         file(std::move(file_in)),
@@ -199,22 +212,21 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
   const bool indexed = keys.count() != 0 && !keyed;
   PIRX_ASSIGN(const Layout layout,
               Layout::plan(geometry, indexed ? key_index_size(keys.count(), keys.key_bytes()) : 0));
-  PIRX_TRY(file.reserve(layout.file_bytes()));
+  PIRX_TRY(file.file().reserve(layout.file_bytes()));
 
-  ContentWriter writer(file, layout, options.progress);
+  ContentWriter writer(file.file(), layout, options.progress);
   PIRX_TRY(keyed ? write_keyed_rows(*keyed, writer) : write_rows(geometry, writer));
   PIRX_TRY(writer.pad_to(layout.keys.offset));
   if (indexed) PIRX_TRY(write_keys(writer));
   PIRX_ASSIGN(const Bytes checksums, writer.finish());
   report.version = {content_identity(layout, checksums), options.epoch};
   // Last, so that a file with a header is a whole file.
-  PIRX_TRY(write_at(file.fd(), 0, encode_header(layout, report.version), file.path()));
+  PIRX_TRY(write_at(file.file().fd(), 0, encode_header(layout, report.version), file.file().path()));
 
   report.padding_bytes = geometry.data_bytes() - report.payload_bytes;
   report.file_bytes = layout.file_bytes();
   report.geometry = geometry.spec();
-  PIRX_TRY(file.commit(target));
-  remove_delta(target);
+  PIRX_TRY(std::move(file).commit());
   if (options.progress) options.progress(report.file_bytes, report.file_bytes);
   return report;
 }
@@ -242,7 +254,8 @@ Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& tar
     }
     checked.max_record_bytes = std::min(checked.max_record_bytes,
                                         checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);
-    PIRX_ASSIGN(TemporaryFile file, begin_file(target));
+    PIRX_ASSIGN(Replacement file, Replacement::begin(target));
+    PIRX_TRY(check_replaced(target, checked));
     PIRX_ASSIGN(Spool records, Spool::create(target));
     return DatabaseBuilder(
         std::make_unique<State>(target, std::move(checked), std::move(file), std::move(records)));

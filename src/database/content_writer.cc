@@ -33,15 +33,26 @@ Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) 
 
 }  // namespace
 
-Result<TemporaryFile> begin_file(const std::filesystem::path& target) {
+Result<Replacement> Replacement::begin(const std::filesystem::path& target) {
   PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
+  PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
   PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
   // A database that only its owner could read stays so.
   if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
     return tl::unexpected(system_error("set the permissions of", file.path(), errno));
   }
-  return file;
+  return Replacement(target, std::move(lock), std::move(file));
+}
+
+Result<void> Replacement::commit() && {
+  // Both are locked until the end of this function.
+  const UpdateLock old = std::move(lock_);
+  TemporaryFile next = std::move(file_);
+  PIRX_TRY(old.check());
+  PIRX_TRY(next.commit(target_, old.over()));
+  remove_delta(target_);
+  return {};
 }
 
 Result<void> ContentWriter::append(ByteSpan bytes) {

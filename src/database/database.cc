@@ -31,6 +31,7 @@ Error with_path(const std::filesystem::path& path, const Error& error) {
 }  // namespace
 
 Database::Mapping::~Mapping() {
+  guard.reset();  // before another map may lie there
   if (!file.empty()) ::munmap(const_cast<std::byte*>(file.data()), file.size());
 }
 
@@ -39,6 +40,16 @@ Result<void> Database::Mapping::check_identity() const {
     return fail(ErrorCode::kDataLoss, "the file is damaged: its checksums do not give its identity");
   }
   return {};
+}
+
+Result<void> Database::Mapping::check_chunk(std::uint64_t chunk) const {
+  const std::uint64_t begin = kPageBytes + chunk * kChunkBytes;
+  const std::uint64_t end = std::min(begin + kChunkBytes, header.layout.checksums.offset);
+  const Digest digest = sha256(file.subspan(begin, end - begin));
+  const ByteSpan expected = section(header.layout.checksums).subspan(chunk * sizeof digest, sizeof digest);
+  if (std::equal(digest.begin(), digest.end(), expected.begin())) return {};
+  return fail(ErrorCode::kDataLoss, "the file is damaged between bytes " + std::to_string(begin) + " and " +
+                                        std::to_string(end) + ": a checksum does not match");
 }
 
 Result<void> Database::Mapping::check_row(std::uint64_t row) const {
@@ -75,17 +86,10 @@ Result<void> Database::Mapping::verify(const Progress& progress) const {
     return fail(ErrorCode::kDataLoss, "the header has changed since the file was opened");
   }
   PIRX_TRY(check_identity());
-  const ByteSpan checksums = section(layout.checksums);
   std::uint64_t row = 0;
   for (std::uint64_t chunk = 0; chunk < layout.chunks(); ++chunk) {
-    const std::uint64_t begin = kPageBytes + chunk * kChunkBytes;
-    const std::uint64_t end = std::min(begin + kChunkBytes, layout.checksums.offset);
-    const Digest digest = sha256(file.subspan(begin, end - begin));
-    if (!std::equal(digest.begin(), digest.end(),
-                    checksums.begin() + static_cast<std::ptrdiff_t>(chunk * sizeof digest))) {
-      return fail(ErrorCode::kDataLoss, "the file is damaged between bytes " + std::to_string(begin) +
-                                            " and " + std::to_string(end) + ": a checksum does not match");
-    }
+    PIRX_TRY(check_chunk(chunk));
+    const std::uint64_t end = std::min(kPageBytes + (chunk + 1) * kChunkBytes, layout.checksums.offset);
     // Rows that are complete by now, while they are still in the cache.
     while (row < layout.file_rows() && layout.rows.offset + (row + 1) * layout.geometry.row_stride() <= end) {
       PIRX_TRY(check_row(row++));
@@ -144,13 +148,13 @@ Result<std::optional<Delta>> open_delta(const std::filesystem::path& path, const
   const auto file = delta_path(path);
   PIRX_ASSIGN(std::optional<Delta> delta, Delta::open(file));
   if (!delta || delta->header().version.epoch <= base.header.version.epoch) return std::optional<Delta>();
-  const auto refuse = [&file](const char* message) {
+  const auto refuse = [&file](const std::string& message) {
     return fail(ErrorCode::kDataLoss, printable(file.native()) + ": " + message);
   };
   if (delta->base() != base.checksum) {
-    return refuse(
-        "these changes were made to another file than the database beside them: put that file back, or "
-        "remove the changes");
+    return refuse("these changes were made to another file than " + printable(path.native()) +
+                  " is now: put that file back to have them, or remove " + printable(file.native()) +
+                  " to go on with epoch " + std::to_string(base.header.version.epoch) + " without them");
   }
   Geometry::Spec spec = delta->header().layout.geometry.spec();
   spec.records = base.header.layout.geometry.records();
@@ -222,6 +226,8 @@ Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::pa
       mapping->delta_bytes = opened.delta->bytes();
     }
     PIRX_ASSIGN(mapping->file, map_file(opened.base, opened.delta, path));
+    mapping->status = opened.base.status;
+    mapping->guard.emplace(mapping->file, mapping->status);
     // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
     static_cast<void>(
         ::madvise(const_cast<std::byte*>(mapping->file.data()), mapping->file.size(), MADV_HUGEPAGE));
@@ -291,7 +297,8 @@ Result<std::optional<Bytes>> Database::lookup(std::string_view key) const {
       const std::byte* slot = rows().row(row) + place.offset;
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] ^= slot[i];
     }
-    return filter.read_slot(key, sum);
+    PIRX_ASSIGN(auto found, filter.read_slot(key, sum));
+    return std::optional<Bytes>(std::move(found));
   });
 }
 

@@ -149,8 +149,8 @@ Bytes first_page(const Digest& base, std::uint64_t extents, std::uint64_t file_b
   return page;
 }
 
-Result<void> write_file(const Database::Mapping& before, const Bytes& header, const NewFile& file,
-                        const std::vector<Section>& extents, const Progress& progress) {
+Result<void> write_file(const Database::Mapping& before, const UpdateLock& lock, const Bytes& header,
+                        const NewFile& file, const std::vector<Section>& extents, const Progress& progress) {
   std::uint64_t total = kTableOffset + extents.size() * kExtentBytes + sizeof(Digest);
   for (const Section& extent : extents) total += extent.length;
   const auto target = delta_path(before.path);
@@ -181,6 +181,7 @@ Result<void> write_file(const Database::Mapping& before, const Bytes& header, co
     }
   }
   PIRX_TRY(writer.finish());
+  PIRX_TRY(lock.check());
   return out.commit(target);
 }
 
@@ -201,7 +202,8 @@ void remove_delta(const std::filesystem::path& database) noexcept {
   }
 }
 
-Result<Version> write_delta(const Database& database, const RowChanges& changes, const Progress& progress) {
+Result<Version> write_delta(const Database& database, const UpdateLock& lock, const RowChanges& changes,
+                            const Progress& progress) {
   const Database::Mapping& before = database.mapping();
   const Layout& old = before.header.layout;
   PIRX_ASSIGN(
@@ -230,8 +232,8 @@ Result<Version> write_delta(const Database& database, const RowChanges& changes,
   std::vector<Section> extents = before.patched;
   for (const Piece& piece : pieces) extents.push_back({piece.offset, piece.bytes.size()});
   extents = unite(std::move(extents), layout.file_bytes());
-  PIRX_TRY(
-      write_file(before, encode_header(header), NewFile(before.file, std::move(pieces)), extents, progress));
+  PIRX_TRY(write_file(before, lock, encode_header(header), NewFile(before.file, std::move(pieces)), extents,
+                      progress));
   return header.version;
 }
 
@@ -342,7 +344,27 @@ Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + printable(path.native()) + ": try again when it is done");
   }
-  return UpdateLock(std::move(fd));
+  return UpdateLock(path, std::move(fd), held);
+}
+
+Result<UpdateLock> UpdateLock::take_if_there(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return UpdateLock(path, Fd(), status);
+  return take(path);
+}
+
+Result<void> UpdateLock::check() const {
+  struct stat now {};
+  const bool there = ::stat(path_.c_str(), &now) == 0;
+  const bool same =
+      there == static_cast<bool>(fd_) &&
+      (!there ||
+       (now.st_ino == status_.st_ino && now.st_dev == status_.st_dev && now.st_size == status_.st_size &&
+        now.st_mtim.tv_sec == status_.st_mtim.tv_sec && now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec));
+  if (same) return {};
+  return fail(ErrorCode::kUnavailable,
+              printable(path_.native()) +
+                  " was replaced or changed meanwhile, so it stays as it is now: do the same again");
 }
 
 }  // namespace pirx::database

@@ -2,6 +2,8 @@
 // (docs/database_format.md).
 #pragma once
 
+#include <sys/stat.h>
+
 #include <map>
 #include <optional>
 
@@ -54,21 +56,33 @@ struct RowChanges {
   std::optional<Bytes> keys;            ///< the key section, when it changes
 };
 
-/// Held by who changes a database file, so that no two do at once.
+/// Held by who builds, updates or compacts a database file, from before the file is read until the new one is
+/// in place, so that no two do at once.
 class UpdateLock {
  public:
   /// Unavailable when another process is at it.
   static Result<UpdateLock> take(const std::filesystem::path& path);
+  /// Of a file that need not be there: then there is nothing to lock, and over() says so.
+  static Result<UpdateLock> take_if_there(const std::filesystem::path& path);
+  TemporaryFile::Over over() const noexcept {
+    return fd_ ? TemporaryFile::Over::kAnything : TemporaryFile::Over::kNothing;
+  }
+  /// Unavailable when the file was replaced or written to all the same, by who takes no locks.
+  Result<void> check() const;
 
  private:
-  explicit UpdateLock(Fd fd) : fd_(std::move(fd)) {}
+  UpdateLock(std::filesystem::path path, Fd fd, const struct stat& status)
+      : path_(std::move(path)), fd_(std::move(fd)), status_(status) {}
+  std::filesystem::path path_;
   Fd fd_;
+  struct stat status_;  ///< when it was locked
 };
 
 /// Writes the delta that turns the file on disk, of which `before` is the present state, into the next epoch:
 /// TARGET.delta, written beside it, synced and renamed. Reads the chunks (1 MiB) that change, writes what has
-/// changed since the file was built and 32 bytes for each MiB of it. The caller holds the lock. Gives the new
-/// content's version. Progress tells bytes written, and is called between all steps.
-Result<Version> write_delta(const Database& before, const RowChanges& changes, const Progress& progress);
+/// changed since the file was built and 32 bytes for each MiB of it. `lock` is that of the file. Gives the
+/// new content's version. Progress tells bytes written, and is called between all steps.
+Result<Version> write_delta(const Database& before, const UpdateLock& lock, const RowChanges& changes,
+                            const Progress& progress);
 
 }  // namespace pirx::database

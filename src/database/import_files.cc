@@ -16,13 +16,19 @@ Error folder_error(const fs::path& folder, const std::error_code& error) {
 }
 
 /// Relative paths of the regular files below `folder`, sorted by bytes. Links are not followed.
-Result<std::vector<std::string>> list_files(const fs::path& folder) {
+Result<std::vector<std::string>> list_files(const fs::path& folder, HiddenFiles hidden, LeftOut& left_out) {
   std::vector<std::string> names;
   std::error_code error;
   fs::recursive_directory_iterator files(folder, error);
   while (!error && files != fs::recursive_directory_iterator()) {
-    if (files->symlink_status(error).type() == fs::file_type::regular) {
+    const auto type = files->symlink_status(error).type();
+    if (hidden == HiddenFiles::kLeaveOut && files->path().filename().native().starts_with('.')) {
+      ++left_out.hidden;
+      files.disable_recursion_pending();
+    } else if (type == fs::file_type::regular) {
       names.push_back(files->path().lexically_relative(folder).native());
+    } else if (type != fs::file_type::directory) {
+      ++(type == fs::file_type::symlink ? left_out.links : left_out.others);
     }
     if (!error) files.increment(error);
   }
@@ -50,7 +56,7 @@ Result<void> read_whole(const fs::path& file, std::uint64_t limit, Bytes& data) 
   return {};
 }
 
-Result<void> add_folder(const fs::path& folder, DatabaseBuilder& builder) {
+Result<LeftOut> add_folder(const fs::path& folder, DatabaseBuilder& builder, HiddenFiles hidden) {
   std::error_code error;
   const fs::path real_folder = fs::canonical(folder, error);
   if (error) return tl::unexpected(folder_error(folder, error));
@@ -62,7 +68,8 @@ Result<void> add_folder(const fs::path& folder, DatabaseBuilder& builder) {
                                                  " would lie in the folder that it is made from, " +
                                                  printable(folder.native()) + "; write it elsewhere");
   }
-  PIRX_ASSIGN(const std::vector<std::string> names, list_files(real_folder));
+  LeftOut left_out;
+  PIRX_ASSIGN(const std::vector<std::string> names, list_files(real_folder, hidden, left_out));
   Bytes data;
   for (const std::string& name : names) {
     const fs::path file = real_folder / name;
@@ -71,7 +78,7 @@ Result<void> add_folder(const fs::path& folder, DatabaseBuilder& builder) {
       return fail(added.error().code(), printable(file.native()) + ": " + added.error().message());
     }
   }
-  return {};
+  return left_out;
 }
 
 Result<void> add_lines(const fs::path& file, DatabaseBuilder& builder) {
@@ -120,8 +127,8 @@ Result<void> add_fixed(const fs::path& file, std::uint64_t record_bytes, Databas
 
 }  // namespace
 
-Result<void> import_folder(const fs::path& folder, DatabaseBuilder& builder) {
-  return guarded([&] { return add_folder(folder, builder); });
+Result<LeftOut> import_folder(const fs::path& folder, DatabaseBuilder& builder, HiddenFiles hidden) {
+  return guarded([&] { return add_folder(folder, builder, hidden); });
 }
 
 Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder) {

@@ -55,6 +55,11 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
     return fail(ErrorCode::kInvalidArgument,
                 "there is no member \"" + printable(name) + "\"; the object has: " + listed(names));
   }
+  if (found->is_null()) {
+    return fail(ErrorCode::kInvalidArgument, "member \"" + printable(name) +
+                                                 "\" is null, which is no text: leave such lines out, or "
+                                                 "give it a value");
+  }
   if (const auto* text = found->get_ptr<const std::string*>()) {
     out += *text;
   } else {

@@ -87,13 +87,19 @@ ErrorCode code_of(int result, ErrorCode otherwise) {
   }
 }
 
-/// The column as bytes: blobs and text as they are, numbers as SQLite prints them, NULL as nothing. Valid
-/// until the next step.
-std::string_view column_bytes(sqlite3_stmt* row, std::size_t column) {
+/// The column as bytes: blobs and text as they are, numbers as SQLite prints them. Valid until the next step.
+/// InvalidArgument for NULL.
+Result<std::string_view> column_bytes(sqlite3_stmt* row, std::size_t column, const std::string& name) {
   const int i = static_cast<int>(column);
+  if (sqlite3_column_type(row, i) == SQLITE_NULL) {
+    return fail(ErrorCode::kInvalidArgument,
+                "column \"" + printable(name) +
+                    "\" is NULL, which is no text: leave such rows out (WHERE ... IS NOT NULL), or say what "
+                    "stands for it (coalesce)");
+  }
   const void* data = sqlite3_column_blob(row, i);  // First: it settles the type that the size is for.
-  return {static_cast<const char*>(data),
-          data == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(row, i))};
+  return std::string_view(static_cast<const char*>(data),
+                          data == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(row, i)));
 }
 
 Result<void> import_query(const std::filesystem::path& file, const std::string& query, const Columns& columns,
@@ -179,14 +185,20 @@ Result<void> import_query(const std::filesystem::path& file, const std::string& 
     value.clear();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i != 0) value += '\t';
-      value += column_bytes(rows.get(), values[i]);
+      const auto bytes = column_bytes(rows.get(), values[i], names[values[i]]);
+      if (!bytes) return refuse_row(bytes.error().code(), bytes.error().message());
+      value += *bytes;
       // At once, before the next column takes its memory.
       if (value.size() > most_bytes) {
         return refuse_row(ErrorCode::kResourceExhausted,
                           "a record longer than the limit of " + std::to_string(most_bytes) + " bytes");
       }
     }
-    if (!columns.key.empty()) key_text = column_bytes(rows.get(), key);
+    if (!columns.key.empty()) {
+      const auto bytes = column_bytes(rows.get(), key, names[key]);
+      if (!bytes) return refuse_row(bytes.error().code(), bytes.error().message());
+      key_text = *bytes;
+    }
     // A column that SQLite had no memory for reads as an empty one.
     if (sqlite3_errcode(database.get()) == SQLITE_NOMEM) return sqlite_error(ErrorCode::kResourceExhausted);
     if (auto added = add_row(columns, key_text, value, builder); !added) {

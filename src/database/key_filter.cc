@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "key_hash.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::database {
 namespace {
@@ -42,15 +43,30 @@ KeyFilter::Place KeyFilter::place(std::string_view key) const {
           scale_down(hash.column, geometry_.spec().records_per_row) * geometry_.slot_bytes()};
 }
 
-Result<std::optional<Bytes>> KeyFilter::read(std::string_view key, ByteSpan row_sum) const {
+bool KeyFilter::Found::has_value() const noexcept { return reveal(present_); }
+
+KeyFilter::Found::operator std::optional<Bytes>() && {
+  if (!reveal(present_)) return std::nullopt;
+  slot_.resize(static_cast<std::size_t>(length_));
+  return std::move(slot_);
+}
+
+Result<KeyFilter::Found> KeyFilter::read(std::string_view key, ByteSpan row_sum) const {
   if (row_sum.size() != geometry_.row_bytes()) {
     return fail(ErrorCode::kInvalidArgument,
                 "a sum of rows has " + std::to_string(geometry_.row_bytes()) + " bytes");
   }
-  return read_slot(key, row_sum.subspan(place(key).offset, geometry_.slot_bytes()));
+  // Every column is read: which one it is, the key alone says.
+  const std::uint64_t offset = place(key).offset;
+  Bytes slot(static_cast<std::size_t>(geometry_.slot_bytes()));
+  for (std::size_t at = 0; at < row_sum.size(); at += slot.size()) {
+    const auto mask = static_cast<std::byte>(mask_equal(at, offset));
+    for (std::size_t i = 0; i < slot.size(); ++i) slot[i] |= row_sum[at + i] & mask;
+  }
+  return read_slot(key, slot);
 }
 
-Result<std::optional<Bytes>> KeyFilter::read_slot(std::string_view key, ByteSpan slot) const {
+Result<KeyFilter::Found> KeyFilter::read_slot(std::string_view key, ByteSpan slot) const {
   if (slot.size() != geometry_.slot_bytes()) {
     return fail(ErrorCode::kInvalidArgument,
                 "a slot has " + std::to_string(geometry_.slot_bytes()) + " bytes");
@@ -61,15 +77,15 @@ Result<std::optional<Bytes>> KeyFilter::read_slot(std::string_view key, ByteSpan
   const auto expected = keyed_digest(key, length, body);
   std::byte difference{0};
   for (std::size_t i = 0; i < kDigestBytes; ++i) difference |= expected[i] ^ digest[i];
-  if (difference != std::byte{0}) return std::optional<Bytes>();
+  const std::uint64_t present = mask_equal(std::to_integer<std::uint64_t>(difference), 0);
   const std::uint64_t bytes =
       length.empty() ? geometry_.record_bytes() : load_le<std::uint32_t>(length.data());
-  if (bytes > geometry_.record_bytes()) {
+  if (reveal(present & mask_less(geometry_.record_bytes(), bytes))) {
     return fail(ErrorCode::kDataLoss,
                 "the record is damaged: its stored length exceeds the longest record, " +
                     std::to_string(geometry_.record_bytes()) + " bytes");
   }
-  return Bytes(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(bytes));
+  return Found(Bytes(body.begin(), body.end()), bytes, present);
 }
 
 void KeyFilter::fill_slot(std::string_view key, ByteSpan data, MutableByteSpan slot) const {

@@ -4,6 +4,7 @@
 
 #include "key_index.h"
 #include "layout.h"
+#include "map_guard.h"
 
 namespace pirx::database {
 
@@ -16,6 +17,8 @@ struct Database::Mapping {
   Digest base{};                 ///< checksum of the header page of the file on disk
   std::vector<Section> patched;  ///< where `file` may differ from the file on disk, its header aside
   std::uint64_t delta_bytes = 0;
+  struct stat status {};          ///< of the file on disk
+  std::optional<MapGuard> guard;  ///< of `file`, from when it is mapped
 
   Mapping(std::filesystem::path path_in, Header header_in)
       : path(std::move(path_in)), header(std::move(header_in)) {}
@@ -25,6 +28,7 @@ struct Database::Mapping {
 
   ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
   Result<void> check_identity() const;
+  Result<void> check_chunk(std::uint64_t chunk) const;
   Result<void> check_row(std::uint64_t row) const;
   Result<void> verify(const Progress& progress) const;
 };

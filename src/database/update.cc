@@ -1,12 +1,9 @@
 // Changes of records, held by row until they are committed.
 #include "pirx/database/update.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "content_writer.h"
-#include "delta.h"
 #include "guarded.h"
 #include "key_sorter.h"
 #include "mapping.h"
@@ -189,7 +186,7 @@ Result<UpdateReport> DatabaseUpdate::State::commit(const Progress& progress) {
   if (before->has_keys() && (kept_records != old().records() || records != old().records())) {
     PIRX_ASSIGN(changes.keys, merged_keys());
   }
-  auto written = write_delta(*before, changes, progress);
+  auto written = write_delta(*before, *lock, changes, progress);
   lock.reset();
   PIRX_ASSIGN(report.after, std::move(written));
   std::error_code ignored;
@@ -252,12 +249,13 @@ Result<void> compact_database(const std::filesystem::path& name, const Progress&
     std::error_code error;
     auto path = std::filesystem::canonical(name, error);
     if (error) path = name;
-    PIRX_ASSIGN(const UpdateLock lock, UpdateLock::take(path));
+    // Locks the file before it is read.
+    PIRX_ASSIGN(Replacement next, Replacement::begin(path));
     PIRX_ASSIGN(const auto database, Database::open(path));
     if (database->delta_bytes() == 0) return {};
     // Only what is whole may become the one copy that there is.
     PIRX_TRY(database->verify());
-    PIRX_ASSIGN(TemporaryFile file, begin_file(path));
+    const TemporaryFile& file = next.file();
     const ByteSpan bytes = database->mapping().file;
     PIRX_TRY(file.reserve(bytes.size()));
     for (std::uint64_t at = 0; at < bytes.size(); at += kChunkBytes) {
@@ -266,10 +264,8 @@ Result<void> compact_database(const std::filesystem::path& name, const Progress&
                         file.path()));
       if (progress) progress(at, bytes.size());
     }
-    PIRX_TRY(file.commit(path));
-    // No newer than the file now, the delta is out of use; a crash before this line costs its space.
-    const auto delta = delta_path(path);
-    if (::unlink(delta.c_str()) != 0) return tl::unexpected(system_error("remove", delta, errno));
+    // No newer than the file then, the delta is out of use: a crash before it is removed costs its space.
+    PIRX_TRY(std::move(next).commit());
     if (progress) progress(bytes.size(), bytes.size());
     return {};
   });

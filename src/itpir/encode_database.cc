@@ -6,7 +6,6 @@
 #include "pirx/itpir/common.h"
 #include "src/base/threads.h"
 #include "src/database/content_writer.h"
-#include "src/database/delta.h"
 #include "src/database/guarded.h"
 
 namespace pirx::itpir {
@@ -16,22 +15,24 @@ namespace {
 struct BucketFile {
   std::filesystem::path target;
   database::Layout layout;
-  TemporaryFile file;
+  database::Replacement file;
   database::Progress silent = {};
   database::ContentWriter writer;
   Result<void> result = {};  ///< of the last band; threads must not share one
 
-  BucketFile(std::filesystem::path target_in, const database::Layout& layout_in, TemporaryFile file_in)
+  BucketFile(std::filesystem::path target_in, const database::Layout& layout_in,
+             database::Replacement file_in)
       : target(std::move(target_in)),
         layout(layout_in),
         file(std::move(file_in)),
-        writer(file, layout, silent) {}
+        writer(file.file(), layout, silent) {}
   BucketFile(const BucketFile&) = delete;
   BucketFile& operator=(const BucketFile&) = delete;
 };
 
 Result<std::unique_ptr<BucketFile>> begin_bucket(const std::filesystem::path& target,
                                                  const database::Layout& layout) {
+  PIRX_ASSIGN(auto file, database::Replacement::begin(target));
   std::error_code ignored;
   if (std::filesystem::exists(target, ignored)) {
     const auto old = database::Database::open(target);
@@ -41,8 +42,7 @@ Result<std::unique_ptr<BucketFile>> begin_bucket(const std::filesystem::path& ta
           " exists and is no bucket of a pirx database: choose another prefix, or remove it first");
     }
   }
-  PIRX_ASSIGN(TemporaryFile file, database::begin_file(target));
-  PIRX_TRY(file.reserve(layout.file_bytes()));
+  PIRX_TRY(file.file().reserve(layout.file_bytes()));
   return std::make_unique<BucketFile>(target, layout, std::move(file));
 }
 
@@ -119,11 +119,10 @@ Result<EncodeReport> encode(const database::Database& plain, const batchcodes::E
     for (const auto& file : files) {
       PIRX_ASSIGN(const Bytes checksums, file->writer.finish());
       const database::Header header{file->layout, version, content_identity(file->layout, checksums)};
-      PIRX_TRY(write_at(file->file.fd(), 0, encode_header(header), file->file.path()));
+      PIRX_TRY(write_at(file->file.file().fd(), 0, encode_header(header), file->file.file().path()));
     }
     for (const auto& file : files) {
-      PIRX_TRY(file->file.commit(file->target));
-      database::remove_delta(file->target);
+      PIRX_TRY(std::move(file->file).commit());
       report.files.push_back(file->target);
     }
     return report;

@@ -179,7 +179,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
   }));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (!torn && !lags(buckets[b])) continue;
-    PIRX_TRY(database::write_delta(*buckets[b].file, changes[b], {}));
+    PIRX_TRY(database::write_delta(*buckets[b].file, buckets[b].lock, changes[b], {}));
     std::error_code ignored;
     report.delta_bytes[b] = std::filesystem::file_size(database::delta_path(buckets[b].path), ignored);
   }

@@ -1,4 +1,5 @@
 // GET /metrics: what the server and each of its databases say at this moment.
+#include "pirx/net/content_state.h"
 #include "session.h"
 
 namespace pirx::net {
@@ -31,6 +32,15 @@ std::string metrics_page(SessionHost& host) {
   for (const auto* database : host.databases) {
     if (const auto epoch = database->epoch()->number)
       page.sample(labels(*database), static_cast<double>(*epoch));
+  }
+  page.begin("pirx_database_sound",
+             "1: every checksum of the database was right; 0: one was wrong, and nothing is answered.",
+             "gauge");
+  for (const auto* database : host.databases) {
+    const auto epoch = database->epoch();
+    const auto* content = dynamic_cast<const ContentState*>(epoch->server.get());
+    const auto sound = content == nullptr ? std::nullopt : content->sound();
+    if (sound) page.sample(labels(*database), *sound ? 1 : 0);
   }
   page.begin("pirx_connections_refused_total", "Connections refused, by the limit that was reached.",
              "counter");

@@ -88,6 +88,20 @@ TEST(Database, EveryBitOfASmallFileIsCovered) {
   EXPECT_TRUE(good(victim.open()));
 }
 
+TEST(Database, ChecksumsThatDoNotGiveTheIdentityAreRefusedAtOpen) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", kRecords, kKeys)));
+  Victim victim(folder / "db");
+  // The file ends with the checksums: of a small one there is one.
+  for (const std::size_t byte : {victim.size() - sizeof(Digest), victim.size() - 1}) {
+    const std::byte flipped = victim.original()[byte] ^ std::byte{1};
+    victim.set(byte, ByteSpan(&flipped, 1));
+    // Without reading the content.
+    expect_error(Database::open(victim.path()), ErrorCode::kDataLoss, "do not give its identity");
+    victim.restore();
+  }
+}
+
 TEST(Database, EveryTruncationAndAnyExtensionIsRefusedAtOpen) {
   const TemporaryFolder folder;
   ASSERT_TRUE(good(build(folder / "db", kRecords, kKeys)));

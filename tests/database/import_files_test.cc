@@ -23,9 +23,36 @@ TEST(ImportFolder, RegularFilesInOrderOfPath) {
   fs::create_directory_symlink("/", folder / "root");
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   for (const fs::path& path : {folder.path(), folder / "b/..", folder / ""}) {
-    const auto rows = imported(out, [&](DatabaseBuilder& builder) { return import_folder(path, builder); });
+    LeftOut left_out;
+    const auto rows = imported(out, [&](DatabaseBuilder& builder) -> Result<void> {
+      PIRX_ASSIGN(left_out, import_folder(path, builder));
+      return {};
+    });
     ASSERT_TRUE(good(rows));
+    EXPECT_EQ(left_out, (LeftOut{.hidden = 0, .links = 2, .others = 1}));
     EXPECT_EQ(*rows, (Rows{{"a", ""}, {"b-file", "2"}, {"b/inner/x", "1"}, {"z", std::string("3\0\n", 3)}}));
+  }
+}
+
+TEST(ImportFolder, HiddenFilesOnlyWhenAskedFor) {
+  const TemporaryFolder folder, out;
+  fs::create_directories(folder / ".git/refs");
+  fs::create_directories(folder / "b");
+  write_file(folder / ".git/HEAD", to_bytes("ref: refs/heads/main"));
+  write_file(folder / ".git/refs/x", to_bytes("0"));
+  write_file(folder / "b/.env", to_bytes("SECRET=1"));
+  write_file(folder / "b/x..y", to_bytes("1"));
+  for (const HiddenFiles hidden : {HiddenFiles::kLeaveOut, HiddenFiles::kTake}) {
+    LeftOut left_out;
+    const auto rows = imported(out, [&](DatabaseBuilder& builder) -> Result<void> {
+      PIRX_ASSIGN(left_out, import_folder(folder.path(), builder, hidden));
+      return {};
+    });
+    ASSERT_TRUE(good(rows));
+    const bool taken = hidden == HiddenFiles::kTake;
+    EXPECT_EQ(left_out, (LeftOut{.hidden = taken ? 0u : 2u, .links = 0, .others = 0}));
+    EXPECT_EQ(rows->size(), taken ? 4u : 1u);
+    EXPECT_EQ((*rows)[0].first, taken ? ".git/HEAD" : "b/x..y");
   }
 }
 
@@ -149,7 +176,7 @@ TEST(Importers, NoMemoryIsAnError) {
   std::filesystem::resize_file(file, size);
   expect_true_within(std::uint64_t{250} << 20, [&] {
     auto builder = DatabaseBuilder::create(folder / "db", {});
-    const auto no_memory = [](const Result<void>& result) {
+    const auto no_memory = [](const auto& result) {
       return is_error(result, ErrorCode::kResourceExhausted, "out of memory");
     };
     return builder.has_value() && no_memory(import_folder(folder / "input", *builder)) &&

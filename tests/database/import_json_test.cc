@@ -15,10 +15,10 @@ TEST(ImportJson, ValuesOfEveryKind) {
   const auto rows = json(
       "{\"k\":\"a\",\"v\":\"text \\u00e9\\n\"}\n\n"
       "{\"v\" : [1, {\"x\" : null}], \"k\" : 7}\r\n"
-      "   \n{\"k\":null,\"v\":true,\"other\":1.5}",
+      "   \n{\"k\":false,\"v\":true,\"other\":null}",
       {"k", {"v"}});
   ASSERT_TRUE(good(rows));
-  EXPECT_EQ(*rows, (Rows{{"a", "text \xc3\xa9\n"}, {"7", "[1,{\"x\":null}]"}, {"null", "true"}}));
+  EXPECT_EQ(*rows, (Rows{{"a", "text \xc3\xa9\n"}, {"7", "[1,{\"x\":null}]"}, {"false", "true"}}));
 }
 
 TEST(ImportJson, WholeLinesAndJoinedMembers) {
@@ -37,6 +37,8 @@ TEST(ImportJson, ErrorsNameLineAndCause) {
   expect_refused("", "no records");
   expect_refused("{\"k\":1,\"v\":2}\n{\"k\":1,\"w\":2}\n",
                  "input, line 2: there is no member \"v\"; the object has: k, w");
+  expect_refused("{\"k\":1,\"v\":2}\n{\"k\":null,\"v\":2}\n", "line 2: member \"k\" is null");
+  expect_refused("{\"k\":1,\"v\":null}\n", "line 1: member \"v\" is null");
   expect_refused("{\"v\":2}\n", "line 1: there is no member \"k\"");
   expect_refused("{\"k\":1,\"v\":2\n", "line 1: not valid JSON");
   expect_refused("{\"k\":1,\"v\":2} x\n", "not valid JSON");

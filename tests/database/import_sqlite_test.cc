@@ -34,7 +34,7 @@ class ImportSqlite : public ::testing::Test {
 };
 
 TEST_F(ImportSqlite, ColumnsOfAQuery) {
-  auto rows = query("SELECT name, data, n FROM t ORDER BY name", {"name", {"data"}});
+  auto rows = query("SELECT name, coalesce(data, '') AS data FROM t ORDER BY name", {"name", {"data"}});
   ASSERT_TRUE(good(rows));
   EXPECT_EQ(*rows, (Rows{{"a", "text"}, {"b", std::string("\0\xff", 2)}, {"c", ""}}));
   rows = query("SELECT upper(name) AS k, n FROM t ORDER BY n; -- comment", {"k", {"n"}});
@@ -60,6 +60,10 @@ TEST_F(ImportSqlite, ErrorsNameTheCause) {
   expect_error(query("SELEC name FROM t", {}), invalid, "syntax error");
   expect_error(query("", {}), invalid, "empty");
   expect_error(query("-- nothing", {}), invalid, "empty");
+  const std::string rows = "SELECT name, data, n FROM t ORDER BY name";
+  for (const Columns& columns : {Columns{"name", {"data"}}, Columns{"data", {"n"}}, Columns{}}) {
+    expect_error(query(rows, columns), invalid, "row 3 of the query: column \"data\" is NULL");
+  }
   expect_error(query("SELECT name FROM t WHERE 0", {}), invalid, "no records");
   expect_error(query("SELECT 1; SELECT 2", {}), invalid, "only one query");
   expect_error(query("SELECT 1; garbage", {}), invalid, "only one query");

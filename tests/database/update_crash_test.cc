@@ -1,7 +1,10 @@
 // Updates and compactions killed with SIGKILL at every write: the old epoch is whole, or the new one.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <map>
+#include <optional>
 
 #include "database_fixture.h"
 #include "pirx/database/update.h"
@@ -86,6 +89,88 @@ TEST(UpdateCrash, KilledAtEveryWrite) {
   ASSERT_TRUE(good(compact_database(target)));
   EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
   ASSERT_NO_FATAL_FAILURE(expect_whole(epoch + 1));
+}
+
+/// What a child that wrote a new epoch says of it before it ends.
+struct Acknowledged {
+  pid_t child;
+  int pipe;
+};
+
+template <class Work>
+Acknowledged start(const Work& work) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<Version> version = work();
+    const bool told = version && ::write(ends[1], &*version, sizeof *version) == sizeof *version;
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  return {child, ends[0]};
+}
+
+std::optional<Version> wait_for(const Acknowledged& started) {
+  int status = 0;
+  EXPECT_EQ(::waitpid(started.child, &status, 0), started.child);
+  Version version;
+  const bool told = ::read(started.pipe, &version, sizeof version) == sizeof version;
+  ::close(started.pipe);
+  return told ? std::optional(version) : std::nullopt;
+}
+
+// Builds, updates and compactions side by side, one of them killed at some moment: the file always opens, no
+// two of them were told the same epoch, and the last epoch that somebody was told is the one that is there,
+// unless a killed one made another after it.
+TEST(UpdateCrash, WritersSideBySide) {
+  const TemporaryFolder folder{TemporaryFolder::kMemory};
+  const auto db = folder / "db";
+  ASSERT_TRUE(good(build(db, {to_bytes("built"), to_bytes("other")})));
+  auto engine = testing::seeded_engine(31);
+  const auto rebuild = [&]() -> Result<Version> {
+    PIRX_ASSIGN(const auto old, Database::open(db));
+    const Version seen = old->version();
+    PIRX_ASSIGN(const auto report, build(db, {to_bytes("built"), to_bytes("other")}, {},
+                                         {.epoch = seen.epoch + 1, .replaces = seen}));
+    return report.version;
+  };
+  const auto update = [&]() -> Result<Version> {
+    PIRX_ASSIGN(auto change, DatabaseUpdate::begin(db));
+    PIRX_TRY(change.set(1, to_bytes("new" + std::to_string(::getpid() % 10))));
+    PIRX_ASSIGN(const auto report, change.commit());
+    return report.after;
+  };
+  const auto compact = [&]() -> Result<Version> {
+    PIRX_TRY(compact_database(db));
+    return fail(ErrorCode::kInternal, "no new epoch");
+  };
+  Version last = (*Database::open(db))->version();
+  int written = 0;
+  for (int round = 0; round < 300; ++round) {
+    SCOPED_TRACE(round);
+    const std::vector<Acknowledged> children = {start(update), start(rebuild), start(update), start(compact)};
+    const auto victim = engine() % 8;
+    if (victim < children.size()) {
+      ::usleep(static_cast<useconds_t>(engine() % 3000));
+      ::kill(children[victim].child, SIGKILL);
+    }
+    std::map<std::uint64_t, Version> told;
+    for (const auto& child : children) {
+      const auto version = wait_for(child);
+      if (!version) continue;
+      ++written;
+      EXPECT_GT(version->epoch, last.epoch);
+      EXPECT_TRUE(told.emplace(version->epoch, *version).second) << "epoch " << version->epoch << " twice";
+    }
+    const auto database = Database::open(db, {.verify_content = true});
+    ASSERT_TRUE(good(database));
+    const Version now = (*database)->version();
+    if (!told.empty()) last = told.rbegin()->second;
+    EXPECT_TRUE(now == last || now.epoch == last.epoch + 1) << now.epoch << " after " << last.epoch;
+    last = now;
+  }
+  EXPECT_GT(written, 100);
 }
 
 }  // namespace

@@ -181,6 +181,93 @@ TEST(Update, WhoHasItOpenKeepsIt) {
   EXPECT_EQ(*(*first)->find("c"), std::nullopt);
 }
 
+TEST(UpdateLock, OneWriterAtATime) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db";
+  ASSERT_TRUE(good(build(db, {to_bytes("one")})));
+  const auto expect_locked = [&] {
+    expect_error(DatabaseBuilder::create(db, {}), ErrorCode::kUnavailable, "another process");
+    expect_error(DatabaseUpdate::begin(db), ErrorCode::kUnavailable, "another process");
+    expect_error(compact_database(db), ErrorCode::kUnavailable, "another process");
+  };
+  {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 2});
+    ASSERT_TRUE(good(builder));
+    expect_locked();
+    ASSERT_TRUE(good(builder->add(to_bytes("two"))));
+    expect_locked();
+    ASSERT_TRUE(good(builder->finish()));
+    // The lock went with the name, and is let go though the builder lives.
+    ASSERT_TRUE(good(DatabaseUpdate::begin(db)));
+  }
+  {
+    auto update = DatabaseUpdate::begin(db);
+    ASSERT_TRUE(good(update));
+    expect_locked();
+    ASSERT_TRUE(good(update->set(0, to_bytes("TWO"))));
+    ASSERT_TRUE(good(update->commit()));
+  }
+  int calls = 0;
+  ASSERT_TRUE(good(compact_database(db, [&](std::uint64_t done, std::uint64_t total) {
+    if (done < total) expect_locked();
+    ++calls;
+  })));
+  EXPECT_GT(calls, 1);
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "TWO");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+}
+
+TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db";
+  const auto update = [&](std::string_view text) -> Result<void> {
+    PIRX_ASSIGN(auto change, DatabaseUpdate::begin(db));
+    PIRX_TRY(change.set(0, as_bytes(text)));
+    PIRX_TRY(change.commit());
+    return {};
+  };
+  // Between the choice of the epoch and the lock.
+  expect_error(build(db, {to_bytes("new")}, {}, {.replaces = Version{{}, 1}}), ErrorCode::kUnavailable,
+               "begin it");
+  ASSERT_TRUE(good(build(db, {to_bytes("one")}, {}, {.replaces = Version()})));
+  const Version before = (*Database::open(db))->version();
+  ASSERT_TRUE(good(update("ONE")));
+  for (const Version& seen : {before, Version()}) {
+    expect_error(build(db, {to_bytes("new")}, {}, {.epoch = 2, .replaces = seen}), ErrorCode::kUnavailable,
+                 "begin it");
+  }
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
+  // By who takes no lock, while the records are added, or before the changes are written.
+  for (const bool replaced : {true, false}) {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 3});
+    ASSERT_TRUE(good(builder));
+    ASSERT_TRUE(good(builder->add(to_bytes("new"))));
+    if (replaced) {
+      std::filesystem::copy_file(db, folder / "copy");
+      std::filesystem::rename(folder / "copy", db);
+    } else {
+      write_file(db, read_file(db));
+    }
+    expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
+    EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
+  }
+  auto change = DatabaseUpdate::begin(db);
+  ASSERT_TRUE(good(change));
+  ASSERT_TRUE(good(change->set(0, to_bytes("new"))));
+  ASSERT_TRUE(good(build(folder / "other", {to_bytes("two")}, {}, {.epoch = 7})));
+  std::filesystem::rename(folder / "other", db);
+  expect_error(change->commit(), ErrorCode::kUnavailable, "meanwhile");
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "two");
+  // Where there was no file, the first one that is there stays.
+  std::filesystem::remove(db);
+  auto builder = DatabaseBuilder::create(db, {});
+  ASSERT_TRUE(good(builder));
+  ASSERT_TRUE(good(builder->add(to_bytes("late"))));
+  ASSERT_TRUE(good(build(db, {to_bytes("early")})));
+  expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "early");
+}
+
 TEST(Update, RefusesWhatDoesNotFit) {
   const TemporaryFolder folder;
   ASSERT_TRUE(
@@ -292,7 +379,7 @@ TEST_F(Damaged, AForeignDeltaIsRefusedAndAnOldOneIgnored) {
         std::filesystem::copy_file(folder / "db.delta", folder / "other.delta");
         return Database::open(folder / "other");
       }(),
-      ErrorCode::kDataLoss, "another file");
+      ErrorCode::kDataLoss, "other.delta to go on with epoch 1 without them");
   // A build over an updated database, as a crash between its two files would leave it.
   ASSERT_TRUE(good(build(folder / "db", {to_bytes("new")}, {}, {.epoch = 2})));
   const auto opened = open(delta);

@@ -60,6 +60,26 @@ bool check(const std::string& what, const Params::Spec& spec, bool seeded) {
   return good;
 }
 
+/// Whether there is a record, its length and its place in the sum are as secret as the key.
+bool check_sums(const database::KeyFilter& filter, std::string& key, const database::Geometry::Spec& spec) {
+  const auto geometry = database::Geometry::create(spec).value();
+  for (const bool present : {true, false}) {
+    static_cast<void>(VALGRIND_MAKE_MEM_DEFINED(key.data(), key.size()));
+    const auto offset = static_cast<std::size_t>(filter.place(key).offset);
+    std::vector<std::byte> sum(geometry.row_bytes());
+    const auto slot = MutableByteSpan(sum).subspan(offset, geometry.slot_bytes());
+    if (present) filter.fill_slot(key, as_bytes("abc"), slot);
+    hide(key);
+    hide(sum);
+    auto found = filter.read(key, sum);
+    if (!found || !was_hidden(&*found, sizeof *found) || found->has_value() != present) {
+      std::puts("sums: wrong, or the marks got lost");
+      return false;
+    }
+  }
+  return true;
+}
+
 bool check_keys() {
   database::Geometry::Spec spec{1000, 5, 4, true, true};
   spec.filter = database::FilterSpec{64, 5, 7, {}};
@@ -69,7 +89,7 @@ bool check_keys() {
   const auto place = filter.place(key);
   const bool good = was_hidden(place.rows.data(), sizeof place.rows) && was_hidden(&place.offset, 8);
   if (!good) std::puts("keys: the marks got lost");
-  return good;
+  return good && check_sums(filter, key, spec);
 }
 
 }  // namespace

@@ -175,6 +175,14 @@ TEST(EncodeDatabase, RefusesWhatMakesNoSense) {
   expect_error((*bucket)->record(0), ErrorCode::kInvalidArgument, "shares, not records");
   expect_error((*bucket)->find("k"), ErrorCode::kInvalidArgument, "no keys");
   expect_error(database::DatabaseUpdate::begin(folder / "b.1"), ErrorCode::kInvalidArgument, "--buckets");
+  {
+    const auto writer = database::DatabaseBuilder::create(folder / "b.2", {});
+    ASSERT_TRUE(good(writer));
+    for (const auto code_of : {encode_database(**plain, code, folder / "b").error().code(),
+                               update_buckets(**plain, std::vector{folder / "b.2"}).error().code()}) {
+      EXPECT_EQ(code_of, ErrorCode::kUnavailable);
+    }
+  }
   // Damage is found in a bucket too.
   Bytes file = read_file(folder / "b.1");
   file[file.size() / 2] ^= std::byte{1};

@@ -162,8 +162,7 @@ TEST(ServerPrepare, StoredLevelsPreferLargePasses) {
   KeptRows rows(600, 1000, 8);
   const strassen::Engine<gf2e::Gf2_8> engine(gf2e::Gf2_8{});
   const auto preferred = [&](int depth) {
-    const auto server =
-        make_goldberg_server(rows.open(), {.field = kTagGf2_8, .layout = {.depth = depth}});
+    const auto server = make_goldberg_server(rows.open(), {.field = kTagGf2_8, .layout = {.depth = depth}});
     EXPECT_TRUE(good(server));
     return (*server)->preferred_queries();
   };

@@ -31,11 +31,30 @@ TEST(Cli, Sizes) {
 }
 
 TEST(Cli, KeysSurviveALine) {
-  for (const std::string key : {"", "plain", "a\nb", "a\\nb", "\\", "\r\n", "tab\t"}) {
-    EXPECT_EQ(escape_key(key).find_first_of("\r\n"), std::string::npos);
-    EXPECT_EQ(*unescape_key(escape_key(key)), key);
+  std::vector<std::string> keys = {"",
+                                   "plain",
+                                   "a\nb",
+                                   "a\\nb",
+                                   "\\",
+                                   "\r\n",
+                                   "tab\t",
+                                   "\xc2\x9b"
+                                   "2J",
+                                   "\xc2",
+                                   "\\x41"};
+  for (int c = 0; c < 256; ++c) keys.push_back(std::string("a") + static_cast<char>(c) + "b");
+  for (const std::string& key : keys) {
+    const std::string line = escape_key(key);
+    for (const char c : line) EXPECT_FALSE((c >= 0 && c < 0x20) || c == 0x7f) << line;
+    EXPECT_EQ(line.find("\xc2\x9b"), std::string::npos);
+    EXPECT_EQ(*unescape_key(line), key);
   }
-  EXPECT_EQ(unescape_key("a\\x").error().code(), ErrorCode::kInvalidArgument);
+  // What a terminal would act on, and what it shows.
+  EXPECT_EQ(escape_key("\x1b]0;evil\x07\x7f"), "\\x1b]0;evil\\x07\\x7f");
+  EXPECT_EQ(escape_key("\xc3\xa9\xc3\x9b\xe2\x82\xac"), "\xc3\xa9\xc3\x9b\xe2\x82\xac");
+  for (const char* bad : {"a\\x", "a\\x1", "a\\xg0", "a\\y"}) {
+    EXPECT_EQ(unescape_key(bad).error().code(), ErrorCode::kInvalidArgument) << bad;
+  }
   EXPECT_EQ(unescape_key("a\\").error().code(), ErrorCode::kInvalidArgument);
 }
 

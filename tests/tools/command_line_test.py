@@ -92,6 +92,30 @@ class CommandLine(unittest.TestCase):
         run("deploy", target, "-t", threshold, *words, *more, code=code)
         return target
 
+    def test_what_a_folder_import_leaves_out(self):
+        folder = self.path / "site"
+        (folder / ".git").mkdir(parents=True)
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/main")
+        (folder / "page").write_text("hello")
+        (folder / "link").symlink_to("page")
+        target = self.path / "site.pirx"
+        done = run("db", "build", target, folder, "--from", "folder")
+        self.assertIn("1 hidden files or folders (--hidden takes them), 1 links, 0 pipes", done.stderr)
+        self.assertEqual(run("db", "list", target).stdout, "0\tpage\n")
+        run("db", "build", target, folder, "--from", "folder", "--hidden")
+        self.assertEqual(run("db", "list", target).stdout, "0\t.git/HEAD\n1\tpage\n")
+        run("db", "build", target, folder / "page", "--from", "lines", "--hidden", code=2)
+
+    def test_no_key_reaches_the_terminal_raw(self):
+        source, target = self.path / "keys.jsonl", self.path / "keys.pirx"
+        key = "\x1b]0;evil\x07\x9b2J"
+        source.write_text(json.dumps({"k": key, "v": "x"}) + "\n")
+        run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v")
+        self.assertEqual(run("db", "list", target).stdout, "0\t\\x1b]0;evil\\x07\\xc2\\x9b2J\n")
+        source.write_text(json.dumps({"k": None, "v": "x"}) + "\n")
+        wrong = run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", code=2)
+        self.assertIn("line 1: member \"k\" is null", wrong.stderr)
+
     def test_database_commands(self):
         database = self.build()
         info = json.loads(run("db", "info", database, "--json").stdout)

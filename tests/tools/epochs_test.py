@@ -4,10 +4,12 @@
     epochs_test.py PIRX
 """
 import json
+import os
 import signal
 import sys
 import time
 import unittest
+import urllib.request
 
 import command_line_test as cl
 
@@ -136,6 +138,74 @@ class Epochs(unittest.TestCase):
         two.child.send_signal(signal.SIGHUP)
         self.event(two, "epoch")
         self.assertEqual(cl.run("get", self.deploy([server, two], 1), 0, "-q").stdout, "one\n")
+
+    def sound(self, server):
+        """The metric, once it is there."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            with urllib.request.urlopen(f"{server.url}/metrics", timeout=20) as page:
+                for line in page.read().decode().splitlines():
+                    if line.startswith("pirx_database_sound "):
+                        return line.split()[1]
+            time.sleep(0.02)
+        raise AssertionError("no pirx_database_sound")
+
+    def served_copies(self):
+        """Three servers with a file each, and a deployment of them."""
+        database = self.build()
+        self.good = database.read_bytes()
+        copies = [self.path / f"copy{x}.pirx" for x in (1, 2, 3)]
+        for copy in copies:
+            copy.write_bytes(self.good)
+        servers = [self.serve(copy, x + 1, "--layout", "rows") for x, copy in enumerate(copies)]
+        for server in servers:
+            self.assertEqual(self.sound(server), "1")
+        return copies, servers, self.deploy(servers, 1)
+
+    def expect_first_is_silent(self, servers, deployment):
+        """The others are enough, and the server lives."""
+        report = json.loads(cl.run("get", deployment, 17, "--json", "--wait-for-all").stdout)
+        self.assertEqual(report["records"][0]["text"], cl.RECORDS[17])
+        self.assertNotEqual(report["servers"][0]["status"], "ok")
+        self.assertIn("damaged", report["servers"][0]["error"])
+        self.assertEqual([s["status"] for s in report["servers"][1:]], ["ok", "ok"])
+        self.assertEqual(self.sound(servers[0]), "0")
+        self.assertIsNone(servers[0].child.poll())
+
+    def mend(self, copy, server, deployment):
+        new = copy.with_suffix(".new")
+        new.write_bytes(self.good)
+        new.replace(copy)
+        server.child.send_signal(signal.SIGHUP)
+        self.event(server, "epoch")
+        self.assertEqual(self.sound(server), "1")
+        report = json.loads(cl.run("get", deployment, 17, "--json", "--wait-for-all").stdout)
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 3)
+
+    def test_a_file_that_rots_is_not_served(self):
+        copies, servers, deployment = self.served_copies()
+        bad = bytearray(self.good)
+        bad[4096 + 100] ^= 1
+        with copies[0].open("r+b") as file:
+            file.write(bad)
+        servers[0].child.send_signal(signal.SIGHUP)
+        self.assertIn("checksum", self.event(servers[0], "database_damaged")["reason"])
+        self.expect_first_is_silent(servers, deployment)
+        # Not taken as it is, and not served anew.
+        servers[0].child.send_signal(signal.SIGHUP)
+        self.assertIn("checksum", self.event(servers[0], "epoch_refused")["reason"])
+        words = ("serve", copies[0], "--coordinate", 9, "--listen", "127.0.0.1:0")
+        self.assertIn("checksum", cl.run(*words, code=4).stderr)
+        self.mend(copies[0], servers[0], deployment)
+
+    def test_a_file_truncated_in_place_ends_no_server(self):
+        copies, servers, deployment = self.served_copies()
+        os.truncate(copies[0], 5000)
+        self.expect_first_is_silent(servers, deployment)
+        self.assertIn("truncated", self.event(servers[0], "database_damaged")["reason"])
+        servers[0].child.send_signal(signal.SIGHUP)
+        self.assertIn("truncated", self.event(servers[0], "epoch_refused")["reason"])
+        self.mend(copies[0], servers[0], deployment)
 
     def test_buckets_from_encoding_to_a_new_epoch(self):
         database = self.build()

@@ -70,13 +70,22 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
 
 std::string escape_key(std::string_view key) {
   std::string text;
-  for (const char c : key) {
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const char c = key[i];
+    const auto code = static_cast<unsigned char>(c);
+    const auto before = static_cast<unsigned char>(i == 0 ? 0 : key[i - 1]);
+    const auto after = static_cast<unsigned char>(i + 1 < key.size() ? key[i + 1] : 0);
+    // U+0080 to U+009F are 0xC2 and the code.
+    const bool control = code < 0x20 || code == 0x7f || (code == 0xc2 && after >= 0x80 && after < 0xa0) ||
+                         (before == 0xc2 && code >= 0x80 && code < 0xa0);
     if (c == '\\') {
       text += "\\\\";
     } else if (c == '\n') {
       text += "\\n";
     } else if (c == '\r') {
       text += "\\r";
+    } else if (control) {
+      text += "\\x" + to_hex(std::as_bytes(std::span(&c, 1)));
     } else {
       text += c;
     }
@@ -92,8 +101,17 @@ Result<std::string> unescape_key(std::string_view text) {
       continue;
     }
     const char next = ++i < text.size() ? text[i] : '\0';
+    if (next == 'x') {
+      const auto byte = from_hex(text.substr(i + 1, 2));
+      if (!byte || byte->size() != 1) {
+        return fail(ErrorCode::kInvalidArgument, "\\x that is not followed by two hexadecimal digits");
+      }
+      key += static_cast<char>((*byte)[0]);
+      i += 2;
+      continue;
+    }
     if (next != '\\' && next != 'n' && next != 'r') {
-      return fail(ErrorCode::kInvalidArgument, "a backslash that is followed by none of \\, n and r");
+      return fail(ErrorCode::kInvalidArgument, "a backslash that is followed by none of \\, n, r and x");
     }
     key += next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
   }

@@ -50,7 +50,8 @@ void add_credentials(CLI::App& app, Credentials& credentials);
 /// For options that take whole numbers: refuses signs, fractions and what is not within the bounds.
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 
-/// A key on one line: backslash, newline and carriage return become \\, \n and \r.
+/// A key on one line that no terminal acts on: backslash, newline and carriage return become \\, \n and \r,
+/// other control characters (U+0000 to U+001F, U+007F to U+009F) \xHH, byte by byte.
 std::string escape_key(std::string_view key);
 /// Back again. InvalidArgument for another escape.
 Result<std::string> unescape_key(std::string_view text);

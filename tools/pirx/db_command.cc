@@ -19,17 +19,22 @@ using Json = nlohmann::ordered_json;
 struct BuildArguments {
   std::string target, format, input, key, query;
   std::vector<std::string> values;
-  bool no_header = false, no_digests = false, keyed = false, json = false;
+  bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
   std::string duplicates;
   std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
+};
+
+struct Epoch {
+  std::uint64_t number;
+  std::optional<database::Version> replaces;  ///< as in BuildOptions; nothing where the old file is damaged
 };
 
 /// The epoch of the new file: `wanted`, or one more than that of the database it replaces, or 1.
 /// InvalidArgument when the target is a file of another kind, which must not be lost, or when epochs would
 /// not grow.
-Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t wanted) {
+Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   std::error_code ignored;
-  if (!fs::exists(target, ignored)) return std::max<std::uint64_t>(wanted, 1);
+  if (!fs::exists(target, ignored)) return Epoch{std::max<std::uint64_t>(wanted, 1), database::Version()};
   const auto old = database::Database::open(target);
   if (old) {
     const std::uint64_t before = (*old)->version().epoch;
@@ -38,7 +43,7 @@ Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t want
                                                    " does not follow epoch " + std::to_string(before) +
                                                    " of the file to replace: epochs only grow");
     }
-    return std::max(wanted, before + 1);
+    return Epoch{std::max(wanted, before + 1), (*old)->version()};
   }
   constexpr std::string_view kMagic = "PIRXDB\r\n";
   char head[kMagic.size()] = {};
@@ -52,12 +57,26 @@ Result<std::uint64_t> choose_epoch(const std::string& target, std::uint64_t want
                 "the database to replace cannot be read, so its epoch is not known (" +
                     old.error().message() + "): give --epoch");
   }
-  return wanted;
+  return Epoch{wanted, std::nullopt};
+}
+
+/// Says what was left out at once, since nothing may be left.
+Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& builder) {
+  const auto hidden = a.hidden ? database::HiddenFiles::kTake : database::HiddenFiles::kLeaveOut;
+  PIRX_ASSIGN(const auto left_out, database::import_folder(a.input, builder, hidden));
+  if (left_out == database::LeftOut()) return {};
+  std::fprintf(stderr,
+               "pirx: left out of %s: %llu hidden files or folders (--hidden takes them), %llu links, "
+               "%llu pipes, sockets or devices\n",
+               a.input.c_str(), static_cast<unsigned long long>(left_out.hidden),
+               static_cast<unsigned long long>(left_out.links),
+               static_cast<unsigned long long>(left_out.others));
+  return {};
 }
 
 Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
   const database::Columns columns{.key = a.key, .values = a.values};
-  if (a.format == "folder") return database::import_folder(a.input, builder);
+  if (a.format == "folder") return import_folder(a, builder);
   if (a.format == "csv") return database::import_delimited(a.input, ',', !a.no_header, columns, builder);
   if (a.format == "tsv") return database::import_delimited(a.input, '\t', !a.no_header, columns, builder);
   if (a.format == "jsonl") return database::import_json_lines(a.input, columns, builder);
@@ -95,6 +114,9 @@ Result<void> build(const BuildArguments& a) {
   if (a.format != "fixed" && a.record_bytes != 0) {
     return fail(ErrorCode::kInvalidArgument, "--record-bytes goes with --from fixed only");
   }
+  if (a.hidden && a.format != "folder") {
+    return fail(ErrorCode::kInvalidArgument, "--hidden goes with --from folder only");
+  }
   if ((a.format == "sqlite") == a.query.empty()) {
     return fail(ErrorCode::kInvalidArgument, "--query is needed with --from sqlite, and only there");
   }
@@ -102,10 +124,11 @@ Result<void> build(const BuildArguments& a) {
     return fail(ErrorCode::kInvalidArgument,
                 "--duplicates goes with --keyed only: other databases keep all records of a key");
   }
-  PIRX_ASSIGN(const std::uint64_t epoch, choose_epoch(a.target, a.epoch));
+  PIRX_ASSIGN(const Epoch epoch, choose_epoch(a.target, a.epoch));
   ProgressLine line("pirx db build");
   const database::BuildOptions options{
-      .epoch = epoch,
+      .epoch = epoch.number,
+      .replaces = epoch.replaces,
       .records_per_row = a.records_per_row,
       .fixed_record_bytes = a.record_bytes,
       .digests = !a.no_digests,
@@ -262,6 +285,8 @@ void add_build(CLI::App& db) {
                   "Column of the record, repeatable (joined by tabs); default: the whole row")
       ->allow_extra_args(false);
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
+  command.add_flag("--hidden", a->hidden,
+                   "Take files and folders whose names begin with a dot, too, with --from folder");
   command.add_option("--query", a->query, "The SELECT statement of --from sqlite");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
   add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");

@@ -101,13 +101,20 @@ Result<void> Reloader::take(bool asked) {
   const auto start = std::chrono::steady_clock::now();
   // Before the work of preparing: most of what can be wrong.
   PIRX_ASSIGN(const auto found, database::Database::open(settings_.file));
-  if (found->content_version() == served_.database->content_version()) {
-    if (asked) log({.event = "epoch_unchanged", .text = {}, .numbers = {{"epoch", epoch_of(*found)}}});
+  const bool damaged = served_.server->sound() == false;
+  const auto same = [this](const database::Database& database) {
+    return database.content_version() == served_.database->content_version();
+  };
+  if (same(*found) && !damaged) {
+    if (!asked) return {};
+    log({.event = "epoch_unchanged", .text = {}, .numbers = {{"epoch", epoch_of(*found)}}});
+    served_.server->verify();
     return {};
   }
-  PIRX_TRY(check_next(*served_.database, *found));
+  // A damaged database is served again once its file is mended.
+  if (!same(*found)) PIRX_TRY(check_next(*served_.database, *found));
   PIRX_ASSIGN(Served next, open_served(settings_, context_));
-  PIRX_TRY(check_next(*served_.database, *next.database));
+  if (!same(*next.database)) PIRX_TRY(check_next(*served_.database, *next.database));
   PIRX_ASSIGN(auto old, replace_(next.server));
   const auto seconds = [&start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
+#include "pirx/database/serving.h"
 #include "pirx/net/http_client.h"
 #include "pirx/net/http_server.h"
 #include "pirx/net/limits.h"
@@ -51,9 +52,10 @@ tl::unexpected<Error> no_threads(const std::string& what) {
 std::size_t threads_needed(const ServeSettings& settings) {
   const auto team = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
                                          : std::size_t{std::thread::hardware_concurrency()};
-  const auto databases = settings.databases.size();  // each has one that opens its next epoch
-  const std::size_t others = 4;                      // computes, logs, waits for signals, ends the process
-  return (databases + 2) * std::max<std::size_t>(team, 1) + databases +
+  const auto databases =
+      settings.databases.size();  // each has one that opens its next epoch, one that verifies
+  const std::size_t others = 4;   // computes, logs, waits for signals, ends the process
+  return (databases + 2) * std::max<std::size_t>(team, 1) + 2 * databases +
          static_cast<std::size_t>(settings.http.io_threads) + others;
 }
 
@@ -138,6 +140,7 @@ struct Hosting {
 Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext context, const Log& log,
                               const std::vector<std::pair<std::string, std::string>>& machine) {
   context.note = note_log(settings, log);
+  context.damaged = damage_log(settings, log);
   const auto start = std::chrono::steady_clock::now();
   auto served = open_served(settings, context);
   if (!served) {
@@ -166,6 +169,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   PIRX_TRY(try_threads(threads_needed(settings)));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
+  PIRX_TRY(database::survive_lost_pages());
   LogWriter writer;
   const Log log = [quiet = settings.quiet, &writer](const net::LogEvent& event) {
     if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
@@ -184,7 +188,8 @@ Result<void> serve(const Arguments& a, shards::World* world) {
                             .loopback = net::is_loopback(settings.http.address),
                             .note = nullptr,
                             .progress = [&progress](double part) { progress(part); },
-                            .spread = shards ? shards->spread() : nullptr};
+                            .spread = shards ? shards->spread() : nullptr,
+                            .damaged = nullptr};
   std::vector<Hosting> open;
   std::vector<net::HostedDatabase> hosted;
   for (auto& database : settings.databases) {

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "pirx/client/deployment.h"
+#include "pirx/database/serving.h"
 
 namespace pirx::cli {
 namespace {
@@ -46,14 +47,16 @@ std::span<const Option> database_options() {
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context) {
   PIRX_ASSIGN(const auto* protocol, find_protocol(settings.protocol));
   PIRX_ASSIGN(auto database, database::Database::open(settings.file));
+  PIRX_TRY(check_sample(*database));
   const ServerSpec spec{.database = database,
                         .threads = context.threads,
                         .loopback = context.loopback,
                         .note = context.note,
                         .progress = context.progress,
                         .spread = context.spread};
-  PIRX_ASSIGN(std::shared_ptr<const AnyServer> server, serve(*protocol, spec, settings.options));
-  return Served{std::move(database), std::move(server)};
+  PIRX_ASSIGN(std::unique_ptr<const AnyServer> server, serve(*protocol, spec, settings.options));
+  auto sound = std::make_shared<SoundServer>(database, std::move(server), context.damaged);
+  return Served{std::move(database), std::move(sound)};
 }
 
 std::string Served::parameters_digest() const {
@@ -94,9 +97,20 @@ std::function<void(const std::string&)> note_log(const DatabaseSettings& setting
   };
 }
 
+std::function<void(const Error&)> damage_log(const DatabaseSettings& settings, Log log) {
+  return [settings, log = std::move(log)](const Error& error) {
+    net::LogEvent event{.event = "database_damaged",
+                        .text = {{"file", settings.file}, {"reason", error.message()}},
+                        .numbers = {}};
+    if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
+    log(event);
+  };
+}
+
 net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds) {
   net::LogEvent event{.event = "database",
-                      .text = {{"file", settings.file}, {"protocol", settings.protocol},
+                      .text = {{"file", settings.file},
+                               {"protocol", settings.protocol},
                                {"parameters_digest", served.parameters_digest()}},
                       .numbers = {{"epoch", static_cast<double>(served.database->version().epoch)},
                                   {"seconds_to_open", seconds}}};

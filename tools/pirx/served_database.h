@@ -10,6 +10,7 @@
 #include "pirx/database/database.h"
 #include "pirx/protocol.h"
 #include "serve_log.h"
+#include "sound_server.h"
 
 namespace pirx::cli {
 
@@ -31,19 +32,20 @@ struct OpenContext {
   std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
   std::function<void(double)> progress = nullptr;          ///< see ServerSpec
   Spread spread = nullptr;                                 ///< for --shards, see ServerSpec
+  std::function<void(const Error&)> damaged = nullptr;     ///< see SoundServer
 };
 
 /// A database, and the server that answers from it.
 struct Served {
   std::shared_ptr<const database::Database> database;
-  std::shared_ptr<const AnyServer> server;
+  std::shared_ptr<SoundServer> server;
 
   /// client::parameters_digest in hexadecimal digits: what operators publish.
   std::string parameters_digest() const;
 };
 
-/// Opens the current content of the file and its delta. InvalidArgument names the option that does not fit.
-/// Other errors are those of opening the file, and of the protocol.
+/// Opens the current content of the file and its delta, and checks a sample of it. InvalidArgument names the
+/// option that does not fit. Other errors are those of opening the file, and of the protocol.
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context);
 
 /// Checks that clients of `now` can go on with `next`, which must have a later epoch and records of the same
@@ -52,6 +54,8 @@ Result<void> check_next(const database::Database& now, const database::Database&
 
 /// A function that writes the notes about opening to the log.
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log);
+/// What becomes of damage: a line of the log.
+std::function<void(const Error&)> damage_log(const DatabaseSettings& settings, Log log);
 /// The log's line about a database that was opened.
 net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds);
 

@@ -12,6 +12,9 @@ enum class Duplicates : std::uint8_t { kRefuse, kFirst, kLast, kJoin };
 
 struct BuildOptions {
   std::uint64_t epoch = 1;
+  /// By which version of the target `epoch` was chosen, the default Version where there was no file: a target
+  /// that holds another one by the time that the builder locks it is refused (Unavailable). Nothing: any.
+  std::optional<Version> replaces = {};
   /// 0: balanced (query and reply of about the same size). More than there are records: all in one row.
   std::uint64_t records_per_row = 0;
   /// Every record has exactly this many bytes and no length is stored; 0: lengths vary.
@@ -42,10 +45,11 @@ struct BuildReport {
 
 /// Spools records beside the target, then lays out rows, keys and checksums in `TARGET.tmp-PID-N`, syncs it
 /// and renames it over the target. Destroyed before finish(), it removes its temporary files; leftovers of
-/// killed builds are removed by the next build of the same target. One finish() per builder.
+/// killed builds are removed by the next build of the same target. While it lives the target is locked: who
+/// would build, update or compact it is refused. One finish() per builder.
 class DatabaseBuilder {
  public:
-  /// Unavailable when the folder cannot be written.
+  /// Unavailable when the folder cannot be written, or another process changes the target.
   static Result<DatabaseBuilder> create(const std::filesystem::path& target, const BuildOptions& options);
   DatabaseBuilder(DatabaseBuilder&&) noexcept;
   DatabaseBuilder& operator=(DatabaseBuilder&&) noexcept;
@@ -59,6 +63,7 @@ class DatabaseBuilder {
   void note_line(std::uint64_t line) noexcept;
   /// Writes, syncs and renames. InvalidArgument when there are no records, or when a key is repeated in a
   /// keyed database that refuses it; then the message names both lines and the number of such records.
+  /// Unavailable when the target is not the file it was at create(): that one then stays.
   Result<BuildReport> finish();
   const std::filesystem::path& target() const noexcept;
   /// As given to create(), with max_record_bytes cut to what the format can hold.

@@ -16,9 +16,20 @@ struct Columns {
   std::vector<std::string> values;  ///< empty: the whole line or row; several columns are joined with tabs
 };
 
+/// Files and folders whose names begin with a dot.
+enum class HiddenFiles : std::uint8_t { kLeaveOut, kTake };
+
+/// What an import of a folder left out. A hidden folder counts once, whatever is in it.
+struct LeftOut {
+  std::uint64_t hidden = 0, links = 0;
+  std::uint64_t others = 0;  ///< pipes, sockets, devices
+  friend bool operator==(const LeftOut&, const LeftOut&) = default;
+};
+
 /// Adds each regular file below `folder`, sorted by the bytes of its path. The relative path is the key.
 /// Links are not followed. InvalidArgument: the database being built lies in the folder.
-Result<void> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder);
+Result<LeftOut> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder,
+                              HiddenFiles hidden = HiddenFiles::kLeaveOut);
 /// Adds the rows of an RFC 4180 file with the given separator, ',' or '\t'; only ',' allows quotes. With
 /// `header` the first line is a header. A whole row is added as it stands in the file, with its quotes. A
 /// byte order mark is skipped. InvalidArgument names line and cause: a missing column, a broken quote, a row
@@ -28,6 +39,7 @@ Result<void> import_delimited(const std::filesystem::path& file, char separator,
 /// Adds one record for each line with a JSON object, of at most 65,536 values nested at most 64 levels deep.
 /// Blank lines are skipped. A string value is added as it is, another value as compact JSON with sorted
 /// members and with numbers as 64-bit integers or doubles, a whole line as it stands in the file.
+/// InvalidArgument: a key or value is null, which is no text.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
@@ -37,11 +49,12 @@ Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& bu
 Result<void> import_fixed(const std::filesystem::path& file, std::uint64_t record_bytes,
                           DatabaseBuilder& builder);
 /// Adds the rows of one SELECT on a file that is opened read-only. Text and blobs are added as they are,
-/// numbers as SQLite prints them, NULL as nothing; a whole row is its columns joined with tabs. While it
+/// numbers as SQLite prints them; a whole row is its columns joined with tabs. While it
 /// runs, the process has 4 times the bytes of the longest allowed row as SQLite's hard heap limit, unless it
 /// has a limit of its own. A view in the file can produce endless rows: watch the progress if the file is a
 /// stranger's. ResourceExhausted: a row takes 10^9 steps of SQLite, or more memory than the limit.
-/// InvalidArgument: the library was built without SQLite (PIRX_WITH_SQLITE).
+/// InvalidArgument: a column is NULL, which is no text, or the library was built without SQLite
+/// (PIRX_WITH_SQLITE).
 Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
                            const Columns& columns, DatabaseBuilder& builder);
 

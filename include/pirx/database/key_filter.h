@@ -8,8 +8,8 @@
 
 namespace pirx::database {
 
-/// Const and thread-safe. Keys are secrets of the client: time and memory accesses depend on their lengths
-/// only, and for read() on whether there is a record, which the client may know and nobody else.
+/// Const and thread-safe. Keys are secrets of the client, and so is whether there is a record: instructions
+/// and memory accesses depend on the geometry and the lengths of the keys only.
 class KeyFilter {
  public:
   /// InvalidArgument when the database is not keyed.
@@ -21,13 +21,27 @@ class KeyFilter {
   };
   Place place(std::string_view key) const;
 
+  /// What a sum says of a key. Looking into it is what shows whether there is a record.
+  class Found {
+   public:
+    bool has_value() const noexcept;
+    /// The record, or nothing.
+    operator std::optional<Bytes>() &&;
+
+   private:
+    friend class KeyFilter;
+    Found(Bytes slot, std::uint64_t length, std::uint64_t present)
+        : slot_(std::move(slot)), length_(length), present_(present) {}
+    Bytes slot_;  ///< record_bytes() long
+    std::uint64_t length_, present_;
+  };
   /// The record out of the sum (XOR) of the rows of place(key), row_bytes() long; nothing when the database
   /// has no such key. A sum that is damaged, or of other rows, looks like a missing key: who trusts the sum
   /// trusts the absence. A record of another key is taken for this one's with probability 2^-128.
   /// InvalidArgument: another length. DataLoss: the builder lied.
-  Result<std::optional<Bytes>> read(std::string_view key, ByteSpan row_sum) const;
+  Result<Found> read(std::string_view key, ByteSpan row_sum) const;
   /// The same from the slot at place(key).offset alone, slot_bytes() long.
-  Result<std::optional<Bytes>> read_slot(std::string_view key, ByteSpan slot) const;
+  Result<Found> read_slot(std::string_view key, ByteSpan slot) const;
   /// The builder's side: what the three slots of `key` must add up to. `slot` has slot_bytes() bytes, `data`
   /// at most record_bytes(), exactly so when lengths do not vary; it may lie in the slot, where it belongs.
   void fill_slot(std::string_view key, ByteSpan data, MutableByteSpan slot) const;

@@ -463,7 +463,7 @@ TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
           client.fetch(at.row, rng, [&](const Bytes& request) { return answer(*server, request); }).value();
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] ^= item.expose()[at.offset + i];
     }
-    const auto found = filter.read(key, sum).value();
+    const std::optional<Bytes> found = filter.read(key, sum).value();
     EXPECT_EQ(found.has_value(), records.contains(key));
     if (found) {
       EXPECT_EQ(*found, records[key]);

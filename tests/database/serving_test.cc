@@ -1,0 +1,102 @@
+// Files that rot or go away while they are served.
+#include "pirx/database/serving.h"
+
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "database_fixture.h"
+#include "pirx/database/update.h"
+
+namespace pirx::database {
+namespace {
+
+std::vector<Bytes> records(std::size_t count) {
+  return std::vector<Bytes>(count, Bytes(1 << 16, std::byte{'r'}));
+}
+
+std::uint64_t sum_of_rows(const Database& database) {
+  const auto rows = database.rows();
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < rows.rows; ++i) {
+    for (std::size_t b = 0; b < rows.cols; ++b) sum += std::to_integer<std::uint64_t>(rows.row(i)[b]);
+  }
+  return sum;
+}
+
+TEST(Serving, EveryBitBehindTheHeaderIsInAChunk) {
+  const TemporaryFolder folder{TemporaryFolder::kMemory};
+  const auto db = folder / "db";
+  ASSERT_TRUE(good(build(db, records(40))));
+  const Bytes original = read_file(db);
+  const auto database = Database::open(db);
+  ASSERT_TRUE(good(database));
+  const std::uint64_t count = chunks(**database);
+  ASSERT_EQ(count, 3u);
+  for (std::uint64_t bad = 0; bad < count; ++bad) {
+    Bytes file = original;
+    file[4096 + bad * (1 << 20) + 77] ^= std::byte{4};
+    write_file(folder / "bad", file);
+    // Opening does not see it.
+    const auto opened = Database::open(folder / "bad");
+    ASSERT_TRUE(good(opened));
+    EXPECT_FALSE(same_file(**database, **opened));
+    for (std::uint64_t chunk = 0; chunk < count; ++chunk) {
+      if (chunk == bad) {
+        expect_error(check_chunk(**opened, chunk), ErrorCode::kDataLoss, "bad: the file is damaged between");
+      } else {
+        EXPECT_TRUE(good(check_chunk(**opened, chunk)));
+      }
+    }
+  }
+}
+
+TEST(Serving, ATruncatedFileIsNoticedAndNobodyDies) {
+  const TemporaryFolder folder;
+  for (const char* name : {"db", "other"}) ASSERT_TRUE(good(build(folder / name, records(40))));
+  ASSERT_TRUE(good(survive_lost_pages()));
+  for (const bool updated : {false, true}) {
+    if (updated) {
+      ASSERT_TRUE(good(build(folder / "db", records(40))));
+      auto update = DatabaseUpdate::begin(folder / "db");
+      ASSERT_TRUE(good(update));
+      ASSERT_TRUE(good(update->set(0, to_bytes("new"))));
+      ASSERT_TRUE(good(update->commit()));
+    }
+    const auto a = Database::open(folder / "db"), b = Database::open(folder / "db");
+    const auto other = Database::open(folder / "other");
+    ASSERT_TRUE(good(a) && good(b) && good(other));
+    ASSERT_TRUE(same_file(**a, **b));
+    const auto sum = sum_of_rows(**a);
+    std::filesystem::resize_file(folder / "db", 100'000);
+    EXPECT_FALSE(pages_lost(**a));
+    EXPECT_LT(sum_of_rows(**a), sum);
+    // Who has the same file open learns of it, too.
+    EXPECT_TRUE(pages_lost(**a));
+    EXPECT_TRUE(pages_lost(**b));
+    EXPECT_LT(sum_of_rows(**b), sum);
+    expect_error(check_chunk(**b, chunks(**b) - 1), ErrorCode::kDataLoss, "damaged");
+    EXPECT_FALSE(pages_lost(**other));
+    EXPECT_GT(sum_of_rows(**other), 0u);
+  }
+  // A file opened anew where a lost one lay is whole.
+  const auto again = Database::open(folder / "other");
+  ASSERT_TRUE(good(again));
+  EXPECT_FALSE(pages_lost(**again));
+}
+
+TEST(Serving, OtherBusErrorsEndTheProcess) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!survive_lost_pages()) ::_exit(1);
+    ::raise(SIGBUS);
+    ::raise(SIGBUS);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+}
+
+}  // namespace
+}  // namespace pirx::database

@@ -1,0 +1,91 @@
+// A thread that reads, and a look after every pass.
+#include "sound_server.h"
+
+#include <sys/resource.h>
+
+#include <random>
+
+#include "pirx/database/serving.h"
+
+namespace pirx::cli {
+
+SoundServer::SoundServer(std::shared_ptr<const database::Database> database,
+                         std::unique_ptr<const AnyServer> server, std::function<void(const Error&)> damaged)
+    : database_(std::move(database)),
+      server_(std::move(server)),
+      damaged_(std::move(damaged)),
+      thread_([this] { run(); }) {}
+
+SoundServer::~SoundServer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SoundServer::verify() {
+  const std::lock_guard lock(mutex_);
+  requested_ = true;
+  changed_.notify_all();
+}
+
+std::optional<bool> SoundServer::sound() const noexcept {
+  const State state = state_;
+  return state == State::kUnknown ? std::nullopt : std::optional(state == State::kSound);
+}
+
+std::vector<Result<Bytes>> SoundServer::answer_from(std::span<const ByteSpan> requests,
+                                                    std::span<const std::string_view> senders) const {
+  std::vector<Result<Bytes>> replies;
+  if (state_ != State::kDamaged) replies = server_->answer_from(requests, senders);
+  if (database::pages_lost(*database_)) {
+    found_damaged(
+        Error(ErrorCode::kDataLoss, "the file was truncated, or its disk failed, while it was served"));
+  }
+  // Whatever the pass computed before it was known.
+  if (state_ == State::kDamaged) {
+    replies.assign(requests.size(),
+                   fail(ErrorCode::kUnavailable, "this server's database is damaged: use another server"));
+  }
+  return replies;
+}
+
+void SoundServer::run() {
+  // Queries go first. A thread has a priority of its own on Linux.
+  static_cast<void>(setpriority(PRIO_PROCESS, 0, 19));
+  for (std::unique_lock lock(mutex_);;) {
+    changed_.wait(lock, [this] { return requested_ || stopping_; });
+    if (stopping_) return;
+    requested_ = false;
+    lock.unlock();
+    if (const auto checked = check_all(); !checked) found_damaged(checked.error());
+    lock.lock();
+  }
+}
+
+Result<void> SoundServer::check_all() const {
+  for (std::uint64_t chunk = 0; chunk < database::chunks(*database_); ++chunk) {
+    if (stopping_) return {};
+    PIRX_TRY(database::check_chunk(*database_, chunk));
+  }
+  auto unknown = State::kUnknown;
+  state_.compare_exchange_strong(unknown, State::kSound);
+  return {};
+}
+
+void SoundServer::found_damaged(const Error& error) const {
+  if (state_.exchange(State::kDamaged) != State::kDamaged && damaged_) damaged_(error);
+}
+
+Result<void> check_sample(const database::Database& database) {
+  constexpr int kChunks = 16;
+  // Nobody gains from foreseeing which.
+  std::minstd_rand engine(std::random_device{}());
+  std::uniform_int_distribution<std::uint64_t> chunk(0, database::chunks(database) - 1);
+  for (int i = 0; i < kChunks; ++i) PIRX_TRY(database::check_chunk(database, chunk(engine)));
+  return {};
+}
+
+}  // namespace pirx::cli
