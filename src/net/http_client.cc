@@ -1,6 +1,8 @@
-// The client's transport: libcurl's multi interface on the caller's thread, one easy handle per server.
-// Bodies are handed to libcurl by a callback that gives every byte once: libcurl sends a request again,
-// silently, when a kept-alive connection turns out to be dead, and a share must not be sent twice.
+// The client's transport: libcurl's multi interface on the caller's thread, a fresh easy handle for every
+// call (libcurl 7.83 to 8.0 keep a pointer to a freed header in a handle that is used again, and write
+// through it when a reply's first header line begins with a blank: curl issue 11101). Bodies are handed to
+// libcurl by a callback that gives every byte once: libcurl sends a request again, silently, when a
+// kept-alive connection turns out to be dead, and a share must not be sent twice.
 #include "pirx/net/http_client.h"
 
 #include <arpa/inet.h>
@@ -122,7 +124,7 @@ bool is_loopback_url(const std::string& text) {
 }
 
 struct HttpTransport::Impl {
-  /// A server, its handle, and the call under way.
+  /// A server, and the call under way with its handle.
   struct Peer {
     Endpoint endpoint;
     Address address;
@@ -171,6 +173,7 @@ struct HttpTransport::Impl {
   void release(Peer& peer) noexcept {
     if (!std::exchange(peer.active, false)) return;
     curl_multi_remove_handle(multi.get(), peer.easy.get());
+    peer.easy.reset();
     peer.unsent = {};
     peer.received = {};
   }
@@ -269,8 +272,7 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
   peer->endpoint = endpoint;
   peer->address = std::move(address);
   peer->url = url;
-  peer->easy.reset(curl_easy_init());
-  if (!peer->easy) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
+  peer->all = &peers;
   peers.push_back(std::move(peer));
   return {};
 }
@@ -291,8 +293,9 @@ bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline)
 
 std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
                                                 const CallOptions& options) {
+  peer.easy.reset(curl_easy_init());
+  if (!peer.easy) return peer.error(ErrorCode::kResourceExhausted, "libcurl gives no handle");
   auto* easy = peer.easy.get();
-  curl_easy_reset(easy);
   peer.unsent = body != nullptr ? ByteSpan(*body) : ByteSpan();
   peer.received = {};
   peer.max_received = options.max_reply_bytes;
@@ -399,6 +402,7 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_HTTP2:
     case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_BAD_FUNCTION_ARGUMENT:  // a first header line that begins with a blank
       return failed(ErrorCode::kDataLoss,
                     "its reply is not HTTP/1.1 (" + detail + "): is this a pirx server?");
     default:
