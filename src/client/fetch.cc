@@ -109,6 +109,7 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
       .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(request.wishes, request.kind)),
   };
   std::optional<itpir::ReplyCollector> collector;
+  std::size_t usable = 0, locked_out = 0;  // in the last round: good replies; servers we may not ask
   const auto ask = [&]() -> Result<void> {
     auto start = Clock::now();
     PIRX_ASSIGN(auto query, request.query());
@@ -119,13 +120,16 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
     }
     report.query_milliseconds += milliseconds_since(start);
 
+    usable = locked_out = 0;
     std::vector<bool> settled(params.servers(), false);
     const auto on_settled = [&](std::size_t server, const net::CallOutcome& outcome) {
       settled[server] = true;
       if (outcome.reply) {
         const auto added = collector->add(server, *outcome.reply);
         if (!added) report.servers[server].error = added.error().to_string();
+        if (added) ++usable;
       } else {
+        if (outcome.reply.error().code() == ErrorCode::kUnauthenticated) ++locked_out;
         collector->set_missing(server, status_of(outcome.reply.error()));
         report.servers[server].error = outcome.reply.error().to_string();
       }
@@ -157,12 +161,23 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
   const auto start = Clock::now();
   auto answer = std::move(*collector).finish();
   if (!answer) {
+    auto code = answer.error().code();
     std::string message = answer.error().message();
+    if (code == ErrorCode::kUndecodable && usable < params.needed() &&
+        usable + locked_out >= params.needed()) {
+      code = ErrorCode::kUnauthenticated;
+      message =
+          std::to_string(usable) + " usable replies of " + std::to_string(params.servers()) +
+          " servers, at least " + std::to_string(params.needed()) + " are needed, and " +
+          std::to_string(locked_out) +
+          " are not trusted or do not trust this client: check the trust anchors (ca_file), the tokens and "
+          "the client's certificate";
+    }
     for (std::size_t i = 0; i < report.servers.size(); ++i) {
       if (!report.servers[i].error.empty())
         message += "\n  " + endpoints_[i].url + ": " + report.servers[i].error;
     }
-    return fail(answer.error().code(), std::move(message));
+    return fail(code, std::move(message));
   }
   report.answer = std::move(*answer);
   report.decode_milliseconds += milliseconds_since(start);

@@ -37,6 +37,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 4096;            // read at once while a header is awaited
 constexpr std::size_t kFirstBodyBytes = 64 * 1024;  // a body's buffer starts so and doubles as bytes arrive
+constexpr std::size_t kHeadBytes = 80;              // a message's head: what it is for, by any protocol
 constexpr std::size_t kLingerBytes = 1024 * 1024;   // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
@@ -319,11 +320,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (!is_octet_stream(header[http::field::content_type])) {
       return refuse(415, "a query is sent as Content-Type: application/octet-stream");
     }
-    const auto longest = std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
-    if (*length > longest) {
-      return refuse(413, "no query of this database is longer than " + std::to_string(longest) +
-                             " bytes (pirx serve --max-queries allows more queries in one)");
-    }
+    too_long_ = *length > longest_request();
     const auto expect = header[http::field::expect];
     if (!expect.empty() && !beast::iequals(expect, "100-continue"))
       return refuse(417, "only 100-continue can be expected");
@@ -334,8 +331,12 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       if (!milliseconds) return refuse(400, "Pirx-Timeout is a number of milliseconds, 1 to 86400000");
       deadline_ = Batcher::Clock::now() + *milliseconds;
     }
-    keep_alive_ = reusable;
-    begin_body(static_cast<std::size_t>(*length), !expect.empty());
+    keep_alive_ = reusable && !too_long_;
+    begin_body(std::min<std::size_t>(*length, too_long_ ? kHeadBytes : longest_request()), !expect.empty());
+  }
+
+  std::size_t longest_request() const {
+    return std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
   }
 
   /// Under which name the request goes; refuses it, and says false, where it may not be asked.
@@ -439,6 +440,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     } catch (const std::bad_alloc&) {
       queries = fail(ErrorCode::kResourceExhausted, "the server is out of memory: try again later");
     } catch (...) {  // stays Internal
+    }
+    // Only the head of a request that is too long was read: it may be for an epoch with more rows.
+    if (too_long_ && (queries || queries.error().code() != ErrorCode::kStaleEpoch)) {
+      return refuse(413, "no query of this database is longer than " + std::to_string(longest_request()) +
+                             " bytes (pirx serve --max-queries allows more queries in one)");
     }
     if (!queries) return refuse(queries.error());
     auto done = [self = this->shared_from_this()](Result<Bytes> result, ByteLease lease) {
@@ -552,6 +558,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   State state_ = State::kHeader;
   bool reading_ = false;                  ///< a read into buffer_ is outstanding
   bool keep_alive_ = false;               ///< the connection goes on after the reply
+  bool too_long_ = false;                 ///< the request: only its head is read
   bool counted_ = false;                  ///< in host_.in_flight
   std::atomic<bool> answer_lost_{false};  ///< the batcher had no memory to hand the answer over
   beast::flat_buffer buffer_;

@@ -267,7 +267,7 @@ TEST(HttpServer, WrongPathsAndMethodsKeepTheConnection) {
   EXPECT_TRUE(is_status(ask(get_text("/readyz")), 200));
 }
 
-TEST(HttpServer, ATooLongBodyIsRefusedFromItsHeader) {
+TEST(HttpServer, ATooLongBodyIsRefusedFromItsHead) {
   auto fake = std::make_shared<FakeServer>();
   fake->max_bytes = 1000;
   RunningServer server(quick_options(), fake);
@@ -276,9 +276,14 @@ TEST(HttpServer, ATooLongBodyIsRefusedFromItsHeader) {
            "application/octet-stream\r\nContent-Length: " +
            length + "\r\n\r\n";
   };
-  expect_refused_and_closed(server, post("1001"), 413);
-  expect_refused_and_closed(server, post("2147483648"), 413);
-  expect_refused_and_closed(server, post("18446744073709551615"), 413);
+  // The head of the message says which epoch it is for: that is settled before its length.
+  for (const char* length : {"1001", "2147483648", "18446744073709551615"}) {
+    expect_refused_and_closed(server, post(length) + std::string(80, 'x'), 413);
+    const auto stale = "e" + std::to_string(static_cast<int>(ErrorCode::kStaleEpoch)) + std::string(78, 'x');
+    EXPECT_TRUE(is_status(answer_to(server, post(length) + stale), 409));
+    const auto other = "e" + std::to_string(static_cast<int>(ErrorCode::kDataLoss)) + std::string(78, 'x');
+    expect_refused_and_closed(server, post(length) + other, 413);
+  }
   // Numbers that are none.
   for (const char* length :
        {"18446744073709551616", "-1", "0x10", "1 2", "", "1e3", "99999999999999999999999999"}) {
@@ -401,6 +406,8 @@ TEST(HttpServer, ContinueIsSaidWhenAskedFor) {
   socket.send("abc");
   EXPECT_EQ(body_of(socket.receive_message()), "cba");
   socket.send(head + "99999999\r\n\r\n");
+  EXPECT_EQ(socket.receive_message(), "HTTP/1.1 100 Continue\r\n\r\n");
+  socket.send(std::string(80, 'x'));
   EXPECT_TRUE(is_status(socket.receive_message(), 413));
 }
 

@@ -400,6 +400,29 @@ class CommandLine(unittest.TestCase):
         deployment = self.deploy(newer, 2)
         self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
 
+    def test_a_stale_request_that_is_too_long_now_is_stale(self):
+        """Servers come back with fewer rows, so an old request is longer than any that they take now."""
+        database, source = self.path / "db.pirx", self.path / "lines.txt"
+        build = ["db", "build", database, source, "--from", "lines", "--records-per-row", 1]
+        for protocol in ("goldberg", "chor"):
+            with self.subTest(protocol=protocol):
+                more = ["--protocol", protocol, "--max-queries", 1]
+                source.write_text("".join(f"record {i:06}\n" for i in range(100_000)))
+                run(*build)
+                servers = [self.serve(database, x, *more) for x in (1, 2, 3)]
+                deployment = self.deploy(servers, 2)
+                for server in servers:
+                    server.stop()
+                source.write_text("".join(f"record {i:06}\n" for i in range(40)))
+                run(*build)
+                text = json.loads(deployment.read_text())
+                for x, entry in enumerate(text["servers"], 1):
+                    entry["url"] = self.serve(database, x, *more).url
+                deployment.write_text(json.dumps(text))
+                done = run("get", deployment, 30_000, code=8)
+                self.assertIn("pirx deploy", done.stderr)
+                self.assertIn("has epoch", done.stderr)
+
     def test_deploy_refusals(self):
         database = self.build()
         other = self.path / "other.txt"
@@ -608,6 +631,16 @@ class CommandLine(unittest.TestCase):
         deployment = self.deploy(servers, 1, "--ca-file", "cert.pem")
         self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
         self.deploy(servers, 1, code=7)  # the system's trust anchors do not know this certificate
+        # Another authority does not know it either, and one server that is trusted is too few.
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "other.key",
+                "-out", "other.pem", "-days", "2", "-subj", "/CN=other")
+        text = json.loads(deployment.read_text())
+        for entry in text["servers"][1:]:
+            entry["ca_file"] = "other.pem"
+        deployment.write_text(json.dumps(text))
+        done = run("get", deployment, 8, code=7)
+        self.assertIn("trust anchors", done.stderr)
+        self.assertNotIn("ask again", done.stderr)
         run("serve", database, "--coordinate", 1, "--tls-cert", self.path / "cert.pem", code=2)
 
     def test_help_everywhere(self):
