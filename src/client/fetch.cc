@@ -145,6 +145,10 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
       server.bytes_down += outcomes[i].bytes_down;
       server.abandoned = !settled[i];
       if (!settled[i] && !outcomes[i].reply) server.error = outcomes[i].reply.error().to_string();
+      if (outcomes[i].same_as) {
+        server.error = "names the same instance as " + endpoints_[*outcomes[i].same_as].url +
+                       ": one server that got two servers' shares, or one that claims to be the other";
+      }
     }
     return {};
   };

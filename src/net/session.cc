@@ -510,7 +510,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     head_ += std::string("\r\nContent-Type: ") + type +
              "\r\nContent-Length: " + std::to_string(reply_.size()) +
              "\r\nCache-Control: no-store\r\nConnection: " + (keep_alive_ ? "keep-alive" : "close") + "\r\n" +
-             extra + "\r\n";
+             kInstanceHeader + ": " + host_.instance + "\r\n" + extra + "\r\n";
     const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_),
                                                     asio::buffer(reply_.data(), reply_.size())};
     asio::async_write(stream_, buffers, guarded([this](error_code ec, std::size_t) {

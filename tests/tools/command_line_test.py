@@ -437,6 +437,29 @@ class CommandLine(unittest.TestCase):
         self.deploy([a, d], 1, "--database", self.path / "other.pirx", code=8)
         self.assertFalse((self.path / "deployment.json").exists())
 
+    def test_one_server_under_two_addresses(self):
+        database = self.build()
+        a = self.start(PIRX, "serve", database, "--coordinate", 1, "--listen", "[::]:0", "--allow-plaintext")
+        b = self.serve(database, 2)
+        target = self.path / "deployment.json"
+        for host in ("localhost", "127.0.0.2", "[::1]", "127.0.0.1"):
+            words = [word for url in (a.url, f"http://{host}:{a.port}", b.url) for word in ("--server", url)]
+            self.assertIn("two servers' shares", run("deploy", target, *words, code=2).stderr, host)
+        # Through a forwarder the address is another, and the instance still the same.
+        behind = self.proxy(a, "honest")
+        words = [word for server in (a, b, behind) for word in ("--server", server.url)]
+        self.assertIn("same instance", run("deploy", target, *words, code=2).stderr)
+        self.assertFalse(target.exists())
+        # A deployment file written by hand: nothing is sent to the second address.
+        self.deploy([a, b], 1)
+        text = json.loads(target.read_text())
+        text["servers"].append({"url": f"http://127.0.0.2:{a.port}", "coordinate": 3})
+        target.write_text(json.dumps(text))
+        report = json.loads(run("get", target, 5, "--json", "--wait-for-all").stdout)
+        sent = [server["bytes_up"] for server in report["servers"]]
+        self.assertEqual((sorted(sent)[0], sent.count(0)), (0, 1), report)
+        self.assertEqual([s["status"] for s in report["servers"]].count("refused"), 1)
+
     def test_serve_refusals(self):
         database = self.build()
         serve = ["serve", database, "--listen", "127.0.0.1:0"]

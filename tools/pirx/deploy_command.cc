@@ -96,6 +96,12 @@ Result<void> deploy(const Arguments& a) {
     const auto& reply = outcomes[i].reply;
     if (!reply)
       return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
+    if (outcomes[i].same_as) {
+      return fail(ErrorCode::kInvalidArgument,
+                  a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
+                      " name the same instance (Pirx-Instance): they are one server, which would get two "
+                      "servers' shares, or one of them claims to be the other. Give each server once");
+    }
     PIRX_ASSIGN(auto plan, decode_plan(*reply));
     if (plan) return deploy_single(a, std::move(*plan), stored[i]);
     auto parameters = itpir::ServerParameters::decode(*reply);

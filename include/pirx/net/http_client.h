@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,13 +44,19 @@ struct CallOutcome {
   /// read (parameters_epoch). For a new plan without another round trip; it proves as little as an answer of
   /// parameters_all() and is decoded and compared like one. Empty when the server gave none.
   Bytes parameters = {};
+  /// Another server of the transport, whose replies name the same instance as this one's: one server under
+  /// two addresses, which has now got two servers' shares. Or one of them claims the other's name, so that
+  /// nothing is refused for it.
+  std::optional<std::size_t> same_as = {};
 };
 
 /// One client's connections to a set of servers, kept alive between rounds. Not thread-safe. Nothing is ever
 /// retried: a request holds shares that must reach one server only, once.
 class HttpTransport {
  public:
-  /// InvalidArgument also for two databases of one server: it would get two servers' shares.
+  /// InvalidArgument also for two databases of one server: it would get two servers' shares. Calls do not
+  /// connect two servers to one address and port either (loopback addresses count as one): one of them is
+  /// sent nothing and gets InvalidArgument.
   static Result<HttpTransport> create(std::vector<Endpoint> servers);
   HttpTransport(HttpTransport&&) noexcept;
   HttpTransport& operator=(HttpTransport&&) noexcept;
