@@ -54,7 +54,10 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOption
     PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
     ask = [http = std::make_shared<net::HttpTransport>(std::move(transport))](
               const auto& requests, const auto& call, const auto& on_settled) {
-      return http->query_all(requests, call, on_settled);
+      auto outcomes = http->query_all(requests, call, on_settled);
+      // When a connection ends must not tell how long decoding took, or writing what was found.
+      http->close();
+      return outcomes;
     };
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());

@@ -221,7 +221,7 @@ struct HttpTransport::Impl {
     peer.received = {};
   }
 
-  std::unique_ptr<CURLM, MultiFree> multi;              ///< holds the kept-alive connections
+  std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections; null when all are closed
   std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
 };
@@ -550,6 +550,10 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
   };
 
   const Round round(*this);
+  if (!multi) {
+    multi.reset(curl_multi_init());  // without it no call begins
+    curl_multi_setopt(multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+  }
   const bool ready = bodies == nullptr || make_query_headers(deadline_of(options));
   for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
     if (!ready) {
@@ -613,9 +617,6 @@ Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
   if (servers.empty())
     return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");
   auto impl = std::make_unique<Impl>();
-  impl->multi.reset(curl_multi_init());
-  if (!impl->multi) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
-  curl_multi_setopt(impl->multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
   for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
   return HttpTransport(std::move(impl));
 }
@@ -638,6 +639,11 @@ std::vector<CallOutcome> HttpTransport::query_all(const std::vector<Bytes>& requ
 
 std::vector<CallOutcome> HttpTransport::parameters_all(const CallOptions& options) {
   return impl_->call_all(kParametersPath, nullptr, options, {});
+}
+
+void HttpTransport::close() noexcept {
+  impl_->multi.reset();
+  for (auto& peer : impl_->peers) peer->places.clear();
 }
 
 }  // namespace pirx::net

@@ -342,6 +342,40 @@ class CommandLine(unittest.TestCase):
             events = [json.loads(line) for line in server.log]
             self.assertIn("batch", [event["event"] for event in events])
 
+    def test_connections_close_before_anything_is_written(self):
+        """A reader that takes nothing holds the client up, but no server may see for how long."""
+        source, database = self.path / "records.jsonl", self.path / "keyed.pirx"
+        source.write_text(json.dumps({"k": "key", "v": "x" * 200_000}) + "\n")  # more than a pipe holds
+        run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
+        several = [self.serve(database, x) for x in (1, 2, 3)]
+        spiral = self.start(PIRX, "serve", database, "--protocol", "spiral", "--listen", "127.0.0.1:0")
+        for servers in (several, [spiral]):
+            deployment = self.deploy(servers, 1)
+            client = subprocess.Popen([PIRX, "get", deployment, "--key", "key", "-q"], stdout=subprocess.PIPE)
+            try:
+                client.stdout.read(1)  # the record is being written
+                for server in servers:
+                    self.assertEqual(self.connections(server), 1)  # that of the question
+                self.assertIsNone(client.poll())
+                self.assertEqual(client.stdout.read(), b"x" * 199_999 + b"\n")
+                self.assertEqual(client.wait(timeout=20), 0)
+            finally:
+                client.kill()
+                client.stdout.close()
+
+    def connections(self, server):
+        """How many are open, once those that were closed have been noticed: a moment, or patience ends."""
+        deadline = time.monotonic() + 20
+        while True:
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+            connection.request("GET", "/metrics")
+            page = connection.getresponse().read().decode()
+            connection.close()
+            count = float(re.search(r"^pirx_connections (\S+)$", page, re.M)[1])
+            if count == 1 or time.monotonic() > deadline:
+                return count
+            time.sleep(0.01)
+
     def test_liar_and_silent_server(self):
         database = self.build()
         servers = [self.serve(database, x) for x in range(1, 6)]

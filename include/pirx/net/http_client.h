@@ -50,8 +50,8 @@ struct CallOutcome {
   std::optional<std::size_t> same_as = {};
 };
 
-/// One client's connections to a set of servers, kept alive between rounds. Not thread-safe. Nothing is ever
-/// retried: a request holds shares that must reach one server only, once.
+/// One client's connections to a set of servers, kept alive between rounds until close(). Not thread-safe.
+/// Nothing is ever retried: a request holds shares that must reach one server only, once.
 class HttpTransport {
  public:
   /// InvalidArgument also for two databases of one server: it would get two servers' shares. Calls do not
@@ -70,6 +70,9 @@ class HttpTransport {
                                      const OnSettled& on_settled = {});
   /// GET the parameters of every server's database, in parallel.
   std::vector<CallOutcome> parameters_all(const CallOptions& options);
+  /// Closes all connections; the next call opens new ones. To be called before replies are decoded: a server
+  /// that sees a connection close later would learn how long that took.
+  void close() noexcept;
 
  private:
   struct Impl;
