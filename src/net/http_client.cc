@@ -398,7 +398,8 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
       static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
   set(CURLOPT_TIMEOUT_MS, deadline);
   set(CURLOPT_CONNECTTIMEOUT_MS, connect);
-  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSLVERSION,
+      static_cast<long>(peer.endpoint.allow_tls_1_2 ? CURL_SSLVERSION_TLSv1_2 : CURL_SSLVERSION_TLSv1_3));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   if (!peer.endpoint.ca_file.empty()) {

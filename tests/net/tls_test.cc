@@ -100,6 +100,37 @@ TEST(Tls, Version12OnlyWhenAllowed) {
   EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), TLS1_2_VERSION);
 }
 
+/// Accepts one connection by TLS 1.2 and nothing newer, and answers one request on it.
+void serve_tls_1_2(RawSocket& socket) {
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_use_certificate_file(context, certificates().certificate_file.c_str(), SSL_FILETYPE_PEM);
+  SSL_CTX_use_PrivateKey_file(context, certificates().key_file.c_str(), SSL_FILETYPE_PEM);
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, socket.fd());
+  if (SSL_accept(tls) == 1) {
+    char request[4096];
+    SSL_read(tls, request, sizeof request);
+    const auto reply = raw_reply("old");
+    SSL_write(tls, reply.data(), static_cast<int>(reply.size()));
+    SSL_shutdown(tls);
+  }
+  SSL_free(tls);
+  SSL_CTX_free(context);
+}
+
+TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
+  RawServer server(serve_tls_1_2);
+  Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+  const auto refused = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnauthenticated) << refused.error().to_string();
+  endpoint.allow_tls_1_2 = true;
+  const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+  ASSERT_TRUE(taken) << taken.error().to_string();
+  EXPECT_EQ(text_of(*taken), "old");
+}
+
 TEST(Tls, AHandshakeThatNeverEndsIsCut) {
   auto options = tls_options();
   options.header_timeout = 100ms;

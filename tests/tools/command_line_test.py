@@ -3,12 +3,15 @@
 
     command_line_test.py PIRX
 """
+import contextlib
 import http.client
+import http.server
 import json
 import os
 import re
 import signal
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -688,6 +691,15 @@ class CommandLine(unittest.TestCase):
         deployment = self.deploy(servers, 1, "--ca-file", "cert.pem")
         self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
         self.deploy(servers, 1, code=7)  # the system's trust anchors do not know this certificate
+        # TLS 1.2 is spoken where the deployment says so only.
+        self.assertNotIn("tls_1.2", deployment.read_text())
+        with self.tls_1_2_server("cert.pem", "key.pem") as old:
+            words = ["deploy", self.path / "old.json", "--server", old, "--ca-file", "cert.pem"]
+            self.assertIn("no trusted TLS", run(*words, code=7).stderr)
+            self.assertIn("pirx server?", run(*words, "--tls-1.2", code=4).stderr)
+        self.deploy(servers, 1, "--ca-file", "cert.pem", "--tls-1.2")
+        self.assertEqual([s["tls_1.2"] for s in json.loads(deployment.read_text())["servers"]], [True] * 3)
+        self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
         # Another authority does not know it either, and one server that is trusted is too few.
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "other.key",
                 "-out", "other.pem", "-days", "2", "-subj", "/CN=other")
@@ -699,6 +711,23 @@ class CommandLine(unittest.TestCase):
         self.assertIn("trust anchors", done.stderr)
         self.assertNotIn("ask again", done.stderr)
         run("serve", database, "--coordinate", 1, "--tls-cert", self.path / "cert.pem", code=2)
+
+    @contextlib.contextmanager
+    def tls_1_2_server(self, certificate, key):
+        """The URL of a server that knows no more than TLS 1.2, and serves files."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(self.path / certificate, self.path / key)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
 
     def test_help_everywhere(self):
         for words in ([], ["db"], ["db", "build"], ["db", "info"], ["db", "verify"], ["db", "get"], ["db", "list"],

@@ -20,7 +20,8 @@ struct Endpoint {
   bool allow_plaintext = false;
   std::string token = {};  ///< sent as bearer token, where the server wants one; never part of an Error
   std::string certificate_file = {},
-              key_file = {};  ///< PEM; both or neither: shown to https servers that ask
+              key_file = {};   ///< PEM; both or neither: shown to https servers that ask
+  bool allow_tls_1_2 = false;  ///< for a server that does not know TLS 1.3
 };
 
 /// Whether a host name or address, brackets allowed, is this machine's own: localhost, 127.0.0.0/8, ::1.
