@@ -1,8 +1,20 @@
 // TLS between the real client and the real server: who is trusted, which versions, which files are refused.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
 #include "net/net_support.h"
+
+namespace {
+std::string system_anchors;  // where the system keeps its trust anchors; empty: where it does
+}
+
+/// Stands before OpenSSL's function of this name, by which libcurl reads CURLOPT_CAPATH.
+extern "C" int X509_STORE_load_path(X509_STORE* store, const char* path) {
+  using Function = int (*)(X509_STORE*, const char*);
+  static const auto original = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "X509_STORE_load_path"));
+  return original(store, system_anchors.empty() ? path : system_anchors.c_str());
+}
 
 namespace pirx::net {
 namespace {
@@ -55,6 +67,29 @@ TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {
   const auto reply = ask({server.url("https"), ""}, "abc");
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+}
+
+TEST(Tls, AnAnchorOfTheSystemDoesNotCountBesideACaFile) {
+  const TempFolder folder;
+  FILE* file = std::fopen(certificates().ca_file.c_str(), "r");
+  X509* authority = PEM_read_X509(file, nullptr, nullptr, nullptr);
+  std::fclose(file);
+  char name[32];
+  std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(authority));
+  X509_free(authority);
+  std::filesystem::copy(certificates().ca_file, folder.file(name));
+  system_anchors = std::filesystem::path(folder.file(name)).parent_path().string();
+
+  RunningServer server(tls_options());
+  // An anchor of another name: where names are alike, OpenSSL looks at the file's only.
+  const Certificates others;
+  const auto by_system = ask({server.url("https"), ""}, "abc");
+  const auto by_file = ask({server.url("https"), others.certificate_file}, "def");
+  system_anchors.clear();
+  ASSERT_TRUE(by_system) << by_system.error().to_string();  // so the system does know the authority
+  ASSERT_FALSE(by_file);
+  EXPECT_EQ(by_file.error().code(), ErrorCode::kUnauthenticated) << by_file.error().to_string();
+  EXPECT_EQ(server.fake->seen(), std::vector<std::string>{"abc"});
 }
 
 TEST(Tls, TheNameMustMatch) {
