@@ -497,6 +497,20 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((sorted(sent)[0], sent.count(0)), (0, 1), report)
         self.assertEqual([s["status"] for s in report["servers"]].count("refused"), 1)
 
+    def test_output_folder_follows_no_link(self):
+        database = self.build()
+        deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
+        precious, folder = self.path / "precious", self.path / "out"
+        precious.write_text("mine")
+        folder.mkdir()
+        (folder / "0").symlink_to(precious)
+        (folder / "1").hardlink_to(precious)
+        run("get", deployment, 17, 18, "-q", "-o", folder)
+        self.assertEqual(precious.read_text(), "mine")
+        self.assertEqual([(folder / name).read_text() for name in "01"], RECORDS[17:19])
+        self.assertFalse((folder / "0").is_symlink())
+        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["0", "1"])
+
     def test_serve_refusals(self):
         database = self.build()
         serve = ["serve", database, "--listen", "127.0.0.1:0"]

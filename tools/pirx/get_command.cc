@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "pirx/base/small_file.h"
 #include "pirx/client/fetch_single.h"
 
 namespace pirx::cli {
@@ -166,10 +167,8 @@ Result<void> write_records(const Arguments& a, const FetchReport& report) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (is_missing(i)) continue;
     const auto path = std::filesystem::path(a.output) / std::to_string(i);
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(records[i].data()),
-               static_cast<std::streamsize>(records[i].size()));
-    if (!file.flush()) return fail(ErrorCode::kUnavailable, "cannot write " + path.string());
+    // Replaced, not written to: a link that lies there would lead elsewhere.
+    PIRX_TRY(replace_file(path, as_text(records[i])));
   }
   return {};
 }
