@@ -511,6 +511,24 @@ class CommandLine(unittest.TestCase):
         self.assertFalse((folder / "0").is_symlink())
         self.assertEqual(sorted(p.name for p in folder.iterdir()), ["0", "1"])
 
+    def test_keys_from_standard_input(self):
+        source, database = self.path / "records.jsonl", self.path / "keyed.pirx"
+        keys = ["a b", "back\\slash", "two\nlines", "-"]
+        source.write_text("".join(json.dumps({"k": k, "v": f"of {i}"}) + "\n" for i, k in enumerate(keys)))
+        run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
+        deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
+        lines = "two\\nlines\nback\\\\slash\na b\n"
+        done = run("get", deployment, "--keys-from", "-", "-q", input=lines)
+        self.assertEqual(done.stdout, "of 2\nof 1\nof 0\n")
+        (self.path / "keys").write_text(lines.rstrip("\n"))
+        done = run("get", deployment, "--key", "-", "--keys-from", self.path / "keys", "-q")
+        self.assertEqual(done.stdout, "of 3\nof 2\nof 1\nof 0\n")
+        self.assertIn("line 2", run("get", deployment, "--keys-from", "-", input="a b\n\\x\n", code=2).stderr)
+        run("get", deployment, "--keys-from", self.path / "none", code=5)
+        text = run("get", "--help").stdout
+        self.assertIn("list of processes", text)
+        self.assertIn("--keys-from", text)
+
     def test_serve_refusals(self):
         database = self.build()
         serve = ["serve", database, "--listen", "127.0.0.1:0"]
