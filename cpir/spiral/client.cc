@@ -97,15 +97,18 @@ Result<SecretVector<std::byte>> Client::decode(std::uint64_t item, ByteSpan repl
   }
 }
 
-Result<SecretVector<std::byte>> Client::fetch(std::uint64_t item, Rng& rng, const Call& call) const {
+Result<Bytes> Client::ask(std::uint64_t item, Rng& rng, const Call& call) const {
   PIRX_ASSIGN(const auto request, query(item, rng));
   PIRX_ASSIGN(auto reply, call(request));
-  if (keys_unknown(reply)) {
-    PIRX_ASSIGN(const auto held, call(state_->keys));
-    PIRX_TRY(check_keys_held(held));
-    PIRX_ASSIGN(const auto again, query(item, rng));
-    PIRX_ASSIGN(reply, call(again));
-  }
+  if (!keys_unknown(reply)) return reply;
+  PIRX_ASSIGN(const auto held, call(state_->keys));
+  PIRX_TRY(check_keys_held(held));
+  PIRX_ASSIGN(const auto again, query(item, rng));
+  return call(again);
+}
+
+Result<SecretVector<std::byte>> Client::fetch(std::uint64_t item, Rng& rng, const Call& call) const {
+  PIRX_ASSIGN(const auto reply, ask(item, rng, call));
   return decode(item, reply);
 }
 

@@ -98,7 +98,7 @@ def make_handler(options):
                 reply = misbehave(reply, mode)
                 claimed = len(reply)
             self.send_response(status)
-            for name in ("Content-Type", "Pirx-Error", "Retry-After"):
+            for name in ("Content-Type", "Pirx-Error", "Pirx-Instance", "Retry-After"):
                 if headers.get(name):
                     self.send_header(name, headers[name])
             self.send_header("Content-Length", str(claimed))

@@ -127,6 +127,9 @@ Result<net::Endpoint> parse_endpoint(const Json& server, const std::string& wher
   if (server.contains("allow_plaintext")) {
     PIRX_ASSIGN(endpoint.allow_plaintext, get_bool(server, "allow_plaintext", where));
   }
+  if (server.contains("tls_1.2")) {
+    PIRX_ASSIGN(endpoint.allow_tls_1_2, get_bool(server, "tls_1.2", where));
+  }
   return endpoint;
 }
 
@@ -180,7 +183,7 @@ Result<AnyDeployment> parse_spiral(const Json& json, const std::filesystem::path
   PIRX_ASSIGN(const Json* servers, parse_servers(json));
   if (servers->size() != 1) return broken("protocol 'spiral' has exactly one server");
   PIRX_ASSIGN(auto endpoint, parse_endpoint(servers->front(), "servers[0]", folder));
-  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext"}, "servers[0]"));
+  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext", "tls_1.2"}, "servers[0]"));
   return SingleDeployment{std::move(params), std::move(endpoint)};
 }
 
@@ -205,7 +208,7 @@ Result<AnyDeployment> parse_single(const Json& json, const std::string& protocol
   PIRX_ASSIGN(const Json* servers, parse_servers(json));
   if (servers->size() != 1) return broken("protocol '" + protocol + "' has exactly one server");
   PIRX_ASSIGN(auto endpoint, parse_endpoint(servers->front(), "servers[0]", folder));
-  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext"}, "servers[0]"));
+  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext", "tls_1.2"}, "servers[0]"));
   const auto modulus_bits = static_cast<unsigned>(bits);
   if (tree) {
     PIRX_ASSIGN(auto arities, parse_arities(json));
@@ -248,6 +251,7 @@ Json format_endpoint(const net::Endpoint& endpoint) {
   Json server = {{"url", endpoint.url}};
   if (!endpoint.ca_file.empty()) server["ca_file"] = endpoint.ca_file;
   if (endpoint.allow_plaintext) server["allow_plaintext"] = true;
+  if (endpoint.allow_tls_1_2) server["tls_1.2"] = true;
   return server;
 }
 
@@ -399,7 +403,7 @@ Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesys
     const Json& server = (*servers)[i];
     PIRX_ASSIGN(auto endpoint, parse_endpoint(server, where, folder));
     PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
-    PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext"}, where));
+    PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext", "tls_1.2"}, where));
     spec.coordinates.push_back(coordinate);
     for (const auto& other : endpoints) {
       if (other.url == endpoint.url) {

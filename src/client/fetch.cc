@@ -56,7 +56,10 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOption
     PIRX_ASSIGN(auto transport, net::HttpTransport::create(deployment.servers));
     ask = [http = std::make_shared<net::HttpTransport>(std::move(transport))](
               const auto& requests, const auto& call, const auto& on_settled) {
-      return http->query_all(requests, call, on_settled);
+      auto outcomes = http->query_all(requests, call, on_settled);
+      // When a connection ends must not tell how long decoding took, or writing what was found.
+      http->close();
+      return outcomes;
     };
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
@@ -117,6 +120,7 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
       .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(request.wishes, request.kind)),
   };
   std::optional<itpir::ReplyCollector> collector;
+  std::size_t usable = 0, locked_out = 0;  // in the last round: good replies; servers we may not ask
   const auto ask = [&]() -> Result<void> {
     auto start = Clock::now();
     PIRX_ASSIGN(auto query, request.query());
@@ -127,13 +131,16 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
     }
     report.query_milliseconds += milliseconds_since(start);
 
+    usable = locked_out = 0;
     std::vector<bool> settled(params.servers(), false);
     const auto on_settled = [&](std::size_t server, const net::CallOutcome& outcome) {
       settled[server] = true;
       if (outcome.reply) {
         const auto added = collector->add(server, *outcome.reply);
         if (!added) report.servers[server].error = added.error().to_string();
+        if (added) ++usable;
       } else {
+        if (outcome.reply.error().code() == ErrorCode::kUnauthenticated) ++locked_out;
         collector->set_missing(server, status_of(outcome.reply.error()));
         report.servers[server].error = outcome.reply.error().to_string();
       }
@@ -149,6 +156,10 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
       server.bytes_down += outcomes[i].bytes_down;
       server.abandoned = !settled[i];
       if (!settled[i] && !outcomes[i].reply) server.error = outcomes[i].reply.error().to_string();
+      if (outcomes[i].same_as) {
+        server.error = "names the same instance as " + endpoints_[*outcomes[i].same_as].url +
+                       ": one server that got two servers' shares, or one that claims to be the other";
+      }
     }
     return {};
   };
@@ -165,12 +176,23 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
   const auto start = Clock::now();
   auto answer = std::move(*collector).finish();
   if (!answer) {
+    auto code = answer.error().code();
     std::string message = answer.error().message();
+    if (code == ErrorCode::kUndecodable && usable < params.needed() &&
+        usable + locked_out >= params.needed()) {
+      code = ErrorCode::kUnauthenticated;
+      message =
+          std::to_string(usable) + " usable replies of " + std::to_string(params.servers()) +
+          " servers, at least " + std::to_string(params.needed()) + " are needed, and " +
+          std::to_string(locked_out) +
+          " are not trusted or do not trust this client: check the trust anchors (ca_file), the tokens and "
+          "the client's certificate";
+    }
     for (std::size_t i = 0; i < report.servers.size(); ++i) {
       if (!report.servers[i].error.empty())
         message += "\n  " + endpoints_[i].url + ": " + report.servers[i].error;
     }
-    return fail(answer.error().code(), std::move(message));
+    return fail(code, std::move(message));
   }
   report.answer = std::move(*answer);
   report.decode_milliseconds += milliseconds_since(start);

@@ -1,13 +1,19 @@
-// The client's transport: libcurl's multi interface on the caller's thread, one easy handle per server.
-// Bodies are handed to libcurl by a callback that gives every byte once: libcurl sends a request again,
-// silently, when a kept-alive connection turns out to be dead, and a share must not be sent twice.
+// The client's transport: libcurl's multi interface on the caller's thread, a fresh easy handle for every
+// call (libcurl 7.83 to 8.0 keep a pointer to a freed header in a handle that is used again, and write
+// through it when a reply's first header line begins with a blank: curl issue 11101). Bodies are handed to
+// libcurl by a callback that gives every byte once: libcurl sends a request again, silently, when a
+// kept-alive connection turns out to be dead, and a share must not be sent twice.
 #include "pirx/net/http_client.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <fstream>
 #include <new>
 #include <optional>
@@ -97,6 +103,40 @@ Result<Address> parse_address(const Endpoint& endpoint) {
   return Address{scheme + "://" + host + ":" + port, std::move(root)};
 }
 
+/// An IPv6 address, in which IPv4 is mapped and every address of loopback is ::1, and a port.
+struct Place {
+  in6_addr address = IN6ADDR_LOOPBACK_INIT;
+  in_port_t port = 0;
+  bool operator==(const Place& other) const noexcept {
+    return std::memcmp(&address, &other.address, sizeof address) == 0 && port == other.port;
+  }
+};
+
+Place place_of(const sockaddr* at) noexcept {
+  Place place;
+  if (at->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(at);
+    place.port = v4->sin_port;
+    const auto host = ntohl(v4->sin_addr.s_addr);
+    if (host == INADDR_ANY || (host >> 24) == IN_LOOPBACKNET) return place;
+    place.address = in6addr_any;
+    place.address.s6_addr[10] = place.address.s6_addr[11] = 0xFF;
+    std::memcpy(&place.address.s6_addr[12], &v4->sin_addr, sizeof v4->sin_addr);
+    return place;
+  }
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(at);
+  place.port = v6->sin6_port;
+  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = v6->sin6_port;
+    std::memcpy(&v4.sin_addr, &v6->sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+    return place_of(reinterpret_cast<const sockaddr*>(&v4));
+  }
+  if (!IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)) place.address = v6->sin6_addr;
+  return place;
+}
+
 /// What goes behind "Bearer ": nothing that ends a header, or that the server would read as two words.
 bool is_token(const std::string& text) {
   constexpr std::size_t kLongest = 4096;
@@ -122,7 +162,7 @@ bool is_loopback_url(const std::string& text) {
 }
 
 struct HttpTransport::Impl {
-  /// A server, its handle, and the call under way.
+  /// A server, and the call under way with its handle.
   struct Peer {
     Endpoint endpoint;
     Address address;
@@ -138,8 +178,13 @@ struct HttpTransport::Impl {
     bool active = false;
     bool too_long = false;
     bool no_memory = false;
+    const std::vector<std::unique_ptr<Peer>>* all = nullptr;  ///< of the transport, this one too
+    std::vector<Place> places;                                ///< connected to, or tried
+    const Peer* twin = nullptr;       ///< another server, at the place that this one leads to
+    std::array<char, 32> instance{};  ///< that replied last; zeros: unknown
     char error_text[CURL_ERROR_SIZE] = {};
 
+    static curl_socket_t on_open(void* user, curlsocktype purpose, curl_sockaddr* to) noexcept;
     static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* user) noexcept;
     static std::size_t on_body(char* from, std::size_t size, std::size_t count, void* user) noexcept;
     static std::size_t on_header(char* from, std::size_t size, std::size_t count, void* user) noexcept;
@@ -171,14 +216,38 @@ struct HttpTransport::Impl {
   void release(Peer& peer) noexcept {
     if (!std::exchange(peer.active, false)) return;
     curl_multi_remove_handle(multi.get(), peer.easy.get());
+    peer.easy.reset();
     peer.unsent = {};
     peer.received = {};
   }
 
-  std::unique_ptr<CURLM, MultiFree> multi;              ///< holds the kept-alive connections
+  std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections; null when all are closed
   std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
 };
+
+/// Two servers at one place are one, which must not get the shares of both.
+curl_socket_t HttpTransport::Impl::Peer::on_open(void* user, curlsocktype, curl_sockaddr* to) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const auto place = place_of(&to->addr);
+  const auto led_there = [&](const auto& other) {
+    return std::find(other->places.begin(), other->places.end(), place) != other->places.end();
+  };
+  if (!led_there(&peer)) {
+    const auto other = std::find_if(peer.all->begin(), peer.all->end(), led_there);
+    if (other != peer.all->end()) {
+      peer.twin = other->get();
+      return CURL_SOCKET_BAD;
+    }
+    try {
+      peer.places.push_back(place);
+    } catch (const std::bad_alloc&) {
+      peer.no_memory = true;
+      return CURL_SOCKET_BAD;
+    }
+  }
+  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
 
 std::size_t HttpTransport::Impl::Peer::on_send(char* to, std::size_t size, std::size_t count,
                                                void* user) noexcept {
@@ -211,7 +280,7 @@ std::size_t HttpTransport::Impl::Peer::on_body(char* from, std::size_t size, std
 std::size_t HttpTransport::Impl::Peer::on_header(char* from, std::size_t size, std::size_t count,
                                                  void* user) noexcept {
   auto& peer = *static_cast<Peer*>(user);
-  std::string_view line(from, size * count);
+  const std::string_view line(from, size * count);
   peer.header_bytes += line.size();
   if (peer.header_bytes > kMaxHeaderBytes) {
     peer.too_long = true;
@@ -219,14 +288,20 @@ std::size_t HttpTransport::Impl::Peer::on_header(char* from, std::size_t size, s
   }
   if (line.substr(0, 5) == "HTTP/") peer.header_complete = false;  // the next one, after a 1xx
   if (line == "\r\n" || line == "\n") peer.header_complete = true;
-  constexpr std::string_view kName = kErrorHeader;
-  if (line.size() > kName.size() && line[kName.size()] == ':' &&
-      strncasecmp(line.data(), kName.data(), kName.size()) == 0) {
-    line.remove_prefix(kName.size() + 1);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    while (!line.empty() && (line.back() == '\r' || line.back() == '\n' || line.back() == ' '))
-      line.remove_suffix(1);
-    peer.refusal = error_code_from_name(line);
+  const auto value_of = [&line](std::string_view name) -> std::optional<std::string_view> {
+    if (line.size() <= name.size() || line[name.size()] != ':' ||
+        strncasecmp(line.data(), name.data(), name.size()) != 0) {
+      return std::nullopt;
+    }
+    auto value = line.substr(name.size() + 1);
+    while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+    while (!value.empty() && (value.back() == '\r' || value.back() == '\n' || value.back() == ' '))
+      value.remove_suffix(1);
+    return value;
+  };
+  if (const auto code = value_of(kErrorHeader)) peer.refusal = error_code_from_name(*code);
+  if (const auto name = value_of(kInstanceHeader); name && name->size() == peer.instance.size()) {
+    std::copy(name->begin(), name->end(), peer.instance.begin());
   }
   return size * count;
 }
@@ -269,8 +344,7 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
   peer->endpoint = endpoint;
   peer->address = std::move(address);
   peer->url = url;
-  peer->easy.reset(curl_easy_init());
-  if (!peer->easy) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
+  peer->all = &peers;
   peers.push_back(std::move(peer));
   return {};
 }
@@ -291,8 +365,9 @@ bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline)
 
 std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
                                                 const CallOptions& options) {
+  peer.easy.reset(curl_easy_init());
+  if (!peer.easy) return peer.error(ErrorCode::kResourceExhausted, "libcurl gives no handle");
   auto* easy = peer.easy.get();
-  curl_easy_reset(easy);
   peer.unsent = body != nullptr ? ByteSpan(*body) : ByteSpan();
   peer.received = {};
   peer.max_received = options.max_reply_bytes;
@@ -300,6 +375,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   peer.refusal.reset();
   peer.header_complete = false;
   peer.too_long = peer.no_memory = false;
+  peer.twin = nullptr;
   peer.error_text[0] = '\0';
 
   CURLcode failed = CURLE_OK;
@@ -322,7 +398,8 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
       static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
   set(CURLOPT_TIMEOUT_MS, deadline);
   set(CURLOPT_CONNECTTIMEOUT_MS, connect);
-  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSLVERSION,
+      static_cast<long>(peer.endpoint.allow_tls_1_2 ? CURL_SSLVERSION_TLSv1_2 : CURL_SSLVERSION_TLSv1_3));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   if (!peer.endpoint.ca_file.empty()) {
@@ -339,6 +416,8 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
     set(CURLOPT_XOAUTH2_BEARER, peer.endpoint.token.c_str());
   }
   set(CURLOPT_ERRORBUFFER, peer.error_text);
+  set(CURLOPT_OPENSOCKETFUNCTION, &Peer::on_open);
+  set(CURLOPT_OPENSOCKETDATA, &peer);
   set(CURLOPT_WRITEFUNCTION, &Peer::on_body);
   set(CURLOPT_WRITEDATA, &peer);
   set(CURLOPT_HEADERFUNCTION, &Peer::on_header);
@@ -380,6 +459,11 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
   if (code == CURLE_PARTIAL_FILE || (code == CURLE_OK && !peer.header_complete)) {
     return failed(ErrorCode::kUnavailable, "closed the connection in the middle of its reply");
   }
+  if (peer.twin != nullptr && code == CURLE_COULDNT_CONNECT) {
+    return failed(ErrorCode::kInvalidArgument, "is at the same address and port as " + peer.twin->url +
+                                                   ", so nothing was sent to it: one server would get two "
+                                                   "servers' shares");
+  }
   const auto detail =
       printable(peer.error_text[0] != '\0' ? peer.error_text : curl_easy_strerror(code), kMaxMessage);
   switch (code) {
@@ -399,6 +483,7 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_HTTP2:
     case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_BAD_FUNCTION_ARGUMENT:  // a first header line that begins with a blank
       return failed(ErrorCode::kDataLoss,
                     "its reply is not HTTP/1.1 (" + detail + "): is this a pirx server?");
     default:
@@ -458,10 +543,18 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
   const auto settled = [&](std::size_t i, CallOutcome outcome) {
     outcomes[i] = std::move(outcome);
     release(*peers[i]);
+    for (std::size_t j = 0; j < peers.size(); ++j) {
+      const auto& instance = peers[j]->instance;
+      if (j != i && instance.front() != '\0' && instance == peers[i]->instance) outcomes[i]->same_as = j;
+    }
     if (!enough && on_settled) enough = on_settled(i, *outcomes[i]);
   };
 
   const Round round(*this);
+  if (!multi) {
+    multi.reset(curl_multi_init());  // without it no call begins
+    curl_multi_setopt(multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+  }
   const bool ready = bodies == nullptr || make_query_headers(deadline_of(options));
   for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
     if (!ready) {
@@ -525,9 +618,6 @@ Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
   if (servers.empty())
     return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");
   auto impl = std::make_unique<Impl>();
-  impl->multi.reset(curl_multi_init());
-  if (!impl->multi) return fail(ErrorCode::kResourceExhausted, "libcurl gives no handle");
-  curl_multi_setopt(impl->multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
   for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
   return HttpTransport(std::move(impl));
 }
@@ -550,6 +640,11 @@ std::vector<CallOutcome> HttpTransport::query_all(const std::vector<Bytes>& requ
 
 std::vector<CallOutcome> HttpTransport::parameters_all(const CallOptions& options) {
   return impl_->call_all(kParametersPath, nullptr, options, {});
+}
+
+void HttpTransport::close() noexcept {
+  impl_->multi.reset();
+  for (auto& peer : impl_->peers) peer->places.clear();
 }
 
 }  // namespace pirx::net

@@ -14,6 +14,8 @@ namespace pirx::net {
 inline constexpr char kErrorHeader[] = "Pirx-Error";
 /// Of a query: after so many milliseconds its client will not wait any longer.
 inline constexpr char kTimeoutHeader[] = "Pirx-Timeout";
+/// Of every reply: a random name that a server draws when it starts, 32 hexadecimal digits.
+inline constexpr char kInstanceHeader[] = "Pirx-Instance";
 inline constexpr char kOctetStream[] = "application/octet-stream";
 
 /// 400 for a bad request, 401, 409 (StaleEpoch), 429, 503, 500.

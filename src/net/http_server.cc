@@ -15,6 +15,7 @@
 #include "log.h"
 #include "paths.h"
 #include "pirx/base/buffer.h"
+#include "pirx/base/rng.h"
 #include "pirx/net/limits.h"
 #include "session.h"
 #include "tls.h"
@@ -389,6 +390,10 @@ Result<HttpServer> HttpServer::create(std::vector<HostedDatabase> databases, con
   PIRX_TRY(check_databases(databases, options));
   try {
     auto impl = std::make_unique<Impl>(std::move(databases), options, std::move(log));
+    PIRX_ASSIGN(auto rng, Rng::from_os());
+    std::array<std::byte, 16> instance;
+    rng.fill(instance);
+    impl->host.instance = to_hex(instance);
     PIRX_TRY(impl->listen());
     return HttpServer(std::move(impl));
   } catch (const std::exception& error) {

@@ -37,6 +37,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 4096;       // read at once while a header is awaited
 constexpr std::size_t kFirstBodyBytes = 4096;  // a body's buffer starts so and doubles as bytes arrive
+constexpr std::size_t kHeadBytes = 80;         // a message's head: what it is for, by any protocol
 constexpr std::ptrdiff_t kMaxFields = 64;      // of a header: each takes more than its bytes
 // What a connection takes beside the bytes of its header: measured, rounded up.
 constexpr std::size_t kPlainBytes = 8 * 1024;
@@ -343,11 +344,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (!is_octet_stream(header[http::field::content_type])) {
       return refuse(415, "a query is sent as Content-Type: application/octet-stream");
     }
-    const auto longest = std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
-    if (*length > longest) {
-      return refuse(413, "no query of this database is longer than " + std::to_string(longest) +
-                             " bytes (pirx serve --max-queries allows more queries in one)");
-    }
+    too_long_ = *length > longest_request();
     const bool expects = header.version() >= 11 && header.count(http::field::expect) > 0;
     if (expects && (header.count(http::field::expect) > 1 ||
                     !beast::iequals(header[http::field::expect], "100-continue"))) {
@@ -360,8 +357,13 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       if (!milliseconds) return refuse(400, "Pirx-Timeout is a number of milliseconds, 1 to 86400000");
       deadline_ = Batcher::Clock::now() + *milliseconds;
     }
-    keep_alive_ = reusable;
-    begin_body(static_cast<std::size_t>(*length), expects && *length > 0);
+    keep_alive_ = reusable && !too_long_;
+    begin_body(std::min<std::size_t>(*length, too_long_ ? kHeadBytes : longest_request()),
+               expects && *length > 0);
+  }
+
+  std::size_t longest_request() const {
+    return std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
   }
 
   /// Under which name the request and its connection go; refuses it, and says false, where it may not be
@@ -467,6 +469,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       queries = fail(ErrorCode::kResourceExhausted, "the server is out of memory: try again later");
     } catch (...) {  // stays Internal
     }
+    // Only the head of a request that is too long was read: it may be for an epoch with more rows.
+    if (too_long_ && (queries || queries.error().code() != ErrorCode::kStaleEpoch)) {
+      return refuse(413, "no query of this database is longer than " + std::to_string(longest_request()) +
+                             " bytes (pirx serve --max-queries allows more queries in one)");
+    }
     if (!queries) return refuse(queries.error());
     auto done = [self = this->shared_from_this()](Result<Bytes> result, ByteLease lease) {
       try {
@@ -540,7 +547,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     head_ += std::string("\r\nContent-Type: ") + type +
              "\r\nContent-Length: " + std::to_string(reply_.size()) +
              "\r\nCache-Control: no-store\r\nConnection: " + (keep_alive_ ? "keep-alive" : "close") + "\r\n" +
-             extra + "\r\n";
+             kInstanceHeader + ": " + host_.instance + "\r\n" + extra + "\r\n";
     const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_),
                                                     asio::buffer(reply_.data(), reply_.size())};
     asio::async_write(stream_, buffers, guarded([this](error_code ec, std::size_t) {
@@ -589,6 +596,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   State state_ = State::kHeader;
   bool reading_ = false;                  ///< a read into buffer_ is outstanding
   bool keep_alive_ = false;               ///< the connection goes on after the reply
+  bool too_long_ = false;                 ///< the request: only its head is read
   bool counted_ = false;                  ///< in host_.in_flight
   std::atomic<bool> answer_lost_{false};  ///< the batcher had no memory to hand the answer over
   beast::flat_buffer buffer_;

@@ -55,6 +55,7 @@ struct SessionHost {
   Connections connections;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session
+  std::string instance;            ///< see kInstanceHeader; likewise
   std::atomic<bool> draining{false};
   /// Requests whose header was read and whose reply is not written yet.
   std::atomic<std::size_t> in_flight{0};

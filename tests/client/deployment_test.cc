@@ -14,7 +14,7 @@ constexpr const char* kGood = R"({
   "pirx_deployment": 1, "protocol": "goldberg", "field": "gf2_8", "threshold": 2,
   "database": {"identity": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", "epoch": 7,
                "records": 100, "record_bytes": 40, "records_per_row": 3, "variable_length": true, "digests": true},
-  "servers": [{"url": "http://127.0.0.1:1", "coordinate": 1}, {"url": "https://b.example", "coordinate": 2, "ca_file": "ca.pem"},
+  "servers": [{"url": "http://127.0.0.1:1", "coordinate": 1}, {"url": "https://b.example", "coordinate": 2, "ca_file": "ca.pem", "tls_1.2": true},
               {"url": "http://c.example", "coordinate": 9, "allow_plaintext": true}]
 })";
 
@@ -45,7 +45,10 @@ TEST(Deployment, RoundTrip) {
   EXPECT_EQ(a.servers[1].ca_file, "/folder/ca.pem");
   EXPECT_TRUE(a.servers[2].allow_plaintext);
   EXPECT_FALSE(a.servers[0].allow_plaintext);
+  EXPECT_TRUE(a.servers[1].allow_tls_1_2);
+  EXPECT_FALSE(a.servers[2].allow_tls_1_2);
   const auto b = parse(format_deployment(a), "").value();
+  EXPECT_TRUE(b.servers[1].allow_tls_1_2);
   EXPECT_EQ(b.params.version(), a.params.version());
   EXPECT_EQ(b.params.geometry(), a.params.geometry());
   EXPECT_EQ(b.servers[1].ca_file, a.servers[1].ca_file);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "net/net_support.h"
 #include "pirx/client/retrieve.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
@@ -48,6 +49,11 @@ class World {
                               return answer(requests, on_settled);
                             });
   }
+  const Deployment& deployment() const { return *deployment_; }
+  std::unique_ptr<AnyServer> serve(const char* name, std::uint64_t coordinate) {
+    auto database = database::Database::open(folder_ / name);
+    return *itpir::make_goldberg_server(*database, {.coordinate = coordinate, .threads = 1});
+  }
   static Bytes record(std::uint64_t i, char kind = 't') {
     const auto text = std::string(1, kind) + "record" + std::to_string(i);
     const auto bytes = as_bytes(text);
@@ -66,10 +72,6 @@ class World {
       EXPECT_TRUE(good(keyed_ ? builder.add(key, record(i, kind)) : builder.add(record(i, kind))));
     }
     EXPECT_TRUE(good(builder.finish()));
-  }
-  std::unique_ptr<AnyServer> serve(const char* name, std::uint64_t coordinate) {
-    auto database = database::Database::open(folder_ / name);
-    return *itpir::make_goldberg_server(*database, {.coordinate = coordinate, .threads = 1});
   }
   std::vector<net::CallOutcome> answer(const std::vector<Bytes>& requests,
                                        const net::HttpTransport::OnSettled& on_settled) {
@@ -105,6 +107,62 @@ class World {
   std::vector<std::unique_ptr<AnyServer>> true_, other_;
   std::optional<Deployment> deployment_;
 };
+
+/// A server behind HTTP that can flip a bit of every reply.
+class Behind : public AnyServer {
+ public:
+  Behind(std::unique_ptr<AnyServer> server, bool lies) : server_(std::move(server)), lies_(lies) {}
+  ProtocolId protocol() const noexcept override { return server_->protocol(); }
+  Bytes parameters() const override { return server_->parameters(); }
+  std::size_t max_request_bytes() const noexcept override { return server_->max_request_bytes(); }
+  std::size_t max_queries() const noexcept override { return server_->max_queries(); }
+  std::size_t working_bytes(std::size_t queries) const noexcept override {
+    return server_->working_bytes(queries);
+  }
+  Result<std::size_t> admit(ByteSpan request) const override { return server_->admit(request); }
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    auto replies = server_->answer(requests);
+    for (auto& reply : replies) {
+      if (lies_ && reply) reply->back() ^= std::byte{1};
+    }
+    return replies;
+  }
+
+ private:
+  const std::unique_ptr<AnyServer> server_;
+  const bool lies_;
+};
+
+TEST(Fetch, ClosesEveryConnectionBeforeItDecodes) {
+  World world(false);
+  auto deployment = world.deployment();
+  std::vector<net::HttpServer> servers;
+  for (unsigned i = 0; i < kServers; ++i) {
+    auto server = std::make_shared<Behind>(world.serve("true", i + 1), i >= 2);
+    servers.push_back(*net::HttpServer::create(std::move(server), net::testing::quick_options(), {}));
+    deployment.servers[i].url = "http://127.0.0.1:" + std::to_string(servers.back().port());
+  }
+  std::vector<std::thread> threads;
+  for (auto& server : servers) threads.emplace_back([&server] { EXPECT_TRUE(server.run()); });
+  int judged = 0;
+  FetchOptions options;
+  options.wait_for_all = true;
+  options.believe = [&](std::span<const std::optional<Bytes>> records) {  // asked while replies are decoded
+    for (const auto& server : servers) {
+      ++judged;
+      // The connection that asks is the only one.
+      EXPECT_TRUE(net::testing::eventually(
+          [&] { return net::testing::gauge(server.port(), "pirx_connections") == 1; }));
+    }
+    return records.front() == World::record(17);
+  };
+  auto fetcher = Fetcher::create(deployment);
+  ASSERT_TRUE(good(fetcher));
+  EXPECT_TRUE(good(fetcher->fetch(std::vector<std::uint64_t>{7}, options)));
+  EXPECT_GT(judged, 0);
+  for (auto& server : servers) server.stop();
+  for (auto& thread : threads) thread.join();
+}
 
 TEST(Fetch, ByPosition) {
   World world(false);

@@ -1,8 +1,20 @@
 // TLS between the real client and the real server: who is trusted, which versions, which files are refused.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
 #include "net/net_support.h"
+
+namespace {
+std::string system_anchors;  // where the system keeps its trust anchors; empty: where it does
+}
+
+/// Stands before OpenSSL's function of this name, by which libcurl reads CURLOPT_CAPATH.
+extern "C" int X509_STORE_load_path(X509_STORE* store, const char* path) {
+  using Function = int (*)(X509_STORE*, const char*);
+  static const auto original = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "X509_STORE_load_path"));
+  return original(store, system_anchors.empty() ? path : system_anchors.c_str());
+}
 
 namespace pirx::net {
 namespace {
@@ -57,6 +69,29 @@ TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {
   EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
 }
 
+TEST(Tls, AnAnchorOfTheSystemDoesNotCountBesideACaFile) {
+  const TempFolder folder;
+  FILE* file = std::fopen(certificates().ca_file.c_str(), "r");
+  X509* authority = PEM_read_X509(file, nullptr, nullptr, nullptr);
+  std::fclose(file);
+  char name[32];
+  std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(authority));
+  X509_free(authority);
+  std::filesystem::copy(certificates().ca_file, folder.file(name));
+  system_anchors = std::filesystem::path(folder.file(name)).parent_path().string();
+
+  RunningServer server(tls_options());
+  // An anchor of another name: where names are alike, OpenSSL looks at the file's only.
+  const Certificates others;
+  const auto by_system = ask({server.url("https"), ""}, "abc");
+  const auto by_file = ask({server.url("https"), others.certificate_file}, "def");
+  system_anchors.clear();
+  ASSERT_TRUE(by_system) << by_system.error().to_string();  // so the system does know the authority
+  ASSERT_FALSE(by_file);
+  EXPECT_EQ(by_file.error().code(), ErrorCode::kUnauthenticated) << by_file.error().to_string();
+  EXPECT_EQ(server.fake->seen(), std::vector<std::string>{"abc"});
+}
+
 TEST(Tls, TheNameMustMatch) {
   RunningServer server(tls_options());
   const auto reply = ask({server.url("https", "localhost"), certificates().ca_file}, "abc");
@@ -98,6 +133,37 @@ TEST(Tls, Version12OnlyWhenAllowed) {
   RunningServer server(options);
   EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION), TLS1_3_VERSION);
   EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), TLS1_2_VERSION);
+}
+
+/// Accepts one connection by TLS 1.2 and nothing newer, and answers one request on it.
+void serve_tls_1_2(RawSocket& socket) {
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_use_certificate_file(context, certificates().certificate_file.c_str(), SSL_FILETYPE_PEM);
+  SSL_CTX_use_PrivateKey_file(context, certificates().key_file.c_str(), SSL_FILETYPE_PEM);
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, socket.fd());
+  if (SSL_accept(tls) == 1) {
+    char request[4096];
+    SSL_read(tls, request, sizeof request);
+    const auto reply = raw_reply("old");
+    SSL_write(tls, reply.data(), static_cast<int>(reply.size()));
+    SSL_shutdown(tls);
+  }
+  SSL_free(tls);
+  SSL_CTX_free(context);
+}
+
+TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
+  RawServer server(serve_tls_1_2);
+  Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+  const auto refused = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnauthenticated) << refused.error().to_string();
+  endpoint.allow_tls_1_2 = true;
+  const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+  ASSERT_TRUE(taken) << taken.error().to_string();
+  EXPECT_EQ(text_of(*taken), "old");
 }
 
 TEST(Tls, AHandshakeThatNeverEndsIsCut) {

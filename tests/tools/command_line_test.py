@@ -3,12 +3,15 @@
 
     command_line_test.py PIRX
 """
+import contextlib
 import http.client
+import http.server
 import json
 import os
 import re
 import signal
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -366,6 +369,40 @@ class CommandLine(unittest.TestCase):
             events = [json.loads(line) for line in server.log]
             self.assertIn("batch", [event["event"] for event in events])
 
+    def test_connections_close_before_anything_is_written(self):
+        """A reader that takes nothing holds the client up, but no server may see for how long."""
+        source, database = self.path / "records.jsonl", self.path / "keyed.pirx"
+        source.write_text(json.dumps({"k": "key", "v": "x" * 200_000}) + "\n")  # more than a pipe holds
+        run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
+        several = [self.serve(database, x) for x in (1, 2, 3)]
+        spiral = self.start(PIRX, "serve", database, "--protocol", "spiral", "--listen", "127.0.0.1:0")
+        for servers in (several, [spiral]):
+            deployment = self.deploy(servers, 1)
+            client = subprocess.Popen([PIRX, "get", deployment, "--key", "key", "-q"], stdout=subprocess.PIPE)
+            try:
+                client.stdout.read(1)  # the record is being written
+                for server in servers:
+                    self.assertEqual(self.connections(server), 1)  # that of the question
+                self.assertIsNone(client.poll())
+                self.assertEqual(client.stdout.read(), b"x" * 199_999 + b"\n")
+                self.assertEqual(client.wait(timeout=20), 0)
+            finally:
+                client.kill()
+                client.stdout.close()
+
+    def connections(self, server):
+        """How many are open, once those that were closed have been noticed: a moment, or patience ends."""
+        deadline = time.monotonic() + 20
+        while True:
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+            connection.request("GET", "/metrics")
+            page = connection.getresponse().read().decode()
+            connection.close()
+            count = float(re.search(r"^pirx_connections (\S+)$", page, re.M)[1])
+            if count == 1 or time.monotonic() > deadline:
+                return count
+            time.sleep(0.01)
+
     def test_liar_and_silent_server(self):
         database = self.build()
         servers = [self.serve(database, x) for x in range(1, 6)]
@@ -424,6 +461,29 @@ class CommandLine(unittest.TestCase):
         deployment = self.deploy(newer, 2)
         self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
 
+    def test_a_stale_request_that_is_too_long_now_is_stale(self):
+        """Servers come back with fewer rows, so an old request is longer than any that they take now."""
+        database, source = self.path / "db.pirx", self.path / "lines.txt"
+        build = ["db", "build", database, source, "--from", "lines", "--records-per-row", 1]
+        for protocol in ("goldberg", "chor"):
+            with self.subTest(protocol=protocol):
+                more = ["--protocol", protocol, "--max-queries", 1]
+                source.write_text("".join(f"record {i:06}\n" for i in range(100_000)))
+                run(*build)
+                servers = [self.serve(database, x, *more) for x in (1, 2, 3)]
+                deployment = self.deploy(servers, 2)
+                for server in servers:
+                    server.stop()
+                source.write_text("".join(f"record {i:06}\n" for i in range(40)))
+                run(*build)
+                text = json.loads(deployment.read_text())
+                for x, entry in enumerate(text["servers"], 1):
+                    entry["url"] = self.serve(database, x, *more).url
+                deployment.write_text(json.dumps(text))
+                done = run("get", deployment, 30_000, code=8)
+                self.assertIn("pirx deploy", done.stderr)
+                self.assertIn("has epoch", done.stderr)
+
     def test_deploy_refusals(self):
         database = self.build()
         other = self.path / "other.txt"
@@ -437,6 +497,61 @@ class CommandLine(unittest.TestCase):
         self.deploy([a, d], 0, code=2)
         self.deploy([a, d], 1, "--database", self.path / "other.pirx", code=8)
         self.assertFalse((self.path / "deployment.json").exists())
+
+    def test_one_server_under_two_addresses(self):
+        database = self.build()
+        a = self.start(PIRX, "serve", database, "--coordinate", 1, "--listen", "[::]:0", "--allow-plaintext")
+        b = self.serve(database, 2)
+        target = self.path / "deployment.json"
+        for host in ("localhost", "127.0.0.2", "[::1]", "127.0.0.1"):
+            words = [word for url in (a.url, f"http://{host}:{a.port}", b.url) for word in ("--server", url)]
+            self.assertIn("two servers' shares", run("deploy", target, *words, code=2).stderr, host)
+        # Through a forwarder the address is another, and the instance still the same.
+        behind = self.proxy(a, "honest")
+        words = [word for server in (a, b, behind) for word in ("--server", server.url)]
+        self.assertIn("same instance", run("deploy", target, *words, code=2).stderr)
+        self.assertFalse(target.exists())
+        # A deployment file written by hand: nothing is sent to the second address.
+        self.deploy([a, b], 1)
+        text = json.loads(target.read_text())
+        text["servers"].append({"url": f"http://127.0.0.2:{a.port}", "coordinate": 3})
+        target.write_text(json.dumps(text))
+        report = json.loads(run("get", target, 5, "--json", "--wait-for-all").stdout)
+        sent = [server["bytes_up"] for server in report["servers"]]
+        self.assertEqual((sorted(sent)[0], sent.count(0)), (0, 1), report)
+        self.assertEqual([s["status"] for s in report["servers"]].count("refused"), 1)
+
+    def test_output_folder_follows_no_link(self):
+        database = self.build()
+        deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
+        precious, folder = self.path / "precious", self.path / "out"
+        precious.write_text("mine")
+        folder.mkdir()
+        (folder / "0").symlink_to(precious)
+        (folder / "1").hardlink_to(precious)
+        run("get", deployment, 17, 18, "-q", "-o", folder)
+        self.assertEqual(precious.read_text(), "mine")
+        self.assertEqual([(folder / name).read_text() for name in "01"], RECORDS[17:19])
+        self.assertFalse((folder / "0").is_symlink())
+        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["0", "1"])
+
+    def test_keys_from_standard_input(self):
+        source, database = self.path / "records.jsonl", self.path / "keyed.pirx"
+        keys = ["a b", "back\\slash", "two\nlines", "-"]
+        source.write_text("".join(json.dumps({"k": k, "v": f"of {i}"}) + "\n" for i, k in enumerate(keys)))
+        run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
+        deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
+        lines = "two\\nlines\nback\\\\slash\na b\n"
+        done = run("get", deployment, "--keys-from", "-", "-q", input=lines)
+        self.assertEqual(done.stdout, "of 2\nof 1\nof 0\n")
+        (self.path / "keys").write_text(lines.rstrip("\n"))
+        done = run("get", deployment, "--key", "-", "--keys-from", self.path / "keys", "-q")
+        self.assertEqual(done.stdout, "of 3\nof 2\nof 1\nof 0\n")
+        self.assertIn("line 2", run("get", deployment, "--keys-from", "-", input="a b\n\\x\n", code=2).stderr)
+        run("get", deployment, "--keys-from", self.path / "none", code=5)
+        text = run("get", "--help").stdout
+        self.assertIn("list of processes", text)
+        self.assertIn("--keys-from", text)
 
     def test_serve_refusals(self):
         database = self.build()
@@ -632,7 +747,43 @@ class CommandLine(unittest.TestCase):
         deployment = self.deploy(servers, 1, "--ca-file", "cert.pem")
         self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
         self.deploy(servers, 1, code=7)  # the system's trust anchors do not know this certificate
+        # TLS 1.2 is spoken where the deployment says so only.
+        self.assertNotIn("tls_1.2", deployment.read_text())
+        with self.tls_1_2_server("cert.pem", "key.pem") as old:
+            words = ["deploy", self.path / "old.json", "--server", old, "--ca-file", "cert.pem"]
+            self.assertIn("no trusted TLS", run(*words, code=7).stderr)
+            self.assertIn("pirx server?", run(*words, "--tls-1.2", code=4).stderr)
+        self.deploy(servers, 1, "--ca-file", "cert.pem", "--tls-1.2")
+        self.assertEqual([s["tls_1.2"] for s in json.loads(deployment.read_text())["servers"]], [True] * 3)
+        self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
+        # Another authority does not know it either, and one server that is trusted is too few.
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "other.key",
+                "-out", "other.pem", "-days", "2", "-subj", "/CN=other")
+        text = json.loads(deployment.read_text())
+        for entry in text["servers"][1:]:
+            entry["ca_file"] = "other.pem"
+        deployment.write_text(json.dumps(text))
+        done = run("get", deployment, 8, code=7)
+        self.assertIn("trust anchors", done.stderr)
+        self.assertNotIn("ask again", done.stderr)
         run("serve", database, "--coordinate", 1, "--tls-cert", self.path / "cert.pem", code=2)
+
+    @contextlib.contextmanager
+    def tls_1_2_server(self, certificate, key):
+        """The URL of a server that knows no more than TLS 1.2, and serves files."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(self.path / certificate, self.path / key)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
 
     def test_help_everywhere(self):
         for words in ([], ["db"], ["db", "build"], ["db", "info"], ["db", "verify"], ["db", "get"], ["db", "list"],

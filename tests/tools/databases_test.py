@@ -145,10 +145,10 @@ class Databases(unittest.TestCase):
         mine = self.record("mine", "".join(f"{s.url} {t}\n" for s, t in zip(servers, tokens.values())))
         cl.run("deploy", target, *words, "--token-file", mine)
         self.assertEqual(cl.run("get", target, 5, "-q", "--token-file", mine).stdout, cl.RECORDS[5] + "\n")
-        self.assertIn("token", cl.run("get", target, 5, code=9).stderr)
+        self.assertIn("token", cl.run("get", target, 5, code=7).stderr)
         # One word for several servers would let each of them ask the others in the client's name.
         cl.run("get", target, 5, "--token-file", self.record("one", tokens[1]), code=2)
-        cl.run("get", target, 5, "--token-file", self.record("other", f"http://127.0.0.1:1 {tokens[1]}\n"), code=9)
+        cl.run("get", target, 5, "--token-file", self.record("other", f"http://127.0.0.1:1 {tokens[1]}\n"), code=7)
         cl.run("get", target, 5, "--token-file", self.path / "none", code=5)
         for server in servers:
             self.assertEqual(server.stop(), 0)
@@ -178,7 +178,7 @@ class Databases(unittest.TestCase):
         cl.run("deploy", target, *words, code=7)
         cl.run("deploy", target, *words, *mine)
         self.assertEqual(cl.run("get", target, 5, "-q", *mine).stdout, cl.RECORDS[5] + "\n")
-        cl.run("get", target, 5, code=9)
+        cl.run("get", target, 5, code=7)
         cl.run("get", target, 5, *mine[:2], code=2)
 
 

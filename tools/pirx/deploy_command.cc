@@ -12,7 +12,8 @@ struct Arguments {
   std::vector<std::string> urls, others;
   Credentials credentials;
   unsigned threshold = 1, ramp = 1;
-  bool allow_plaintext = false, paper_reproduction = false, force = false, allow_rollback = false;
+  bool allow_plaintext = false, allow_tls_1_2 = false, paper_reproduction = false, force = false,
+       allow_rollback = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -149,7 +150,10 @@ Result<Digest> deploy(const Arguments& a) {
   const auto folder = std::filesystem::path(a.target).parent_path();
   std::vector<net::Endpoint> stored, reached;
   for (const auto& url : a.urls) {
-    stored.push_back({.url = url, .ca_file = a.ca_file, .allow_plaintext = a.allow_plaintext});
+    stored.push_back({.url = url,
+                      .ca_file = a.ca_file,
+                      .allow_plaintext = a.allow_plaintext,
+                      .allow_tls_1_2 = a.allow_tls_1_2});
     reached.push_back(stored.back());
     if (!a.ca_file.empty()) reached.back().ca_file = (folder / a.ca_file).string();
   }
@@ -165,6 +169,12 @@ Result<Digest> deploy(const Arguments& a) {
     const auto& reply = outcomes[i].reply;
     if (!reply)
       return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
+    if (outcomes[i].same_as) {
+      return fail(ErrorCode::kInvalidArgument,
+                  a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
+                      " name the same instance (Pirx-Instance): they are one server, which would get two "
+                      "servers' shares, or one of them claims to be the other. Give each server once");
+    }
     if (i == 0) {
       PIRX_ASSIGN(digest, check_digest(a, anonymous.front(), *reply));
     }
@@ -259,6 +269,7 @@ void add_deploy_command(CLI::App& app) {
   command.add_option("--ca-file", a->ca_file,
                      "PEM trust anchors of https servers, relative to the file written");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
+  command.add_flag("--tls-1.2", a->allow_tls_1_2, "Take TLS 1.2, too, from servers that do not know 1.3");
   add_credentials(command, a->credentials);
   command.add_flag("--paper-reproduction", a->paper_reproduction,
                    "Accept keys of 1024 bits, which can be broken, from a server on this machine");

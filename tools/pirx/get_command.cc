@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "pirx/base/small_file.h"
 #include "pirx/client/fetch_single.h"
 
 namespace pirx::cli {
@@ -13,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string deployment, protocol, positions_file, output, unlisted;
+  std::string deployment, protocol, keys_file, positions_file, output, unlisted;
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
@@ -169,10 +171,8 @@ Result<void> write_records(const Arguments& a, const FetchReport& report) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (is_missing(i)) continue;
     const auto path = std::filesystem::path(a.output) / std::to_string(i);
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(records[i].data()),
-               static_cast<std::streamsize>(records[i].size()));
-    if (!file.flush()) return fail(ErrorCode::kUnavailable, "cannot write " + path.string());
+    // Replaced, not written to: a link that lies there would lead elsewhere.
+    PIRX_TRY(replace_file(path, as_text(records[i])));
   }
   return {};
 }
@@ -188,15 +188,35 @@ std::chrono::milliseconds deadline_or(const Arguments& a, std::chrono::milliseco
   return a.deadline.count() > 0 ? std::chrono::ceil<std::chrono::milliseconds>(a.deadline) : usual;
 }
 
+/// Adds the keys of a file, or of standard input for "-": one a line, escaped as `pirx db list` prints them.
+Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
+  std::ifstream file;
+  if (path != "-") file.open(path);
+  auto& in = path == "-" ? std::cin : file;
+  if (!in) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
+    auto key = unescape_key(line);
+    if (!key) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "--keys-from, line " + std::to_string(number) + ": " + key.error().message());
+    }
+    keys.push_back(std::move(*key));
+  }
+  return {};
+}
+
 /// The words of the command line as what to fetch; --positions turns keys into positions.
 Result<void> settle_wishes(Arguments& a, bool keyed) {
   if (keyed && (!a.positions.empty() || !a.positions_file.empty())) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the database is keyed: its records have no positions, ask for them with --key alone");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "the database is keyed: its records have no positions, ask for them with --key or --keys-from alone");
   }
   if (!keyed && a.positions_file.empty() != a.keys.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "--key and --positions go together, as the database is not keyed (pirx db build --keyed)");
+                "--key (or --keys-from) and --positions go together, as the database is not keyed (pirx db "
+                "build --keyed)");
   }
   if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions, a.unlisted));
   return {};
@@ -273,6 +293,7 @@ Result<void> get_from(SingleDeployment deployment, Arguments& a) {
 }
 
 Result<void> get(Arguments a) {
+  if (!a.keys_file.empty()) PIRX_TRY(add_keys(a.keys_file, a.keys));
   PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
   return std::visit([&a](const auto& one) { return get_from(one, a); }, deployment);
 }
@@ -291,8 +312,13 @@ void add_get_command(CLI::App& app) {
       "Refuse a deployment of another protocol than this: goldberg, chor, dj-tree, qr or spiral");
   command
       .add_option("--key", a->keys,
-                  "Key of a record, repeatable; looked up in --positions unless the database is keyed")
+                  "Key of a record, repeatable; looked up in --positions unless the database is keyed. Every "
+                  "user of this machine can see it in the list of processes: see --keys-from")
       ->allow_extra_args(false);
+  command.add_option(
+      "--keys-from", a->keys_file,
+      "File of keys, one a line (backslash, newline and carriage return as \\\\, \\n and \\r); "
+      "'-' is standard input. Nobody sees them in the list of processes");
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
   command
       .add_option("--liars", a->liars,
@@ -327,9 +353,12 @@ void add_get_command(CLI::App& app) {
   command.add_option("-o,--output", a->output,
                      "Folder for the records, as files 0, 1, ... in the order asked for");
   command.footer(
-      "Records go to standard output, the report on every server to standard error.\n"
+      "Records go to standard output, the report on every server to standard error. Positions and keys on "
+      "the\n"
+      "command line can be seen by every user of this machine; keys from --keys-from cannot.\n"
       "Examples:\n"
       "  pirx get packages.json --key bash          (pirx db build --keyed)\n"
+      "  pirx get packages.json --keys-from -       (keys on standard input)\n"
       "  pirx get packages.json 17 4711\n"
       "  pirx get packages.json --positions positions.tsv --key bash");
   set_action(command, [a] { return get(*a); });

@@ -19,7 +19,7 @@ namespace {
 struct Arguments {
   std::string url, ca_file;
   Credentials credentials;
-  bool allow_plaintext = false, json = false;
+  bool allow_plaintext = false, allow_tls_1_2 = false, json = false;
   std::size_t connections = 64, queries = 1;
   double rate = 0, slo_refused = -1;
   std::chrono::microseconds duration{10'000'000}, deadline{10'000'000}, slo_p50{0}, slo_p99{0};
@@ -221,7 +221,10 @@ Result<void> check_promises(const Arguments& a, const LoadReport& report) {
 
 Result<void> load(const Arguments& a) {
   LoadPlan plan;
-  plan.server = {.url = a.url, .ca_file = a.ca_file, .allow_plaintext = a.allow_plaintext};
+  plan.server = {.url = a.url,
+                 .ca_file = a.ca_file,
+                 .allow_plaintext = a.allow_plaintext,
+                 .allow_tls_1_2 = a.allow_tls_1_2};
   PIRX_TRY(give_credentials(a.credentials, std::span(&plan.server, 1)));
   plan.connections = a.connections;
   plan.duration = std::chrono::ceil<std::chrono::milliseconds>(a.duration);
@@ -268,6 +271,7 @@ void add_load_command(CLI::App& app) {
       ->capture_default_str();
   command.add_option("--ca", a->ca_file, "PEM trust anchors for https [the system's]");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "HTTP beyond loopback");
+  command.add_flag("--tls-1.2", a->allow_tls_1_2, "TLS 1.2, too");
   add_credentials(command, a->credentials);
   command.add_flag("--json", a->json, "JSON on standard output");
   command.footer(

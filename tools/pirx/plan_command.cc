@@ -29,7 +29,7 @@ struct Arguments {
   int cores = 0, client_cores = 0;
   unsigned servers = 1, collusion = 1, modulus = 3072;
   std::uint64_t queries = 1;
-  bool allow_plaintext = false, ahead = false, json = false, curves = false;
+  bool allow_plaintext = false, allow_tls_1_2 = false, ahead = false, json = false, curves = false;
 };
 
 /// "800k", "10M", "1.5Gbit/s" or a bare number of bits a second.
@@ -197,7 +197,10 @@ struct Reached {
 
 Result<Reached> reach(const Arguments& a) {
   constexpr int kTries = 6;
-  PIRX_ASSIGN(auto transport, net::HttpTransport::create({{a.server, a.ca_file, a.allow_plaintext}}));
+  PIRX_ASSIGN(auto transport, net::HttpTransport::create({{.url = a.server,
+                                                           .ca_file = a.ca_file,
+                                                           .allow_plaintext = a.allow_plaintext,
+                                                           .allow_tls_1_2 = a.allow_tls_1_2}}));
   std::optional<Bytes> parameters;
   double shortest = 0;
   for (int i = 0; i < kTries; ++i) {
@@ -349,6 +352,7 @@ void add_plan_command(CLI::App& app) {
                      "Or the URL of a server: what it serves, and the round trip to it");
   command.add_option("--ca-file", a->ca_file, "PEM trust anchors for --server; default: the system's");
   command.add_flag("--allow-plaintext", a->allow_plaintext, "Ask --server over http beyond this machine");
+  command.add_flag("--tls-1.2", a->allow_tls_1_2, "Ask --server by TLS 1.2, too");
   command.add_option("--records", a->records, "How many there are")
       ->check(whole_number(1, std::numeric_limits<std::uint64_t>::max()));
   add_size(command, "--record-bytes", a->record_bytes, "Of each record");

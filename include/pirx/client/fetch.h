@@ -54,7 +54,8 @@ using Ask = std::function<std::vector<net::CallOutcome>(const std::vector<Bytes>
 /// A client of a deployment. Not thread-safe.
 class Fetcher {
  public:
-  /// Asks by HTTP over connections of its own; or by `ask`, where the caller has another way to the servers.
+  /// Asks by HTTP over connections of its own, which are closed at the end of every round, before anything is
+  /// decoded; or by `ask`, where the caller has another way to the servers.
   static Result<Fetcher> create(Deployment deployment, const itpir::ClientOptions& options = {},
                                 Ask ask = {});
   const itpir::Client& client() const noexcept { return client_; }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct Endpoint {
   bool allow_plaintext = false;
   std::string token = {};  ///< sent as bearer token, where the server wants one; never part of an Error
   std::string certificate_file = {},
-              key_file = {};  ///< PEM; both or neither: shown to https servers that ask
+              key_file = {};   ///< PEM; both or neither: shown to https servers that ask
+  bool allow_tls_1_2 = false;  ///< for a server that does not know TLS 1.3
 };
 
 /// Whether a host name or address, brackets allowed, is this machine's own: localhost, 127.0.0.0/8, ::1.
@@ -43,13 +45,19 @@ struct CallOutcome {
   /// read (parameters_epoch). For a new plan without another round trip; it proves as little as an answer of
   /// parameters_all() and is decoded and compared like one. Empty when the server gave none.
   Bytes parameters = {};
+  /// Another server of the transport, whose replies name the same instance as this one's: one server under
+  /// two addresses, which has now got two servers' shares. Or one of them claims the other's name, so that
+  /// nothing is refused for it.
+  std::optional<std::size_t> same_as = {};
 };
 
-/// One client's connections to a set of servers, kept alive between rounds. Not thread-safe. Nothing is ever
-/// retried: a request holds shares that must reach one server only, once.
+/// One client's connections to a set of servers, kept alive between rounds until close(). Not thread-safe.
+/// Nothing is ever retried: a request holds shares that must reach one server only, once.
 class HttpTransport {
  public:
-  /// InvalidArgument also for two databases of one server: it would get two servers' shares.
+  /// InvalidArgument also for two databases of one server: it would get two servers' shares. Calls do not
+  /// connect two servers to one address and port either (loopback addresses count as one): one of them is
+  /// sent nothing and gets InvalidArgument.
   static Result<HttpTransport> create(std::vector<Endpoint> servers);
   HttpTransport(HttpTransport&&) noexcept;
   HttpTransport& operator=(HttpTransport&&) noexcept;
@@ -63,6 +71,9 @@ class HttpTransport {
                                      const OnSettled& on_settled = {});
   /// GET the parameters of every server's database, in parallel.
   std::vector<CallOutcome> parameters_all(const CallOptions& options);
+  /// Closes all connections; the next call opens new ones. To be called before replies are decoded: a server
+  /// that sees a connection close later would learn how long that took.
+  void close() noexcept;
 
  private:
   struct Impl;

@@ -40,9 +40,11 @@ class Client {
   /// decodes to something: do not tell the server whether it was right.
   Result<SecretVector<std::byte>> decode(std::uint64_t item, ByteSpan reply) const;
 
-  /// A whole retrieval: query and decode, and where the server lacks the keys, these first and another query.
-  /// `call` sends a request and gives the reply. Errors of `call`, query and decode.
+  /// Query and reply, and where the server lacks the keys, these and another query. `call` sends a request
+  /// and gives the reply. Errors of `call`, query and check_keys_held.
   using Call = std::function<Result<Bytes>(const Bytes& request)>;
+  Result<Bytes> ask(std::uint64_t item, Rng& rng, const Call& call) const;
+  /// A whole retrieval: ask, then decode.
   Result<SecretVector<std::byte>> fetch(std::uint64_t item, Rng& rng, const Call& call) const;
 
  private:
