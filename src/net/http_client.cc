@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 
+#include "curl_memory.h"
 #include "http_error.h"
 #include "paths.h"
 #include "pirx/protocol.h"
@@ -325,6 +326,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
+  wipe_plaintext(easy);
   if (!peer.endpoint.ca_file.empty()) {
     set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
@@ -520,7 +522,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
 }
 
 Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static const CURLcode initialised = start_curl();
   if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
   if (servers.empty())
     return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");
