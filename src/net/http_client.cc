@@ -16,6 +16,7 @@
 #include "http_error.h"
 #include "paths.h"
 #include "pirx/protocol.h"
+#include "src/base/process.h"
 
 namespace pirx::net {
 namespace {
@@ -176,6 +177,15 @@ struct HttpTransport::Impl {
     peer.received = {};
   }
 
+  /// In a child of fork the connections are its parent's, and so are their TLS keys: whatever the child sent,
+  /// a farewell included, would be under a key and a counter that the parent uses, too.
+  ~Impl() {
+    if (process == process_token()) return;
+    for (auto& peer : peers) static_cast<void>(peer->easy.release());
+    static_cast<void>(multi.release());
+  }
+
+  const std::uint64_t process = process_token();        ///< that made the connections
   std::unique_ptr<CURLM, MultiFree> multi;              ///< holds the kept-alive connections
   std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
@@ -451,6 +461,11 @@ CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
 std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const std::vector<Bytes>* bodies,
                                                        const CallOptions& options,
                                                        const OnSettled& on_settled) {
+  if (process != process_token()) {
+    const Error error(ErrorCode::kInvalidArgument,
+                      "this client was made before a fork: make another in the child");
+    return std::vector<CallOutcome>(peers.size(), CallOutcome{tl::unexpected(error)});
+  }
   const auto start = Clock::now();
   const auto elapsed_ms = [&] {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
