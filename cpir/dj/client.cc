@@ -6,12 +6,14 @@
 #include "digits.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "polynomial.h"
+#include "src/base/process.h"
 
 namespace pirx::cpir::dj {
 namespace {
 
 tl::unexpected<Error> wrong_blinding() {
-  return fail(ErrorCode::kInvalidArgument, "the blinding was used before or made for another tree");
+  return fail(ErrorCode::kInvalidArgument,
+              "the blinding was used before, or made for another tree or before a fork: make another");
 }
 
 }  // namespace
@@ -40,6 +42,7 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
 const Params& Client::params() const noexcept { return state_->params; }
 
 Result<Blinding> Client::blind(Rng& rng, const Stop& stop) const {
+  const auto process = process_token();
   std::vector<unsigned> layers;
   for (unsigned level = 1; level <= state_->params.levels(); ++level) {
     layers.insert(layers.end(), state_->params.arities()[level - 1] - 1, level);
@@ -54,7 +57,7 @@ Result<Blinding> Client::blind(Rng& rng, const Stop& stop) const {
     PIRX_CHECK(made.has_value());
     one = SecretVector<std::byte>(*made);
   }
-  return Blinding(std::move(selectors));
+  return Blinding(std::move(selectors), process);
 }
 
 Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const {
@@ -73,7 +76,8 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
     for (const auto arity : params.arities()) count += arity - 1;
     return count;
   }();
-  if (blinding.selectors_.size() != selectors) {
+  // Parent and child have the same coins: the server would read two digits that differ.
+  if (blinding.selectors_.size() != selectors || blinding.process_ != process_token()) {
     return wrong_blinding();
   }
   Writer writer(params.request_bytes());

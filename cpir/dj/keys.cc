@@ -4,6 +4,7 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <openssl/rsa.h>
 
 #include <memory>
@@ -88,7 +89,8 @@ Result<PublicKey> PublicKey::create(ByteSpan modulus, unsigned bits, KeyPolicy p
 Result<SecretKey> SecretKey::generate(unsigned bits, KeyPolicy policy) {
   PIRX_TRY(check_modulus_bits(bits, policy));
   if (bits < 512) return invalid("keys below 512 bits are not generated: give their primes");
-  const std::unique_ptr<EVP_PKEY, FreeKey> key(EVP_RSA_gen(bits));
+  // OpenSSL takes a child of fork with its parent's process id for its parent, and would give both this key.
+  const std::unique_ptr<EVP_PKEY, FreeKey> key(RAND_poll() == 1 ? EVP_RSA_gen(bits) : nullptr);
   if (key == nullptr) return fail(ErrorCode::kUnavailable, "OpenSSL makes no primes: is there randomness?");
   BIGNUM *p = nullptr, *q = nullptr;
   const bool got = EVP_PKEY_get_bn_param(key.get(), OSSL_PKEY_PARAM_RSA_FACTOR1, &p) == 1 &&

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -14,7 +13,7 @@ namespace pirx {
 namespace {
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
-// Below this a buffer comes from the heap: mapping pages for a few bytes would be slower.
+// Below this, huge pages are not worth their size.
 constexpr std::uint64_t kMapFrom = std::uint64_t{4} << 20;
 
 // Heaps and stacks have some MiB in small pages whatever the system gives: less says nothing.
@@ -54,12 +53,15 @@ Result<AlignedBuffer> AlignedBuffer::create(std::uint64_t size) {
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return too_large();
     madvise(memory, size, MADV_HUGEPAGE);  // advice: the buffer works without it
+    madvise(memory, size, MADV_DONTDUMP);
     buffer.data_ = static_cast<std::byte*>(memory);
   } else {
-    void* memory = std::aligned_alloc(64, size);
-    if (memory == nullptr) return too_large();
-    std::memset(memory, 0, size);
-    buffer.data_ = static_cast<std::byte*>(memory);
+    try {
+      buffer.data_ = static_cast<std::byte*>(secret_allocate(size));
+    } catch (const std::bad_alloc&) {
+      return too_large();
+    }
+    std::memset(buffer.data_, 0, size);
   }
   buffer.size_ = size;
   return buffer;
@@ -79,7 +81,7 @@ AlignedBuffer::~AlignedBuffer() {
   if (mapped(size_)) {
     munmap(data_, size_);
   } else {
-    std::free(data_);
+    secret_free(data_, size_);
   }
 }
 

@@ -1,14 +1,16 @@
 // AES-256-CTR key stream: encrypting zeros. A zero IV is sound because every key is used for one stream only.
+// Keys come from the kernel, not from OpenSSL, which takes a child with its parent's process id for its
+// parent.
 #include "pirx/base/rng.h"
 
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "pirx/base/secret.h"
+#include "process.h"
 
 namespace pirx {
 namespace {
@@ -34,17 +36,21 @@ void next_bytes(EVP_CIPHER_CTX* cipher, MutableByteSpan out) {
 }  // namespace
 
 struct Rng::State {
-  EVP_CIPHER_CTX* cipher = nullptr;
-  pid_t pid = 0;
-  ~State() { EVP_CIPHER_CTX_free(cipher); }
+  SecretVector<std::byte> unused{std::size_t{16} << 10};  ///< the last `left` bytes of it
+  std::size_t left = 0;
+  std::uint64_t process = 0;  ///< that drew them
 
-  bool rekey() {
-    std::array<unsigned char, 32> key{};
-    bool ok = RAND_priv_bytes(key.data(), static_cast<int>(key.size())) == 1;
-    ok = ok && start_stream(cipher, key.data());
-    secure_wipe(key.data(), key.size());
-    pid = getpid();
+  /// False when the kernel gives no randomness.
+  static bool draw(MutableByteSpan out) {
+    SecretVector<std::byte> key(kSeedBytes);
+    const bool ok = getentropy(key.expose().data(), kSeedBytes) == 0;
+    if (ok) SeedStream(key.expose().first<kSeedBytes>()).fill(out);
     return ok;
+  }
+  bool refill() {
+    left = unused.size();
+    process = process_token();
+    return draw(unused.expose());
   }
 };
 
@@ -55,8 +61,7 @@ Rng::~Rng() = default;
 
 Result<Rng> Rng::from_os() {
   auto state = std::make_unique<State>();
-  state->cipher = EVP_CIPHER_CTX_new();
-  if (state->cipher == nullptr || !state->rekey()) {
+  if (!state->refill()) {
     return fail(ErrorCode::kUnavailable,
                 "the operating system's random source gave no bytes; no query can be made");
   }
@@ -64,9 +69,14 @@ Result<Rng> Rng::from_os() {
 }
 
 void Rng::fill(MutableByteSpan out) {
+  auto& [unused, left, process] = *state_;
+  if (out.size() > unused.size()) return PIRX_CHECK(State::draw(out));
   // A forked child would repeat its parent's coins: two evaluations of one share polynomial.
-  if (state_->pid != getpid()) PIRX_CHECK(state_->rekey());
-  next_bytes(state_->cipher, out);
+  if (out.size() > left || process != process_token()) PIRX_CHECK(state_->refill());
+  const auto coins = unused.expose().last(left).first(out.size());
+  std::copy(coins.begin(), coins.end(), out.begin());
+  secure_wipe(coins.data(), coins.size());
+  left -= out.size();
 }
 
 struct SeedStream::State {

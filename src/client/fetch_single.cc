@@ -164,18 +164,19 @@ Result<FetchReport> fetch_records(const SingleDeployment& deployment, std::span<
   PIRX_TRY(check_count(records.size()));
   const auto& geometry = geometry_of(deployment.plan);
   const auto positions = with_stand_ins(records, geometry);
-  std::vector<std::uint64_t> rows, offsets;
-  for (const auto record : positions.expose()) {
+  SecretVector<std::uint64_t> rows(records.size()), offsets(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
     PIRX_ASSIGN(const auto at,
-                std::visit([&](const auto& params) { return locate(params, record); }, deployment.plan));
-    rows.push_back(at.row);
-    offsets.push_back(at.offset);
+                std::visit([&](const auto& params) { return locate(params, positions.expose()[i]); },
+                           deployment.plan));
+    rows.expose()[i] = at.row;
+    offsets.expose()[i] = at.offset;
   }
   FetchReport report;
-  PIRX_ASSIGN(const auto found, fetch_rows(deployment, rows, options, report));
+  PIRX_ASSIGN(const auto found, fetch_rows(deployment, rows.expose(), options, report));
   PIRX_TRY(check_in_range(records, geometry));
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const auto slot = ByteSpan(found[i].expose()).subspan(offsets[i], geometry.slot_bytes());
+    const auto slot = ByteSpan(found[i].expose()).subspan(offsets.expose()[i], geometry.slot_bytes());
     PIRX_ASSIGN(const auto record, geometry.read_slot(records[i], slot));
     report.answer.records.emplace_back(record.begin(), record.end());
   }
@@ -187,18 +188,18 @@ Result<FetchReport> fetch_keys(const SingleDeployment& deployment, std::span<con
                                const SingleOptions& options) {
   PIRX_TRY(check_count(keys.size()));
   PIRX_ASSIGN(const auto filter, database::KeyFilter::create(geometry_of(deployment.plan)));
-  std::vector<std::uint64_t> rows;
-  for (const auto& key : keys) {
-    const auto place = filter.place(key);
-    rows.insert(rows.end(), place.rows.begin(), place.rows.end());
+  constexpr std::size_t kEach = itpir::kSummedRows;
+  SecretVector<std::uint64_t> rows(keys.size() * kEach);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto place = filter.place(keys[i]);
+    std::copy(place.rows.begin(), place.rows.end(), rows.expose().subspan(i * kEach, kEach).begin());
   }
   FetchReport report;
-  PIRX_ASSIGN(auto found, fetch_rows(deployment, rows, options, report));
-  const std::size_t each = rows.size() / keys.size();
+  PIRX_ASSIGN(auto found, fetch_rows(deployment, rows.expose(), options, report));
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    auto sum = found[i * each].expose();
-    for (std::size_t j = 1; j < each; ++j) {
-      const auto next = found[i * each + j].expose();
+    auto sum = found[i * kEach].expose();
+    for (std::size_t j = 1; j < kEach; ++j) {
+      const auto next = found[i * kEach + j].expose();
       for (std::size_t b = 0; b < sum.size(); ++b) sum[b] ^= next[b];
     }
     PIRX_ASSIGN(std::optional<Bytes> record, filter.read(keys[i], sum));

@@ -18,9 +18,11 @@
 #include <new>
 #include <optional>
 
+#include "curl_memory.h"
 #include "http_error.h"
 #include "paths.h"
 #include "pirx/protocol.h"
+#include "src/base/process.h"
 
 namespace pirx::net {
 namespace {
@@ -221,6 +223,15 @@ struct HttpTransport::Impl {
     peer.received = {};
   }
 
+  /// In a child of fork the connections are its parent's, and so are their TLS keys: whatever the child sent,
+  /// a farewell included, would be under a key and a counter that the parent uses, too.
+  ~Impl() {
+    if (process == process_token()) return;
+    for (auto& peer : peers) static_cast<void>(peer->easy.release());
+    static_cast<void>(multi.release());
+  }
+
+  const std::uint64_t process = process_token();  ///< that made the connections
   std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections; null when all are closed
   std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
@@ -402,6 +413,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
       static_cast<long>(peer.endpoint.allow_tls_1_2 ? CURL_SSLVERSION_TLSv1_2 : CURL_SSLVERSION_TLSv1_3));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
+  wipe_plaintext(easy);
   if (!peer.endpoint.ca_file.empty()) {
     set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
@@ -534,6 +546,11 @@ CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
 std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const std::vector<Bytes>* bodies,
                                                        const CallOptions& options,
                                                        const OnSettled& on_settled) {
+  if (process != process_token()) {
+    const Error error(ErrorCode::kInvalidArgument,
+                      "this client was made before a fork: make another in the child");
+    return std::vector<CallOutcome>(peers.size(), CallOutcome{tl::unexpected(error)});
+  }
   const auto start = Clock::now();
   const auto elapsed_ms = [&] {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -613,7 +630,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
 }
 
 Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static const CURLcode initialised = start_curl();
   if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
   if (servers.empty())
     return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");

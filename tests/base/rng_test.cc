@@ -2,14 +2,17 @@
 #include "pirx/base/rng.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <set>
 
+#include "support/forks.h"
+#include "support/memory.h"
+
 namespace pirx {
 namespace {
+
+using pirx::testing::in_child;
 
 TEST(Rng, TwoStreamsDiffer) {
   auto a = Rng::from_os().value();
@@ -51,28 +54,74 @@ TEST(Rng, BytesAreEvenlySpread) {
   EXPECT_GT(chi_square, 255 - 226);
 }
 
-TEST(Rng, AForkedChildDrawsOtherCoins) {
-  auto rng = Rng::from_os().value();
-  std::array<std::byte, 32> before{};
-  rng.fill(before);
-  int pipe_ends[2];
-  ASSERT_EQ(pipe(pipe_ends), 0);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  std::array<std::byte, 32> coins{};
-  rng.fill(coins);
-  if (child == 0) {
-    const bool sent = write(pipe_ends[1], coins.data(), coins.size()) == static_cast<ssize_t>(coins.size());
-    _exit(sent ? 0 : 1);
+/// Draws some coins and keeps the source, as a process does that forks then.
+struct UsedRng {
+  Rng rng = Rng::from_os().value();
+  UsedRng() {
+    Bytes before(32);
+    rng.fill(before);
   }
-  std::array<std::byte, 32> childs{};
-  ASSERT_EQ(read(pipe_ends[0], childs.data(), childs.size()), static_cast<ssize_t>(childs.size()));
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  EXPECT_NE(childs, coins);
-  close(pipe_ends[0]);
-  close(pipe_ends[1]);
+  Bytes coins() {
+    Bytes bytes(32);
+    rng.fill(bytes);
+    return bytes;
+  }
+};
+
+TEST(Rng, AForkedChildDrawsOtherCoins) {
+  UsedRng used;
+  const auto childs = in_child([&] { return used.coins(); });
+  const auto clones = in_child([] { return pirx::testing::raw_clone(0); }, [&] { return used.coins(); });
+  const auto own = used.coins();
+  for (const auto& other : {childs, clones}) {
+    ASSERT_EQ(other.value().size(), own.size());
+    EXPECT_NE(other, own);
+  }
+  EXPECT_NE(childs, clones);
+}
+
+TEST(Rng, AChildWithItsParentsProcessIdDrawsOtherCoins) {
+  std::optional<UsedRng> used;
+  const auto both = pirx::testing::with_equal_pids([&] { used.emplace(); }, [&] { return used->coins(); });
+  if (!both) GTEST_SKIP() << "the system allows no pid namespaces";
+  ASSERT_EQ(both->size(), 64u);
+  EXPECT_FALSE(std::equal(both->begin(), both->begin() + 32, both->begin() + 32));
+}
+
+// As one does who has a core dump of the client and its earlier queries.
+TEST(Rng, ItsMemoryHoldsNeitherCoinsDrawnNorTheirKey) {
+  if (pirx::testing::kSanitized) GTEST_SKIP() << "the sanitizer keeps freed memory";
+  auto rng = Rng::from_os().value();
+  Bytes first_use(64);  // the dynamic linker saves registers on the stack when it first finds a function
+  rng.fill(first_use);
+  std::array<unsigned char, 16> first{};  // the first block under its key, kept inverted
+  pirx::testing::Canaries coins;
+  for (const std::size_t size : {64u, 1u << 20}) {
+    {
+      Bytes drawn(size);
+      rng.fill(drawn);
+      coins.add(drawn);
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        first[i] = static_cast<unsigned char>(~std::to_integer<unsigned>(drawn[i]));
+      }
+    }
+    EXPECT_EQ(pirx::testing::copies_in_memory(coins), 0u);
+
+    // OpenSSL's expanded keys begin with the key itself.
+    std::size_t keys = 0;
+    pirx::testing::for_own_memory(31, [&](const unsigned char* data, std::size_t length) {
+      for (std::size_t at = 0; at + kSeedBytes <= length; at += 8) {
+        std::array<std::byte, kSeedBytes> key;
+        std::memcpy(key.data(), data + at, key.size());
+        if (std::count(key.begin(), key.end(), std::byte{0}) > 4) continue;  // no random one
+        std::array<std::byte, 16> block;
+        SeedStream(key).fill(block);
+        for (std::size_t i = 0; i < block.size(); ++i) block[i] ^= std::byte{first[i]};
+        keys += std::count(block.begin(), block.end(), std::byte{0xff}) == 16;
+      }
+    });
+    EXPECT_EQ(keys, 0u);
+  }
 }
 
 // The key stream of the zero key is in test cases 13 of the GCM specification (McGrew and Viega 2004): H is

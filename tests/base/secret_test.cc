@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <vector>
+
+#include "pirx/base/buffer.h"
+#include "support/memory.h"
 
 namespace pirx {
 namespace {
@@ -38,6 +42,60 @@ TEST(Secret, VectorsMoveWithoutCopies) {
   SecretVector<std::uint32_t> c(5);
   c = std::move(b);
   EXPECT_EQ(c.expose()[2], 3u);
+}
+
+/// A pattern of this size, written inverted, so that no other copy of it is made.
+template <class Container>
+void write_pattern(Container& to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::byte>(~(i * i + 7 * i + 3) >> 1);
+}
+
+// Small blocks, which share pages, and large ones, which have their own.
+constexpr std::size_t kSizes[] = {24, 64, 4096, 33 << 10, 5 << 20};
+
+TEST(SecretMemory, IsWipedWhenItIsGivenBack) {
+  if (pirx::testing::kSanitized) GTEST_SKIP() << "the sanitizer keeps freed memory";
+  for (const auto size : kSizes) {
+    pirx::testing::Canaries canaries;
+    {
+      SecretVector<std::byte> secret(size);
+      auto values = secret.expose();
+      write_pattern(values);
+      canaries.add(values);
+      EXPECT_GE(pirx::testing::copies_in_memory(canaries), 1u) << size;
+      Bytes grown(secret.expose().begin(), secret.expose().end());
+      grown.resize(3 * size);
+      const Bytes moved = std::move(grown);
+      secret = SecretVector<std::byte>(7);
+    }
+    EXPECT_EQ(pirx::testing::copies_in_memory(canaries), 0u) << size;
+  }
+}
+
+TEST(SecretMemory, IsLeftOutOfCoreDumps) {
+  if (pirx::testing::kSanitized || !pirx::testing::dumps_are_told())
+    GTEST_SKIP() << "the system does not tell";
+  const std::vector<std::byte> plain(5 << 20);
+  EXPECT_FALSE(pirx::testing::is_left_out_of_dumps(plain.data()));
+  for (const auto size : kSizes) {
+    const SecretVector<std::uint64_t> secret(size / 8);
+    const Bytes bytes(size);
+    EXPECT_TRUE(pirx::testing::is_left_out_of_dumps(secret.expose().data())) << size;
+    EXPECT_TRUE(pirx::testing::is_left_out_of_dumps(bytes.data())) << size;
+    EXPECT_TRUE(pirx::testing::is_left_out_of_dumps(AlignedBuffer::create(size)->data())) << size;
+  }
+}
+
+TEST(SecretMemory, BlocksAreAlignedAndApart) {
+  std::vector<SecretVector<std::byte>> blocks;
+  for (std::size_t size = 1; size < 70'000; size += 1 + size / 3) {
+    auto values = blocks.emplace_back(size).expose();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(values.data()) % 64, 0u) << size;
+    std::fill(values.begin(), values.end(), static_cast<std::byte>(size));
+  }
+  for (const auto& block : blocks) {
+    for (const auto byte : block.expose()) ASSERT_EQ(byte, static_cast<std::byte>(block.size()));
+  }
 }
 
 static_assert(!std::is_copy_constructible_v<Secret<int>> && !std::is_copy_constructible_v<SecretVector<int>>);

@@ -15,6 +15,7 @@
 #include "pirx/cpir/dj/server.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/encode_database.h"
+#include "support/forks.h"
 #include "support/seed.h"
 #include "support/serve.h"
 
@@ -336,6 +337,26 @@ TEST_F(DjServer, ThePoolGivesEveryBlindingOnce) {
       }
     }
   }
+}
+
+// Parent and child would ask with the same coins: the server reads in which digits their rows differ.
+TEST_F(DjServer, AForkedChildHasNoneOfItsParentsBlindings) {
+  auto rng = Rng::from_os().value();
+  const auto server = toy_server();
+  const auto client =
+      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
+  Pool pool(client);
+  ASSERT_TRUE(pool.fill(2, rng));
+  auto taken = *pool.take();
+  const auto in_child = pirx::testing::in_child([&] {
+    const bool size = pool.size() == 0, none = !pool.take();
+    const auto query = client.query(9, std::move(taken));
+    const bool refused = !query && query.error().code() == ErrorCode::kInvalidArgument;
+    return Bytes{std::byte{size}, std::byte{none}, std::byte{refused}};
+  });
+  EXPECT_EQ(in_child, Bytes(3, std::byte{1})) << "its pool is empty, and what was taken before is refused";
+  EXPECT_EQ(pool.size(), 1u);
+  EXPECT_TRUE(client.query(9, std::move(taken)));
 }
 
 TEST_F(DjServer, ProgressGoesToTheEnd) {

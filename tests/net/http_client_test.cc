@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "net/net_support.h"
+#include "support/forks.h"
 
 namespace pirx::net {
 namespace {
@@ -242,6 +243,22 @@ TEST(HttpClient, AFoldedFirstHeaderOnAKeptConnectionDoesNoHarm) {
       EXPECT_EQ(evil.error().code(), ErrorCode::kDataLoss) << evil.error().to_string();
     }
   }
+}
+
+TEST(HttpClient, AForkedChildUsesNoneOfItsParentsConnections) {
+  RawServer server([](RawSocket& socket) {
+    while (!socket.receive_message().empty()) socket.send(raw_reply("reply"));
+  });
+  std::optional<HttpTransport> transport = make_transport({server.url()});
+  EXPECT_TRUE(transport->query_all({bytes_of("abc")}, {}).at(0).reply);
+  const auto in_child = pirx::testing::in_child([&] {
+    const auto outcome = transport->query_all({bytes_of("of the child")}, {}).at(0);
+    transport.reset();
+    return bytes_of(outcome.reply ? "asked" : outcome.reply.error().to_string());
+  });
+  EXPECT_NE(as_text(in_child.value()).find("before a fork"), std::string_view::npos) << as_text(*in_child);
+  EXPECT_TRUE(transport->query_all({bytes_of("abc")}, {}).at(0).reply);
+  transport.reset();
 }
 
 TEST(HttpClient, AConnectionThatDiesUnderARequestIsNotRetried) {

@@ -231,7 +231,8 @@ Result<FetchReport> explain(const Arguments& a, Result<FetchReport> report) {
 /// Writes what was fetched, and says which keys have no record.
 Result<void> finish(const Arguments& a, const FetchReport& report, std::span<const Peer> peers) {
   if (a.json) {
-    std::printf("%s\n", to_json(report, peers).dump(2).c_str());
+    const auto text = to_json(report, peers).dump(2) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
   } else {
     PIRX_TRY(write_records(a, report));
     if (!a.quiet) print_report(report, peers);
@@ -293,6 +294,7 @@ Result<void> get_from(SingleDeployment deployment, Arguments& a) {
 }
 
 Result<void> get(Arguments a) {
+  std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
   if (!a.keys_file.empty()) PIRX_TRY(add_keys(a.keys_file, a.keys));
   PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
   return std::visit([&a](const auto& one) { return get_from(one, a); }, deployment);

@@ -1,6 +1,27 @@
 // pirx: the command-line program. Parses, runs the chosen subcommand, turns its Error into a message and an
 // exit code.
+#include <array>
+#include <cstring>
+
 #include "cli.h"
+#include "pirx/base/secret_memory.h"
+#include "pirx/base/sha256.h"
+
+namespace {
+
+/// What calls have left on the stack below here, and in vector registers, which the dynamic linker may save
+/// on the stack later: copies and digests of zeros take the same ones as those of records.
+[[gnu::noinline]] void wipe_stack() noexcept {
+  std::array<std::byte, std::size_t{256} << 10> below;
+  pirx::secure_wipe(below.data(), below.size());
+  pirx::Sha256 zeros;
+  for (std::size_t size = 1; size < below.size() / 2; size *= 2) {
+    std::memcpy(below.data() + below.size() / 2, below.data(), size);
+    zeros.update(pirx::ByteSpan(below).first(4096));
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -25,7 +46,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
   }
+  // The list of processes shows the command line, and a core dump has it.
+  for (int i = 2; app.got_subcommand("get") && i < argc; ++i)
+    pirx::secure_wipe(argv[i], std::strlen(argv[i]));
   const auto done = pirx::cli::chosen_action()();
+  wipe_stack();
   if (done) return 0;
   std::fprintf(stderr, "pirx: %s\n", done.error().to_string().c_str());
   return pirx::cli::exit_code(done.error());

@@ -25,7 +25,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexce
   return (value + unit - 1) / unit * unit;
 }
 
-/// Owns `size` zeroed bytes at a 64-byte boundary. From 4 MiB on it asks the kernel for huge pages (madvise).
+/// Owns `size` zeroed bytes at a 64-byte boundary, left out of core dumps. Below 4 MiB they are wiped when
+/// freed; from there on they are pages that go back to the kernel, which it is asked to make huge (madvise).
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

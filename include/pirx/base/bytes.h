@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "pirx/base/result.h"
+#include "pirx/base/secret_memory.h"
 
 namespace pirx {
 
 static_assert(std::endian::native == std::endian::little, "pirx stores and computes in little-endian order");
 
-using Bytes = std::vector<std::byte>;
+/// Wiped when freed: messages, records and keys of a client are secrets.
+using Bytes = std::vector<std::byte, SecretAllocator<std::byte>>;
 using ByteSpan = std::span<const std::byte>;
 using MutableByteSpan = std::span<std::byte>;
 

@@ -1,4 +1,4 @@
-// Cryptographic randomness: an AES-256-CTR stream keyed from the operating system. Fails closed.
+// Cryptographic randomness: AES-256-CTR under short-lived keys of the operating system's. Fails closed.
 #pragma once
 
 #include <concepts>
@@ -15,9 +15,10 @@ concept RandomSource = requires(R& rng, MutableByteSpan out) {
   { rng.fill(out) } -> std::same_as<void>;
 };
 
-/// AES-256-CTR stream (NIST SP 800-38A) under a fresh 256-bit key from OpenSSL's DRBG, which the OS seeds.
-/// Not thread-safe: one per thread. After a fork the child re-keys itself before its first byte, so that no
-/// two processes ever draw the same coins. Aborts if the cipher itself fails: no coin is ever predictable.
+/// AES-256-CTR streams (NIST SP 800-38A), each under a fresh 256-bit key from the kernel, which is forgotten
+/// at once. What is kept are bytes that nobody has drawn yet: memory that is seen later tells no coin of an
+/// earlier query. A child of fork throws them away, so that no two processes ever draw the same coins.
+/// Not thread-safe: one per thread. Aborts if kernel or cipher fail: no coin is ever predictable.
 class Rng {
  public:
   /// Unavailable when the operating system gives no randomness.

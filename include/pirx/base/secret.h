@@ -9,9 +9,6 @@
 
 namespace pirx {
 
-/// Overwrites memory in a way that the compiler may not remove (OPENSSL_cleanse).
-void secure_wipe(void* data, std::size_t size) noexcept;
-
 /// One trivially copyable secret value. Move-only; the source of a move is wiped.
 template <class T>
 class Secret {
@@ -39,7 +36,7 @@ class Secret {
   T value_{};
 };
 
-/// A fixed-length array of secrets, wiped on destruction. Move-only.
+/// A fixed-length array of secrets, wiped on destruction and left out of core dumps. Move-only.
 template <class T>
 class SecretVector {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -51,23 +48,13 @@ class SecretVector {
   SecretVector(const SecretVector&) = delete;
   SecretVector& operator=(const SecretVector&) = delete;
   SecretVector(SecretVector&& other) noexcept = default;
-  SecretVector& operator=(SecretVector&& other) noexcept {
-    if (this != &other) {
-      wipe();
-      values_ = std::move(other.values_);
-    }
-    return *this;
-  }
-  ~SecretVector() { wipe(); }
+  SecretVector& operator=(SecretVector&& other) noexcept = default;
   std::size_t size() const noexcept { return values_.size(); }
   std::span<const T> expose() const noexcept { return values_; }
   std::span<T> expose() noexcept { return values_; }
 
  private:
-  void wipe() noexcept {
-    if (!values_.empty()) secure_wipe(values_.data(), values_.size() * sizeof(T));
-  }
-  std::vector<T> values_;
+  std::vector<T, SecretAllocator<T>> values_;
 };
 
 }  // namespace pirx

@@ -52,7 +52,8 @@ struct CallOutcome {
 };
 
 /// One client's connections to a set of servers, kept alive between rounds until close(). Not thread-safe.
-/// Nothing is ever retried: a request holds shares that must reach one server only, once.
+/// Nothing is ever retried: a request holds shares that must reach one server only, once. A child of fork
+/// cannot use its parent's (InvalidArgument).
 class HttpTransport {
  public:
   /// InvalidArgument also for two databases of one server: it would get two servers' shares. Calls do not

@@ -11,9 +11,9 @@
 namespace pirx::cpir::dj {
 
 /// Coins of one query: for every selector an encryption of zero and the same coin's of one, which need
-/// neither the index nor the server. Used once, by type. Who sees them knows what was asked for with them,
-/// and two queries with the same show whether they ask for the same: wiped, never stored. Pool makes them
-/// ahead.
+/// neither the index nor the server. Used once, by type, and in the process that made them only: a child of
+/// fork has copies. Who sees them knows what was asked for with them, and two queries with the same show
+/// whether they ask for the same: wiped, never stored. Pool makes them ahead.
 class Blinding {
  public:
   Blinding(Blinding&&) noexcept = default;
@@ -21,11 +21,14 @@ class Blinding {
 
  private:
   friend class Client;
+  friend class Pool;
   struct Selector {
     SecretVector<std::byte> zero, one;
   };
-  explicit Blinding(std::vector<Selector> selectors) : selectors_(std::move(selectors)) {}
+  Blinding(std::vector<Selector> selectors, std::uint64_t process)
+      : selectors_(std::move(selectors)), process_(process) {}
   std::vector<Selector> selectors_;  // leaves first
+  std::uint64_t process_;            // that made them
 };
 
 /// Const and thread-safe. Constant time in the key, the row and the coins.
@@ -45,7 +48,8 @@ class Client {
   Result<Blinding> blind(Rng& rng, const Stop& stop) const;
   Blinding blind(Rng& rng) const { return blind(rng, {}).value(); }
   /// The request for a row of params().geometry(). OutOfRange when there is none, without naming it;
-  /// InvalidArgument: the blinding is of another tree, or was moved from. Less than a millisecond.
+  /// InvalidArgument: the blinding is of another tree or another process, or was moved from. Less than a
+  /// millisecond.
   Result<Bytes> query(std::uint64_t row, Blinding blinding) const;
   /// With a blinding made for it; errors of both.
   Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;

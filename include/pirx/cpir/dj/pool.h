@@ -9,8 +9,9 @@
 namespace pirx::cpir::dj {
 
 /// In memory only, on purpose: a file of coins that comes back, from a copy or a backup, makes two queries
-/// with the same ones, which show the server what they have in common. Thread-safe: one thread may fill it
-/// while others ask. The client outlives it.
+/// with the same ones, which show the server what they have in common. For the same reason a child of fork
+/// finds its copy of the pool empty. Thread-safe: one thread may fill it while others ask. The client
+/// outlives it.
 class Pool {
  public:
   explicit Pool(const Client& client) : client_(&client) {}

@@ -1,0 +1,36 @@
+// Memory for what must not be found afterwards: wiped when it is given back, and left out of core dumps.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <new>
+
+namespace pirx {
+
+/// Overwrites memory with zeros in a way that the compiler may not remove.
+void secure_wipe(void* data, std::size_t size) noexcept;
+
+/// `size` bytes at a 64-byte boundary, not zeroed, on pages that hold nothing else and that a core dump
+/// leaves out (MADV_DONTDUMP). More than 32 KiB go back to the system when they are freed. Pages may be
+/// swapped out. Throws std::bad_alloc. Thread-safe.
+void* secret_allocate(std::size_t size);
+/// Wipes and frees what secret_allocate(size) gave.
+void secret_free(void* memory, std::size_t size) noexcept;
+
+/// For containers: every block that they outgrow or give back is wiped.
+template <class T>
+struct SecretAllocator {
+  static_assert(alignof(T) <= 64);
+  using value_type = T;
+  SecretAllocator() = default;
+  template <class U>
+  SecretAllocator(const SecretAllocator<U>&) noexcept {}
+  T* allocate(std::size_t count) {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(secret_allocate(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept { secret_free(memory, count * sizeof(T)); }
+  bool operator==(const SecretAllocator&) const = default;
+};
+
+}  // namespace pirx
