@@ -75,27 +75,27 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOption
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
   const auto& geometry = vertical_ ? vertical_->layout().plain : client_.params().geometry();
   const auto positions = with_stand_ins(records, geometry);
-  bool agreed = false;
-  const auto on_agreed = [&] { agreed = true; };
-  itpir::RecordCheck check;
+  itpir::RecordCheck evidence;
   if (options.believe) {
-    check = [&](std::span<const Bytes> found) {
-      return agreed || options.believe(std::vector<std::optional<Bytes>>(found.begin(), found.end()));
+    evidence = [&](std::span<const Bytes> found) {
+      return options.believe(std::vector<std::optional<Bytes>>(found.begin(), found.end()));
     };
   }
   if (!vertical_) {
     const auto query = [&] { return client_.query(positions.expose(), rng_); };
     PIRX_ASSIGN(auto report,
-                run({records.size(), itpir::QueryKind::kRecords, query, check, on_agreed}, options));
+                run({records.size(), itpir::QueryKind::kRecords, query, {.liars = {}, .evidence = evidence}},
+                    options));
     PIRX_TRY(check_in_range(records, geometry));
     return report;
   }
   PIRX_TRY(check_count(records.size()));
   PIRX_ASSIGN(const auto wish, vertical_->plan(positions.expose()));
   const auto query = [&] { return client_.query(wish.rows(), rng_); };
-  PIRX_ASSIGN(auto report, run({wish.rows().size(), itpir::QueryKind::kRecords, query,
-                                vertical_->check(wish, check), on_agreed},
-                               options));
+  itpir::DecodeOptions decode{.liars = {}, .check = vertical_->check(wish)};
+  if (evidence) decode.evidence = vertical_->check(wish, evidence);
+  PIRX_ASSIGN(auto report,
+              run({wish.rows().size(), itpir::QueryKind::kRecords, query, std::move(decode)}, options));
   PIRX_TRY(check_in_range(records, geometry));
   PIRX_ASSIGN(report.answer.records, vertical_->records(wish, report.answer.records));
   return report;
@@ -127,7 +127,9 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
     if (collector) {
       PIRX_TRY(collector->ask_again(std::move(query.state)));
     } else {
-      collector.emplace(client_.collect(std::move(query.state), {options.liars, request.check}));
+      auto decode = request.decode;
+      decode.liars = options.liars;
+      collector.emplace(client_.collect(std::move(query.state), std::move(decode)));
     }
     report.query_milliseconds += milliseconds_since(start);
 
@@ -169,7 +171,6 @@ Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& opt
     const auto start = Clock::now();
     PIRX_ASSIGN(const auto decoded, collector->decode());
     report.decode_milliseconds += milliseconds_since(start);
-    if (decoded.status == itpir::DecodeStatus::kOk) request.on_agreed();
     if (decoded.status != itpir::DecodeStatus::kNeedMoreQueries || round >= options.rounds) break;
   }
 

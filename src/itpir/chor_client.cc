@@ -4,6 +4,7 @@
 #include "check_messages.h"
 #include "chor_client_impl.h"
 #include "src/base/constant_time.h"
+#include "wishes.h"
 
 namespace pirx::itpir {
 
@@ -163,8 +164,11 @@ Result<Answer> ChorCollector::finish() && {
   }
   Answer answer;
   answer.records = std::move(*records);
-  const bool digests = params_->geometry().spec().digests && kind_ == QueryKind::kRecords;
-  answer.certainty = digests || options_.check ? Certainty::kProbable : Certainty::kUnverified;
+  const bool sums = kind_ == QueryKind::kRowSums;
+  const bool checked = (sums ? options_.sums.has_value() : params_->geometry().spec().digests) ||
+                       options_.check || options_.evidence;
+  const bool evident = checked && speaks_for(options_, kind_, answer.records);
+  answer.certainty = evident ? Certainty::kProbable : Certainty::kUnverified;
   answer.responders = static_cast<unsigned>(replied_);
   answer.servers = status_;
   return answer;
@@ -180,7 +184,9 @@ Result<std::vector<Bytes>> ChorCollector::cut_records() const {
   for (std::size_t i = 0; i < queries_; ++i) {
     const auto row = sum_.expose().subspan(i * row_bytes, row_bytes);
     if (kind_ == QueryKind::kRowSums) {
-      records.emplace_back(row.begin(), row.end());
+      const auto [offset, size] = slot_of_sum(geometry, options_, i);
+      const auto slot = row.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+      records.emplace_back(slot.begin(), slot.end());
       continue;
     }
     const std::uint64_t record = indices_.expose()[i];

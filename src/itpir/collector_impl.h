@@ -153,7 +153,9 @@ class GoldbergCollector {
   std::size_t needed() const noexcept { return degree() + 1; }
   bool sums() const noexcept { return wishes_.kind == QueryKind::kRowSums; }
   bool digests() const noexcept { return spec_->geometry.spec().digests && !sums(); }
-  bool checks_records() const noexcept { return digests() || options_.check; }
+  bool checks_records() const noexcept {
+    return digests() || options_.check || options_.evidence || (sums() && options_.sums);
+  }
   std::size_t vectors() const noexcept { return plan_.queries(); }
   std::size_t ramp() const noexcept { return code_.encoding().spec().ramp; }
 
@@ -287,20 +289,19 @@ class GoldbergCollector {
                            : "ask again when more servers answer"));
   }
 
-  /// The records of the servers that agree, compared in all words once more. DataLoss when they cannot be
-  /// right.
-  Result<std::vector<Bytes>> read_agreed(const Round& round, const std::vector<bool>& agrees) const {
+  /// The rows of the servers that agree, compared in all words once more.
+  Result<matrix::Matrix<Sum>> agreed_rows(Round& round, const std::vector<bool>& agrees) const {
     auto servers = round.servers;
     std::erase_if(servers, [&](std::size_t server) { return !agrees[server]; });
-    if (servers.size() == round.servers.size() && round.rows.rows() != 0)
-      return cut_records(round.rows.view());
-    PIRX_ASSIGN(const auto made, make_rows(round, servers, needed()));
+    if (servers.size() == round.servers.size() && round.rows.rows() != 0) return std::move(round.rows);
+    PIRX_ASSIGN(auto made, make_rows(round, servers, needed()));
     if (made.contradiction) return fail(ErrorCode::kInternal, "the decoder found servers that do not agree");
-    return cut_records(made.rows.view());
+    return std::move(made.rows);
   }
 
-  Result<Answer> decode_agreed(const Round& round, const decoding::Agreement& agreement) {
-    auto records = read_agreed(round, agreement.agrees);
+  Result<Answer> decode_agreed(Round& round, const decoding::Agreement& agreement) {
+    PIRX_ASSIGN(const auto rows, agreed_rows(round, agreement.agrees));
+    auto records = cut_records(rows.view());
     const auto k = round.servers.size();
     const auto agreeing =
         static_cast<std::size_t>(std::count(agreement.agrees.begin(), agreement.agrees.end(), true));
@@ -321,30 +322,139 @@ class GoldbergCollector {
       }
       return fail(ErrorCode::kDataLoss, corrupt);
     }
-    Answer answer;
-    answer.records = std::move(*records);
-    answer.certainty = agreement.proven   ? Certainty::kProven
-                       : checks_records() ? Certainty::kProbable
-                                          : Certainty::kUnverified;
+    Answer answer = begin_answer(round, std::move(*records));
     answer.proof_bound = static_cast<unsigned>(agreement.bound);
-    return complete(std::move(answer), round, agreement.agrees, ServerStatus::kLied);
+    if (!agreement.proven) {
+      const bool evident = checks_records() && speaks_for(answer.records);
+      answer.certainty = evident ? Certainty::kProbable : Certainty::kUnverified;
+      return answer;
+    }
+    answer.certainty = Certainty::kProven;
+    for (const Round& other : rounds_) {
+      if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
+      PIRX_ASSIGN(const bool contested, contests_absence(other, answer.records));
+      if (!contested) continue;
+      const std::string why = "most say that a key has no record, and others make one whose digest is right";
+      if (!options_.evidence) return undecodable(other, why);
+      PIRX_ASSIGN(auto believed, weigh(other, why));
+      if (believed) return std::move(*believed);
+    }
+    PIRX_TRY(name_liars(answer, round, agreement, rows.view()));
+    return answer;
   }
 
-  /// Names everybody's part: those who do not agree get `dissent`, and who lied in a decided round lied.
-  Answer complete(Answer answer, const Round& round, const std::vector<bool>& agrees, ServerStatus dissent) {
+  Answer begin_answer(const Round& round, std::vector<Bytes> records) const {
+    Answer answer;
+    answer.records = std::move(records);
     answer.responders = static_cast<unsigned>(round.servers.size());
     answer.rounds = static_cast<unsigned>(rounds_.size());
     answer.servers = rounds_.back().status;
-    for (const auto server : round.servers) {
-      if (!agrees[server]) answer.servers[server] = dissent;
+    return answer;
+  }
+
+  /// Names everybody who lied in any round, given the rows that round `proven` proves. Rounds that were
+  /// decided for these rows have named their liars; the replies to the others are compared with the rows. The
+  /// answer's bound becomes that of all which was found.
+  Result<void> name_liars(Answer& answer, const Round& proven, const decoding::Agreement& agreement,
+                          matrix::ConstView<Sum> rows) {
+    std::vector<bool> named(coordinates().size(), false);
+    const auto accuse = [&](const Round& round, const decoding::Agreement& found) {
+      for (const auto server : round.servers) {
+        if (found.agrees[server] || named[server]) continue;
+        named[server] = true;
+        answer.servers[server] = ServerStatus::kLied;
+        answer.proof_bound = std::min(answer.proof_bound, static_cast<unsigned>(found.bound));
+      }
+    };
+    accuse(proven, agreement);
+    std::vector<Round*> others;
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      Round& round = rounds_[r];
+      if (&round == &proven) continue;
+      const auto& decided = verdict_->rounds[r];
+      if (decided) {
+        auto servers = round.servers;
+        std::erase_if(servers, [&](std::size_t server) { return !decided->agrees[server]; });
+        PIRX_ASSIGN(const auto made, make_rows(round, servers, needed()));
+        if (equal_rows(made.rows.view(), rows)) {
+          accuse(round, *decided);
+          continue;
+        }
+      }
+      others.push_back(&round);
     }
-    for (std::size_t r = 0; r < rounds_.size() && dissent == ServerStatus::kLied; ++r) {
-      if (!verdict_->rounds[r]) continue;
-      for (const auto server : rounds_[r].servers) {
-        if (!verdict_->rounds[r]->agrees[server]) answer.servers[server] = ServerStatus::kLied;
+    for (Round* round : others) {
+      PIRX_ASSIGN(const auto found, compare(*round, rows, named));
+      if (found) accuse(*round, *found);
+    }
+    return {};
+  }
+
+  bool equal_rows(matrix::ConstView<Sum> a, matrix::ConstView<Sum> b) const {
+    for (std::size_t p = 0; p < wishes_.size() * parts(); ++p) {
+      const std::size_t row = plan_.place(p);
+      if (decoding::detail::first_unequal(field(), words_, a.row(row), b.row(row)) != words_) return false;
+    }
+    return true;
+  }
+
+  /// Who agrees with known rows in a round, as far as can be told; its replies are spent. What is left of
+  /// polynomials of degree d whose values at n secrets are subtracted has the n secrets as roots: divided by
+  /// them, polynomials of degree d - n.
+  Result<std::optional<decoding::Agreement>> compare(Round& round, matrix::ConstView<Sum> rows,
+                                                     const std::vector<bool>& named) {
+    const F& f = field();
+    const std::size_t l = coordinates().size();
+    // A slot that nothing was put into (a record asked for twice) has another value in every round.
+    std::vector<std::vector<std::size_t>> filled(vectors());
+    for (std::size_t i = 0; i < vectors(); ++i) {
+      const auto slots = plan_.query(i);
+      for (std::size_t m = 0; m < ramp(); ++m) {
+        if (slots[m * (slots.size() / ramp())].filled) filled[i].push_back(m);
       }
     }
-    return answer;
+    std::size_t known = ramp();
+    for (const auto& slots : filled) {
+      if (!slots.empty()) known = std::min(known, slots.size());
+    }
+    if (round.servers.size() + known <= degree()) return std::optional<decoding::Agreement>();
+
+    std::vector<Elem> x;
+    for (const auto server : round.servers) x.push_back(coordinates()[server]);
+    const auto blinding = round.blinding.expose();
+    std::vector<decoding::QueryReplies<F>> queries;
+    for (std::size_t i = 0; i < vectors(); ++i) {
+      if (filled[i].empty()) continue;
+      const auto all_secrets = code_.secret_coordinates(plan_.query(i));
+      SecretVector<Elem> secrets(known);
+      for (std::size_t n = 0; n < known; ++n) secrets.expose()[n] = all_secrets.expose()[filled[i][n]];
+      PIRX_ASSIGN(const auto weights,
+                  lagrange_matrix(f, std::as_const(secrets).expose(), std::span<const Elem>(x)));
+      for (std::size_t z = 0; z < x.size(); ++z) {
+        const std::size_t server = round.servers[z];
+        Elem& scalar = blinding[i * l + server];
+        for (std::size_t n = 0; n < known; ++n) {
+          const Elem weight = f.sub(f.zero(), f.mul(scalar, weights.at(z, n)));
+          engine_.kernels().muladd_sums(f, 1, 1, words_, &weight, 1, rows.row(i * ramp() + filled[i][n]),
+                                        rows.stride, round.replies.row(server) + i * words_, words_);
+        }
+        for (const auto& secret : std::as_const(secrets).expose())
+          scalar = f.mul(scalar, f.sub(x[z], secret));
+      }
+      queries.push_back(query(round, i, 0, words_));
+    }
+    std::copy(blinding.begin(), blinding.end(), round.unblinding.expose().begin());
+    invert_all(f, round.unblinding.expose());
+
+    auto servers = round.servers;
+    std::sort(servers.begin(), servers.end());
+    PIRX_ASSIGN(auto reduction, decoding::reduce(engine_, coordinates(), degree() - known,
+                                                 std::span<const std::size_t>(servers),
+                                                 std::span<const decoding::QueryReplies<F>>(queries)));
+    const std::size_t redundant = servers.size() - std::min(servers.size(), needed());
+    return decoding::locate_beside(engine_, coordinates(), degree() - known,
+                                   decoding::RoundWords<F>{servers, reduction.basis}, named,
+                                   options_.liars.value_or(static_cast<unsigned>(redundant / 2)));
   }
 
   tl::unexpected<Error> undecodable(const Round& round, const std::string& why) const {
@@ -353,9 +463,8 @@ class GoldbergCollector {
                                              "; replies of more servers would help");
   }
 
-  /// Where replies alone prove nothing, or the wrong thing: the answers that fit them are looked at, and one
-  /// single one with the right digests, that the caller's check accepts, is probably the true one. `why`
-  /// begins the message when there is none.
+  /// Where replies alone prove nothing, or the wrong thing. `why` begins the message when nothing else proves
+  /// it either.
   Result<Answer> settle(const std::string& why) {
     // The latest round of those with most replies.
     const Round* fullest = &rounds_.back();
@@ -363,40 +472,84 @@ class GoldbergCollector {
       if (r->servers.size() > fullest->servers.size()) fullest = &*r;
     }
     if (!checks_records()) return undecodable(*fullest, why + " and the database keeps no digests");
-    const Round& open = rounds_[verdict_->last_open];
-    std::vector<Bytes> records;
-    const std::vector<bool>* agrees = nullptr;
-    for (const auto& candidate : verdict_->candidates) {
-      auto found = read_agreed(open, candidate.agrees);
-      if (!found && found.error().code() != ErrorCode::kDataLoss) return tl::unexpected(found.error());
-      if (!found || (agrees != nullptr && *found == records)) continue;
-      if (agrees != nullptr) return undecodable(open, why + " and several answers have the right digests");
-      agrees = &candidate.agrees;
-      records = std::move(*found);
-    }
-    if (agrees == nullptr) return search(*fullest, why);
-    Answer answer;
-    answer.records = std::move(records);
-    answer.certainty = Certainty::kProbable;
-    return complete(std::move(answer), open, *agrees, ServerStatus::kSuspected);
+    PIRX_ASSIGN(auto answer, weigh(*fullest, why));
+    if (!answer) return undecodable(*fullest, why + " and no answer has the right digests");
+    return std::move(*answer);
   }
 
-  /// Tries every d + 1 of the replies. The honest ones make the true answer, so a liar can only add another,
-  /// and only by forging digests: a single answer with the right digests is probably the true one. Only the
-  /// words of the wanted slots are looked at: lies elsewhere in the rows must not cost the client its time.
-  Result<Answer> search(const Round& round, const std::string& why) {
+  /// Weighs the answers that any d + 1 of the replies make. The honest ones make the true answer, so that a
+  /// single answer with the right digests is probably that one, and of two nobody knows. Who made it in no
+  /// way is suspected. Nothing where no answer is right.
+  Result<std::optional<Answer>> weigh(const Round& round, const std::string& why) {
+    std::vector<std::size_t> wishes(wishes_.size());
+    std::iota(wishes.begin(), wishes.end(), std::size_t{0});
+    std::optional<Answer> answer;
+    std::vector<bool> agrees(coordinates().size(), false);
+    bool several = false;
+    PIRX_ASSIGN(const bool all, each_answer(round, wishes, [&](const auto& by, std::vector<Bytes> records) {
+                  if ((options_.check && !options_.check(records)) || !speaks_for(records)) return true;
+                  several = answer && answer->records != records;
+                  if (several) return false;
+                  if (!answer) answer = begin_answer(round, std::move(records));
+                  for (const auto server : by) agrees[server] = true;
+                  return true;
+                }));
+    if (several) {
+      return undecodable(round, why + " and several answers have the right digests, each made by " +
+                                    std::to_string(needed()) +
+                                    " servers or more: only a check of your own can tell which is true");
+    }
+    if (!all) {
+      return undecodable(round, why + " and there are too many ways to choose " + std::to_string(needed()) +
+                                    " of them to weigh every answer");
+    }
+    if (!answer) return std::optional<Answer>();
+    answer->certainty = Certainty::kProbable;
+    for (const auto server : round.servers) {
+      if (!agrees[server]) answer->servers[server] = ServerStatus::kSuspected;
+    }
+    return answer;
+  }
+
+  /// Whether any d + 1 of the replies make a record with the right digest where `found`, which is proven, has
+  /// none: then more lied than the bound, or d + 1 of them forged it together. False, too, where there are
+  /// too many ways to choose d + 1.
+  Result<bool> contests_absence(const Round& round, std::span<const Bytes> found) const {
+    if (!sums() || !options_.sums) return false;
+    std::vector<std::size_t> missing;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!options_.sums->fits(i, found[i])) missing.push_back(i);
+    }
+    if (missing.empty()) return false;
+    bool contested = false;
+    PIRX_TRY(each_answer(round, missing, [&](const auto&, const std::vector<Bytes>& others) {
+      for (std::size_t i = 0; i < missing.size(); ++i) {
+        contested = contested || options_.sums->fits(missing[i], others[i]);
+      }
+      return !contested;
+    }));
+    return contested;
+  }
+
+  /// Calls visit(servers, records) for every answer to these wishes that d + 1 of the replies make and no
+  /// digest contradicts, until it returns false. Only the words of the wanted slots are looked at: lies
+  /// elsewhere in the rows must not cost the client its time. False where not all were visited: when `visit`
+  /// ended it, or for nothing at all when there are too many.
+  template <class Visit>
+  Result<bool> each_answer(const Round& round, std::span<const std::size_t> wishes, Visit&& visit) const {
     auto servers = round.servers;
     std::sort(servers.begin(), servers.end());
     const std::size_t k = servers.size(), liars = k - needed();
     const auto subsets = decoding::subsets_to_search(degree(), liars);
-    const auto work = checked_mul(std::min(subsets, kMaxCheckedSubsets) * wishes_.size() * needed() * k,
-                                  sums() ? spec_->geometry.row_bytes() : spec_->geometry.slot_bytes());
-    const std::string too_many = why + " and there are too many ways to choose those who did not";
-    if (subsets > kMaxCheckedSubsets || !work || *work > kMaxCheckedWork) return undecodable(round, too_many);
+    if (subsets > kMaxCheckedSubsets) return false;
+    const auto work = checked_mul(subsets * wishes.size() * needed() * k, slot(wishes[0]).bytes);
+    if (!work || *work > kMaxCheckedWork) return false;
     std::vector<decoding::QueryReplies<F>> slots;
-    for (std::size_t p = 0; p < wishes_.size() * parts(); ++p) {
-      const auto [first, count] = slot_words(p / parts());
-      slots.push_back(query(round, plan_.place(p) / ramp(), first, count));
+    for (const auto wish : wishes) {
+      const auto [first, count] = slot_words(wish);
+      for (std::size_t part = 0; part < parts(); ++part) {
+        slots.push_back(query(round, plan_.place(wish * parts() + part) / ramp(), first, count));
+      }
     }
     const std::span<const decoding::QueryReplies<F>> all_slots(slots);
     PIRX_ASSIGN(const auto reduction, decoding::reduce(engine_, coordinates(), degree(),
@@ -408,73 +561,47 @@ class GoldbergCollector {
       auto& restricted = words.emplace_back();
       for (const auto server : servers) restricted.push_back(word[server]);
     }
-
-    std::vector<Bytes> records;
-    std::vector<std::vector<bool>> agreements;  // by candidate: the servers whose words make it
     std::optional<Error> end;
-    const auto visit = [&](const std::vector<bool>& rows) {
+    const auto visit_agreement = [&](const std::vector<bool>& rows) {
       std::vector<std::size_t> members;
-      std::vector<bool> agrees(coordinates().size(), false);
       for (std::size_t r = 0; r < k; ++r) {
-        if (!rows[r]) continue;
-        members.push_back(servers[r]);
-        agrees[servers[r]] = true;
+        if (rows[r]) members.push_back(servers[r]);
       }
-      auto found = read_slots(all_slots, members);
-      if (!found) {
-        if (found.error().code() != ErrorCode::kDataLoss) end = std::move(found.error());
-        return !end;
-      }
-      if (!agreements.empty() && *found != records) {
-        end = undecodable(round, why + " and several answers have the right digests").value();
-        return false;
-      }
-      records = std::move(*found);
-      agreements.push_back(std::move(agrees));
-      if (agreements.size() > decoding::kMaxCandidates) {
-        end = undecodable(round, why + " and the replies contradict one another in too many ways").value();
-      }
+      auto found = read_slots(wishes, all_slots, members);
+      if (found) return visit(std::as_const(members), std::move(*found));
+      if (found.error().code() != ErrorCode::kDataLoss) end = std::move(found.error());
       return !end;
     };
     decoding::Budget budget;
-    const bool complete_search =
+    const bool all =
         decoding::complete_search(field(), std::span<const Elem>(x), degree(),
-                                  std::span<const decoding::Word<F>>(words), liars, budget, visit);
+                                  std::span<const decoding::Word<F>>(words), liars, budget, visit_agreement);
     if (end) return tl::unexpected(std::move(*end));
-    if (!complete_search) return undecodable(round, too_many);
-    if (agreements.empty()) return undecodable(round, why + " and no answer has the right digests");
-    const auto size = [](const std::vector<bool>& agrees) {
-      return std::count(agrees.begin(), agrees.end(), true);
-    };
-    const auto largest = std::max_element(agreements.begin(), agreements.end(),
-                                          [&](const auto& a, const auto& b) { return size(a) < size(b); });
-    Answer answer;
-    answer.records = std::move(records);
-    answer.certainty = Certainty::kProbable;
-    return complete(std::move(answer), round, *largest, ServerStatus::kSuspected);
+    return all;
   }
 
-  /// The records that these servers make of the words of their slots, parts() of `slots` for each. DataLoss
-  /// when they cannot be right.
-  Result<std::vector<Bytes>> read_slots(std::span<const decoding::QueryReplies<F>> slots,
+  /// What these servers make of the words of the wishes' slots, parts() of `slots` for each. DataLoss when it
+  /// cannot be right.
+  Result<std::vector<Bytes>> read_slots(std::span<const std::size_t> wishes,
+                                        std::span<const decoding::QueryReplies<F>> slots,
                                         std::span<const std::size_t> servers) const {
     std::vector<Bytes> records;
-    for (std::size_t k = 0; k < wishes_.size(); ++k) {
-      const auto [first, count] = slot_words(k);
+    for (std::size_t k = 0; k < wishes.size(); ++k) {
+      const auto [first, count] = slot_words(wishes[k]);
       PIRX_ASSIGN(auto blocks, matrix::Matrix<Sum>::create(parts(), count));
       for (std::size_t part = 0; part < parts(); ++part) {
-        const std::size_t p = k * parts() + part, place = plan_.place(p);
+        const std::size_t place = plan_.place(wishes[k] * parts() + part);
         const auto secrets = code_.secret_coordinates(plan_.query(place / ramp()));
         PIRX_ASSIGN(const auto prediction,
                     predict(servers, servers.size(), secrets.expose().subspan(place % ramp(), 1)));
-        PIRX_TRY(decoding::first_difference(engine_, slots[p], prediction, 0,
+        PIRX_TRY(decoding::first_difference(engine_, slots[k * parts() + part], prediction, 0,
                                             blocks.view().window(part, 0, 1, count)));
         if (part > 0) add_row(blocks.row(part), {blocks.row(0), count});
       }
-      PIRX_ASSIGN(auto data, cut(k, {blocks.row(0), count}, first));
+      PIRX_ASSIGN(auto data, cut(wishes[k], {blocks.row(0), count}, first));
       records.push_back(std::move(data));
     }
-    return check(std::move(records));
+    return records;
   }
 
   /// Slots whose sum is a wish.
@@ -483,19 +610,24 @@ class GoldbergCollector {
     for (std::size_t w = 0; w < to.size(); ++w) to[w] = field().sum_add(to[w], from[w]);
   }
 
+  /// Where in its row lies what is wanted.
+  SlotBytes slot(std::size_t wish) const {
+    const auto& geometry = spec_->geometry;
+    if (sums()) return slot_of_sum(geometry, options_, wish);
+    const auto location = geometry.locate(wishes_.indices.expose()[wish]);
+    PIRX_CHECK(location.has_value());
+    return {location->offset, geometry.slot_bytes()};
+  }
+
   /// The words of a row that cover what is wanted of it: the first, and how many.
   std::pair<std::size_t, std::size_t> slot_words(std::size_t wish) const {
-    if (sums()) return {0, words_};
-    const auto location = spec_->geometry.locate(wishes_.indices.expose()[wish]);
-    PIRX_CHECK(location.has_value());
+    const auto [offset, bytes] = slot(wish);
     const std::uint64_t each = field().word_bytes();
-    const std::uint64_t first = location->offset / each;
-    const std::uint64_t end = (location->offset + spec_->geometry.slot_bytes() + each - 1) / each;
+    const std::uint64_t first = offset / each, end = (offset + bytes + each - 1) / each;
     return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)};
   }
 
-  /// What is wanted of a row: the record whose slot `sums`, words of the row from word `first` on, cover, or
-  /// the bytes of all of it.
+  /// What is wanted of a row, out of words of it from word `first` on: a record, or the bytes of a sum.
   Result<Bytes> cut(std::size_t wish, std::span<const Sum> sums, std::size_t first) const {
     const std::size_t each = field().word_bytes();
     SecretVector<std::byte> bytes(sums.size() * each);
@@ -511,13 +643,11 @@ class GoldbergCollector {
     }
     if (!good) return fail(ErrorCode::kDataLoss, "the record is damaged: its row does not end in zeros");
     const ByteSpan all = std::as_const(bytes).expose();
-    if (this->sums()) return Bytes(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(row_bytes));
-    const std::uint64_t record = wishes_.indices.expose()[wish];
-    const auto location = spec_->geometry.locate(record);
-    PIRX_CHECK(location.has_value());
-    const ByteSpan slot = all.subspan(static_cast<std::size_t>(location->offset) - first * each,
-                                      static_cast<std::size_t>(spec_->geometry.slot_bytes()));
-    PIRX_ASSIGN(const auto data, spec_->geometry.read_slot(record, slot));
+    const auto [offset, size] = slot(wish);
+    const ByteSpan slot =
+        all.subspan(static_cast<std::size_t>(offset) - first * each, static_cast<std::size_t>(size));
+    if (this->sums()) return Bytes(slot.begin(), slot.end());
+    PIRX_ASSIGN(const auto data, spec_->geometry.read_slot(wishes_.indices.expose()[wish], slot));
     return Bytes(data.begin(), data.end());
   }
 
@@ -534,14 +664,14 @@ class GoldbergCollector {
       PIRX_ASSIGN(auto data, cut(k, std::as_const(wanted).expose(), 0));
       records.push_back(std::move(data));
     }
-    return check(std::move(records));
-  }
-
-  Result<std::vector<Bytes>> check(std::vector<Bytes> records) const {
     if (options_.check && !options_.check(records)) {
       return fail(ErrorCode::kDataLoss, "the caller's check refuses the records");
     }
     return records;
+  }
+
+  bool speaks_for(std::span<const Bytes> records) const {
+    return itpir::speaks_for(options_, wishes_.kind, records);
   }
 
   strassen::Engine<F> engine_;

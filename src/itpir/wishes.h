@@ -16,6 +16,17 @@ struct Wishes {
   }
 };
 
+/// Where in its row lies what is wanted of it.
+struct SlotBytes {
+  std::uint64_t offset, bytes;
+};
+/// Of the i-th sum: its slot where the caller reads sums (DecodeOptions::sums), else all of the row.
+SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i);
+
+/// Whether there is evidence for records that replies do not prove, beside digests that are known to be
+/// right: the caller's, or else the digests that the caller reads in sums.
+bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records);
+
 /// Slots of a plan that one wish takes, to be added after decoding: kSummedRows where the rows of a sum lie
 /// at different coordinates, otherwise 1.
 std::size_t slots_per_wish(const batchcodes::Encoding& encoding, QueryKind kind) noexcept;

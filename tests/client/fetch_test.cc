@@ -18,18 +18,16 @@ namespace {
 using pirx::testing::expect_error;
 using pirx::testing::good;
 
-constexpr unsigned kServers = 4;
-
-/// Two databases of the same shape behind four servers each: the true one, and that of conspirators.
+/// Two databases of the same shape behind some servers each: the true one, and that of conspirators.
 class World {
  public:
-  explicit World(bool keyed) : keyed_(keyed) {
+  explicit World(bool keyed, unsigned servers = 4) : moods(servers, 't'), keyed_(keyed) {
     build("true", 't');
     build("other", 'o');
     const auto database = *database::Database::open(folder_ / "true");
     std::vector<std::uint64_t> coordinates;
     std::vector<net::Endpoint> endpoints;
-    for (unsigned i = 1; i <= kServers; ++i) {
+    for (unsigned i = 1; i <= servers; ++i) {
       coordinates.push_back(i);
       endpoints.push_back({.url = "http://127.0.0.1:" + std::to_string(i), .ca_file = {}});
       true_.push_back(serve("true", i));
@@ -60,7 +58,8 @@ class World {
     return {bytes.begin(), bytes.end()};
   }
 
-  std::string moods = "tttt";  ///< t: the true one, o: conspires, s: silent
+  std::string moods;        ///< of each server; t: true, o: conspires, z: answers zeros, s: silent
+  std::string later_moods;  ///< from the second round on, where it is not empty
   int rounds = 0;
   std::size_t bytes_up = 0;  ///< of the last round
 
@@ -75,7 +74,7 @@ class World {
   }
   std::vector<net::CallOutcome> answer(const std::vector<Bytes>& requests,
                                        const net::HttpTransport::OnSettled& on_settled) {
-    ++rounds;
+    if (++rounds > 1 && !later_moods.empty()) moods = later_moods;
     bytes_up = 0;
     for (const auto& request : requests) bytes_up += request.size();
     std::vector<net::CallOutcome> outcomes;
@@ -91,6 +90,10 @@ class World {
         outcomes[i].reply = server->answer({&span, 1}).front();
         EXPECT_TRUE(good(outcomes[i].reply));
         rename(*outcomes[i].reply, deployment_->params.version());
+        if (moods[i] == 'z') {
+          std::fill(outcomes[i].reply->begin() + itpir::MessageHeader::kBytes, outcomes[i].reply->end(),
+                    std::byte{0});
+        }
       }
       enough = on_settled(i, outcomes[i]);
     }
@@ -241,6 +244,88 @@ TEST(Fetch, EvidenceOfTheCallersSettlesWhatSharesCannot) {
     ASSERT_TRUE(good(proven)) << keyed;
     EXPECT_EQ(proven->answer.records[0], World::record(20));
     EXPECT_EQ(proven->answer.certainty, itpir::Certainty::kProven);
+  }
+}
+
+// Zeros are another database, in which every key is missing. Beyond what replies prove, a fingerprint that
+// fits tells who is right, and one that does not fit tells nothing.
+TEST(Fetch, LiarsWithoutAKeyDoNotHideIt) {
+  World world(true);
+  auto fetcher = world.fetcher();
+  const FetchOptions options{.liars = {}, .wait_for_all = true};
+  for (const std::string moods : {"zztt", "tzzt"}) {
+    world.moods = moods;
+    const auto report = fetcher.fetch_keys(std::vector<std::string>{"key20"}, options);
+    ASSERT_TRUE(good(report)) << moods;
+    EXPECT_TRUE(report->missing.empty());
+    EXPECT_EQ(report->answer.records[0], World::record(20));
+    EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProbable);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(report->servers[i].status,
+                moods[i] == 'z' ? itpir::ServerStatus::kSuspected : itpir::ServerStatus::kOk);
+    }
+  }
+  world.moods = "ootz";
+  expect_error(fetcher.fetch_keys(std::vector<std::string>{"nobody"}, options), ErrorCode::kUndecodable,
+               "no answer has the right digests");
+}
+
+// Four servers of seven answer zeros: that the key is missing would be proven for three liars, one less. But
+// three others make its record.
+TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
+  World world(true, 7);
+  auto fetcher = world.fetcher();
+  const auto fetch = [&](const std::string& key, const Believe& believe = {}) {
+    const FetchOptions options{.liars = {}, .wait_for_all = true, .believe = believe};
+    return fetcher.fetch_keys(std::vector<std::string>{"nobody", key}, options);
+  };
+  for (const char* moods : {"zzzzttt", "tztztzz", "zzzzztt"}) {
+    world.moods = moods;
+    expect_error(fetch("key20"), ErrorCode::kUndecodable, "whose digest is right");
+    const auto believed = fetch("key20", [](std::span<const std::optional<Bytes>> records) {
+      return records[1] == World::record(20);
+    });
+    ASSERT_TRUE(good(believed)) << moods;
+    EXPECT_EQ(believed->missing, std::vector<std::size_t>{0});
+    EXPECT_EQ(believed->answer.records[1], World::record(20));
+    EXPECT_NE(believed->answer.certainty, itpir::Certainty::kProven);
+  }
+  // Where nobody has a record of it, a missing key is proven missing, and so it is before the honest
+  // majority.
+  for (const std::string moods : {"zzzzttt", "ttttzzz", "tttttto"}) {
+    world.moods = moods;
+    const auto report = fetch("nobody either");
+    ASSERT_TRUE(good(report)) << moods;
+    EXPECT_EQ(report->missing.size(), 2u);
+    EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProven);
+  }
+  // Nor against a record of an earlier round, whose makers do not answer any more.
+  World later(true, 7);
+  later.moods = "zzzzttt";
+  later.later_moods = "zzzzsss";
+  expect_error(later.fetcher().fetch_keys(std::vector<std::string>{"key20"}, {.liars = 4}),
+               ErrorCode::kUndecodable, "whose digest is right");
+  EXPECT_EQ(later.rounds, 2);
+
+  world.moods = "tttzzzt";
+  const auto found = fetch("key20");
+  ASSERT_TRUE(good(found));
+  EXPECT_EQ(found->answer.records[1], World::record(20));
+  EXPECT_EQ(found->answer.certainty, itpir::Certainty::kProven);
+  EXPECT_EQ(found->servers[3].status, itpir::ServerStatus::kLied);
+}
+
+// Of the fewest servers that make an answer, only the caller's evidence speaks for it.
+TEST(Fetch, EvidenceIsAskedOfTheFewestReplies) {
+  World world(false);
+  world.moods = "tsts";
+  auto fetcher = world.fetcher();
+  for (const bool believed : {false, true}) {
+    const auto report = fetcher.fetch(std::vector<std::uint64_t>{3},
+                                      {.liars = {}, .believe = [&](const auto&) { return believed; }});
+    ASSERT_TRUE(good(report));
+    EXPECT_EQ(report->answer.certainty,
+              believed ? itpir::Certainty::kProbable : itpir::Certainty::kUnverified);
   }
 }
 

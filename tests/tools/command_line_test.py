@@ -208,6 +208,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(asked["key499"], asked["nobody"])
         done = run("get", deployment, "--key", "key0", "--key", "nobody", "--key", "key1", "--raw", code=3)
         self.assertEqual(done.stdout, RECORDS[0] + RECORDS[1])
+        self.assertRegex(done.stderr, "a missing key is missing unless more than [1-3] of these [3-5] servers lied")
         run("get", deployment, 17, code=2)
         run("get", deployment, "--key", "key0", "--positions", source, code=2)
 

@@ -143,6 +143,12 @@ void print_report(const FetchReport& report, std::span<const Peer> peers) {
       break;
   }
   if (answer.rounds > 1) std::fprintf(stderr, "; %u rounds of queries told the liars apart", answer.rounds);
+  if (!report.missing.empty() && answer.certainty == itpir::Certainty::kProven) {
+    std::fprintf(
+        stderr,
+        "\n  a missing key is missing unless more than %u of these %u servers lied: no digest vouches for it",
+        answer.proof_bound, answer.responders);
+  }
   std::fprintf(stderr, "\n  %llu bytes up, %llu bytes down; query %.1f ms, network %.1f ms, decode %.1f ms\n",
                static_cast<unsigned long long>(up), static_cast<unsigned long long>(down),
                report.query_milliseconds, report.network_milliseconds, report.decode_milliseconds);

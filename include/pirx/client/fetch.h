@@ -21,7 +21,7 @@ struct FetchOptions {
   /// Queries to ask at most where liars can be told apart by more of them; 1 to itpir::kMaxRounds. Whether
   /// another one is needed does not depend on the records.
   unsigned rounds = 4;
-  /// Where the replies alone settle no answer, the first that this is true of is taken for the true one: the
+  /// Where the replies prove no answer, the single one that this is true of is taken for the true one: the
   /// caller's own evidence, say a signature over each record. Empty: records that fit their digests and, by
   /// key, every key has one. What is asked and how often does not depend on it.
   Believe believe = {};
@@ -66,7 +66,9 @@ class Fetcher {
   Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
   /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key, nor
   /// does the number of rounds. Where replies prove no answer, one in which every key has a record is taken
-  /// for the true one. InvalidArgument where the database is not keyed.
+  /// for the true one. That a key is missing is right as far as the answer's proof bound goes, no further: of
+  /// the servers that answered none then say otherwise with a fingerprint that fits (else Undecodable).
+  /// InvalidArgument where the database is not keyed.
   Result<FetchReport> fetch_keys(std::span<const std::string> keys, const FetchOptions& options);
 
  private:
@@ -75,8 +77,7 @@ class Fetcher {
     std::size_t wishes;
     itpir::QueryKind kind;
     std::function<Result<itpir::Query>()> query;
-    itpir::RecordCheck check;         ///< see DecodeOptions
-    std::function<void()> on_agreed;  ///< called before the check when the replies alone settle the answer
+    itpir::DecodeOptions decode;  ///< but for `liars`
   };
   Result<FetchReport> run(const Request& request, const FetchOptions& options);
   Fetcher(std::vector<net::Endpoint> endpoints, itpir::Client client,

@@ -33,7 +33,7 @@ std::string_view certainty_name(Certainty certainty) noexcept;
 enum class ServerStatus : std::uint8_t {
   kOk,
   kLied,        ///< a reply of it is wrong (proven)
-  kSuspected,   ///< a reply of it disagrees with the probable answer
+  kSuspected,   ///< a reply of it disagrees with the probable answer, and no other answer fits
   kSilent,      ///< no reply in time
   kRefused,     ///< it answered, but with a refusal
   kMalformed,   ///< a reply of another shape, field, coordinate or with values that are no elements
@@ -57,12 +57,26 @@ inline constexpr std::size_t kMaxRounds = 8;
 /// checksum, a signed Merkle root). May be asked about several candidates; must not depend on anything else.
 using RecordCheck = std::function<bool(std::span<const Bytes> records)>;
 
+/// How a caller reads sums of rows whose slots add up to records (keyed databases), as the decoder reads
+/// records by position. The answer's records are then the slots of the sums, slot_bytes() each.
+struct SumReader {
+  /// Where in its row the slot of the i-th sum begins.
+  std::function<std::uint64_t(std::size_t i)> offset;
+  /// Whether that slot holds a record with the right digest. A missing key's does not, and nor does a lie.
+  std::function<bool(std::size_t i, ByteSpan slot)> fits;
+};
+
 struct DecodeOptions {
   /// Lying servers to be safe from: answers are proven only for at least as many. Nothing: (k - d - 1) / 2 of
   /// k that reply (d = t in plain Goldberg, see batchcodes::Encoding).
   std::optional<unsigned> liars;
   /// Beside the records' own digests: refuses answers, and chooses one where the replies prove none.
-  RecordCheck check;
+  RecordCheck check = {};
+  /// As `check`, but asked only about what the replies do not prove, so that it never refuses what they do.
+  RecordCheck evidence = {};
+  /// For query_sums. Where the replies prove no answer, and there is no `evidence`, sums that all fit are
+  /// taken. A sum that does not fit is never proven against d + 1 replies that make one which does.
+  std::optional<SumReader> sums = {};
 };
 
 /// Servers whose replies belong together, and how many may have lied for that to be the truth for sure.
@@ -84,9 +98,10 @@ struct DecodeReport {
 struct Answer {
   std::vector<Bytes> records;  ///< in the order of the indices asked for; for sums, row_bytes() bytes each
   Certainty certainty = Certainty::kUnverified;
-  unsigned responders = 0;   ///< k: well-formed replies used
-  unsigned proof_bound = 0;  ///< see Certainty::kProven
-  unsigned rounds = 1;       ///< queries that were decoded together
+  unsigned responders = 0;  ///< k: well-formed replies used
+  /// kProven: the answer is right, and whoever is kLied did lie, unless more servers lied than this.
+  unsigned proof_bound = 0;
+  unsigned rounds = 1;  ///< queries that were decoded together
   std::vector<ServerStatus> servers;
 };
 
@@ -143,10 +158,13 @@ class ReplyCollector {
   /// Replies from now on are to this query; earlier ones are kept and decoded together with them.
   /// InvalidArgument: a query of another client or for other records, or kMaxRounds have been asked already.
   Result<void> ask_again(ClientState&& state);
-  /// The records. Where the replies prove nothing, digests or the caller's check may settle it (kProbable).
-  /// StaleEpoch: too few servers hold this database version. Undecodable: fewer than d + 1 replies, or more
-  /// liars than can be told apart; the message says how many replies there were and what would help.
-  /// DataLoss: the servers agree on a damaged record. Its success may depend on the records.
+  /// The records. Where the replies prove nothing, digests or the caller's check may settle it (kProbable):
+  /// all answers that any d + 1 replies make are weighed, up to 2^14 choices of d + 1 servers, and a single
+  /// one must be right. Once an answer is proven, whoever lied in any round is named. StaleEpoch: too few
+  /// servers hold this database version. Undecodable: fewer than d + 1 replies, or more liars than can be
+  /// told apart, or several answers with right digests, or a missing key that d + 1 replies have a record of;
+  /// the message says how many replies there were and what would help. DataLoss: the servers agree on a
+  /// damaged record. Its success may depend on the records.
   Result<Answer> finish() &&;
 
  private:
@@ -177,9 +195,10 @@ class Client {
   Result<Query> query(std::span<const std::uint64_t> records, Rng& rng) const;
 
   /// Requests for sums of three rows of the database each, for layouts whose records are such sums; the
-  /// answer's records are whole rows, without a look at any digest (DecodeOptions::check may look). Servers
-  /// see what they see of a query for records: for a plain database as many vectors as for one record a sum,
-  /// otherwise for three. Errors as query; InvalidArgument too where the field's characteristic is not 2.
+  /// answer's records are whole rows, without a look at any digest, unless DecodeOptions::sums reads them.
+  /// Servers see what they see of a query for records: for a plain database as many vectors as for one record
+  /// a sum, otherwise for three. Errors as query; InvalidArgument too where the field's characteristic is
+  /// not 2.
   Result<Query> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng) const;
 
   ReplyCollector collect(ClientState&& state, DecodeOptions options = {}) const;

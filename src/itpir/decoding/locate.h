@@ -34,8 +34,7 @@ struct Verdict {
   std::vector<std::optional<Agreement>> rounds;  ///< the rounds that are decided
   /// Of all undecided rounds together, when none is decided.
   std::vector<Agreement> candidates;
-  std::size_t last_open = 0;  ///< the last of these rounds
-  std::size_t rank = 0;       ///< of the errors in these, or in what decided the last round
+  std::size_t rank = 0;  ///< of the errors in these, or in what decided the last round
   std::size_t queries_to_add = 0;
   std::size_t solver_calls = 0;  ///< reductions of stacks and searches; 0 where every reply agrees
 };
@@ -101,36 +100,43 @@ class Stack {
     return {};
   }
 
+  /// Looks for all agreements that leave so many liars at most, no more than correctable(). False when others
+  /// may be missing, so that nothing is known by there being no other.
+  bool find(std::size_t liars, Budget& budget) {
+    if (subsets_to_search(degree_, liars) > kMaxSubsets) return false;
+    const bool all = complete_search(engine_->field(), std::span<const Elem>(x_), degree_,
+                                     std::span<const Word<F>>(words_), liars, budget,
+                                     [&](const std::vector<bool>& agrees) {
+                                       if (candidates_.size() == kMaxCandidates) return false;
+                                       add(agrees);
+                                       return true;
+                                     });
+    if (all && candidates_.size() == 1) candidates_[0].bound = std::max(candidates_[0].bound, liars);
+    return all;
+  }
+
   /// Looks for all agreements, with `declared` liars first, then with as many as can be corrected; by the
   /// common locator where that is too much. After reduce_and_check() found none.
   void search(std::size_t declared, Budget& budget) {
-    const auto& f = engine_->field();
     const std::size_t most = correctable();
     if (most == 0 || size() < degree_ + 2) return;
     for (const auto liars : {std::min(declared, most), most}) {
       if (liars == 0) continue;
-      if (subsets_to_search(degree_, liars) > kMaxSubsets) break;
-      bool room = true;
-      const bool all =
-          complete_search(f, std::span<const Elem>(x_), degree_, std::span<const Word<F>>(words_), liars,
-                          budget, [&](const std::vector<bool>& agrees) {
-                            room = candidates_.size() < kMaxCandidates;
-                            if (room) add(agrees);
-                            return room;
-                          });
-      if (!all) {
-        // Others may be missing, so that nothing is known by there being no other.
-        if (room) break;
-        return;
+      if (!find(liars, budget)) {
+        if (candidates_.size() == kMaxCandidates) return;
+        break;
       }
-      // The only one of all that leave so many liars.
-      if (candidates_.size() == 1) candidates_[0].bound = std::max(candidates_[0].bound, liars);
       complete_ = liars == most;
       if (!candidates_.empty() || complete_) return;
     }
+    find_by_locator(budget);
+  }
+
+  /// In place of the candidates that there are, the one that the common locator finds.
+  void find_by_locator(Budget& budget) {
     candidates_.clear();
-    if (const auto agrees =
-            common_locator(f, std::span<const Elem>(x_), degree_, std::span<const Word<F>>(words_), budget)) {
+    if (const auto agrees = common_locator(engine_->field(), std::span<const Elem>(x_), degree_,
+                                           std::span<const Word<F>>(words_), budget)) {
       add(*agrees);
     }
   }
@@ -192,6 +198,47 @@ Result<std::vector<bool>> extend(const F& f, std::span<const typename F::Elem> x
 }
 
 }  // namespace detail
+
+/// Who may have told the truth in a round where the words of those who did are code words of that degree:
+/// every server of an agreement that leaves `declared` liars at most, or as few more as there are
+/// agreements for. The others lied, unless more servers than the bound did. `named`: who is known to have
+/// lied, of whom nothing is said. Nothing where nobody can be told apart.
+template <SharingField F>
+Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine,
+                                               std::span<const typename F::Elem> x, std::size_t degree,
+                                               const RoundWords<F>& round, const std::vector<bool>& named,
+                                               std::size_t declared) {
+  const auto known = static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
+  const RoundWords<F>* only[] = {&round};
+  detail::Stack<F> stack(engine, x, degree, only, named);
+  Budget searches, reductions(kMaxReductionWork);
+  if (!stack.decodable()) return std::optional<Agreement>();
+  PIRX_TRY(stack.reduce_and_check(reductions));
+  const std::size_t assumed = declared > known ? declared - known : 0;
+  std::size_t bound = 0;
+  for (std::size_t liars = std::max<std::size_t>(assumed, 1);
+       liars <= stack.correctable() && stack.candidates().empty(); ++liars) {
+    if (!stack.find(liars, searches)) {
+      stack.find_by_locator(searches);
+      break;
+    }
+    bound = liars;
+  }
+  if (stack.candidates().empty()) return std::optional<Agreement>();
+  if (stack.candidates().size() == 1) {
+    bound = stack.candidates()[0].bound;
+    if (bound < std::max(assumed, stack.size() - stack.agreeing(stack.candidates()[0]))) {
+      return std::optional<Agreement>();
+    }
+  }
+  Agreement found{std::vector<bool>(x.size(), false), bound + known, true};
+  for (const auto& candidate : stack.candidates()) {
+    for (const auto server : round.servers) {
+      if (candidate.agrees[server]) found.agrees[server] = true;
+    }
+  }
+  return found;
+}
 
 /// Decides rounds that were answered by servers with coordinates x, over polynomials of that degree. Each
 /// round alone, then all stacks of them; a server that is proven a liar is erased everywhere, and the rest
@@ -285,7 +332,6 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   }
   const auto open = undecided();
   if (open.empty()) return verdict;
-  verdict.last_open = open.back();
   auto stack = stack_of(open);
   if (!stack.decodable()) return verdict;
   PIRX_TRY(stack.reduce_and_check(reductions));
