@@ -121,7 +121,7 @@ void measure(shards::World& world, char** argv) {
                                     {"passes", run->passes()},
                                     {"ranks", world.ranks()},
                                     {"threads_of_a_rank", std::atoi(argv[4])},
-                                    {"threads_of_the_single_process", spec.threads},
+                                    {"threads_of_the_single_process", std::atoi(argv[5])},
                                     {"field", field},
                                     {"split", argv[3]},
                                     {"rows", database->geometry().rows()},

@@ -258,7 +258,7 @@ TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
       {"[8, 5]", "[]", "arities' is not a list"},
       {"[8, 5]", "[8, \"5\"]", "arities' is not a list"},
       {"[8, 5]", "[8, 4294967301]", "arities' is not a list"},
-      {"[8, 5]", "[2, 2, 2, 2, 2, 2, 2, 2, 2]", "arities' is not a list"},
+      {"[8, 5]", "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]", "arities' is not a list"},
       {"[8, 5]", "[8, 4]", "fewer leaves", ErrorCode::kInvalidArgument},
       {"[8, 5]", "[8, 5], \"slots\": 3", "slots' is not known"},
       {"dj-tree", "qr", "arities' is not known"},

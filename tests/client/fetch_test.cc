@@ -140,7 +140,7 @@ TEST(Fetch, ClosesEveryConnectionBeforeItDecodes) {
   World world(false);
   auto deployment = world.deployment();
   std::vector<net::HttpServer> servers;
-  for (unsigned i = 0; i < kServers; ++i) {
+  for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     auto server = std::make_shared<Behind>(world.serve("true", i + 1), i >= 2);
     servers.push_back(*net::HttpServer::create(std::move(server), net::testing::quick_options(), {}));
     deployment.servers[i].url = "http://127.0.0.1:" + std::to_string(servers.back().port());

@@ -254,7 +254,8 @@ TEST_F(DjServer, ClientRefusals) {
 }
 
 TEST_F(DjServer, OpensThroughTheTable) {
-  ServerSpec spec{.loopback = true};
+  ServerSpec spec;
+  spec.loopback = true;
   const auto open = [&](const Texts& options) {
     return pirx::testing::serve_file("dj-tree", folder_ / "db", options, spec);
   };

@@ -190,7 +190,8 @@ TEST_F(Fuzz, OptionsOfServers) {
       options[names[engine_() % std::size(names)]] = value;
     }
     for (const char* protocol : {"dj-tree", "qr"}) {
-      const auto server = pirx::testing::serve_file(protocol, db_.path(), options, {.loopback = true});
+      const auto server =
+          pirx::testing::serve_file(protocol, db_.path(), options, {.database = {}, .loopback = true});
       expect_code(server, {kInvalid});
     }
   });

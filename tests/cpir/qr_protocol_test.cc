@@ -276,7 +276,8 @@ TEST_F(Protocol, SizesForTheTransport) {
 
 TEST_F(Protocol, OpensThroughTheTable) {
   std::string noted;
-  ServerSpec spec{.loopback = true};
+  ServerSpec spec;
+  spec.loopback = true;
   spec.note = [&](const std::string& line) { noted += line; };
   const auto open = [&](const Texts& options) {
     return pirx::testing::serve_file("qr", db_.path(), options, spec);

@@ -444,7 +444,7 @@ TEST(ChorProtocol, OpensDatabaseFiles) {
   ASSERT_TRUE(builder.finish().has_value());
   const auto open = [&](Texts options) {
     options.emplace("coordinate", "1");
-    return testing::serve_file("chor", folder / "db", options);
+    return pirx::testing::serve_file("chor", folder / "db", options);
   };
   const auto first = open({{"coordinate", "1"}, {"max_queries", "3"}}).value();
   const auto second = open({{"coordinate", "1000000"}, {"layout", "rows"}}).value();

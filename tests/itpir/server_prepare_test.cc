@@ -200,8 +200,8 @@ TEST(ServerPrepare, TheOptionHasAName) {
   std::vector<std::string> notes;
   ServerSpec spec;
   spec.note = [&](const std::string& text) { notes.push_back(text); };
-  ASSERT_TRUE(good(testing::serve_file("goldberg", rows.folder() / "db",
-                                       {{"coordinate", "1"}, {"prepared", rows.kept().string()}}, spec)));
+  ASSERT_TRUE(good(pirx::testing::serve_file(
+      "goldberg", rows.folder() / "db", {{"coordinate", "1"}, {"prepared", rows.kept().string()}}, spec)));
   EXPECT_EQ(notes.size(), 1u);
   EXPECT_EQ(std::filesystem::exists(rows.kept()), in_planes());
 }

@@ -192,7 +192,7 @@ class Opened : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   Result<std::unique_ptr<AnyServer>> open(Texts options) {
     options.emplace("coordinate", "1");
-    return testing::serve_file("goldberg", folder_ / "db", options);
+    return pirx::testing::serve_file("goldberg", folder_ / "db", options);
   }
   void expect_refused(const Texts& options, std::string_view part) {
     const auto server = open(options);
@@ -246,13 +246,14 @@ TEST_F(Opened, RefusesBadOptions) {
 }
 
 TEST_F(Opened, APlainDatabaseNeedsACoordinate) {
-  const auto server = testing::serve_file("goldberg", folder_ / "db", {});
+  const auto server = pirx::testing::serve_file("goldberg", folder_ / "db", {});
   ASSERT_FALSE(server.has_value());
   EXPECT_NE(server.error().message().find("give --coordinate"), std::string::npos);
 }
 
 TEST_F(Opened, ReportsAMissingDatabase) {
-  EXPECT_EQ(testing::serve_file("goldberg", folder_ / "none", {}).error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(pirx::testing::serve_file("goldberg", folder_ / "none", {}).error().code(),
+            ErrorCode::kUnavailable);
 }
 
 }  // namespace

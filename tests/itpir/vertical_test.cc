@@ -62,7 +62,7 @@ class Vertical : public ::testing::TestWithParam<Setting> {
     options.emplace("code", GetParam().code);
     options.emplace("coordinate", std::to_string(coordinate));
     if (!GetParam().field.empty()) options.emplace("field", GetParam().field);
-    return testing::serve_file(GetParam().protocol, folder_ / "db", options);
+    return pirx::testing::serve_file(GetParam().protocol, folder_ / "db", options);
   }
   static Result<Bytes> answer(const AnyServer& server, const Bytes& request) {
     const ByteSpan one = request;

@@ -144,7 +144,7 @@ TEST(PlanTest, BytesOfOneServerAreThoseOfRealMessages) {
     ASSERT_NE(tree, nullptr);
     auto params = cpir::dj::Params::create({geometry_for(*tree, question),
                                             {},
-                                            numbers(tree->options.at("arities")),
+                                            numbers(tree->options.at("arity")),
                                             1024,
                                             cpir::dj::KeyPolicy::kPaperReproduction});
     ASSERT_TRUE(good(params)) << tree->settings;

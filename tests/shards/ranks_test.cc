@@ -45,8 +45,8 @@ struct RandomSource {
 class Deployed {
  public:
   /// `change`: what this rank makes of its part, for tests of what goes wrong.
-  Deployed(const std::string& protocol, std::map<std::string, std::string> options,
-           const std::filesystem::path& file, Options how, std::function<void(Product&)> change = nullptr) {
+  Deployed(const std::string& protocol, Texts options, const std::filesystem::path& file, Options how,
+           std::function<void(Product&)> change = nullptr) {
     how.note = [this](const std::string& text) { notes.push_back(text); };
     how.timeout = std::chrono::minutes(1);
     how.lost = [](const Error& error) { ADD_FAILURE() << error.to_string(); };
@@ -60,7 +60,7 @@ class Deployed {
         return product;
       });
     };
-    options.emplace("coordinate", "1");
+    if (Database::open(file).value()->bucket() == nullptr) options.emplace("coordinate", "1");
     together = open(protocol, file, options, spread);
     options.erase("prepared");
     single = open(protocol, file, options, nullptr);
@@ -113,7 +113,8 @@ class Deployed {
   }
   static std::unique_ptr<AnyServer> open(const std::string& protocol, const std::string& file,
                                          const Texts& options, Spread spread) {
-    auto server = testing::serve_file(protocol, file, options, {.spread = std::move(spread)});
+    auto server =
+        pirx::testing::serve_file(protocol, file, options, {.database = {}, .spread = std::move(spread)});
     EXPECT_TRUE(good(server));
     return std::move(*server);
   }
@@ -353,7 +354,8 @@ TEST_F(Ranks, CodesAndSecondDatabasesAreRefused) {
   const auto file = build(37, 203);
   const auto open = [&](const std::string& protocol, Texts options) {
     options.emplace("coordinate", "1");
-    return testing::serve_file(protocol, file, options, {.spread = (*shards)->spread()});
+    return pirx::testing::serve_file(protocol, file, options,
+                                     {.database = {}, .spread = (*shards)->spread()});
   };
   for (const char* protocol : {"goldberg", "chor"}) {
     expect_error(open(protocol, {{"code", "subcube:2,1"}}), ErrorCode::kInvalidArgument, "cannot be spread");

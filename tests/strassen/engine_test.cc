@@ -385,11 +385,12 @@ TEST(Engine, NoMemoryForTheWorkspaceIsAnError) {
 TEST(Engine, ThePlanIsWhatTheEngineRuns) {
   const Bytes8 f;
   const strassen::Engine<Bytes8> engine(f);
-  const auto plan = engine.plan({64, 1000, 1000}, {2, 1});
+  const strassen::PrepareOptions rows{.layout = strassen::Layout::kRows};
+  const auto plan = engine.plan({64, 1000, 1000}, {2, 1}, rows);
   EXPECT_EQ(plan.depth, 1);
   EXPECT_EQ(plan.threads, 2);
   EXPECT_EQ(plan.kernel, engine.kernels().name);
-  EXPECT_EQ(plan.to_string(), engine.plan({64, 1000, 1000}, {2, 1}).to_string());
+  EXPECT_EQ(plan.to_string(), engine.plan({64, 1000, 1000}, {2, 1}, rows).to_string());
 }
 
 }  // namespace
