@@ -128,7 +128,7 @@ class Shards(unittest.TestCase):
         self.assertIn("mpirun -n N", alone.stderr)
         serve = (cl.PIRX, "serve", database, "--shards", "--listen", "127.0.0.1:0")
         one = ("--coordinate", 1)
-        for words, part in (((*serve, "--protocol", "qr"), "goldberg and chor"),
+        for words, part in (((*serve, "--protocol", "qr"), "the work of .* is not a product"),
                             ((*serve, *one, "--code", "subcube:2,1"), "cannot be spread"),
                             ((*serve, *one, "--watch", "1s"), "leave --watch away"),
                             ((*serve, *one, "--shards-split", "both"), "by 'rows', by 'columns'"),

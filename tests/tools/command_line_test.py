@@ -620,7 +620,7 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(notes[0], "another database.*kept for the next start")
         self.assertEqual(notes[1], read)
         notes = start("--field", "gf2_16")
-        self.assertRegex(notes[0], "field gf2_8, not gf2_16.*kept for the next start")
+        self.assertRegex(notes[0], "wanted are planes of gf2_16.*kept for the next start")
         # What is no such file is left alone.
         kept = database
         content = database.read_bytes()

@@ -109,7 +109,7 @@ class ExitMemory(unittest.TestCase):
             with self.subTest(protocol=protocol):
                 words = ("serve", database, "--protocol", protocol, "--listen", "127.0.0.1:0", *weak)
                 server = self.start(command_line_test.PIRX, *words)
-                target = self.path / "deployment.json"
+                target = self.path / f"{protocol}.json"
                 run("deploy", target, "--server", server.url, *weak)
                 self.check(target, [], "1234", *weak)
 
