@@ -89,7 +89,9 @@ Shared& shared() {
 
 }  // namespace
 
-void secure_wipe(void* data, std::size_t size) noexcept { explicit_bzero(data, size); }
+void secure_wipe(void* data, std::size_t size) noexcept {
+  if (size != 0) explicit_bzero(data, size);  // nothing may be at address zero
+}
 
 void* secret_allocate(std::size_t size) {
   if constexpr (kFromHeap) return ::operator new(size, std::align_val_t(kAlignment));
