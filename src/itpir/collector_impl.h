@@ -131,8 +131,8 @@ class GoldbergCollector {
 
  private:
   static constexpr std::uint64_t kMaxCheckedSubsets = std::uint64_t{1} << 14;
-  /// Multiply-adds of a search by digests, about a second of a slow field.
-  static constexpr std::uint64_t kMaxCheckedWork = std::uint64_t{1} << 32;
+  /// Multiply-adds of a search by digests, some seconds of a slow field.
+  static constexpr std::uint64_t kMaxCheckedWork = std::uint64_t{1} << 34;
 
   /// The replies to one query message.
   struct Round {
@@ -486,14 +486,16 @@ class GoldbergCollector {
     std::optional<Answer> answer;
     std::vector<bool> agrees(coordinates().size(), false);
     bool several = false;
-    PIRX_ASSIGN(const bool all, each_answer(round, wishes, [&](const auto& by, std::vector<Bytes> records) {
-                  if ((options_.check && !options_.check(records)) || !speaks_for(records)) return true;
-                  several = answer && answer->records != records;
-                  if (several) return false;
-                  if (!answer) answer = begin_answer(round, std::move(records));
-                  for (const auto server : by) agrees[server] = true;
-                  return true;
-                }));
+    std::uint64_t work = 0;
+    const auto note = [&](const auto& by, std::vector<Bytes> records) {
+      if ((options_.check && !options_.check(records)) || !speaks_for(records)) return true;
+      several = answer && answer->records != records;
+      if (several) return false;
+      if (!answer) answer = begin_answer(round, std::move(records));
+      for (const auto server : by) agrees[server] = true;
+      return true;
+    };
+    PIRX_ASSIGN(const bool all, each_answer(round, wishes, work, note));
     if (several) {
       return undecodable(round, why + " and several answers have the right digests, each made by " +
                                     std::to_string(needed()) +
@@ -513,37 +515,46 @@ class GoldbergCollector {
 
   /// Whether any d + 1 of the replies make a record with the right digest where `found`, which is proven, has
   /// none: then more lied than the bound, or d + 1 of them forged it together. False, too, where there are
-  /// too many ways to choose d + 1.
+  /// too many ways to choose d + 1. Undecodable where the replies differ in more ways than can be weighed.
   Result<bool> contests_absence(const Round& round, std::span<const Bytes> found) const {
     if (!sums() || !options_.sums) return false;
     std::vector<std::size_t> missing;
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (!options_.sums->fits(i, found[i])) missing.push_back(i);
     }
-    if (missing.empty()) return false;
+    if (missing.empty() || too_many_subsets(round)) return false;
     bool contested = false;
-    PIRX_TRY(each_answer(round, missing, [&](const auto&, const std::vector<Bytes>& others) {
-      for (std::size_t i = 0; i < missing.size(); ++i) {
-        contested = contested || options_.sums->fits(missing[i], others[i]);
-      }
-      return !contested;
-    }));
+    std::uint64_t work = 0;
+    for (std::size_t i = 0; i < missing.size() && !contested; ++i) {
+      const auto contest = [&](const auto&, const std::vector<Bytes>& others) {
+        contested = options_.sums->fits(missing[i], others[0]);
+        return !contested;
+      };
+      PIRX_ASSIGN(const bool all, each_answer(round, std::span(&missing[i], 1), work, contest));
+      if (all || contested) continue;
+      return undecodable(round,
+                         "most say that a key has no record, and there are too many ways to choose " +
+                             std::to_string(needed()) + " of them to weigh what else they may have said");
+    }
     return contested;
+  }
+
+  bool too_many_subsets(const Round& round) const {
+    return decoding::subsets_to_search(degree(), round.servers.size() - needed()) > kMaxCheckedSubsets;
   }
 
   /// Calls visit(servers, records) for every answer to these wishes that d + 1 of the replies make and no
   /// digest contradicts, until it returns false. Only the words of the wanted slots are looked at: lies
-  /// elsewhere in the rows must not cost the client its time. False where not all were visited: when `visit`
-  /// ended it, or for nothing at all when there are too many.
+  /// elsewhere in the rows must not cost the client its time. False where not all were visited: `visit` ended
+  /// it, there are too many subsets, or `work`, to which the multiply-adds are added, came to its limit.
   template <class Visit>
-  Result<bool> each_answer(const Round& round, std::span<const std::size_t> wishes, Visit&& visit) const {
+  Result<bool> each_answer(const Round& round, std::span<const std::size_t> wishes, std::uint64_t& work,
+                           Visit&& visit) const {
     auto servers = round.servers;
     std::sort(servers.begin(), servers.end());
     const std::size_t k = servers.size(), liars = k - needed();
-    const auto subsets = decoding::subsets_to_search(degree(), liars);
-    if (subsets > kMaxCheckedSubsets) return false;
-    const auto work = checked_mul(subsets * wishes.size() * needed() * k, slot(wishes[0]).bytes);
-    if (!work || *work > kMaxCheckedWork) return false;
+    const auto each = checked_mul(wishes.size() * needed() * k, slot(wishes[0]).bytes);
+    if (too_many_subsets(round) || !each) return false;
     std::vector<decoding::QueryReplies<F>> slots;
     for (const auto wish : wishes) {
       const auto [first, count] = slot_words(wish);
@@ -563,6 +574,8 @@ class GoldbergCollector {
     }
     std::optional<Error> end;
     const auto visit_agreement = [&](const std::vector<bool>& rows) {
+      if (*each > kMaxCheckedWork - work) return false;
+      work += *each;
       std::vector<std::size_t> members;
       for (std::size_t r = 0; r < k; ++r) {
         if (rows[r]) members.push_back(servers[r]);
