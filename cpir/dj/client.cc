@@ -2,6 +2,7 @@
 #include "pirx/cpir/dj/client.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "digits.h"
 #include "pirx/cpir/dj/cipher.h"
@@ -100,15 +101,18 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
   return std::move(writer).take();
 }
 
-Result<SecretVector<std::byte>> Client::decode(ByteSpan reply) const {
+Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop) const {
   const auto& params = state_->params;
   PIRX_ASSIGN(const auto body, params.decode_header(reply, Params::Message::kReply));
   const std::size_t each = params.ciphertext_bytes(params.levels());
   SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
   std::vector<std::uint8_t> good(params.chunks());
+  std::atomic<bool> stopped = false;
   // A single chunk is decrypted by one thread for each prime instead.
 #pragma omp parallel for schedule(dynamic) if (params.chunks() > 1)
   for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
+    if (stop && !stopped && stop()) stopped = true;
+    if (stopped) continue;
     const auto opened = state_->cipher.decrypt_layers(params.levels(), body.subspan(chunk * each, each));
     if (!opened) continue;
     const auto number = opened->expose();
@@ -120,6 +124,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply) const {
               row.expose().begin() + static_cast<std::ptrdiff_t>(chunk * params.chunk_bytes()));
     good[chunk] = above == std::byte{0};
   }
+  if (stopped) return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
   if (!std::all_of(good.begin(), good.end(), [](std::uint8_t fine) { return fine != 0; })) {
     return fail(ErrorCode::kUndecodable, "the reply does not decrypt to a row: the server is broken or lies");
   }

@@ -57,14 +57,16 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
   }
 }
 
-Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) const {
+Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads, const Stop& stop) const {
   const auto& params = state_->params;
   PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kQuadraticResiduosity, Message::kReply,
                                              params.digest(), params.reply_bytes()));
   const mpz_class n = dj::number_from_bytes(state_->key.modulus());
   SecretVector<std::byte> row(params.row_bytes());
-  std::atomic<bool> good = true;
+  std::atomic<bool> good = true, stopped = false;
   parallel_for(thread_count(threads), row.size(), [&](std::size_t i, std::size_t) {
+    if (stop && !stopped && stop()) stopped = true;
+    if (stopped) return;
     unsigned byte = 0;
     for (std::size_t j = 0; j < 8; ++j) {
       const auto number = body.subspan((8 * i + j) * params.number_bytes(), params.number_bytes());
@@ -76,6 +78,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads) cons
     }
     row.expose()[i] = static_cast<std::byte>(byte);
   });
+  if (stopped) return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
   if (!good) {
     return fail(ErrorCode::kUndecodable,
                 "the reply holds what is no product of the query's numbers: the "

@@ -69,11 +69,16 @@ Result<Bytes> ask_row(const spiral::Client& client, std::uint64_t row, Rng& rng,
 }
 
 template <class Client>
-Result<SecretVector<std::byte>> decode_row(const Client& client, std::uint64_t, const Bytes& reply) {
-  return client.decode(reply);
+Result<SecretVector<std::byte>> decode_row(const Client& client, std::uint64_t, const Bytes& reply,
+                                           const Stop& stop) {
+  return client.decode(reply, stop);
+}
+Result<SecretVector<std::byte>> decode_row(const qr::Client& client, std::uint64_t, const Bytes& reply,
+                                           const Stop& stop) {
+  return client.decode(reply, 0, stop);
 }
 Result<SecretVector<std::byte>> decode_row(const spiral::Client& client, std::uint64_t row,
-                                           const Bytes& reply) {
+                                           const Bytes& reply, const Stop& /*takes milliseconds*/) {
   PIRX_ASSIGN(const auto at, client.params().locate(row));
   PIRX_ASSIGN(const auto item, client.decode(at.row, reply));
   return SecretVector<std::byte>(item.expose().subspan(at.offset, client.params().slot_bytes()));
@@ -133,8 +138,10 @@ Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& 
   std::vector<SecretVector<std::byte>> out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!replies[i]) return tl::unexpected(replies[i].error());
+    end = Clock::now() + deadline;
     PIRX_ASSIGN(auto row,
-                std::visit([&](const auto& half) { return decode_row(half, rows[i], *replies[i]); }, client));
+                std::visit([&](const auto& half) { return decode_row(half, rows[i], *replies[i], stop); },
+                           client));
     out.push_back(std::move(row));
   }
   report.decode_milliseconds += milliseconds_since(start);

@@ -216,6 +216,7 @@ TEST_F(DjServer, HostileReplies) {
   const auto code = [&](const Bytes& reply) { return client.decode(reply).error().code(); };
   EXPECT_EQ(code(Bytes(good.begin(), good.end() - 1)), ErrorCode::kDataLoss);
   EXPECT_EQ(code({}), ErrorCode::kDataLoss);
+  EXPECT_EQ(client.decode(good, [] { return true; }).error().code(), ErrorCode::kUnavailable);
   auto stale = good;
   stale[39] ^= std::byte{1};
   EXPECT_EQ(code(stale), ErrorCode::kStaleEpoch);

@@ -66,6 +66,7 @@ void fetch_all(const TestDatabase& db, const AnyServer& server, const SecretKey&
     ASSERT_EQ(server.admit(request).value(), 1u);
     const auto reply = answer(server, request).value();
     ASSERT_EQ(reply.size(), params.reply_bytes());
+    EXPECT_EQ(client.decode(reply, 2, [] { return true; }).error().code(), ErrorCode::kUnavailable);
     const auto bytes = client.decode(reply, 2).value();
     for (std::uint64_t record = 0; record < db.records().size(); ++record) {
       const auto at = params.locate(record).value();

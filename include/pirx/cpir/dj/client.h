@@ -57,8 +57,8 @@ class Client {
   /// The row that a reply holds, geometry().row_bytes() long; Geometry::locate and read_slot find the record
   /// in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not as it
   /// must be. Undecodable: some chunk is no ciphertext; decided when all are decrypted, so that time tells
-  /// nothing of which.
-  Result<SecretVector<std::byte>> decode(ByteSpan reply) const;
+  /// nothing of which. Unavailable: `stop` ended it.
+  Result<SecretVector<std::byte>> decode(ByteSpan reply, const Stop& stop = {}) const;
 
  private:
   struct State;

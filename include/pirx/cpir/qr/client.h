@@ -30,8 +30,8 @@ class Client {
   /// The row that a reply holds, params().row_bytes() long: Params::locate and Geometry::read_slot find the
   /// record in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not
   /// as it must be. Undecodable: some number is not below N or does not have Jacobi symbol 1; decided when
-  /// all are decrypted. threads: 0 for all.
-  Result<SecretVector<std::byte>> decode(ByteSpan reply, int threads = 0) const;
+  /// all are decrypted. Unavailable: `stop` ended it. threads: 0 for all.
+  Result<SecretVector<std::byte>> decode(ByteSpan reply, int threads = 0, const Stop& stop = {}) const;
 
  private:
   struct State;
