@@ -323,6 +323,21 @@ void Delta::apply(MutableByteSpan file) const {
   }
 }
 
+namespace {
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_mode != 0 && b.st_mode != 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/// Of what look() saw: no file twice, or one that nobody wrote to.
+bool unchanged(const struct stat& before, const struct stat& now) {
+  if (before.st_mode == 0 || now.st_mode == 0) return before.st_mode == now.st_mode;
+  return same_file(before, now) && before.st_size == now.st_size &&
+         before.st_mtim.tv_sec == now.st_mtim.tv_sec && before.st_mtim.tv_nsec == now.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
 Delta::Delta(Delta&& other) noexcept
     : map_(std::exchange(other.map_, {})),
       header_(std::move(other.header_)),
@@ -334,34 +349,39 @@ Delta::~Delta() {
   if (!map_.empty()) ::munmap(const_cast<std::byte*>(map_.data()), map_.size());
 }
 
+UpdateLock::Seen UpdateLock::look(const std::filesystem::path& path) {
+  Seen seen{};
+  const auto stat_or_none = [](const std::filesystem::path& file, struct stat& status) {
+    if (::stat(file.c_str(), &status) != 0) status = {};
+  };
+  stat_or_none(path, seen.file);
+  stat_or_none(delta_path(path), seen.delta);
+  return seen;
+}
+
 Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
   PIRX_ASSIGN(Fd fd, open_for_reading(path, true));
-  struct stat held {
-  }, named{};
+  struct stat held {};
+  const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &held) == 0;
+  const Seen before = look(path);
   // A file that was replaced in between has another lock.
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &held) != 0 ||
-      ::stat(path.c_str(), &named) != 0 || held.st_ino != named.st_ino || held.st_dev != named.st_dev) {
+  if (!locked || !same_file(held, before.file)) {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + printable(path.native()) + ": try again when it is done");
   }
-  return UpdateLock(path, std::move(fd), held);
+  return UpdateLock(path, std::move(fd), before);
 }
 
 Result<UpdateLock> UpdateLock::take_if_there(const std::filesystem::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return UpdateLock(path, Fd(), status);
+  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return UpdateLock(path, Fd(), Seen{});
   return take(path);
 }
 
 Result<void> UpdateLock::check() const {
-  struct stat now {};
-  const bool there = ::stat(path_.c_str(), &now) == 0;
-  const bool same =
-      there == static_cast<bool>(fd_) &&
-      (!there ||
-       (now.st_ino == status_.st_ino && now.st_dev == status_.st_dev && now.st_size == status_.st_size &&
-        now.st_mtim.tv_sec == status_.st_mtim.tv_sec && now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec));
-  if (same) return {};
+  const Seen now = look(path_);
+  // Without a file, a delta that lies about belongs to none.
+  if (unchanged(before_.file, now.file) && (!fd_ || unchanged(before_.delta, now.delta))) return {};
   return fail(ErrorCode::kUnavailable,
               printable(path_.native()) +
                   " was replaced or changed meanwhile, so it stays as it is now: do the same again");

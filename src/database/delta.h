@@ -67,15 +67,19 @@ class UpdateLock {
   TemporaryFile::Over over() const noexcept {
     return fd_ ? TemporaryFile::Over::kAnything : TemporaryFile::Over::kNothing;
   }
-  /// Unavailable when the file was replaced or written to all the same, by who takes no locks.
+  /// Unavailable when the file or its delta was replaced or written to all the same, by who takes no locks.
   Result<void> check() const;
 
  private:
-  UpdateLock(std::filesystem::path path, Fd fd, const struct stat& status)
-      : path_(std::move(path)), fd_(std::move(fd)), status_(status) {}
+  struct Seen {
+    struct stat file, delta;  ///< st_mode is 0 where there is none
+  };
+  static Seen look(const std::filesystem::path& path);
+  UpdateLock(std::filesystem::path path, Fd fd, const Seen& before)
+      : path_(std::move(path)), fd_(std::move(fd)), before_(before) {}
   std::filesystem::path path_;
   Fd fd_;
-  struct stat status_;  ///< when it was locked
+  Seen before_;  ///< when it was locked
 };
 
 /// Writes the delta that turns the file on disk, of which `before` is the present state, into the next epoch:

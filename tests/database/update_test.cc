@@ -251,6 +251,23 @@ TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
     expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
     EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
   }
+  // A delta that was copied in meanwhile is not taken away.
+  std::filesystem::copy_file(db, folder / "twin");
+  {
+    auto elsewhere = DatabaseUpdate::begin(folder / "twin");
+    ASSERT_TRUE(good(elsewhere));
+    ASSERT_TRUE(good(elsewhere->set(0, to_bytes("BUT"))));
+    ASSERT_TRUE(good(elsewhere->commit()));
+  }
+  {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 3});
+    ASSERT_TRUE(good(builder));
+    ASSERT_TRUE(good(builder->add(to_bytes("new"))));
+    std::filesystem::copy_file(folder / "twin.delta", folder / "db.delta",
+                               std::filesystem::copy_options::overwrite_existing);
+    expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
+    EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "BUT");
+  }
   auto change = DatabaseUpdate::begin(db);
   ASSERT_TRUE(good(change));
   ASSERT_TRUE(good(change->set(0, to_bytes("new"))));
