@@ -8,7 +8,8 @@ namespace pirx::cli {
 namespace {
 
 struct Arguments {
-  std::string target, database, ca_file, expected;
+  std::string target, database, ca_file;
+  std::optional<std::string> expected;  ///< an empty one is wrong, not none
   std::vector<std::string> urls, others;
   Credentials credentials;
   unsigned threshold = 1, ramp = 1;
@@ -29,6 +30,10 @@ std::string describe(const itpir::ServerParameters& p) {
 Result<std::optional<AnyDeployment>> read_target(const Arguments& a) {
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return std::nullopt;
+  if (!std::filesystem::is_regular_file(a.target, ignored)) {
+    return fail(ErrorCode::kInvalidArgument,
+                a.target + " exists and is no deployment file: name another file");
+  }
   auto before = load_deployment(a.target);
   if (before) return std::move(*before);
   if (a.force) return std::nullopt;
@@ -64,13 +69,13 @@ Result<Digest> check_digest(const Arguments& a, const net::Endpoint& reached, By
   const auto told = parameters_digest(parameters);
   if (!told) return fail(told.error().code(), a.urls[0] + ": " + told.error().message());
   const Digest& digest = *told;
-  if (!a.expected.empty()) {
-    const auto expected = from_hex(a.expected);
+  if (a.expected) {
+    const auto expected = from_hex(*a.expected);
     if (!expected || expected->size() != digest.size())
       return fail(ErrorCode::kInvalidArgument, "--expect takes 64 hexadecimal digits");
     if (!std::equal(digest.begin(), digest.end(), expected->begin())) {
       return fail(ErrorCode::kStaleEpoch, "the parameters of " + a.urls[0] + " have the digest " +
-                                              to_hex(digest) + ", not " + a.expected +
+                                              to_hex(digest) + ", not " + *a.expected +
                                               ": an epoch began meanwhile, or clients are told apart");
     }
   }
@@ -254,8 +259,8 @@ void add_deploy_command(CLI::App& app) {
       ->capture_default_str()
       ->check(whole_number(1, itpir::Params::kMaxServers));
   command.add_option("--database", a->database, "Check that the servers hold this very database file");
-  command.add_option(
-      "--expect", a->expected,
+  command.add_option_function<std::string>(
+      "--expect", [a](const std::string& digest) { a->expected = digest; },
       "Digest that the parameters must have, as the operator published it: 'pirx serve' logs it, "
       "and this command prints it");
   command

@@ -1,4 +1,7 @@
 // pirx get: fetch records privately and say how every server behaved.
+#include <ext/stdio_filebuf.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -116,8 +119,10 @@ void print_report(const FetchReport& report, std::span<const Peer> peers) {
     const auto& server = report.servers[i];
     up += server.bytes_up;
     down += server.bytes_down;
+    const bool blamed = server.status == itpir::ServerStatus::kLied ||
+                        server.status == itpir::ServerStatus::kSuspected;
     const auto status =
-        server.abandoned ? std::string_view("not waited for") : server_status_name(server.status);
+        server.abandoned && !blamed ? std::string_view("not waited for") : server_status_name(server.status);
     const auto x = peers[i].coordinate ? "x=" + std::to_string(*peers[i].coordinate) : std::string();
     std::fprintf(stderr, "  %-28s %-6s %-14.*s %8.1f ms  %8llu up %8llu down  %s\n", peers[i].url.c_str(),
                  x.c_str(), static_cast<int>(status.size()), status.data(), server.milliseconds,
@@ -196,10 +201,16 @@ std::chrono::milliseconds deadline_or(const Arguments& a, std::chrono::milliseco
 
 /// Adds the keys of a file, or of standard input for "-": one a line, escaped as `pirx db list` prints them.
 Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
-  std::ifstream file;
-  if (path != "-") file.open(path);
-  auto& in = path == "-" ? std::cin : file;
-  if (!in) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
+  // Not std::cin, whose buffer is never wiped.
+  std::unique_ptr<std::filebuf> file;
+  if (path == "-") {
+    file = std::make_unique<__gnu_cxx::stdio_filebuf<char>>(::dup(STDIN_FILENO), std::ios::in);
+  } else {
+    file = std::make_unique<std::filebuf>();
+    file->open(path, std::ios::in);
+  }
+  std::istream in(file.get());
+  if (!file->is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
   std::string line;
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     auto key = unescape_key(line);
@@ -344,7 +355,8 @@ void add_get_command(CLI::App& app) {
       "--paper-reproduction", a->paper_reproduction,
       "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
   add_duration(command, "--deadline", a->deadline,
-               "Of each round [10s], or each query of dj-tree, qr and spiral [10m]");
+               "Of each round [10s]; of each query of dj-tree, qr and spiral, and of opening its "
+               "reply [10m]");
   add_size(
       command, "--max-bytes", a->limits.bytes,
       "With one server, refuse a plan whose query, reply and keys take more than so many bytes [256MiB]");
