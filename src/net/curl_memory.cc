@@ -1,12 +1,12 @@
-// malloc and free with a wipe in between: blocks may go from libcurl to its callers and back.
+// libcurl's memory is secret memory: its buffers hold queries and records.
 #include "curl_memory.h"
 
-#include <malloc.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstddef>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "pirx/base/secret_memory.h"
@@ -14,18 +14,54 @@
 namespace pirx::net {
 namespace {
 
-void wipe_and_free(void* memory) noexcept {
-  secure_wipe(memory, malloc_usable_size(memory));
-  std::free(memory);
+/// The size of a block stands before it, and leaves it aligned as malloc's are.
+constexpr std::size_t kBefore = alignof(std::max_align_t);
+static_assert(kBefore >= sizeof(std::size_t));
+
+std::byte* start_of(void* memory) noexcept { return static_cast<std::byte*>(memory) - kBefore; }
+
+std::size_t size_of(void* memory) noexcept {
+  std::size_t size;
+  std::memcpy(&size, start_of(memory), sizeof(size));
+  return size;
 }
 
-/// realloc would leave the old block as it is.
-void* move_and_wipe(void* memory, std::size_t size) noexcept {
-  void* moved = std::malloc(size);
+void* allocate(std::size_t size) noexcept {
+  if (size > PTRDIFF_MAX - kBefore) return nullptr;
+  try {
+    auto* start = static_cast<std::byte*>(secret_allocate(kBefore + size));
+    std::memcpy(start, &size, sizeof(size));
+    return start + kBefore;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void* allocate_zeros(std::size_t count, std::size_t each) noexcept {
+  std::size_t size;
+  if (__builtin_mul_overflow(count, each, &size)) return nullptr;
+  void* memory = allocate(size);
+  if (memory != nullptr) std::memset(memory, 0, size);
+  return memory;
+}
+
+void give_back(void* memory) noexcept {
+  if (memory != nullptr) secret_free(start_of(memory), kBefore + size_of(memory));
+}
+
+void* move(void* memory, std::size_t size) noexcept {
+  void* moved = allocate(size);
   if (moved == nullptr || memory == nullptr) return moved;
-  std::memcpy(moved, memory, std::min(size, malloc_usable_size(memory)));
-  wipe_and_free(memory);
+  std::memcpy(moved, memory, std::min(size, size_of(memory)));
+  give_back(memory);
   return moved;
+}
+
+char* copy(const char* text) noexcept {
+  const std::size_t size = std::strlen(text) + 1;
+  void* memory = allocate(size);
+  if (memory != nullptr) std::memcpy(memory, text, size);
+  return static_cast<char*>(memory);
 }
 
 CURLcode set_cleansing(CURL*, void* context, void*) noexcept {
@@ -36,8 +72,7 @@ CURLcode set_cleansing(CURL*, void* context, void*) noexcept {
 }  // namespace
 
 CURLcode start_curl() noexcept {
-  return curl_global_init_mem(CURL_GLOBAL_DEFAULT, std::malloc, wipe_and_free, move_and_wipe, strdup,
-                              std::calloc);
+  return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, give_back, move, copy, allocate_zeros);
 }
 
 void wipe_plaintext(CURL* easy) noexcept {

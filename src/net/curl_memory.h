@@ -5,8 +5,8 @@
 
 namespace pirx::net {
 
-/// curl_global_init with allocation functions that wipe what they free, unless the application has
-/// initialised libcurl already: then with the application's.
+/// curl_global_init with secret memory (pirx/base/secret_memory.h) for all that libcurl holds, unless the
+/// application has initialised libcurl already: then with the application's.
 CURLcode start_curl() noexcept;
 
 /// Has OpenSSL wipe the plaintext of replies that it has handed on; nothing where libcurl has another TLS.
