@@ -139,9 +139,9 @@ Result<std::vector<SecretVector<std::byte>>> fetch_rows(const SingleDeployment& 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!replies[i]) return tl::unexpected(replies[i].error());
     end = Clock::now() + deadline;
-    PIRX_ASSIGN(auto row,
-                std::visit([&](const auto& half) { return decode_row(half, rows[i], *replies[i], stop); },
-                           client));
+    PIRX_ASSIGN(
+        auto row,
+        std::visit([&](const auto& half) { return decode_row(half, rows[i], *replies[i], stop); }, client));
     out.push_back(std::move(row));
   }
   report.decode_milliseconds += milliseconds_since(start);

@@ -532,9 +532,9 @@ class GoldbergCollector {
       };
       PIRX_ASSIGN(const bool all, each_answer(round, std::span(&missing[i], 1), work, contest));
       if (all || contested) continue;
-      return undecodable(round,
-                         "most say that a key has no record, and there are too many ways to choose " +
-                             std::to_string(needed()) + " of them to weigh what else they may have said");
+      return undecodable(round, "most say that a key has no record, and there are too many ways to choose " +
+                                    std::to_string(needed()) +
+                                    " of them to weigh what else they may have said");
     }
     return contested;
   }

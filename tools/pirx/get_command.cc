@@ -1,9 +1,9 @@
 // pirx get: fetch records privately and say how every server behaved.
-#include <ext/stdio_filebuf.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <ext/stdio_filebuf.h>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -119,8 +119,8 @@ void print_report(const FetchReport& report, std::span<const Peer> peers) {
     const auto& server = report.servers[i];
     up += server.bytes_up;
     down += server.bytes_down;
-    const bool blamed = server.status == itpir::ServerStatus::kLied ||
-                        server.status == itpir::ServerStatus::kSuspected;
+    const bool blamed =
+        server.status == itpir::ServerStatus::kLied || server.status == itpir::ServerStatus::kSuspected;
     const auto status =
         server.abandoned && !blamed ? std::string_view("not waited for") : server_status_name(server.status);
     const auto x = peers[i].coordinate ? "x=" + std::to_string(*peers[i].coordinate) : std::string();
