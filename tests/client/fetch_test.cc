@@ -10,6 +10,7 @@
 #include "pirx/client/retrieve.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
+#include "pirx/protocol/forwarding_server.h"
 #include "support/files.h"
 
 namespace pirx::client {
@@ -112,19 +113,12 @@ class World {
 };
 
 /// A server behind HTTP that can flip a bit of every reply.
-class Behind : public AnyServer {
+class Behind final : public ForwardingServer {
  public:
-  Behind(std::unique_ptr<AnyServer> server, bool lies) : server_(std::move(server)), lies_(lies) {}
-  ProtocolId protocol() const noexcept override { return server_->protocol(); }
-  Bytes parameters() const override { return server_->parameters(); }
-  std::size_t max_request_bytes() const noexcept override { return server_->max_request_bytes(); }
-  std::size_t max_queries() const noexcept override { return server_->max_queries(); }
-  std::size_t working_bytes(std::size_t queries) const noexcept override {
-    return server_->working_bytes(queries);
-  }
-  Result<std::size_t> admit(ByteSpan request) const override { return server_->admit(request); }
-  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
-    auto replies = server_->answer(requests);
+  Behind(std::unique_ptr<AnyServer> server, bool lies) : ForwardingServer(std::move(server)), lies_(lies) {}
+  std::vector<Result<Bytes>> answer_from(std::span<const ByteSpan> requests,
+                                         std::span<const std::string_view> senders) const override {
+    auto replies = ForwardingServer::answer_from(requests, senders);
     for (auto& reply : replies) {
       if (lies_ && reply) reply->back() ^= std::byte{1};
     }
@@ -132,7 +126,6 @@ class Behind : public AnyServer {
   }
 
  private:
-  const std::unique_ptr<AnyServer> server_;
   const bool lies_;
 };
 

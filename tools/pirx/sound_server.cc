@@ -11,8 +11,8 @@ namespace pirx::cli {
 
 SoundServer::SoundServer(std::shared_ptr<const database::Database> database,
                          std::unique_ptr<const AnyServer> server, std::function<void(const Error&)> damaged)
-    : database_(std::move(database)),
-      server_(std::move(server)),
+    : ForwardingServer(std::move(server)),
+      database_(std::move(database)),
       damaged_(std::move(damaged)),
       thread_([this] { run(); }) {}
 
@@ -39,7 +39,7 @@ std::optional<bool> SoundServer::sound() const noexcept {
 std::vector<Result<Bytes>> SoundServer::answer_from(std::span<const ByteSpan> requests,
                                                     std::span<const std::string_view> senders) const {
   std::vector<Result<Bytes>> replies;
-  if (state_ != State::kDamaged) replies = server_->answer_from(requests, senders);
+  if (state_ != State::kDamaged) replies = ForwardingServer::answer_from(requests, senders);
   if (database::pages_lost(*database_)) {
     found_damaged(
         Error(ErrorCode::kDataLoss, "the file was truncated, or its disk failed, while it was served"));

@@ -5,6 +5,7 @@
 #include "deployment.h"
 #include "pirx/net/http_client.h"
 #include "pirx/net/http_server.h"
+#include "pirx/protocol/forwarding_server.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::spiral {
@@ -13,31 +14,19 @@ namespace {
 using namespace testing;
 
 /// A server that remembers who asked it.
-class Listener final : public AnyServer {
+class Listener final : public ForwardingServer {
  public:
-  explicit Listener(std::unique_ptr<AnyServer> server) : server_(std::move(server)) {}
-  ProtocolId protocol() const noexcept override { return server_->protocol(); }
-  Bytes parameters() const override { return server_->parameters(); }
-  std::size_t max_request_bytes() const noexcept override { return server_->max_request_bytes(); }
-  std::size_t max_queries() const noexcept override { return server_->max_queries(); }
-  std::size_t working_bytes(std::size_t queries) const noexcept override {
-    return server_->working_bytes(queries);
-  }
-  Result<std::size_t> admit(ByteSpan request) const override { return server_->admit(request); }
-  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
-    return answer_from(requests, std::vector<std::string_view>(requests.size(), "nobody"));
-  }
+  using ForwardingServer::ForwardingServer;
   std::vector<Result<Bytes>> answer_from(std::span<const ByteSpan> requests,
                                          std::span<const std::string_view> senders) const override {
     EXPECT_EQ(senders.size(), requests.size());
     seen_.insert(senders.begin(), senders.end());
-    return server_->answer_from(requests, senders);
+    return ForwardingServer::answer_from(requests, senders);
   }
   /// Once no request is under way.
   const std::set<std::string>& seen() const { return seen_; }
 
  private:
-  std::unique_ptr<AnyServer> server_;
   mutable std::set<std::string> seen_;  // answers come one at a time
 };
 
