@@ -1,6 +1,6 @@
 # Every third-party package is found here and nowhere else. docs/dependencies.md gives the reason for each.
 
-# --- core: all that src/base .. src/itpir and cpir may use
+# --- core: all that src/base to itpir and cpir may use
 find_package(Threads REQUIRED)
 find_package(GMP REQUIRED)
 find_package(NTL REQUIRED)
@@ -29,7 +29,7 @@ if(PIRX_MPI)
   set(PIRX_MPI_FOUND ${MPI_CXX_FOUND})
 endif()
 
-# --- net
+# --- http
 if(PIRX_BUILD_NET)
   find_package(Boost 1.74 REQUIRED)  # headers only: Beast and Asio
   find_package(CURL 7.88 REQUIRED)

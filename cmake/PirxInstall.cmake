@@ -3,7 +3,7 @@
 # Component core is the interface target pirx::core over the modules below it; every other library is a component of its own
 # name. The lists of what a component needs, ours and third-party, are computed from what pirx_library() was given.
 
-set(pirx_core_modules base gf2e fp matrix strassen database)
+set(pirx_core_modules base gf2e fp strassen database)
 
 get_property(pirx_libraries GLOBAL PROPERTY PIRX_LIBRARIES)
 
@@ -112,7 +112,7 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindGMP.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNTL.cmake"
   DESTINATION "${pirx_cmake_dir}")
 
-# --- pkg-config: pirx.pc is core and itpir with all they need, pirx-net.pc is net on top.
+# --- pkg-config: pirx.pc is core and itpir with all they need, pirx-http.pc is http on top.
 
 # Our names a component pulls in, those that others need first.
 function(pirx_closure out)
@@ -190,13 +190,13 @@ if(itpir IN_LIST pirx_components)
   list(APPEND pirx_pc_components itpir)
 endif()
 pirx_pc(pirx "Private information retrieval: fields, engine, database, protocols" "" "${pirx_pc_components}" "")
-if(net IN_LIST pirx_components)
+if(http IN_LIST pirx_components)
   pirx_closure(pirx_pc_base ${pirx_pc_components})
-  pirx_pc(pirx-net "Private information retrieval: HTTP transport and server" "pirx = ${PROJECT_VERSION}" net
+  pirx_pc(pirx-http "Private information retrieval: HTTP transport and server" "pirx = ${PROJECT_VERSION}" http
           "${pirx_pc_base}")
 endif()
 if(client IN_LIST pirx_components)
-  pirx_closure(pirx_pc_base ${pirx_pc_components} net)
-  pirx_pc(pirx-client "Private information retrieval: look-ups from running servers" "pirx-net = ${PROJECT_VERSION}" client
+  pirx_closure(pirx_pc_base ${pirx_pc_components} http)
+  pirx_pc(pirx-client "Private information retrieval: look-ups from running servers" "pirx-http = ${PROJECT_VERSION}" client
           "${pirx_pc_base}")
 endif()

@@ -5,13 +5,13 @@ violation and exits 1 if there is one.
 Rules:
   rank            a file includes only files of a strictly lower rank or of its own module, within what its module may touch
   public-private  a header under include/pirx/ includes only headers under include/pirx/
-  private         matrix, tools, examples and bench use the public headers of other modules only
+  private         tools, examples and bench use the public headers of other modules only
   client-server   in a protocol folder no client file reaches a server file, no server file a client file, common neither
   intrinsics      intrinsics headers only in a folder kernels/
   test-only       gtest, gmock and rapidcheck only in tests/
   bench-only      benchmark only in bench/
-  mpi             mpi.h only in src/shards/
-  sockets         socket, Asio, Beast and curl headers only in src/net/ (and in tests/)
+  mpi             mpi.h only in service/shards/
+  sockets         socket, Asio, Beast and curl headers only in service/http/ (and in tests/)
   unresolved      a quoted include names a file of this tree
   unknown         every C++ file lies in a folder that the architecture knows
 """
@@ -22,32 +22,31 @@ import re
 import sys
 
 # module: (rank, folders, modules it may touch beyond itself)
-BELOW_3 = {"base", "gf2e", "fp", "matrix"}
+BELOW_3 = {"base", "gf2e", "fp"}
 BELOW_6 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
-EVERYTHING = BELOW_6 | {"itpir", "cpir", "planner", "net", "shards", "client"}
+EVERYTHING = BELOW_6 | {"itpir", "cpir", "planner", "http", "shards", "client"}
 MODULES = {
     "base": (0, ["src/base"], set()),
     "gf2e": (1, ["gf2e"], {"base"}),
     "fp": (1, ["src/fp"], {"base"}),
-    "matrix": (2, ["src/matrix"], {"base", "gf2e", "fp"}),
     "database": (3, ["src/database"], BELOW_3),
     "strassen": (4, ["strassen"], BELOW_3 | {"database"}),
     "batchcodes": (5, ["batchcodes"], BELOW_3 | {"strassen"}),
-    "protocol": (4, ["src/protocol"], {"base", "matrix"}),
-    "itpir": (6, ["src/itpir"], BELOW_6),
+    "protocol": (4, ["src/protocol"], {"base"}),
+    "itpir": (6, ["itpir"], BELOW_6),
     "cpir": (6, ["cpir"], BELOW_6),
     "table": (7, ["service/table"], {"base", "protocol"}),
-    "planner": (7, ["src/planner"], BELOW_6 | {"itpir", "cpir"}),
-    "shards": (7, ["src/shards"], {"base", "matrix", "protocol", "itpir"}),
-    "net": (7, ["src/net"], {"base", "protocol"}),
-    "client": (8, ["src/client"], {"base", "database", "itpir", "cpir", "protocol", "net"}),
+    "planner": (7, ["service/planner"], BELOW_6 | {"itpir", "cpir"}),
+    "shards": (7, ["service/shards"], {"base", "protocol", "itpir"}),
+    "http": (7, ["service/http"], {"base", "protocol"}),
+    "client": (8, ["service/client"], {"base", "database", "itpir", "cpir", "protocol", "http"}),
     "tools": (9, ["tools"], EVERYTHING),
     "examples": (9, ["examples"], EVERYTHING),
     "bench": (9, ["bench"], EVERYTHING),
     "tests": (9, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
 }
 PROTOCOL_MODULES = {"itpir", "cpir"}
-PUBLIC_ONLY = {"matrix", "tools", "examples", "bench"}
+PUBLIC_ONLY = {"tools", "examples", "bench"}
 
 INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")
 TEST_ONLY = re.compile(r"^(gtest|gmock|rapidcheck)(/|\.h$)")
@@ -172,10 +171,10 @@ class Tree:
             self.report(path, line, "test-only", f"<{name}> belongs in tests/")
         if BENCH_ONLY.match(name) and module != "bench":
             self.report(path, line, "bench-only", f"<{name}> belongs in bench/")
-        if name == "mpi.h" and path.parts[:2] != ("src", "shards"):
-            self.report(path, line, "mpi", f"<{name}> belongs in src/shards/")
-        if SOCKETS.match(name) and path.parts[:2] != ("src", "net") and module != "tests":
-            self.report(path, line, "sockets", f"<{name}> belongs in src/net/")
+        if name == "mpi.h" and path.parts[:2] != ("service", "shards"):
+            self.report(path, line, "mpi", f"<{name}> belongs in service/shards/")
+        if SOCKETS.match(name) and path.parts[:2] != ("service", "http") and module != "tests":
+            self.report(path, line, "sockets", f"<{name}> belongs in service/http/")
 
     def check_sides(self, path):
         side = side_of(path)

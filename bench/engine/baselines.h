@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "pirx/base/cpu.h"
+#include "pirx/base/matrix.h"
 #include "pirx/gf2e/gf2_8.h"
-#include "pirx/matrix/matrix.h"
 
 namespace pirx::bench {
 

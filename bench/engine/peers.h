@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "pirx/matrix/matrix.h"
+#include "pirx/base/matrix.h"
 
 namespace pirx::bench {
 

@@ -15,16 +15,16 @@
 
 #include "pirx/base/cpu.h"
 #include "pirx/database/builder.h"
+#include "pirx/http/http_client.h"
+#include "pirx/http/http_server.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
-#include "pirx/net/http_client.h"
-#include "pirx/net/http_server.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 namespace itpir = pirx::itpir;
-namespace net = pirx::net;
+namespace http = pirx::http;
 
 struct Arguments {
   std::uint64_t size = std::uint64_t{256} << 20, record_bytes = 4096;
@@ -77,12 +77,12 @@ class Bench {
                                               .coordinates = {1, 2},
                                               .threshold = 1}));
     client_ = std::make_unique<itpir::Client>(std::move(params));
-    net::HttpServerOptions options;
+    http::HttpServerOptions options;
     options.port = 0;
     options.batch_window = std::chrono::microseconds(a.window_us);
     auto measured = need(itpir::make_goldberg_server(database_, {.coordinate = 1, .threads = a.threads}));
-    server_ = std::make_unique<net::HttpServer>(need(
-        net::HttpServer::create(std::move(measured), options, [this](const auto& event) { count(event); })));
+    server_ = std::make_unique<http::HttpServer>(need(
+        http::HttpServer::create(std::move(measured), options, [this](const auto& event) { count(event); })));
     thread_ = std::thread([this] { need(server_->run()); });
   }
   ~Bench() {
@@ -101,7 +101,7 @@ class Bench {
     std::vector<std::thread> threads;
     for (auto& mine : work) {
       threads.emplace_back([&] {
-        auto transport = need(net::HttpTransport::create(
+        auto transport = need(http::HttpTransport::create(
             {{.url = "http://127.0.0.1:" + std::to_string(server_->port()), .ca_file = {}}}));
         start.arrive_and_wait();
         for (auto& query : mine) fetch(transport, query);
@@ -118,7 +118,7 @@ class Bench {
   const pirx::database::Geometry& geometry() const { return database_->geometry(); }
 
  private:
-  void count(const net::LogEvent& event) {
+  void count(const http::LogEvent& event) {
     if (event.event != "batch") return;
     for (const auto& [name, value] : event.numbers) {
       if (name != "requests") continue;
@@ -139,7 +139,7 @@ class Bench {
     return {index, std::move(query.requests), std::move(reply), std::move(query.state)};
   }
 
-  void fetch(net::HttpTransport& transport, Prepared& query) {
+  void fetch(http::HttpTransport& transport, Prepared& query) {
     auto outcomes = transport.query_all(query.request, {.deadline = std::chrono::minutes(2)});
     const std::optional<pirx::Bytes> replies[] = {need(std::move(outcomes.front().reply)),
                                                   std::move(query.other_reply)};
@@ -157,7 +157,7 @@ class Bench {
   std::shared_ptr<const pirx::database::Database> database_;
   std::unique_ptr<pirx::AnyServer> other_;
   std::unique_ptr<itpir::Client> client_;
-  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<http::HttpServer> server_;
   std::thread thread_;
   std::atomic<std::size_t> largest_batch_{0};
   std::uint64_t next_ = 1;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "number.h"
+#include "pirx/base/matrix.h"
 #include "pirx/cpir/dj/common.h"
-#include "pirx/matrix/matrix.h"
 #include "powers.h"
 
 namespace pirx::cpir::dj {

@@ -1,8 +1,8 @@
 // The database as a matrix of bits, read in place. A row of the matrix is several slots of the database.
 #pragma once
 
+#include "pirx/base/matrix.h"
 #include "pirx/cpir/qr/common.h"
-#include "pirx/matrix/matrix.h"
 
 namespace pirx::cpir::qr {
 

@@ -31,7 +31,7 @@ Result<client::Fetcher> make_client(const Publication& publication, const client
 
 Result<client::Deployment> make_deployment(const Publication& publication,
                                            const std::vector<std::string>& urls, unsigned threshold) {
-  std::vector<net::Endpoint> endpoints;
+  std::vector<http::Endpoint> endpoints;
   std::vector<std::uint64_t> coordinates;
   for (const auto& url : urls) {
     for (const auto& other : endpoints) {

@@ -236,7 +236,7 @@ TEST(Deployment, ToyKeysAreRefusedWhateverTheFlags) {
       cpir::dj::Params::create({geometry, {}, {3, 3}, 128, cpir::dj::KeyPolicy::kToy}).value();
   const auto plan = decode_plan(params.encode()).value();
   ASSERT_TRUE(plan);
-  net::Endpoint server;
+  http::Endpoint server;
   server.url = "http://127.0.0.1:1";
   const SingleDeployment deployment{*plan, server};
   for (const bool flag : {false, true}) {

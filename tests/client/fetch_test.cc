@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "net/net_support.h"
+#include "http/http_support.h"
 #include "pirx/client/retrieve.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
@@ -27,7 +27,7 @@ class World {
     build("other", 'o');
     const auto database = *database::Database::open(folder_ / "true");
     std::vector<std::uint64_t> coordinates;
-    std::vector<net::Endpoint> endpoints;
+    std::vector<http::Endpoint> endpoints;
     for (unsigned i = 1; i <= servers; ++i) {
       coordinates.push_back(i);
       endpoints.push_back({.url = "http://127.0.0.1:" + std::to_string(i), .ca_file = {}});
@@ -73,12 +73,12 @@ class World {
     }
     EXPECT_TRUE(good(builder.finish()));
   }
-  std::vector<net::CallOutcome> answer(const std::vector<Bytes>& requests,
-                                       const net::HttpTransport::OnSettled& on_settled) {
+  std::vector<http::CallOutcome> answer(const std::vector<Bytes>& requests,
+                                        const http::HttpTransport::OnSettled& on_settled) {
     if (++rounds > 1 && !later_moods.empty()) moods = later_moods;
     bytes_up = 0;
     for (const auto& request : requests) bytes_up += request.size();
-    std::vector<net::CallOutcome> outcomes;
+    std::vector<http::CallOutcome> outcomes;
     bool enough = false;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       outcomes.push_back({.reply = fail(ErrorCode::kUnavailable, "silent")});
@@ -132,10 +132,10 @@ class Behind final : public ForwardingServer {
 TEST(Fetch, ClosesEveryConnectionBeforeItDecodes) {
   World world(false);
   auto deployment = world.deployment();
-  std::vector<net::HttpServer> servers;
+  std::vector<http::HttpServer> servers;
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     auto server = std::make_shared<Behind>(world.serve("true", i + 1), i >= 2);
-    servers.push_back(*net::HttpServer::create(std::move(server), net::testing::quick_options(), {}));
+    servers.push_back(*http::HttpServer::create(std::move(server), http::testing::quick_options(), {}));
     deployment.servers[i].url = "http://127.0.0.1:" + std::to_string(servers.back().port());
   }
   std::vector<std::thread> threads;
@@ -147,8 +147,8 @@ TEST(Fetch, ClosesEveryConnectionBeforeItDecodes) {
     for (const auto& server : servers) {
       ++judged;
       // The connection that asks is the only one.
-      EXPECT_TRUE(net::testing::eventually(
-          [&] { return net::testing::gauge(server.port(), "pirx_connections") == 1; }));
+      EXPECT_TRUE(http::testing::eventually(
+          [&] { return http::testing::gauge(server.port(), "pirx_connections") == 1; }));
     }
     return records.front() == World::record(17);
   };

@@ -17,7 +17,7 @@ using pirx::testing::good;
 
 constexpr std::chrono::milliseconds kTenMinutes{600'000};
 
-const net::Endpoint kNobody{.url = "http://127.0.0.1:1", .ca_file = {}};
+const http::Endpoint kNobody{.url = "http://127.0.0.1:1", .ca_file = {}};
 
 database::Geometry geometry(std::uint64_t records, std::uint64_t bytes) {
   return *database::Geometry::create({.records = records, .record_bytes = bytes});

@@ -82,10 +82,10 @@ class World {
     }
     check(builder.finish());
   }
-  std::vector<net::CallOutcome> answer(const std::vector<Bytes>& requests,
-                                       const net::HttpTransport::OnSettled& on_settled) {
+  std::vector<http::CallOutcome> answer(const std::vector<Bytes>& requests,
+                                        const http::HttpTransport::OnSettled& on_settled) {
     auto& sizes = sent.emplace_back();
-    std::vector<net::CallOutcome> outcomes;
+    std::vector<http::CallOutcome> outcomes;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       sizes.push_back(requests[i].size());
       outcomes.push_back({.reply = fail(ErrorCode::kUnavailable, "no answer in time")});

@@ -68,7 +68,7 @@ def main():
         run(args.compiler, "-std=c++20", "-O1", *sources, "-o", temp / "by_pkg_config", *flags)
         if "ok" not in run(temp / "by_pkg_config", cwd=temp, env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent))).split():
             sys.exit("FAILED: examples/embed built with pkg-config did not print ok")
-        for name in ("pirx-net", "pirx-client"):
+        for name in ("pirx-http", "pirx-client"):
             if (pc_files[0].parent / f"{name}.pc").exists():
                 run("pkg-config", "--cflags", "--libs", name, env=env)
 

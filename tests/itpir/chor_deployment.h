@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "itpir/chor_server.h"
 #include "pirx/itpir/chor.h"
-#include "src/itpir/chor_server.h"
 #include "support/seed.h"
 
 namespace pirx::itpir::testing {

@@ -4,8 +4,8 @@
 
 #include <map>
 
+#include "itpir/chor_client_impl.h"
 #include "pirx/itpir/vertical.h"
-#include "src/itpir/chor_client_impl.h"
 
 namespace pirx::itpir {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "chor_deployment.h"
+#include "itpir/chor_common.h"
 #include "pirx/database/builder.h"
-#include "src/itpir/chor_common.h"
 #include "support/serve.h"
 
 namespace pirx::itpir {

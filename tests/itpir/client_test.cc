@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "deployment.h"
+#include "itpir/fields.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
-#include "src/itpir/fields.h"
 #include "support/tiny_field.h"
 
 namespace pirx::itpir {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "itpir/fields.h"
 #include "pirx/itpir/client.h"
-#include "src/itpir/fields.h"
 #include "support/seed.h"
 
 namespace pirx::itpir {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "deployment.h"
-#include "src/itpir/fields.h"
+#include "itpir/fields.h"
 #include "support/tiny_field.h"
 
 namespace pirx::itpir {

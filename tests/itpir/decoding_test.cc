@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "src/itpir/decoding/locate.h"
-#include "src/itpir/fields.h"
+#include "itpir/decoding/locate.h"
+#include "itpir/fields.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 

@@ -9,9 +9,9 @@
 
 #include "batchcodes/encoder_impl.h"
 #include "batchcodes/polynomial_code_impl.h"
-#include "src/itpir/client_impl.h"
-#include "src/itpir/collector_impl.h"
-#include "src/itpir/server_impl.h"
+#include "itpir/client_impl.h"
+#include "itpir/collector_impl.h"
+#include "itpir/server_impl.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 

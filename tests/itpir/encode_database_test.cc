@@ -6,10 +6,10 @@
 #include <numeric>
 #include <set>
 
+#include "itpir/fields.h"
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/database/builder.h"
 #include "src/database/mapping.h"
-#include "src/itpir/fields.h"
 #include "support/files.h"
 #include "support/seed.h"
 

@@ -7,11 +7,11 @@
 #include <memory>
 #include <random>
 
+#include "itpir/fields.h"
+#include "itpir/served_rows.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
-#include "src/itpir/fields.h"
-#include "src/itpir/served_rows.h"
 #include "support/seed.h"
 
 namespace pirx::itpir::testing {

@@ -1,5 +1,5 @@
 // Field names and tags: every shipped field by its name, every other name refused with the list.
-#include "src/itpir/fields.h"
+#include "itpir/fields.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "deployment.h"
-#include "src/itpir/fields.h"
+#include "itpir/fields.h"
 
 namespace pirx::itpir {
 namespace {

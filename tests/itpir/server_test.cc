@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "deployment.h"
+#include "itpir/fields.h"
 #include "pirx/database/builder.h"
-#include "src/itpir/fields.h"
 #include "support/serve.h"
 
 namespace pirx::itpir {

@@ -3,13 +3,13 @@
 #include <numeric>
 
 #include "database/database_fixture.h"
+#include "itpir/chor_common.h"
+#include "itpir/fields.h"
+#include "itpir/vectors.h"
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/itpir/encode_database.h"
 #include "pirx/itpir/server.h"
 #include "pirx/shards/shards.h"
-#include "src/itpir/chor_common.h"
-#include "src/itpir/fields.h"
-#include "src/itpir/vectors.h"
 #include "support/serve.h"
 
 namespace pirx::shards {

@@ -8,8 +8,8 @@
 namespace pirx::cli {
 namespace {
 
-std::vector<net::Endpoint> servers(std::vector<std::string> urls) {
-  std::vector<net::Endpoint> endpoints;
+std::vector<http::Endpoint> servers(std::vector<std::string> urls) {
+  std::vector<http::Endpoint> endpoints;
   for (auto& url : urls) endpoints.push_back({.url = std::move(url)});
   return endpoints;
 }

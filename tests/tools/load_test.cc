@@ -5,12 +5,12 @@
 
 #include <cmath>
 
-#include "net/net_support.h"
+#include "http/http_support.h"
 
 namespace pirx::cli {
 namespace {
 
-using namespace pirx::net::testing;
+using namespace pirx::http::testing;
 
 LoadPlan plan_for(const RunningServer& server) {
   LoadPlan plan;

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "pirx/base/sha256.h"
-#include "pirx/net/limits.h"
+#include "pirx/http/limits.h"
 
 namespace pirx::cli {
 namespace {
@@ -69,21 +69,21 @@ TEST(ServeConfig, EverythingAtOnce) {
 }
 
 TEST(ServeConfig, FlagsThenEnvironmentThenFileThenDefaults) {
-  for (const auto& limit : net::limits()) {
-    const net::HttpServerOptions defaults;
+  for (const auto& limit : http::limits()) {
+    const http::HttpServerOptions defaults;
     std::uint64_t values[3];
     for (int i = 0; i < 3; ++i)
       values[i] = limit.most - 1000 * static_cast<std::uint64_t>(i) * (limit.most > 1'000'000);
     if (limit.most <= 1'000'000) values[1] = limit.most - 1, values[2] = limit.most - 2;
     const auto text = [&](std::uint64_t value) {
-      return limit.unit == net::Limit::Unit::kTime ? show_duration(value) : std::to_string(value);
+      return limit.unit == http::Limit::Unit::kTime ? show_duration(value) : std::to_string(value);
     };
     const auto file = kOne + R"(,"limits":{")" + limit.name + R"(":")" + text(values[2]) + R"("})";
     const Texts flag{{limit.name, text(values[0])}}, environment{{variable_of(limit.name), text(values[1])}};
     const auto value = [&](const Result<ServeSettings>& settings) {
       EXPECT_TRUE(settings) << limit.name << settings.error().message();
       auto queue = settings->http;
-      static_cast<net::QueueOptions&>(queue) = settings->databases[0].queue;
+      static_cast<http::QueueOptions&>(queue) = settings->databases[0].queue;
       EXPECT_EQ(limit.get(settings->http), limit.get(queue)) << "what is printed is what holds";
       return limit.get(queue);
     };

@@ -25,7 +25,7 @@ bool is_at(const std::string& endpoint, std::string_view url) {
 
 }  // namespace
 
-Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoints) {
+Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoints) {
   bool alone = false;
   std::size_t lines = 0;
   std::map<std::string_view, std::string_view> url_of;  // by token
@@ -65,7 +65,7 @@ Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoin
   return {};
 }
 
-Result<void> give_credentials(const Credentials& credentials, std::span<net::Endpoint> endpoints) {
+Result<void> give_credentials(const Credentials& credentials, std::span<http::Endpoint> endpoints) {
   for (auto& endpoint : endpoints) {
     endpoint.certificate_file = credentials.certificate_file;
     endpoint.key_file = credentials.key_file;

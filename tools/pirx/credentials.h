@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "pirx/net/http_client.h"
+#include "pirx/http/http_client.h"
 
 namespace pirx::cli {
 
@@ -17,8 +17,8 @@ struct Credentials {
 /// host and port as in the endpoint's; or, for one server only, a token alone. (Several servers that get the
 /// same token could each ask the others in the client's name.) Unavailable: the file cannot be read.
 /// InvalidArgument names a line that is wrong, and never what is in it.
-Result<void> give_credentials(const Credentials& credentials, std::span<net::Endpoint> endpoints);
+Result<void> give_credentials(const Credentials& credentials, std::span<http::Endpoint> endpoints);
 /// The same from the text of the file.
-Result<void> give_tokens(std::string_view text, std::span<net::Endpoint> endpoints);
+Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoints);
 
 }  // namespace pirx::cli

@@ -57,7 +57,7 @@ Result<void> save(const Arguments& a, const AnyDeployment& deployment) {
   return save_deployment(a.target, deployment);
 }
 
-std::vector<net::CallOutcome> ask_parameters(const Arguments& a, net::HttpTransport& transport) {
+std::vector<http::CallOutcome> ask_parameters(const Arguments& a, http::HttpTransport& transport) {
   const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
   return transport.parameters_all(
       {.deadline = deadline, .connect_timeout = deadline, .max_reply_bytes = std::size_t{64} << 10});
@@ -65,7 +65,7 @@ std::vector<net::CallOutcome> ask_parameters(const Arguments& a, net::HttpTransp
 
 /// Whether others are told the same as this client: whoever published a digest, and clients who ask in
 /// another way. They are asked without credentials, which would tell them who asks.
-Result<Digest> check_digest(const Arguments& a, const net::Endpoint& reached, ByteSpan parameters) {
+Result<Digest> check_digest(const Arguments& a, const http::Endpoint& reached, ByteSpan parameters) {
   const auto told = parameters_digest(parameters);
   if (!told) return fail(told.error().code(), a.urls[0] + ": " + told.error().message());
   const Digest& digest = *told;
@@ -82,7 +82,7 @@ Result<Digest> check_digest(const Arguments& a, const net::Endpoint& reached, By
   for (const auto& url : a.others) {
     auto other = reached;
     other.url = url;
-    PIRX_ASSIGN(auto transport, net::HttpTransport::create({other}));
+    PIRX_ASSIGN(auto transport, http::HttpTransport::create({other}));
     const auto reply = std::move(ask_parameters(a, transport).front().reply);
     if (!reply) return fail(reply.error().code(), url + " gave no parameters: " + reply.error().message());
     PIRX_ASSIGN(const auto others, parameters_digest(*reply));
@@ -112,7 +112,7 @@ Result<void> check_version(const Arguments& a, const database::Version& served,
 }
 
 /// A protocol with one server.
-Result<void> deploy_single(const Arguments& a, SinglePlan plan, const net::Endpoint& server) {
+Result<void> deploy_single(const Arguments& a, SinglePlan plan, const http::Endpoint& server) {
   const std::string protocol = single_protocol_name(plan);
   if (a.urls.size() != 1) {
     return fail(
@@ -153,7 +153,7 @@ Result<void> deploy_single(const Arguments& a, SinglePlan plan, const net::Endpo
 Result<Digest> deploy(const Arguments& a) {
   PIRX_TRY(read_target(a));
   const auto folder = std::filesystem::path(a.target).parent_path();
-  std::vector<net::Endpoint> stored, reached;
+  std::vector<http::Endpoint> stored, reached;
   for (const auto& url : a.urls) {
     stored.push_back({.url = url,
                       .ca_file = a.ca_file,
@@ -164,7 +164,7 @@ Result<Digest> deploy(const Arguments& a) {
   }
   const auto anonymous = reached;
   PIRX_TRY(give_credentials(a.credentials, reached));
-  PIRX_ASSIGN(auto transport, net::HttpTransport::create(reached));
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create(reached));
   const auto outcomes = ask_parameters(a, transport);
 
   std::optional<itpir::ServerParameters> agreed;

@@ -32,10 +32,10 @@ class Load {
       : plan_(plan), bodies_(bodies), times_(std::move(times)) {}
 
   Result<LoadReport> run() {
-    std::vector<net::HttpTransport> transports;
+    std::vector<http::HttpTransport> transports;
     transports.reserve(plan_.connections);
     for (std::size_t i = 0; i < plan_.connections; ++i) {
-      PIRX_ASSIGN(auto transport, net::HttpTransport::create({plan_.server}));
+      PIRX_ASSIGN(auto transport, http::HttpTransport::create({plan_.server}));
       transports.push_back(std::move(transport));
     }
     // Every thread waits for the start, and none runs unless all could be made.
@@ -62,7 +62,7 @@ class Load {
   }
 
  private:
-  void work(net::HttpTransport& transport) {
+  void work(http::HttpTransport& transport) {
     go_.wait(false);
     if (cancelled_) return;
     LoadReport mine;

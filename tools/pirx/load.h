@@ -7,12 +7,12 @@
 #include <map>
 #include <vector>
 
-#include "pirx/net/http_client.h"
+#include "pirx/http/http_client.h"
 
 namespace pirx::cli {
 
 struct LoadPlan {
-  net::Endpoint server;
+  http::Endpoint server;
   std::size_t connections = 64;
   std::chrono::milliseconds duration{10'000}, deadline{10'000};
   /// Requests per second, which begin at random times whether or not earlier ones are answered (open loop).

@@ -231,7 +231,7 @@ Result<void> load(const Arguments& a) {
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
   plan.rate = a.rate;
   plan.seed = a.seed != 0 ? a.seed : std::random_device()();
-  PIRX_ASSIGN(auto transport, net::HttpTransport::create({plan.server}));
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create({plan.server}));
   const auto parameters = transport.parameters_all({}).front().reply;
   if (!parameters) return tl::unexpected(parameters.error());
   const auto send = [&](const Bytes& request) {

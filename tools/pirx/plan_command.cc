@@ -197,10 +197,10 @@ struct Reached {
 
 Result<Reached> reach(const Arguments& a) {
   constexpr int kTries = 6;
-  PIRX_ASSIGN(auto transport, net::HttpTransport::create({{.url = a.server,
-                                                           .ca_file = a.ca_file,
-                                                           .allow_plaintext = a.allow_plaintext,
-                                                           .allow_tls_1_2 = a.allow_tls_1_2}}));
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create({{.url = a.server,
+                                                            .ca_file = a.ca_file,
+                                                            .allow_plaintext = a.allow_plaintext,
+                                                            .allow_tls_1_2 = a.allow_tls_1_2}}));
   std::optional<Bytes> parameters;
   double shortest = 0;
   for (int i = 0; i < kTries; ++i) {

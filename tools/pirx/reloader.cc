@@ -75,7 +75,7 @@ void Reloader::run() {
   }
 }
 
-void Reloader::log(net::LogEvent event) const {
+void Reloader::log(http::LogEvent event) const {
   if (!settings_.name.empty()) event.text.emplace_back("database", settings_.name);
   log_(event);
 }

@@ -32,7 +32,7 @@ class Reloader {
   void look(bool asked);
   Result<void> take(bool asked);
   void refused(const Error& error);
-  void log(net::LogEvent event) const;
+  void log(http::LogEvent event) const;
 
   const DatabaseSettings settings_;
   const OpenContext context_;

@@ -12,9 +12,9 @@
 #include "pirx/base/buffer.h"
 #include "pirx/base/cpu.h"
 #include "pirx/database/serving.h"
-#include "pirx/net/http_client.h"
-#include "pirx/net/http_server.h"
-#include "pirx/net/limits.h"
+#include "pirx/http/http_client.h"
+#include "pirx/http/http_server.h"
+#include "pirx/http/limits.h"
 #include "reloader.h"
 #include "serve_config.h"
 #include "serve_log.h"
@@ -134,7 +134,7 @@ struct Hosting {
   const DatabaseSettings* settings;
   OpenContext context;
   Served served;
-  net::LogEvent opened;  ///< for the log of whoever answers
+  http::LogEvent opened;  ///< for the log of whoever answers
 };
 
 Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext context, const Log& log,
@@ -171,8 +171,8 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   PIRX_TRY(database::survive_lost_pages());
   LogWriter writer;
-  const Log log = [quiet = settings.quiet, &writer](const net::LogEvent& event) {
-    if (!quiet || event.event != "batch") writer.write(net::to_json(event) + "\n");
+  const Log log = [quiet = settings.quiet, &writer](const http::LogEvent& event) {
+    if (!quiet || event.event != "batch") writer.write(http::to_json(event) + "\n");
   };
   std::unique_ptr<ShardsRun> shards;
   if (world != nullptr) {
@@ -185,13 +185,13 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   }
   ProgressLog progress(log);
   const OpenContext context{.threads = settings.threads,
-                            .loopback = net::is_loopback(settings.http.address),
+                            .loopback = http::is_loopback(settings.http.address),
                             .note = nullptr,
                             .progress = [&progress](double part) { progress(part); },
                             .spread = shards ? shards->spread() : nullptr,
                             .damaged = nullptr};
   std::vector<Hosting> open;
-  std::vector<net::HostedDatabase> hosted;
+  std::vector<http::HostedDatabase> hosted;
   for (auto& database : settings.databases) {
     PIRX_ASSIGN(auto one,
                 open_database(database.settings, context, log, {{"isa", cpu_features_name(features)}}));
@@ -202,9 +202,9 @@ Result<void> serve(const Arguments& a, shards::World* world) {
     }
     if (!database.settings.name.empty()) {
       auto limits = settings.http;
-      static_cast<net::QueueOptions&>(limits) = database.queue;
-      for (const auto& limit : net::limits()) {
-        if (limit.queue) one.opened.numbers.push_back(net::logged(limit, limits));
+      static_cast<http::QueueOptions&>(limits) = database.queue;
+      for (const auto& limit : http::limits()) {
+        if (limit.queue) one.opened.numbers.push_back(http::logged(limit, limits));
       }
     }
     hosted.push_back({database.settings.name, one.served.server, database.queue});
@@ -216,7 +216,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
         settings.http.drain_timeout + std::chrono::ceil<std::chrono::milliseconds>(a.shards.timeout);
     if (!shards->answers()) return shards->work(patience);
   }
-  PIRX_ASSIGN(auto server, net::HttpServer::create(std::move(hosted), settings.http, log));
+  PIRX_ASSIGN(auto server, http::HttpServer::create(std::move(hosted), settings.http, log));
   for (const auto& one : open) log(one.opened);
   if (const std::string note = huge_page_note(); !note.empty()) {
     log({.event = "huge_pages", .text = {{"note", note}}, .numbers = {}});

@@ -10,8 +10,8 @@
 
 #include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
-#include "pirx/net/limits.h"
-#include "pirx/net/tokens.h"
+#include "pirx/http/limits.h"
+#include "pirx/http/tokens.h"
 
 namespace pirx::cli {
 namespace {
@@ -51,10 +51,10 @@ const Option kDatabaseKeys[] = {
 
 std::vector<Option> make_limit_options() {
   static std::deque<std::string> helps;  // their addresses stay
-  const net::HttpServerOptions defaults;
+  const http::HttpServerOptions defaults;
   std::vector<Option> options;
-  for (const auto& limit : net::limits()) {
-    using Unit = net::Limit::Unit;
+  for (const auto& limit : http::limits()) {
+    using Unit = http::Limit::Unit;
     const auto value = limit.get(defaults);
     const auto kind = limit.unit == Unit::kCount   ? Kind::kNumber
                       : limit.unit == Unit::kBytes ? Kind::kSize
@@ -158,7 +158,7 @@ Result<ServeFile::Database> read_database(const Json& json, const std::string& w
   std::vector<Option> options(std::begin(kDatabaseKeys), std::end(kDatabaseKeys));
   options.insert(options.end(), database_options().begin(), database_options().end());
   std::vector<Option> queue;
-  for (const auto& limit : net::limits()) {
+  for (const auto& limit : http::limits()) {
     if (limit.queue) queue.push_back(*find_option(limit_options(), limit.name));
   }
   ServeFile::Database database;
@@ -222,7 +222,7 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 /// "host:port", "[::1]:port" or ":port".
-Result<void> parse_listen(const std::string& text, net::HttpServerOptions& options) {
+Result<void> parse_listen(const std::string& text, http::HttpServerOptions& options) {
   const auto bad = [&] {
     return fail(ErrorCode::kInvalidArgument,
                 "--listen wants address:port, as 127.0.0.1:8100 or [::1]:8100, not '" + text + "'");
@@ -255,9 +255,9 @@ struct Source {
 std::string same(std::string_view name) { return std::string(name); }
 
 /// Of the sources that have a limit the first wins.
-Result<void> set_limits(net::HttpServerOptions& options, std::span<const Source> sources) {
-  for (std::size_t i = 0; i < net::limits().size(); ++i) {
-    const auto& limit = net::limits()[i];
+Result<void> set_limits(http::HttpServerOptions& options, std::span<const Source> sources) {
+  for (std::size_t i = 0; i < http::limits().size(); ++i) {
+    const auto& limit = http::limits()[i];
     for (const auto& source : sources) {
       const auto text = source.texts->find(limit.name);
       if (text == source.texts->end()) continue;
@@ -324,7 +324,7 @@ Result<ServeSettings> settle_serve(
     return {};
   };
   Texts environment;
-  for (const auto& limit : net::limits()) {
+  for (const auto& limit : http::limits()) {
     if (auto text = variable(variable_of(limit.name))) environment[limit.name] = std::move(*text);
   }
 
@@ -340,7 +340,7 @@ Result<ServeSettings> settle_serve(
   PIRX_TRY(set_limits(http, std::array{flag, environ, common}));
   for (const auto& database : file.databases) {
     const bool slow = is_slow(database.settings);
-    net::HttpServerOptions own;  // its queue is taken
+    http::HttpServerOptions own;  // its queue is taken
     if (slow) {
       own.max_queued_requests = 16;
       own.max_queue_time = kThinLink;
@@ -357,7 +357,7 @@ Result<ServeSettings> settle_serve(
     });
     settings.databases.push_back({database.settings, own, batch_max_given || slow});
   }
-  if (settings.databases.size() == 1) static_cast<net::QueueOptions&>(http) = settings.databases[0].queue;
+  if (settings.databases.size() == 1) static_cast<http::QueueOptions&>(http) = settings.databases[0].queue;
 
   const auto listen = given("listen");
   PIRX_TRY(parse_listen(listen.empty() ? "127.0.0.1:8100" : listen, http));
@@ -368,7 +368,7 @@ Result<ServeSettings> settle_serve(
   http.allow_plaintext = !given("allow_plaintext").empty();
   http.metrics_for_all = !given("metrics_for_all").empty();
   if (const auto tokens = given("tokens"); !tokens.empty()) {
-    PIRX_ASSIGN(http.authenticate, net::load_tokens(tokens));
+    PIRX_ASSIGN(http.authenticate, http::load_tokens(tokens));
   }
   settings.quiet = !given("quiet").empty();
   const auto number = [&](const char* name) -> std::uint64_t {

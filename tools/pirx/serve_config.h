@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "pirx/net/http_server.h"
+#include "pirx/http/http_server.h"
 #include "served_database.h"
 
 namespace pirx::cli {
 
 /// The options of the whole server that are not limits: listen, tls_cert, ...
 std::span<const Option> server_options();
-/// net::limits() as options. Their help gives the defaults.
+/// http::limits() as options. Their help gives the defaults.
 std::span<const Option> limit_options();
 /// The environment variable of a limit: "PIRX_MAX_CONNECTIONS" for "max_connections". Only limits have
 /// variables.
@@ -40,10 +40,10 @@ Result<ServeFile> load_serve_file(const std::filesystem::path& path);
 struct ServeSettings {
   struct Database {
     DatabaseSettings settings;
-    net::QueueOptions queue;
+    http::QueueOptions queue;
     bool batch_max_given = false;  ///< else the server half may prefer another number
   };
-  net::HttpServerOptions http;
+  http::HttpServerOptions http;
   std::vector<Database> databases;
   int threads = 0;
   std::chrono::microseconds watch{0};

@@ -40,9 +40,9 @@ void LogWriter::run() {
     std::deque<std::string> lines;
     lines.swap(lines_);
     if (dropped_ > 0) {
-      lines.push_back(net::to_json({.event = "log_lines_dropped",
-                                    .text = {},
-                                    .numbers = {{"lines", static_cast<double>(dropped_)}}}) +
+      lines.push_back(http::to_json({.event = "log_lines_dropped",
+                                     .text = {},
+                                     .numbers = {{"lines", static_cast<double>(dropped_)}}}) +
                       "\n");
       dropped_ = 0;
     }

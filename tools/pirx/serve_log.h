@@ -9,11 +9,11 @@
 #include <string>
 #include <thread>
 
-#include "pirx/net/http_server.h"
+#include "pirx/http/http_server.h"
 
 namespace pirx::cli {
 
-using Log = std::function<void(const net::LogEvent&)>;
+using Log = std::function<void(const http::LogEvent&)>;
 
 /// Writes log lines to standard error from a thread of its own, so that a reader that stalls cannot stall the
 /// server. If more than kMaxLines lines wait, further lines are dropped and counted.

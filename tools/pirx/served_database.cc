@@ -88,7 +88,7 @@ Result<void> check_next(const database::Database& now, const database::Database&
 }
 
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log) {
-  net::LogEvent event{.event = "note", .text = {{"protocol", settings.protocol}}, .numbers = {}};
+  http::LogEvent event{.event = "note", .text = {{"protocol", settings.protocol}}, .numbers = {}};
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
   return [event, log = std::move(log)](const std::string& note) {
     auto line = event;
@@ -99,21 +99,21 @@ std::function<void(const std::string&)> note_log(const DatabaseSettings& setting
 
 std::function<void(const Error&)> damage_log(const DatabaseSettings& settings, Log log) {
   return [settings, log = std::move(log)](const Error& error) {
-    net::LogEvent event{.event = "database_damaged",
-                        .text = {{"file", settings.file}, {"reason", error.message()}},
-                        .numbers = {}};
+    http::LogEvent event{.event = "database_damaged",
+                         .text = {{"file", settings.file}, {"reason", error.message()}},
+                         .numbers = {}};
     if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
     log(event);
   };
 }
 
-net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds) {
-  net::LogEvent event{.event = "database",
-                      .text = {{"file", settings.file},
-                               {"protocol", settings.protocol},
-                               {"parameters_digest", served.parameters_digest()}},
-                      .numbers = {{"epoch", static_cast<double>(served.database->version().epoch)},
-                                  {"seconds_to_open", seconds}}};
+http::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds) {
+  http::LogEvent event{.event = "database",
+                       .text = {{"file", settings.file},
+                                {"protocol", settings.protocol},
+                                {"parameters_digest", served.parameters_digest()}},
+                       .numbers = {{"epoch", static_cast<double>(served.database->version().epoch)},
+                                   {"seconds_to_open", seconds}}};
   for (auto& fact : served.server->facts()) event.text.push_back(std::move(fact));
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
   return event;

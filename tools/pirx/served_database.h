@@ -57,6 +57,6 @@ std::function<void(const std::string&)> note_log(const DatabaseSettings& setting
 /// What becomes of damage: a line of the log.
 std::function<void(const Error&)> damage_log(const DatabaseSettings& settings, Log log);
 /// The log's line about a database that was opened.
-net::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds);
+http::LogEvent database_event(const DatabaseSettings& settings, const Served& served, double seconds);
 
 }  // namespace pirx::cli

@@ -50,7 +50,7 @@ Result<std::unique_ptr<ShardsRun>> ShardsRun::start(const shards::World& world,
   shards::Options options{.split = split,
                           .timeout = std::chrono::ceil<std::chrono::milliseconds>(arguments.timeout)};
   options.note = [&self = *run, name = settings.name](const std::string& note) {
-    net::LogEvent event{.event = "shards", .text = {{"note", note}}, .numbers = {}};
+    http::LogEvent event{.event = "shards", .text = {{"note", note}}, .numbers = {}};
     if (!name.empty()) event.text.emplace_back("database", name);
     self.log_(event);
   };

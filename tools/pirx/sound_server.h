@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "pirx/database/database.h"
-#include "pirx/net/content_state.h"
+#include "pirx/http/content_state.h"
 #include "pirx/protocol/forwarding_server.h"
 
 namespace pirx::cli {
@@ -17,7 +17,7 @@ namespace pirx::cli {
 /// Checks all of the database's checksums in the background, from the beginning and whenever verify() asks
 /// for it, and looks after every pass whether pages of the file were lost. Once one thing is wrong, every
 /// request is answered Unavailable: clients do better without a reply than with a wrong one.
-class SoundServer final : public ForwardingServer, public net::ContentState {
+class SoundServer final : public ForwardingServer, public http::ContentState {
  public:
   /// `server` was opened from the file of `database`. `damaged` is told once what is wrong, on any thread.
   SoundServer(std::shared_ptr<const database::Database> database, std::unique_ptr<const AnyServer> server,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pirx/base/field.h"
-#include "pirx/matrix/matrix.h"
+#include "pirx/base/matrix.h"
 
 namespace pirx::batchcodes {
 

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "pirx/client/single_plan.h"
+#include "pirx/http/http_client.h"
 #include "pirx/itpir/common.h"
-#include "pirx/net/http_client.h"
 
 namespace pirx::client {
 
 struct Deployment {
   itpir::Params params;
-  std::vector<net::Endpoint> servers;  ///< in the order of params.coordinates()
+  std::vector<http::Endpoint> servers;  ///< in the order of params.coordinates()
   std::string code = {};  ///< vertical batch code that the servers hold the buckets of; empty: none
 };
 

@@ -46,10 +46,10 @@ struct FetchReport {
 inline constexpr std::size_t kMaxRecordsPerRound = 256;
 
 /// Sends requests[i] to server i, all at once, and calls on_settled as each one settles, until it is true: as
-/// net::HttpTransport::query_all.
-using Ask = std::function<std::vector<net::CallOutcome>(const std::vector<Bytes>& requests,
-                                                        const net::CallOptions& options,
-                                                        const net::HttpTransport::OnSettled& on_settled)>;
+/// http::HttpTransport::query_all.
+using Ask = std::function<std::vector<http::CallOutcome>(const std::vector<Bytes>& requests,
+                                                         const http::CallOptions& options,
+                                                         const http::HttpTransport::OnSettled& on_settled)>;
 
 /// A client of a deployment. Not thread-safe.
 class Fetcher {
@@ -80,9 +80,9 @@ class Fetcher {
     itpir::DecodeOptions decode;  ///< but for `liars`
   };
   Result<FetchReport> run(const Request& request, const FetchOptions& options);
-  Fetcher(std::vector<net::Endpoint> endpoints, itpir::Client client,
+  Fetcher(std::vector<http::Endpoint> endpoints, itpir::Client client,
           std::optional<itpir::VerticalClient> vertical, Ask ask, Rng rng);
-  std::vector<net::Endpoint> endpoints_;
+  std::vector<http::Endpoint> endpoints_;
   itpir::Client client_;                           ///< of the buckets where there is a code
   std::optional<itpir::VerticalClient> vertical_;  ///< where there is a code
   Ask ask_;

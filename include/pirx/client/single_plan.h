@@ -9,7 +9,7 @@
 #include "pirx/cpir/dj/common.h"
 #include "pirx/cpir/qr/common.h"
 #include "pirx/cpir/spiral/common.h"
-#include "pirx/net/http_client.h"
+#include "pirx/http/http_client.h"
 
 namespace pirx::client {
 
@@ -18,7 +18,7 @@ using SinglePlan = std::variant<cpir::dj::Params, cpir::qr::Params, cpir::spiral
 /// Where such a protocol's only server is, and what it serves.
 struct SingleDeployment {
   SinglePlan plan;
-  net::Endpoint server;
+  http::Endpoint server;
 };
 
 /// "dj-tree", "qr" or "spiral", and whether that is what `name` means.

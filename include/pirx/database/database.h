@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "pirx/base/field.h"
+#include "pirx/base/matrix.h"
 #include "pirx/database/geometry.h"
-#include "pirx/matrix/matrix.h"
 
 namespace pirx::database {
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "pirx/base/field.h"
-#include "pirx/matrix/matrix.h"
+#include "pirx/base/matrix.h"
 
 namespace pirx {
 

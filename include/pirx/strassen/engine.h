@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "pirx/base/field.h"
+#include "pirx/base/matrix.h"
 #include "pirx/database/geometry.h"
-#include "pirx/matrix/matrix.h"
 
 namespace pirx::strassen {
 

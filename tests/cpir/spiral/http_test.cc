@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "deployment.h"
-#include "pirx/net/http_client.h"
-#include "pirx/net/http_server.h"
+#include "pirx/http/http_client.h"
+#include "pirx/http/http_server.h"
 #include "pirx/protocol/forwarding_server.h"
 #include "support/seed.h"
 
@@ -33,16 +33,16 @@ class Listener final : public ForwardingServer {
 TEST(SpiralOverHttp, EveryItem) {
   auto engine = pirx::testing::seeded_engine();
   const TestDatabase db(7, 256, false, engine);
-  net::HttpServerOptions options;
+  http::HttpServerOptions options;
   options.port = 0;
   auto made = std::make_unique<Listener>(
       make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
           .value());
   const Listener& listener = *made;
-  auto server = net::HttpServer::create(std::move(made), options, [](const net::LogEvent&) {}).value();
+  auto server = http::HttpServer::create(std::move(made), options, [](const http::LogEvent&) {}).value();
   std::thread thread([&] { EXPECT_TRUE(server.run()); });
   {
-    auto transport = net::HttpTransport::create(
+    auto transport = http::HttpTransport::create(
                          {{.url = "http://127.0.0.1:" + std::to_string(server.port()), .ca_file = {}}})
                          .value();
     const auto parameters = transport.parameters_all({});

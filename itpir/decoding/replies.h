@@ -1,0 +1,36 @@
+// What the decoder decodes. A reply to one query vector is a row of words; the replies of all servers to it,
+// taken out of their blinding, are columns of values of polynomials of degree at most d at the servers'
+// coordinates, but for the rows of liars. Which rows lie is the same for all columns of a round.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "itpir/vectors.h"
+#include "pirx/strassen/engine.h"
+
+namespace pirx::itpir::decoding {
+
+/// The replies to one query vector. Row r of Y is blinding[r] times the reply proper; unblinding has the
+/// inverses.
+template <SharingField F>
+struct QueryReplies {
+  matrix::ConstView<typename F::Sum> Y;
+  std::span<const typename F::Elem> blinding, unblinding;
+};
+
+/// One value per row: a column of Y, taken out of its blinding. Zero in rows that nobody looks at.
+template <SharingField F>
+using Word = std::vector<typename F::Elem>;
+
+template <SharingField F>
+Word<F> word_at(const F& f, const QueryReplies<F>& query, std::span<const std::size_t> rows,
+                std::size_t column) {
+  Word<F> word(query.Y.rows, f.zero());
+  for (const auto r : rows) word[r] = f.mul(query.unblinding[r], query.Y.at(r, column));
+  return word;
+}
+
+}  // namespace pirx::itpir::decoding

@@ -1,0 +1,340 @@
+// The queue, the window, and a batch from its beginning to its end.
+#include "batcher.h"
+
+#include <algorithm>
+#include <new>
+
+#include "log.h"
+#include "pirx/base/buffer.h"
+
+namespace pirx::http {
+namespace {
+
+double to_ms(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+/// AnyServer::answer_from, with the promise of one result per request kept whatever happens inside.
+std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const ByteSpan> requests,
+                                      std::span<const std::string_view> senders) {
+  const auto all_fail = [&](ErrorCode code, const char* message) {
+    return std::vector<Result<Bytes>>(requests.size(), fail(code, message));
+  };
+  try {
+    auto replies = server.answer_from(requests, senders);
+    if (replies.size() == requests.size()) return replies;
+    return all_fail(ErrorCode::kInternal, "the protocol lost a reply: please report this");
+  } catch (const std::bad_alloc&) {
+    return all_fail(ErrorCode::kResourceExhausted, "the server is out of memory: try again later");
+  } catch (...) {
+    return all_fail(ErrorCode::kInternal, "the protocol failed on this batch: please report this");
+  }
+}
+
+}  // namespace
+
+Batcher::Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics, ComputeThread* shared)
+    : limits_(limits),
+      log_(std::move(log)),
+      metrics_(metrics),
+      own_(shared == nullptr ? std::make_unique<ComputeThread>() : nullptr),
+      compute_(shared == nullptr ? *own_ : *shared),
+      seat_(compute_.add(*this)) {}
+
+Batcher::~Batcher() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  compute_.remove(seat_);
+  for (auto& job : queue_) finish(job, fail(ErrorCode::kUnavailable, {}));
+}
+
+Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, PageBuffer request,
+                                        std::size_t queries, ByteLease lease, Done done, Caller caller) {
+  queries = std::max<std::size_t>(queries, 1);
+  std::unique_lock lock(mutex_);
+  if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
+  PIRX_TRY(admit(caller, queries));
+  const bool full = queue_.size() >= limits_.max_queued;
+  const auto loser = full ? greediest_but(caller.client) : queue_.size();
+  if (full && loser == queue_.size()) {
+    return fail(ErrorCode::kResourceExhausted, "the server's queue is full: try again later");
+  }
+  const auto bytes = checked_add(server->working_bytes(queries), lease.held());
+  if (!bytes || !lease.resize(*bytes)) {
+    return fail(ErrorCode::kResourceExhausted,
+                "the server holds too many bytes of other requests: try again later");
+  }
+  const auto now = Clock::now();
+  const auto ticket = next_ticket_++;
+  // May fail for lack of memory, before anything has changed but an empty share.
+  auto& share = shares_[caller.client];
+  queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
+                    std::move(caller), now});
+  ++share.requests;
+  share.queries += queries;
+  queued_queries_ += queries;
+  note_arrival(now);
+  std::optional<Job> evicted;
+  if (full) evicted = take(loser);
+  publish();
+  // The thread waits for a first request, or for enough of them.
+  const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.max_queries;
+  lock.unlock();
+  if (wake) compute_.notify();
+  if (evicted) {
+    finish(*evicted, fail(ErrorCode::kResourceExhausted,
+                          "the server's queue is full, and most of it is yours: try again later"));
+  }
+  return ticket;
+}
+
+bool Batcher::cancel(Ticket ticket) {
+  std::optional<Job> removed;  // destroyed after the lock is let go: its callback may own a connection
+  const std::lock_guard lock(mutex_);
+  const auto at =
+      std::find_if(queue_.begin(), queue_.end(), [&](const Job& job) { return job.ticket == ticket; });
+  if (at == queue_.end()) return false;
+  removed = take(static_cast<std::size_t>(at - queue_.begin()));
+  return true;
+}
+
+std::chrono::duration<double> Batcher::backlog() const {
+  const std::lock_guard lock(mutex_);
+  const auto own = seconds_left() + seconds_of(queued_queries_);
+  return std::chrono::duration<double>(own + others(own));
+}
+
+std::size_t Batcher::queued() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) return std::nullopt;
+  if (queued_queries_ >= limits_.max_queries) return Clock::time_point::min();
+  const bool wait = !limits_.adaptive_window || gap_ <= limits_.window;
+  return queue_.front().arrival + (wait ? limits_.window : std::chrono::microseconds(0));
+}
+
+// --- all below under mutex_, up to next_batch()
+
+double Batcher::others(double seconds) const { return compute_.others_before(*seat_, seconds); }
+
+void Batcher::publish() noexcept { ComputeThread::set_queued(*seat_, seconds_of(queued_queries_)); }
+
+double Batcher::seconds_left() const {
+  if (computing_ == 0) return 0;
+  const std::chrono::duration<double> passed = Clock::now() - computing_since_;
+  return std::max(0.0, cost_.predict(computing_) - passed.count());
+}
+
+double Batcher::seconds_of(std::size_t queries) const {
+  const auto full = queries / limits_.max_queries, rest = queries % limits_.max_queries;
+  return static_cast<double>(full) * cost_.predict(limits_.max_queries) +
+         (rest > 0 ? cost_.predict(rest) : 0.0);
+}
+
+Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
+  // Clients take turns: before this request go its client's own, and of every other client as many.
+  std::size_t ahead = queued_queries_;
+  if (ahead + queries > limits_.max_queries) {
+    const auto own = shares_.find(caller.client);
+    const auto mine = (own == shares_.end() ? 0 : own->second.queries) + queries;
+    ahead = 0;
+    for (const auto& [client, share] : shares_) {
+      ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
+    }
+  }
+  auto before = seconds_of(ahead - ahead % limits_.max_queries) + seconds_left();
+  before += others(before);
+  const auto end = before + seconds_of(ahead % limits_.max_queries + queries);
+  const std::chrono::duration<double> useful =
+      caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - Clock::now();
+  if (before <= std::chrono::duration<double>(limits_.max_wait).count() && end <= useful.count()) return {};
+  // Only a pass corrects what is known of passes, say after a first one that read from a cold disk: of those
+  // that an idle server would refuse, some are let in.
+  const bool idle = queue_.empty() && computing_ == 0 && useful.count() > 0;
+  if (idle && ++refused_idle_ % kProbe == 0) return {};
+  return fail(ErrorCode::kResourceExhausted,
+              "the server has more to do than it can before " +
+                  std::string(end > useful.count() ? "your deadline" : "its limit") +
+                  ": try again later, or use another server");
+}
+
+std::size_t Batcher::greediest_but(const std::string& client) const {
+  const auto greediest = std::max_element(shares_.begin(), shares_.end(), [](const auto& a, const auto& b) {
+    return a.second.requests < b.second.requests;
+  });
+  const auto own = shares_.find(client);
+  const auto mine = own == shares_.end() ? 0 : own->second.requests;
+  if (greediest == shares_.end() || greediest->second.requests <= mine + 1) return queue_.size();
+  for (auto at = queue_.size(); at-- > 0;) {
+    if (queue_[at].caller.client == greediest->first) return at;
+  }
+  return queue_.size();
+}
+
+void Batcher::note_arrival(Clock::time_point now) {
+  // A pause counts as a few windows, so that the first request after it is answered at once.
+  const auto longest = 4.0 * std::chrono::duration<double>(limits_.window);
+  const std::chrono::duration<double> gap = now - last_arrival_;
+  gap_ = (std::min(gap_, longest) + std::min(gap, longest)) / 2;
+  last_arrival_ = now;
+}
+
+Batcher::Job Batcher::take(std::size_t at) {
+  const auto where = queue_.begin() + static_cast<std::ptrdiff_t>(at);
+  Job job = std::move(*where);
+  queue_.erase(where);
+  leave(job);
+  return job;
+}
+
+void Batcher::leave(const Job& job) noexcept {
+  queued_queries_ -= job.queries;
+  const auto share = shares_.find(job.caller.client);
+  share->second.queries -= job.queries;
+  if (--share->second.requests == 0) shares_.erase(share);
+  publish();
+}
+
+void Batcher::move_marked(std::vector<Job>& to) {
+  // Not std::stable_partition: clang 19 refuses what gcc 12's library makes of it.
+  to.reserve(to.size() + queue_.size());
+  auto kept = queue_.begin();
+  for (auto& job : queue_) {
+    if (job.leaves) {
+      leave(job);
+      to.push_back(std::move(job));
+    } else {
+      if (&*kept != &job) *kept = std::move(job);
+      ++kept;
+    }
+  }
+  queue_.erase(kept, queue_.end());
+}
+
+void Batcher::mark_late() {
+  const auto now = Clock::now();
+  for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
+}
+
+void Batcher::mark_batch() {
+  // Whose turn it is: fewest queries of the same client before it, then earliest arrival.
+  const bool turns_matter = queued_queries_ > limits_.max_queries;
+  std::vector<std::pair<std::size_t, std::size_t>> turns;
+  turns.reserve(queue_.size());
+  std::unordered_map<std::string_view, std::size_t> before;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    if (!turns_matter) {
+      turns.emplace_back(0, i);
+      continue;
+    }
+    auto& mine = before[queue_[i].caller.client];
+    turns.emplace_back(mine, i);
+    mine += queue_[i].queries;
+  }
+  std::sort(turns.begin(), turns.end());
+
+  const AnyServer* server = nullptr;
+  std::size_t queries = 0;
+  for (const auto& [turn, i] : turns) {
+    auto& job = queue_[i];
+    const bool first = server == nullptr;
+    if (!first && job.server.get() != server) continue;
+    if (!first && job.queries > limits_.max_queries - std::min(queries, limits_.max_queries)) break;
+    server = job.server.get();
+    queries += job.queries;
+    job.leaves = true;
+  }
+}
+
+void Batcher::next_batch(std::vector<Job>& batch, std::vector<Job>& late) {
+  std::unique_lock lock(mutex_);
+  if (queue_.empty() || stopping_) return;
+  mark_late();
+  move_marked(late);
+  mark_batch();
+  move_marked(batch);
+  for (const auto& job : batch) computing_ += job.queries;
+  computing_since_ = Clock::now();
+  const double predicted = cost_.predict(computing_);
+  lock.unlock();
+  compute_.note_pass(*seat_, predicted);
+}
+
+void Batcher::compute(std::vector<Job>& batch) {
+  const auto start = Clock::now();
+  std::vector<ByteSpan> requests;
+  std::vector<std::string_view> senders;
+  requests.reserve(batch.size());
+  senders.reserve(batch.size());
+  std::size_t queries = 0;
+  for (const auto& job : batch) {
+    requests.emplace_back(job.request);
+    senders.emplace_back(job.caller.client);
+    queries += job.queries;
+  }
+  auto replies = answer_all(*batch.front().server, requests, senders);
+  const auto end = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    cost_.learn(queries, std::chrono::duration<double>(end - start).count());
+  }
+  if (metrics_ != nullptr) {
+    metrics_->pass_queries.add(static_cast<double>(queries));
+    metrics_->pass_seconds.add(std::chrono::duration<double>(end - start).count());
+    for (const auto& job : batch) {
+      metrics_->queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
+    }
+  }
+
+  // Logged before the replies leave: who has a reply can find its batch in the log.
+  write_log(log_, [&] {
+    return LogEvent{"batch",
+                    {},
+                    {{"requests", static_cast<double>(batch.size())},
+                     {"queries", static_cast<double>(queries)},
+                     {"queue_ms", to_ms(start - batch.front().arrival)},
+                     {"compute_ms", to_ms(end - start)}}};
+  });
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    auto& job = batch[i];
+    job.request = {};
+    // What computing took is given back; the reply stays charged until it is written.
+    if (!job.lease.resize(replies[i] ? replies[i]->size() : 0)) {
+      replies[i] =
+          fail(ErrorCode::kResourceExhausted, "the server holds too many bytes of replies: try again later");
+    }
+    finish(job, std::move(replies[i]));
+  }
+}
+
+void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
+  try {
+    const auto done = std::exchange(job.done, nullptr);
+    done(std::move(reply), std::move(job.lease));
+  } catch (...) {  // out of memory in the callback: its connection ends by its own limits
+  }
+}
+
+void Batcher::pass() noexcept {
+  std::vector<Job> batch, late;
+  // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
+  try {
+    next_batch(batch, late);
+    if (!batch.empty()) compute(batch);
+  } catch (...) {
+  }
+  for (auto& job : batch) {
+    if (job.done) finish(job, fail(ErrorCode::kResourceExhausted, {}));
+  }
+  for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
+  const std::lock_guard lock(mutex_);
+  computing_ = 0;
+}
+
+}  // namespace pirx::http

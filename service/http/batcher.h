@@ -1,0 +1,143 @@
+// Gathers independent requests into batches and answers each batch by one call, on the thread that computes.
+// This is where the server engine gets its many rows from: one pass over the database serves every request of
+// a batch.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "byte_budget.h"
+#include "compute_thread.h"
+#include "metrics.h"
+#include "page_buffer.h"
+#include "pass_cost.h"
+#include "pirx/http/http_server.h"
+
+namespace pirx::http {
+
+struct BatchLimits {
+  std::chrono::microseconds window{2'000};  ///< how long the first request of a batch may wait for others
+  std::size_t max_queries = 256;            ///< of a batch; a request that alone has more runs alone
+  std::size_t max_queued = 4096;            ///< requests that wait for their batch
+  /// A request whose batch is not going to begin so soon is refused when it arrives.
+  std::chrono::milliseconds max_wait{10'000};
+  /// The window is only waited for while requests come so often that it will bring another.
+  bool adaptive_window = true;
+};
+
+/// Who asks, as far as taking turns goes, and until when an answer is of use.
+struct Caller {
+  std::string client;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+};
+
+/// Thread-safe. A client's requests are answered in order of arrival. When more wait than a batch holds,
+/// clients take turns: each has as many queries in a batch as the others, or all it has.
+class Batcher {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Ticket = std::uint64_t;
+  /// Called on the thread that computes, or on a thread inside submit(). The lease covers the reply; it must
+  /// not outlive its budget.
+  using Done = std::function<void(Result<Bytes> reply, ByteLease lease)>;
+
+  /// Without a thread to share it has one of its own.
+  Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics = nullptr,
+          ComputeThread* shared = nullptr);
+  Batcher(const Batcher&) = delete;
+  Batcher& operator=(const Batcher&) = delete;
+  /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
+  ~Batcher();
+
+  /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers
+  /// it, together with neighbours in the queue that it admitted too. `done` is called exactly once, unless
+  /// cancel() is in time; with Unavailable when the caller's deadline passes in the queue, and with
+  /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
+  /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
+  /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after max_wait
+  /// or to end after the deadline.
+  Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
+                        ByteLease lease, Done done, Caller caller = {});
+
+  /// Takes a request out of the queue: true when its batch had not begun, and `done` will not be called.
+  bool cancel(Ticket ticket);
+
+  /// When all that is queued now will be answered, as far as can be told: what a refused client should wait.
+  std::chrono::duration<double> backlog() const;
+  std::size_t queued() const;
+
+  // For ComputeThread.
+  /// When the next batch is to begin, perhaps in the past; nothing while none waits.
+  std::optional<Clock::time_point> ready_at() const;
+  /// Answers the next batch, if there still is one.
+  void pass() noexcept;
+
+ private:
+  struct Job {
+    Ticket ticket;
+    std::shared_ptr<const AnyServer> server;
+    PageBuffer request;
+    std::size_t queries;
+    ByteLease lease;
+    Done done;
+    Caller caller;
+    Clock::time_point arrival;
+    bool leaves = false;  ///< the queue
+  };
+  struct Share {
+    std::size_t requests = 0, queries = 0;
+  };
+
+  /// Moves the next batch to `batch`, and to `late` whose deadline has passed.
+  void next_batch(std::vector<Job>& batch, std::vector<Job>& late);
+  void compute(std::vector<Job>& batch);
+  static void finish(Job& job, Result<Bytes> reply) noexcept;
+
+  // All under mutex_.
+  /// How long the other queues compute before this one has computed for so many seconds more.
+  double others(double seconds) const;
+  void publish() noexcept;
+  /// Of the batch that is computed.
+  double seconds_left() const;
+  double seconds_of(std::size_t queries) const;
+  Result<void> admit(const Caller& caller, std::size_t queries);
+  /// The newest request of the client with the most, if those are more than `client` has with one more; else
+  /// the queue's size.
+  std::size_t greediest_but(const std::string& client) const;
+  void note_arrival(Clock::time_point now);
+  Job take(std::size_t at);
+  void leave(const Job& job) noexcept;
+  /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
+  void move_marked(std::vector<Job>& to);
+  void mark_late();
+  void mark_batch();
+
+  const BatchLimits limits_;
+  const LogSink log_;
+  Metrics* const metrics_;
+
+  mutable std::mutex mutex_;
+  std::deque<Job> queue_;
+  std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
+  std::size_t queued_queries_ = 0;
+  Ticket next_ticket_ = 1;
+  PassCost cost_;
+  static constexpr std::size_t kProbe = 4;
+  std::size_t refused_idle_ = 0;  ///< for their deadline, with nothing before them
+  std::size_t computing_ = 0;     ///< queries of the batch that is computed
+  Clock::time_point computing_since_;
+  Clock::time_point last_arrival_{};
+  std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
+  bool stopping_ = false;
+  const std::unique_ptr<ComputeThread> own_;
+  ComputeThread& compute_;
+  const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists
+};
+
+}  // namespace pirx::http

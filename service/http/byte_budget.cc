@@ -1,0 +1,35 @@
+// Counting, and giving memory back to the system. A heap keeps what is freed in it: a crowd that filled the
+// limit and went would leave as much behind, and what comes next may lie elsewhere.
+#include "byte_budget.h"
+
+#include <malloc.h>
+
+namespace pirx::http {
+
+bool ByteBudget::take(std::size_t count) noexcept {
+  auto used = used_.load();
+  do {
+    if (count > limit_ - used) return false;
+  } while (!used_.compare_exchange_weak(used, used + count));
+  if (whole_ != nullptr) {
+    if (whole_->take(count)) return true;
+    used_ -= count;
+    return false;
+  }
+  used += count;
+  for (auto highest = highest_.load(); highest < used && !highest_.compare_exchange_weak(highest, used);) {
+  }
+  return true;
+}
+
+void ByteBudget::give(std::size_t count) noexcept {
+  const auto used = used_.fetch_sub(count) - count;
+  if (whole_ != nullptr) return whole_->give(count);
+  auto highest = highest_.load();
+  if (highest <= used + slack(limit_) || !highest_.compare_exchange_strong(highest, used)) return;
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace pirx::http

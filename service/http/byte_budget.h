@@ -1,0 +1,66 @@
+// A ceiling on the bytes that connections, bodies and computing hold at once, and the leases that keep to it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+namespace pirx::http {
+
+class ByteBudget {
+ public:
+  /// Where `whole` is given this is a part of it: what is taken here is taken there, too.
+  explicit ByteBudget(std::size_t limit, ByteBudget* whole = nullptr) noexcept
+      : limit_(limit), whole_(whole) {}
+  ByteBudget(const ByteBudget&) = delete;
+  ByteBudget& operator=(const ByteBudget&) = delete;
+  std::size_t used() const noexcept { return used_; }
+  /// A limit's part that may lie unused in the heap, and that is for connections only: a sixteenth.
+  static constexpr std::size_t slack(std::size_t limit) noexcept { return limit / 16; }
+
+ private:
+  friend class ByteLease;
+  bool take(std::size_t count) noexcept;
+  /// When much less is used of the whole than there was, what the heap has free goes back to the system.
+  void give(std::size_t count) noexcept;
+
+  const std::size_t limit_;
+  ByteBudget* const whole_;
+  std::atomic<std::size_t> used_{0};     ///< never above limit_
+  std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed
+};
+
+/// A part of a budget, given back on destruction.
+class ByteLease {
+ public:
+  ByteLease() = default;
+  explicit ByteLease(ByteBudget& budget) noexcept : budget_(&budget) {}
+  ByteLease(ByteLease&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), held_(std::exchange(other.held_, 0)) {}
+  ByteLease& operator=(ByteLease&& other) noexcept {
+    ByteLease old(std::move(other));
+    std::swap(budget_, old.budget_);
+    std::swap(held_, old.held_);
+    return *this;
+  }
+  ~ByteLease() {
+    if (budget_ != nullptr) budget_->give(held_);
+  }
+  std::size_t held() const noexcept { return held_; }
+  /// Makes the lease `size` bytes; false, and nothing changed, when the budget does not have them. Without a
+  /// budget every size is granted.
+  bool resize(std::size_t size) noexcept {
+    if (budget_ != nullptr) {
+      if (size > held_ && !budget_->take(size - held_)) return false;
+      if (size < held_) budget_->give(held_ - size);
+    }
+    held_ = size;
+    return true;
+  }
+
+ private:
+  ByteBudget* budget_ = nullptr;
+  std::size_t held_ = 0;
+};
+
+}  // namespace pirx::http

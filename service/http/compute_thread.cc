@@ -1,0 +1,116 @@
+// Whose turn it is, and waiting for the next. mutex_ is never held while a queue is asked or computes: queues
+// call others_before() under their own locks.
+#include "compute_thread.h"
+
+#include <algorithm>
+
+#include "batcher.h"
+
+namespace pirx::http {
+
+ComputeThread::ComputeThread() : thread_([this] { run(); }) {}
+
+ComputeThread::~ComputeThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::shared_ptr<ComputeThread::Seat> ComputeThread::add(Batcher& batcher) {
+  const std::shared_ptr<Seat> seat(new Seat(batcher));
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !picking_; });
+  looked_at_.reserve(seats_.size() + 1);  // so that the thread never allocates
+  seats_.push_back(seat);
+  return seat;
+}
+
+void ComputeThread::remove(const std::shared_ptr<Seat>& seat) noexcept {
+  std::unique_lock lock(mutex_);
+  seats_.erase(std::remove(seats_.begin(), seats_.end(), seat), seats_.end());
+  changed_.wait(lock, [&] { return !picking_ && running_ != seat; });
+}
+
+void ComputeThread::notify() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
+double ComputeThread::others_before(const Seat& seat, double seconds) const {
+  const std::lock_guard lock(mutex_);
+  double others = 0;
+  if (running_ && running_.get() != &seat) {
+    others = std::max(0.0, std::chrono::duration<double>(running_until_ - Clock::now()).count());
+  }
+  for (const auto& other : seats_) {
+    if (other.get() != &seat) others += std::min(other->queued_seconds_.load(), seconds);
+  }
+  return others;
+}
+
+void ComputeThread::note_pass(const Seat& seat, double seconds) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (running_.get() != &seat) return;
+  constexpr double kLongest = 1e6;
+  running_until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(std::min(seconds, kLongest)));
+}
+
+std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {
+  std::shared_ptr<Seat> chosen;
+  const auto now = Clock::now();
+  for (const auto& seat : looked_at_) {
+    const auto ready = seat->batcher_->ready_at();
+    if (!std::exchange(seat->has_work_, ready.has_value())) seat->used_ = std::max(seat->used_, now_used_);
+    if (!ready) continue;
+    if (*ready > now) {
+      next = next ? std::min(*next, *ready) : *ready;
+    } else if (!chosen || seat->used_ < chosen->used_) {
+      chosen = seat;
+    }
+  }
+  return chosen;
+}
+
+void ComputeThread::run() noexcept {
+  for (std::unique_lock lock(mutex_); !stopping_;) {
+    woken_ = false;
+    picking_ = true;
+    looked_at_.assign(seats_.begin(), seats_.end());
+    lock.unlock();
+    std::optional<Clock::time_point> next;
+    auto chosen = pick(next);
+    lock.lock();
+    picking_ = false;
+    looked_at_.clear();
+    changed_.notify_all();
+    if (chosen && std::find(seats_.begin(), seats_.end(), chosen) != seats_.end()) {
+      now_used_ = std::max(now_used_, chosen->used_);
+      running_ = chosen;
+      running_until_ = Clock::now();
+      lock.unlock();
+      const auto start = Clock::now();
+      chosen->batcher_->pass();
+      const std::chrono::duration<double> took = Clock::now() - start;
+      lock.lock();
+      chosen->used_ += took.count();
+      running_.reset();
+      changed_.notify_all();
+    } else if (!chosen) {
+      const auto wake = [this] { return woken_ || stopping_; };
+      if (next) {
+        changed_.wait_until(lock, *next, wake);
+      } else {
+        changed_.wait(lock, wake);
+      }
+    }
+  }
+}
+
+}  // namespace pirx::http

@@ -1,0 +1,74 @@
+// The one thread that computes, for all queues of a server: a pass uses every core, and two at once would
+// only make each other late, whatever was predicted.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace pirx::http {
+
+class Batcher;
+
+/// Runs passes of the queues that are ready, one at a time. Among several it takes the one that has had the
+/// least time so far; a queue that was empty does not save up time. Thread-safe.
+class ComputeThread {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// A queue's place. Made by add(), used by its queue only.
+  class Seat {
+   private:
+    friend class ComputeThread;
+    explicit Seat(Batcher& batcher) : batcher_(&batcher) {}
+    Batcher* const batcher_;
+    std::atomic<double> queued_seconds_{0};
+    // The thread's alone.
+    double used_ = 0;  ///< seconds of passes, and what a queue that was empty has forgone
+    bool has_work_ = false;
+  };
+
+  ComputeThread();
+  ComputeThread(const ComputeThread&) = delete;
+  ComputeThread& operator=(const ComputeThread&) = delete;
+  /// All seats were given back.
+  ~ComputeThread();
+
+  std::shared_ptr<Seat> add(Batcher& batcher);
+  /// No pass of this queue begins any more; returns when none is under way.
+  void remove(const std::shared_ptr<Seat>& seat) noexcept;
+  /// A queue has changed: it may be ready now, or sooner than it was.
+  void notify() noexcept;
+
+  /// For predictions: how long the passes of what waits in this queue will take.
+  static void set_queued(Seat& seat, double seconds) noexcept { seat.queued_seconds_ = seconds; }
+  /// How long other queues will compute before this one has computed for so many seconds: what is left of
+  /// another's pass, and of what waits elsewhere as much again.
+  double others_before(const Seat& seat, double seconds) const;
+  /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
+  void note_pass(const Seat& seat, double seconds) noexcept;
+
+ private:
+  void run() noexcept;
+  /// The ready seat whose turn it is, null when none is ready; `next` is when one will be.
+  std::shared_ptr<Seat> pick(std::optional<Clock::time_point>& next);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<Seat>> seats_;
+  std::vector<std::shared_ptr<Seat>>
+      looked_at_;  ///< copy of seats_ that pick() walks through without the lock
+  bool picking_ = false;
+  std::shared_ptr<Seat> running_;
+  Clock::time_point running_until_{};  ///< predicted
+  double now_used_ = 0;                ///< used_ of the queue that the last pass was of; the thread's alone
+  bool woken_ = false, stopping_ = false;
+  std::thread thread_;  ///< last: it starts when everything else exists
+};
+
+}  // namespace pirx::http

@@ -1,0 +1,15 @@
+// libcurl's and OpenSSL's copies of requests and replies, wiped when they are done with them.
+#pragma once
+
+#include <curl/curl.h>
+
+namespace pirx::http {
+
+/// curl_global_init with secret memory (pirx/base/secret_memory.h) for all that libcurl holds, unless the
+/// application has initialised libcurl already: then with the application's.
+CURLcode start_curl() noexcept;
+
+/// Has OpenSSL wipe the plaintext of replies that it has handed on; nothing where libcurl has another TLS.
+void wipe_plaintext(CURL* easy) noexcept;
+
+}  // namespace pirx::http

@@ -1,0 +1,69 @@
+// A database of a server: who answers for it, its queue, and what it counts.
+#pragma once
+
+#include <algorithm>
+
+#include "batcher.h"
+#include "metrics.h"
+
+namespace pirx::http {
+
+class Hosted {
+ public:
+  /// Who answers, and what GET .../parameters gives: always of one another.
+  struct Epoch {
+    std::shared_ptr<const AnyServer> server;
+    Bytes parameters;
+    std::optional<std::uint64_t> number = parameters_epoch(parameters);
+  };
+
+  /// Without a thread to share it has one of its own.
+  Hosted(HostedDatabase database, const LogSink& log, ComputeThread* shared = nullptr)
+      : name_(std::move(database.name)),
+        batcher_({database.queue.batch_window, database.queue.batch_max, database.queue.max_queued_requests,
+                  database.queue.max_queue_time, database.queue.batch_window_adaptive},
+                 named(log), &metrics_, shared) {
+    auto parameters = database.server->parameters();
+    replace(std::move(database.server), std::move(parameters));
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  std::shared_ptr<const Epoch> epoch() const {
+    const std::lock_guard lock(mutex_);
+    return epoch_;
+  }
+  /// Gives the one before; null at first.
+  std::shared_ptr<const Epoch> replace(std::shared_ptr<const AnyServer> server, Bytes parameters) {
+    // Queries of an earlier epoch may be longer; they are read all the same, to be told that they are stale.
+    max_request_bytes_ = std::max(max_request_bytes_.load(), server->max_request_bytes());
+    auto next = std::make_shared<const Epoch>(Epoch{std::move(server), std::move(parameters)});
+    const std::lock_guard lock(mutex_);
+    epoch_.swap(next);
+    return next;
+  }
+  std::size_t max_request_bytes() const noexcept { return max_request_bytes_; }
+  Metrics& metrics() noexcept { return metrics_; }
+  const Metrics& metrics() const noexcept { return metrics_; }
+  Batcher& batcher() noexcept { return batcher_; }
+  const Batcher& batcher() const noexcept { return batcher_; }
+
+ private:
+  /// Lines of the log say whose they are.
+  LogSink named(const LogSink& log) const {
+    if (name_.empty() || !log) return log;
+    return [log, name = name_](const LogEvent& event) {
+      auto line = event;
+      line.text.emplace_back("database", name);
+      log(line);
+    };
+  }
+
+  const std::string name_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Epoch> epoch_;
+  std::atomic<std::size_t> max_request_bytes_{0};
+  Metrics metrics_;
+  Batcher batcher_;  ///< last: it ends first
+};
+
+}  // namespace pirx::http

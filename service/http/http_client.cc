@@ -1,0 +1,667 @@
+// The client's transport: libcurl's multi interface on the caller's thread, a fresh easy handle for every
+// call (libcurl 7.83 to 8.0 keep a pointer to a freed header in a handle that is used again, and write
+// through it when a reply's first header line begins with a blank: curl issue 11101). Bodies are handed to
+// libcurl by a callback that gives every byte once: libcurl sends a request again, silently, when a
+// kept-alive connection turns out to be dead, and a share must not be sent twice.
+#include "pirx/http/http_client.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <optional>
+
+#include "curl_memory.h"
+#include "http_error.h"
+#include "paths.h"
+#include "pirx/protocol.h"
+#include "src/base/process.h"
+
+namespace pirx::http {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// At least 1 ms, and at most a day, so that a deadline beyond what a clock counts is not one in the past.
+std::chrono::milliseconds deadline_of(const CallOptions& options) {
+  return std::clamp<std::chrono::milliseconds>(options.deadline, std::chrono::milliseconds(1),
+                                               std::chrono::hours(24));
+}
+
+constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
+constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
+constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
+
+struct MultiFree {
+  void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
+};
+struct EasyFree {
+  void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
+};
+struct UrlFree {
+  void operator()(CURLU* url) const noexcept { curl_url_cleanup(url); }
+};
+struct ListFree {
+  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+};
+
+/// One part of a parsed URL, nothing when the URL lacks it.
+std::optional<std::string> url_part(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return std::nullopt;
+  std::string copy = text;
+  curl_free(text);
+  return copy;
+}
+
+struct Address {
+  std::string origin;  ///< "https://host:port" in one spelling
+  std::string root;    ///< of the database's paths: "/v1" or "/v1/db/NAME"
+};
+
+/// InvalidArgument for anything that is more than scheme, host, port and perhaps a database, or less.
+Result<Address> parse_address(const Endpoint& endpoint) {
+  const auto shown = printable(endpoint.url, 256);
+  const auto invalid = [&](const std::string& message) {
+    return fail(ErrorCode::kInvalidArgument, "server address '" + shown + "': " + message);
+  };
+  const std::unique_ptr<CURLU, UrlFree> url(curl_url());
+  if (!url) return fail(ErrorCode::kResourceExhausted, "out of memory");
+  if (curl_url_set(url.get(), CURLUPART_URL, endpoint.url.c_str(), 0) != CURLUE_OK ||
+      endpoint.url.find('\0') != std::string::npos) {
+    return invalid("not a URL, write https://host:port");
+  }
+  const auto scheme = url_part(url.get(), CURLUPART_SCHEME).value_or("");
+  auto host = url_part(url.get(), CURLUPART_HOST).value_or("");
+  for (auto& c : host) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (scheme != "https" && scheme != "http") return invalid("only https:// and http:// are known");
+  for (const auto part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY,
+                          CURLUPART_FRAGMENT, CURLUPART_ZONEID}) {
+    if (url_part(url.get(), part)) return invalid("give only scheme, host and port");
+  }
+  std::string root = url_part(url.get(), CURLUPART_PATH).value_or("/");
+  if (root == "/") {
+    root = kRootPath;
+  } else if (root.rfind(kDatabasePath, 0) != 0 || !is_database_name(root.substr(sizeof kDatabasePath - 1))) {
+    return invalid("give no path but that of a database, as in https://host:port/v1/db/NAME");
+  }
+  if (host.empty()) return invalid("there is no host");
+  if (scheme == "http" && !endpoint.allow_plaintext && !is_loopback(host)) {
+    return invalid(
+        "refusing plaintext http to another machine, anyone on the way could read and change replies: use "
+        "https, or allow plaintext explicitly");
+  }
+  const auto port = url_part(url.get(), CURLUPART_PORT).value_or(scheme == "https" ? "443" : "80");
+  return Address{scheme + "://" + host + ":" + port, std::move(root)};
+}
+
+/// An IPv6 address, in which IPv4 is mapped and every address of loopback is ::1, and a port.
+struct Place {
+  in6_addr address = IN6ADDR_LOOPBACK_INIT;
+  in_port_t port = 0;
+  bool operator==(const Place& other) const noexcept {
+    return std::memcmp(&address, &other.address, sizeof address) == 0 && port == other.port;
+  }
+};
+
+Place place_of(const sockaddr* at) noexcept {
+  Place place;
+  if (at->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(at);
+    place.port = v4->sin_port;
+    const auto host = ntohl(v4->sin_addr.s_addr);
+    if (host == INADDR_ANY || (host >> 24) == IN_LOOPBACKNET) return place;
+    place.address = in6addr_any;
+    place.address.s6_addr[10] = place.address.s6_addr[11] = 0xFF;
+    std::memcpy(&place.address.s6_addr[12], &v4->sin_addr, sizeof v4->sin_addr);
+    return place;
+  }
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(at);
+  place.port = v6->sin6_port;
+  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = v6->sin6_port;
+    std::memcpy(&v4.sin_addr, &v6->sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+    return place_of(reinterpret_cast<const sockaddr*>(&v4));
+  }
+  if (!IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)) place.address = v6->sin6_addr;
+  return place;
+}
+
+/// What goes behind "Bearer ": nothing that ends a header, or that the server would read as two words.
+bool is_token(const std::string& text) {
+  constexpr std::size_t kLongest = 4096;
+  return text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
+}  // namespace
+
+bool is_loopback(std::string host) {
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  if (host == "localhost") return true;  // libcurl resolves it to loopback itself
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+bool is_loopback_url(const std::string& text) {
+  const std::unique_ptr<CURLU, UrlFree> url(curl_url());
+  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return false;
+  return is_loopback(url_part(url.get(), CURLUPART_HOST).value_or(""));
+}
+
+struct HttpTransport::Impl {
+  /// A server, and the call under way with its handle.
+  struct Peer {
+    Endpoint endpoint;
+    Address address;
+    std::string url;  ///< as people know it: the origin, and the database if it was named
+    std::unique_ptr<CURL, EasyFree> easy;
+
+    ByteSpan unsent;
+    Bytes received;
+    std::size_t max_received = 0;
+    std::size_t header_bytes = 0;
+    std::optional<ErrorCode> refusal;
+    bool header_complete = false;
+    bool active = false;
+    bool too_long = false;
+    bool no_memory = false;
+    const std::vector<std::unique_ptr<Peer>>* all = nullptr;  ///< of the transport, this one too
+    std::vector<Place> places;                                ///< connected to, or tried
+    const Peer* twin = nullptr;       ///< another server, at the place that this one leads to
+    std::array<char, 32> instance{};  ///< that replied last; zeros: unknown
+    char error_text[CURL_ERROR_SIZE] = {};
+
+    static curl_socket_t on_open(void* user, curlsocktype purpose, curl_sockaddr* to) noexcept;
+    static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* user) noexcept;
+    static std::size_t on_body(char* from, std::size_t size, std::size_t count, void* user) noexcept;
+    static std::size_t on_header(char* from, std::size_t size, std::size_t count, void* user) noexcept;
+    long status() const noexcept;
+    Error error(ErrorCode code, const std::string& message) const { return {code, url + ": " + message}; }
+  };
+
+  /// Takes whatever is still under way from the multi handle when a round ends, however it ends. libcurl
+  /// closes the connections of unfinished calls.
+  struct Round {
+    explicit Round(Impl& transport) : impl(transport) {}
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+    ~Round() {
+      for (auto& peer : impl.peers) impl.release(*peer);
+    }
+    Impl& impl;
+  };
+
+  Result<void> add_peer(const Endpoint& endpoint);
+  std::vector<CallOutcome> call_all(const char* path, const std::vector<Bytes>* bodies,
+                                    const CallOptions& options, const OnSettled& on_settled);
+  std::optional<Error> begin(Peer& peer, const char* path, const Bytes* body, const CallOptions& options);
+  /// False when memory has run out.
+  bool make_query_headers(std::chrono::milliseconds deadline);
+  static CallOutcome settle(Peer& peer, CURLcode code);
+  static Result<Bytes> result(Peer& peer, CURLcode code);
+
+  void release(Peer& peer) noexcept {
+    if (!std::exchange(peer.active, false)) return;
+    curl_multi_remove_handle(multi.get(), peer.easy.get());
+    peer.easy.reset();
+    peer.unsent = {};
+    peer.received = {};
+  }
+
+  /// In a child of fork the connections are its parent's, and so are their TLS keys: whatever the child sent,
+  /// a farewell included, would be under a key and a counter that the parent uses, too.
+  ~Impl() {
+    if (process == process_token()) return;
+    for (auto& peer : peers) static_cast<void>(peer->easy.release());
+    static_cast<void>(multi.release());
+  }
+
+  const std::uint64_t process = process_token();  ///< that made the connections
+  std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections; null when all are closed
+  std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
+  std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
+};
+
+/// Two servers at one place are one, which must not get the shares of both.
+curl_socket_t HttpTransport::Impl::Peer::on_open(void* user, curlsocktype, curl_sockaddr* to) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const auto place = place_of(&to->addr);
+  const auto led_there = [&](const auto& other) {
+    return std::find(other->places.begin(), other->places.end(), place) != other->places.end();
+  };
+  if (!led_there(&peer)) {
+    const auto other = std::find_if(peer.all->begin(), peer.all->end(), led_there);
+    if (other != peer.all->end()) {
+      peer.twin = other->get();
+      return CURL_SOCKET_BAD;
+    }
+    try {
+      peer.places.push_back(place);
+    } catch (const std::bad_alloc&) {
+      peer.no_memory = true;
+      return CURL_SOCKET_BAD;
+    }
+  }
+  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+std::size_t HttpTransport::Impl::Peer::on_send(char* to, std::size_t size, std::size_t count,
+                                               void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const auto part = peer.unsent.first(std::min(peer.unsent.size(), size * count));
+  std::copy(part.begin(), part.end(), reinterpret_cast<std::byte*>(to));
+  // What is gone is gone: a second attempt of libcurl would find the body missing, and fail.
+  peer.unsent = peer.unsent.subspan(part.size());
+  return part.size();
+}
+
+std::size_t HttpTransport::Impl::Peer::on_body(char* from, std::size_t size, std::size_t count,
+                                               void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const auto limit = peer.status() == 200 ? peer.max_received : kMaxErrorBytes;
+  const auto part = as_bytes({from, size * count});
+  if (part.size() > limit - peer.received.size()) {
+    peer.too_long = true;
+    return 0;
+  }
+  try {
+    peer.received.insert(peer.received.end(), part.begin(), part.end());
+  } catch (const std::bad_alloc&) {
+    peer.no_memory = true;
+    return 0;
+  }
+  return part.size();
+}
+
+std::size_t HttpTransport::Impl::Peer::on_header(char* from, std::size_t size, std::size_t count,
+                                                 void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  const std::string_view line(from, size * count);
+  peer.header_bytes += line.size();
+  if (peer.header_bytes > kMaxHeaderBytes) {
+    peer.too_long = true;
+    return 0;
+  }
+  if (line.substr(0, 5) == "HTTP/") peer.header_complete = false;  // the next one, after a 1xx
+  if (line == "\r\n" || line == "\n") peer.header_complete = true;
+  const auto value_of = [&line](std::string_view name) -> std::optional<std::string_view> {
+    if (line.size() <= name.size() || line[name.size()] != ':' ||
+        strncasecmp(line.data(), name.data(), name.size()) != 0) {
+      return std::nullopt;
+    }
+    auto value = line.substr(name.size() + 1);
+    while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+    while (!value.empty() && (value.back() == '\r' || value.back() == '\n' || value.back() == ' '))
+      value.remove_suffix(1);
+    return value;
+  };
+  if (const auto code = value_of(kErrorHeader)) peer.refusal = error_code_from_name(*code);
+  if (const auto name = value_of(kInstanceHeader); name && name->size() == peer.instance.size()) {
+    std::copy(name->begin(), name->end(), peer.instance.begin());
+  }
+  return size * count;
+}
+
+long HttpTransport::Impl::Peer::status() const noexcept {
+  long status = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
+  PIRX_ASSIGN(auto address, parse_address(endpoint));
+  const auto url = address.origin + (address.root == kRootPath ? "" : address.root);
+  for (const auto& other : peers) {
+    if (other->address.origin == address.origin) {
+      return fail(ErrorCode::kInvalidArgument,
+                  address.origin + " is listed twice: one server would get two servers' shares");
+    }
+  }
+  if (!endpoint.ca_file.empty() && !std::ifstream(endpoint.ca_file)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "cannot read the trust anchors '" + endpoint.ca_file + "' of " + url);
+  }
+  if (endpoint.certificate_file.empty() != endpoint.key_file.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a client's certificate needs its key, and the key its certificate: "
+                "give both files or neither to " +
+                    url);
+  }
+  for (const auto& file : {endpoint.certificate_file, endpoint.key_file}) {
+    if (!file.empty() && !std::ifstream(file)) {
+      return fail(ErrorCode::kInvalidArgument, "cannot read '" + file + "', to be shown to " + url);
+    }
+  }
+  if (!is_token(endpoint.token)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the token for " + url + " is none: up to 4096 printable characters without spaces");
+  }
+  auto peer = std::make_unique<Peer>();
+  peer->endpoint = endpoint;
+  peer->address = std::move(address);
+  peer->url = url;
+  peer->all = &peers;
+  peers.push_back(std::move(peer));
+  return {};
+}
+
+/// Sets every option that matters, from libcurl's defaults, and starts the call.
+bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline) {
+  query_headers.reset();
+  const auto timeout = std::string(kTimeoutHeader) + ": " + std::to_string(deadline.count());
+  // An empty Expect keeps libcurl from asking for leave first, which costs a round trip.
+  for (const char* line : {"Content-Type: application/octet-stream", "Expect:", timeout.c_str()}) {
+    auto* longer = curl_slist_append(query_headers.get(), line);
+    if (longer == nullptr) return false;
+    static_cast<void>(query_headers.release());
+    query_headers.reset(longer);
+  }
+  return true;
+}
+
+std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
+                                                const CallOptions& options) {
+  peer.easy.reset(curl_easy_init());
+  if (!peer.easy) return peer.error(ErrorCode::kResourceExhausted, "libcurl gives no handle");
+  auto* easy = peer.easy.get();
+  peer.unsent = body != nullptr ? ByteSpan(*body) : ByteSpan();
+  peer.received = {};
+  peer.max_received = options.max_reply_bytes;
+  peer.header_bytes = 0;
+  peer.refusal.reset();
+  peer.header_complete = false;
+  peer.too_long = peer.no_memory = false;
+  peer.twin = nullptr;
+  peer.error_text[0] = '\0';
+
+  CURLcode failed = CURLE_OK;
+  const auto set = [&](CURLoption option, auto value) {
+    const auto code = curl_easy_setopt(easy, option, value);
+    if (failed == CURLE_OK) failed = code;
+  };
+  const auto url = peer.address.origin + peer.address.root + path;
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOPROXY, "*");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name server when abandoned
+  set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
+  const auto deadline = static_cast<long>(deadline_of(options).count());
+  const auto connect =
+      static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
+  set(CURLOPT_TIMEOUT_MS, deadline);
+  set(CURLOPT_CONNECTTIMEOUT_MS, connect);
+  set(CURLOPT_SSLVERSION,
+      static_cast<long>(peer.endpoint.allow_tls_1_2 ? CURL_SSLVERSION_TLSv1_2 : CURL_SSLVERSION_TLSv1_3));
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  wipe_plaintext(easy);
+  if (!peer.endpoint.ca_file.empty()) {
+    set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
+  }
+  if (!peer.endpoint.certificate_file.empty()) {
+    set(CURLOPT_SSLCERT, peer.endpoint.certificate_file.c_str());
+    set(CURLOPT_SSLKEY, peer.endpoint.key_file.c_str());
+    set(CURLOPT_KEYPASSWD, "");  // an encrypted key would otherwise ask on the terminal
+  }
+  if (!peer.endpoint.token.empty()) {
+    set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
+    set(CURLOPT_XOAUTH2_BEARER, peer.endpoint.token.c_str());
+  }
+  set(CURLOPT_ERRORBUFFER, peer.error_text);
+  set(CURLOPT_OPENSOCKETFUNCTION, &Peer::on_open);
+  set(CURLOPT_OPENSOCKETDATA, &peer);
+  set(CURLOPT_WRITEFUNCTION, &Peer::on_body);
+  set(CURLOPT_WRITEDATA, &peer);
+  set(CURLOPT_HEADERFUNCTION, &Peer::on_header);
+  set(CURLOPT_HEADERDATA, &peer);
+  set(CURLOPT_PRIVATE, &peer);
+  if (body != nullptr) {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body->size()));
+    set(CURLOPT_READFUNCTION, &Peer::on_send);
+    set(CURLOPT_READDATA, &peer);
+    set(CURLOPT_HTTPHEADER, query_headers.get());
+  }
+  if (failed != CURLE_OK) return Error(ErrorCode::kInternal, "libcurl lacks an option: " + peer.url);
+  if (curl_multi_add_handle(multi.get(), easy) != CURLM_OK) {
+    return peer.error(ErrorCode::kResourceExhausted, "libcurl cannot start the call");
+  }
+  peer.active = true;
+  return std::nullopt;
+}
+
+Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
+  const auto failed = [&](ErrorCode kind, const std::string& message) {
+    return tl::unexpected<Error>(peer.error(kind, message));
+  };
+  const auto status = peer.status();
+  // A refusal counts even when the server closed the connection right after it: it need not read what it
+  // refuses.
+  if (status >= 400 && peer.refusal) {
+    const auto message = error_message(as_text(peer.received), kMaxMessage);
+    return failed(*peer.refusal, message.empty() ? "refused without a reason" : message);
+  }
+  if (peer.no_memory || code == CURLE_OUT_OF_MEMORY)
+    return failed(ErrorCode::kResourceExhausted, "out of memory");
+  if (peer.too_long) {
+    return failed(ErrorCode::kDataLoss, "its reply is longer than the " + std::to_string(peer.max_received) +
+                                            " bytes that it can have: it is faulty or no pirx server");
+  }
+  // libcurl takes a header that breaks off for a reply without a body.
+  if (code == CURLE_PARTIAL_FILE || (code == CURLE_OK && !peer.header_complete)) {
+    return failed(ErrorCode::kUnavailable, "closed the connection in the middle of its reply");
+  }
+  if (peer.twin != nullptr && code == CURLE_COULDNT_CONNECT) {
+    return failed(ErrorCode::kInvalidArgument, "is at the same address and port as " + peer.twin->url +
+                                                   ", so nothing was sent to it: one server would get two "
+                                                   "servers' shares");
+  }
+  const auto detail =
+      printable(peer.error_text[0] != '\0' ? peer.error_text : curl_easy_strerror(code), kMaxMessage);
+  switch (code) {
+    case CURLE_OK:
+      break;
+    case CURLE_OPERATION_TIMEDOUT:
+      return failed(ErrorCode::kUnavailable, "did not reply in time (" + detail + ")");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CONNECT_ERROR:
+      return failed(ErrorCode::kUnauthenticated,
+                    "no trusted TLS connection (" + detail + "): check the address and the trust anchors");
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_HTTP2:
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_BAD_FUNCTION_ARGUMENT:  // a first header line that begins with a blank
+      return failed(ErrorCode::kDataLoss,
+                    "its reply is not HTTP/1.1 (" + detail + "): is this a pirx server?");
+    default:
+      // With TLS 1.3 a server refuses a client's certificate after the client has begun to send.
+      if (detail.find(" alert ") != std::string::npos) {
+        return failed(ErrorCode::kUnauthenticated,
+                      "ended the TLS connection (" + detail + "): it may want a certificate, or another one");
+      }
+      return failed(ErrorCode::kUnavailable, "cannot be reached or broke off (" + detail + ")");
+  }
+  if (status == 429)
+    return failed(ErrorCode::kResourceExhausted, "is overloaded (HTTP 429): try again later");
+  if (status >= 502 && status <= 504) {
+    return failed(ErrorCode::kUnavailable, "is not available (HTTP " + std::to_string(status) + ")");
+  }
+  const char* type = nullptr;
+  curl_easy_getinfo(peer.easy.get(), CURLINFO_CONTENT_TYPE, &type);
+  if (status != 200 || type == nullptr || strncasecmp(type, kOctetStream, sizeof kOctetStream - 1) != 0) {
+    return failed(ErrorCode::kDataLoss, "answered HTTP " + std::to_string(status) + " of type '" +
+                                            printable(type != nullptr ? type : "", 64) +
+                                            "': is this a pirx server?");
+  }
+  return std::move(peer.received);
+}
+
+CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
+  auto* easy = peer.easy.get();
+  curl_off_t microseconds = 0, sent = 0, received = 0;
+  long request_bytes = 0;
+  curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &microseconds);
+  curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+  curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
+  Bytes parameters;
+  if (peer.refusal == ErrorCode::kStaleEpoch && peer.status() == 409) {
+    parameters = error_parameters(as_text(peer.received));
+  }
+  auto reply = result(peer, code);
+  if (const auto epoch = parameters_epoch(parameters)) {
+    reply = tl::unexpected(Error(reply.error().code(), reply.error().message() + " (the server has epoch " +
+                                                           std::to_string(*epoch) + " now)"));
+  }
+  return {std::move(reply), static_cast<double>(microseconds) / 1000,
+          static_cast<std::uint64_t>(request_bytes) + static_cast<std::uint64_t>(sent),
+          peer.header_bytes + static_cast<std::uint64_t>(received), std::move(parameters)};
+}
+
+std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const std::vector<Bytes>* bodies,
+                                                       const CallOptions& options,
+                                                       const OnSettled& on_settled) {
+  if (process != process_token()) {
+    const Error error(ErrorCode::kInvalidArgument,
+                      "this client was made before a fork: make another in the child");
+    return std::vector<CallOutcome>(peers.size(), CallOutcome{tl::unexpected(error)});
+  }
+  const auto start = Clock::now();
+  const auto elapsed_ms = [&] {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  std::vector<std::optional<CallOutcome>> outcomes(peers.size());
+  bool enough = false;
+  const auto settled = [&](std::size_t i, CallOutcome outcome) {
+    outcomes[i] = std::move(outcome);
+    release(*peers[i]);
+    for (std::size_t j = 0; j < peers.size(); ++j) {
+      const auto& instance = peers[j]->instance;
+      if (j != i && instance.front() != '\0' && instance == peers[i]->instance) outcomes[i]->same_as = j;
+    }
+    if (!enough && on_settled) enough = on_settled(i, *outcomes[i]);
+  };
+
+  const Round round(*this);
+  if (!multi) {
+    multi.reset(curl_multi_init());  // without it no call begins
+    curl_multi_setopt(multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+  }
+  const bool ready = bodies == nullptr || make_query_headers(deadline_of(options));
+  for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
+    if (!ready) {
+      settled(i, {tl::unexpected(peers[i]->error(ErrorCode::kResourceExhausted, "out of memory"))});
+      continue;
+    }
+    const auto* body = bodies != nullptr ? &(*bodies)[i] : nullptr;
+    if (auto error = begin(*peers[i], path, body, options)) settled(i, {tl::unexpected(std::move(*error))});
+  }
+  std::string trouble;
+  while (!enough && trouble.empty()) {
+    int running = 0;
+    auto code = curl_multi_perform(multi.get(), &running);
+    int left = 0;
+    while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const auto result_code = message->data.result;  // `message` dies with the handle's removal
+      const auto at = std::find_if(peers.begin(), peers.end(), [&](const auto& peer) {
+        return peer->easy.get() == message->easy_handle;
+      });
+      const auto i = static_cast<std::size_t>(at - peers.begin());
+      settled(i, settle(**at, result_code));
+      if (enough) break;
+    }
+    if (running == 0 &&
+        std::all_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.has_value(); }))
+      break;
+    const auto left_ms =
+        std::chrono::ceil<std::chrono::milliseconds>(start + deadline_of(options) - Clock::now()).count();
+    if (enough || left_ms <= 0) break;
+    if (code == CURLM_OK) {
+      code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left_ms, 1000)),
+                             nullptr);
+    }
+    if (code != CURLM_OK) trouble = curl_multi_strerror(code);
+  }
+
+  std::vector<CallOutcome> all;
+  all.reserve(peers.size());
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (!outcomes[i]) {
+      const auto message = enough ? std::string("abandoned: enough other servers replied")
+                           : !trouble.empty()
+                               ? "libcurl failed: " + trouble
+                               : "no reply within " + std::to_string(options.deadline.count()) + " ms";
+      CallOutcome late{tl::unexpected(peers[i]->error(ErrorCode::kUnavailable, message)), elapsed_ms()};
+      if (enough) {
+        outcomes[i] = std::move(late);
+      } else {
+        settled(i, std::move(late));
+      }
+    }
+    all.push_back(std::move(*outcomes[i]));
+  }
+  return all;
+}
+
+Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
+  static const CURLcode initialised = start_curl();
+  if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
+  if (servers.empty())
+    return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");
+  auto impl = std::make_unique<Impl>();
+  for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
+  return HttpTransport(std::move(impl));
+}
+
+HttpTransport::HttpTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpTransport::HttpTransport(HttpTransport&&) noexcept = default;
+HttpTransport& HttpTransport::operator=(HttpTransport&&) noexcept = default;
+HttpTransport::~HttpTransport() = default;
+
+std::vector<CallOutcome> HttpTransport::query_all(const std::vector<Bytes>& requests,
+                                                  const CallOptions& options, const OnSettled& on_settled) {
+  if (requests.size() != impl_->peers.size()) {
+    const Error error(ErrorCode::kInvalidArgument, std::to_string(requests.size()) + " requests for " +
+                                                       std::to_string(impl_->peers.size()) +
+                                                       " servers: give one for each");
+    return std::vector<CallOutcome>(impl_->peers.size(), CallOutcome{tl::unexpected(error)});
+  }
+  return impl_->call_all(kQueryPath, &requests, options, on_settled);
+}
+
+std::vector<CallOutcome> HttpTransport::parameters_all(const CallOptions& options) {
+  return impl_->call_all(kParametersPath, nullptr, options, {});
+}
+
+void HttpTransport::close() noexcept {
+  impl_->multi.reset();
+  for (auto& peer : impl_->peers) peer->places.clear();
+}
+
+}  // namespace pirx::http

@@ -1,0 +1,82 @@
+// Status numbers, JSON error bodies, and the careful reading of both.
+#include "http_error.h"
+
+#include <nlohmann/json.hpp>
+
+#include "pirx/protocol.h"
+
+namespace pirx::http {
+namespace {
+
+/// A text in the object "error" of a refusal's body, which may be anything; empty when there is none.
+std::string error_text(std::string_view body, const char* name) {
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  if (!json.is_object() || !json.contains("error")) return {};
+  const auto& error = json["error"];
+  if (!error.is_object() || !error.contains(name) || !error[name].is_string()) return {};
+  return error[name].get<std::string>();
+}
+
+}  // namespace
+
+unsigned http_status(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kOutOfRange:
+    case ErrorCode::kDataLoss:
+      return 400;
+    case ErrorCode::kUnavailable:
+      return 503;
+    case ErrorCode::kResourceExhausted:
+      return 429;
+    case ErrorCode::kUnauthenticated:
+      return 401;
+    case ErrorCode::kStaleEpoch:
+      return 409;
+    case ErrorCode::kUndecodable:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return 500;
+}
+
+std::string error_body(const Error& error, ByteSpan parameters) {
+  nlohmann::json body = {{"error", {{"code", error_code_name(error.code())}, {"message", error.message()}}}};
+  const auto epoch = parameters_epoch(parameters);
+  if (epoch && parameters.size() <= kMaxRefusalParameters) {
+    body["error"]["epoch"] = *epoch;
+    body["error"]["parameters"] = to_hex(parameters);
+  }
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string error_message(std::string_view body, std::size_t limit) {
+  return printable(error_text(body, "message"), limit);
+}
+
+Bytes error_parameters(std::string_view body) {
+  const auto text = error_text(body, "parameters");
+  if (text.size() > 2 * kMaxRefusalParameters) return {};
+  auto parameters = from_hex(text);
+  if (!parameters || !parameters_epoch(*parameters)) return {};
+  return std::move(*parameters);
+}
+
+std::optional<ErrorCode> error_code_from_name(std::string_view name) noexcept {
+  for (auto number = static_cast<unsigned>(ErrorCode::kInvalidArgument);
+       number <= static_cast<unsigned>(ErrorCode::kInternal); ++number) {
+    const auto code = static_cast<ErrorCode>(number);
+    if (error_code_name(code) == name) return code;
+  }
+  return std::nullopt;
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out(text.substr(0, limit));
+  for (auto& c : out) {
+    if (c < 0x20 || c > 0x7E) c = '?';
+  }
+  return out;
+}
+
+}  // namespace pirx::http

@@ -1,0 +1,30 @@
+// The bytes of a request, on pages of their own: what a client sent goes back to the system when it is done
+// with, and grows without a copy that nobody has charged.
+#pragma once
+
+#include "pirx/base/bytes.h"
+
+namespace pirx::http {
+
+/// Each is one mapping of the process, or less where the kernel joins neighbours.
+class PageBuffer {
+ public:
+  PageBuffer() = default;
+  PageBuffer(PageBuffer&& other) noexcept;
+  PageBuffer& operator=(PageBuffer&& other) noexcept;
+  ~PageBuffer();
+  /// Makes it `size` bytes, those that it has included. False, and nothing changed, without memory for it.
+  bool grow(std::size_t size) noexcept;
+  /// What a buffer of `size` bytes takes: whole pages.
+  static std::size_t taken(std::size_t size) noexcept;
+
+  std::byte* data() noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  operator ByteSpan() const noexcept { return {data_, size_}; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace pirx::http

@@ -1,0 +1,46 @@
+// How long a pass over a database takes, learned from the passes before it. A pass costs the same whatever
+// its queries ask for, so a straight line through (queries, seconds) predicts it: what it reads once, and
+// what every query adds. Old passes count less and less, because machines get busy and databases are
+// replaced.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+namespace pirx::http {
+
+/// Not thread-safe.
+class PassCost {
+ public:
+  void learn(std::size_t queries, double seconds) noexcept {
+    const auto q = static_cast<double>(queries);
+    for (double* sum : {&passes_, &q_, &t_, &qq_, &qt_}) *sum *= kMemory;
+    passes_ += 1;
+    q_ += q;
+    t_ += seconds;
+    qq_ += q * q;
+    qt_ += q * seconds;
+    const double mean = q_ / passes_, spread = qq_ / passes_ - mean * mean;
+    if (spread > 1e-6 * mean * mean) slope_ = std::max(0.0, (qt_ / passes_ - mean * t_ / passes_) / spread);
+  }
+
+  /// Seconds of a pass of so many queries; 0 before the first pass.
+  double predict(std::size_t queries) const noexcept {
+    if (passes_ == 0) return 0;
+    const double q = q_ / passes_, t = t_ / passes_;
+    const auto wanted = static_cast<double>(queries);
+    // Passes of one size say nothing about what a query adds; then it is what earlier passes said. Before any
+    // did, fewer queries cost as much as these, and more of them an eighth of the proportion: too little
+    // sends one batch out late, too much refuses a crowd that comes to an idle server for nothing.
+    const double slope = slope_ ? std::min(*slope_, t / q) : wanted > q ? t / q / 8 : 0;
+    return t + slope * (wanted - q);
+  }
+
+ private:
+  static constexpr double kMemory = 0.9;  ///< what a pass counts for after the next one
+  double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
+  std::optional<double> slope_;  ///< seconds of one more query, of the last passes of different sizes
+};
+
+}  // namespace pirx::http

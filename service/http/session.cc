@@ -1,0 +1,638 @@
+// HTTP/1.1 by callbacks; all of a connection run on one thread. There is at most one read and one write
+// outstanding. While a request waits for its batch the read stays outstanding, and that is how a client that
+// has gone is noticed: the end of its stream takes its request out of the queue. (A client that only shuts
+// down its sending side is taken for gone too.)
+#include "session.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <optional>
+#include <type_traits>
+
+#include "http_error.h"
+#include "log.h"
+#include "paths.h"
+#include "tls.h"
+
+namespace pirx::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::size_t kReadBytes = 4096;       // read at once while a header is awaited
+constexpr std::size_t kFirstBodyBytes = 4096;  // a body's buffer starts so and doubles as bytes arrive
+constexpr std::size_t kHeadBytes = 80;         // a message's head: what it is for, by any protocol
+constexpr std::ptrdiff_t kMaxFields = 64;      // of a header: each takes more than its bytes
+// What a connection takes beside the bytes of its header: measured, rounded up.
+constexpr std::size_t kPlainBytes = 8 * 1024;
+constexpr std::size_t kTlsBytes = 96 * 1024;
+constexpr std::size_t kSmallReply = 1024;          // is in them
+constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after the last reply of a connection
+constexpr std::chrono::milliseconds kLingerTime{2'000};
+constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
+constexpr char kJson[] = "application/json";
+
+std::optional<std::chrono::milliseconds> timeout_milliseconds(std::string_view text) {
+  constexpr std::int64_t kLongest = 86'400'000;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kLongest)
+    return std::nullopt;
+  return std::chrono::milliseconds(value);
+}
+
+/// Who is at the other end. Peers of one IPv6 /64 count as one: whoever has one address there has all.
+struct Peer {
+  std::string name;
+  bool local = false;  ///< on this machine
+};
+
+Peer peer_of(const tcp::socket& socket) {
+  error_code ec;
+  auto address = socket.remote_endpoint(ec).address();
+  if (ec) return {};
+  // As IPv4 clients look to a socket on [::].
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  }
+  if (address.is_v4()) return {"address " + address.to_string(), address.is_loopback()};
+  const auto bytes = address.to_v6().to_bytes();
+  Peer peer{"network ", address.is_loopback()};
+  peer.name.append(bytes.begin(), bytes.begin() + 8);
+  return peer;
+}
+
+template <class Stream>
+class HttpSession final : public Session, public std::enable_shared_from_this<HttpSession<Stream>> {
+ public:
+  template <class... Args>
+  HttpSession(SessionHost& host, Connections::Place place, Peer peer, Args&&... args)
+      : place_(std::move(place)),
+        host_(host),
+        stream_(std::forward<Args>(args)...),
+        timer_(stream_.get_executor()),
+        peer_(std::move(peer)) {}
+
+  /// Of a connection that has read nothing yet.
+  static constexpr std::size_t kBytes =
+      (std::is_same_v<Stream, tcp::socket> ? kPlainBytes : kTlsBytes) + kReadBytes;
+
+  ~HttpSession() override {
+    end_request();
+    const std::lock_guard lock(host_.mutex);
+    host_.sessions.erase(this);
+  }
+
+  void start() override {
+    asio::post(stream_.get_executor(), guarded([this] {
+                 error_code ignored;
+                 socket().set_option(tcp::no_delay(true), ignored);
+                 set_timer(host_.options.header_timeout);
+                 if constexpr (kTls) {
+                   stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
+                                             if (ec) return end();  // the alert is to be read
+                                             if (!note_certificate()) return end();
+                                             begin_reading();
+                                           }));
+                 } else {
+                   begin_reading();
+                 }
+               }));
+  }
+
+  /// Who showed a certificate goes under its subject, from wherever it connects. False where it may not have
+  /// another connection.
+  bool note_certificate() {
+    if constexpr (kTls) {
+      const auto subject = client_subject(stream_.native_handle());
+      if (!subject.empty()) peer_.name = "certificate " + subject;
+    }
+    return place_.move_to(peer_.name);
+  }
+
+  void close() override {
+    asio::post(stream_.get_executor(), guarded([this] { shut(); }));
+  }
+
+ private:
+  static constexpr bool kTls = !std::is_same_v<Stream, tcp::socket>;
+  enum class State : std::uint8_t { kIdle, kHeader, kBody, kWaiting, kWriting, kLingering, kClosed };
+
+  /// Plain TCP under either stream.
+  tcp::socket& socket() {
+    if constexpr (kTls) {
+      return stream_.next_layer();
+    } else {
+      return stream_;
+    }
+  }
+
+  /// `f` as a handler that keeps the session alive and turns any exception (no memory) into the end of this
+  /// connection.
+  template <class F>
+  auto guarded(F f) {
+    return [self = this->shared_from_this(), f = std::move(f)](auto&&... args) mutable {
+      try {
+        f(std::forward<decltype(args)>(args)...);
+      } catch (...) {
+        self->shut();
+      }
+    };
+  }
+
+  void shut() noexcept {
+    if (state_ == State::kClosed) return;
+    const auto was = std::exchange(state_, State::kClosed);
+    try {
+      if (was == State::kWaiting) database_->batcher().cancel(ticket_);
+      timer_.cancel();
+    } catch (...) {  // the socket is closed all the same
+    }
+    error_code ignored;
+    socket().close(ignored);
+    end_request();
+  }
+
+  void begin_request() {
+    counted_ = true;
+    ++host_.in_flight;
+    database_ = nullptr;
+  }
+
+  void end_request() noexcept {
+    if (!std::exchange(counted_, false)) return;
+    if (--host_.in_flight == 0 && host_.draining) {
+      try {
+        host_.on_drained();
+      } catch (...) {  // the drain timeout ends the server instead
+      }
+    }
+  }
+
+  void set_timer(std::chrono::milliseconds timeout) {
+    timer_.expires_after(timeout);
+    timer_.async_wait(guarded([this](error_code) {
+      // Called for every change too; only a deadline that has passed counts.
+      if (state_ == State::kClosed || timer_.expiry() > std::chrono::steady_clock::now()) return;
+      if (state_ == State::kWaiting && !answer_lost_) return set_timer(kWaitingCheck);
+      if (state_ != State::kLingering) write_log(host_.log, {"timeout", {{"during", state_name()}}, {}});
+      shut();
+    }));
+  }
+
+  void clear_timer() { timer_.expires_at(std::chrono::steady_clock::time_point::max()); }
+
+  const char* state_name() const {
+    switch (state_) {
+      case State::kIdle:
+        return "idle";
+      case State::kHeader:
+        return "header";
+      case State::kBody:
+        return "body";
+      case State::kWaiting:
+        return "answer";
+      case State::kWriting:
+        return "reply";
+      default:
+        return "closing";
+    }
+  }
+
+  // --- headers
+
+  void begin_reading() {
+    state_ = State::kHeader;
+    parser_.emplace();
+    // Both limits are kept here: Beast's counts a header only since the last byte it took, and bodies it does
+    // not see.
+    parser_->header_limit(std::numeric_limits<std::uint32_t>::max());
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
+    header_bytes_ = 0;
+    parse_header();
+  }
+
+  void next_request() {
+    const bool more = buffer_.size() > 0;
+    set_timer(more ? host_.options.header_timeout : host_.options.idle_timeout);
+    begin_reading();
+    if (state_ == State::kHeader && !more) state_ = State::kIdle;
+  }
+
+  void read() {
+    if (std::exchange(reading_, true)) return;
+    const auto room = buffer_.prepare(kReadBytes);
+    if (!place_.resize(kBytes - kReadBytes + buffer_.capacity() + header_bytes_)) return shut();
+    stream_.async_read_some(room, guarded([this](error_code ec, std::size_t count) {
+                              reading_ = false;
+                              if (!ec) buffer_.commit(count);
+                              on_read(ec);
+                            }));
+  }
+
+  void on_read(error_code ec) {
+    switch (state_) {
+      case State::kIdle:
+        if (ec) return shut();
+        state_ = State::kHeader;
+        set_timer(host_.options.header_timeout);
+        return parse_header();
+      case State::kHeader:
+        if (ec) return shut();
+        return parse_header();
+      case State::kWaiting:
+        if (ec) return shut();
+        return;  // the beginning of the next request; it stays in the buffer
+      case State::kWriting:
+        if (ec) keep_alive_ = false;
+        return;
+      case State::kLingering:
+        if (ec) return shut();
+        return linger();
+      case State::kBody:
+      case State::kClosed:
+        return;
+    }
+  }
+
+  void parse_header() {
+    if (buffer_.size() == 0) return read();
+    error_code ec;
+    const auto taken = parser_->put(buffer_.data(), ec);
+    buffer_.consume(taken);
+    header_bytes_ += taken;
+    const bool more = ec == http::error::need_more;
+    const auto& fields = parser_->get();
+    if (header_bytes_ + (more ? buffer_.size() : 0) > host_.options.max_header_bytes) {
+      refuse_header(431, "the request's header is too long");
+    } else if (std::distance(fields.begin(), fields.end()) > kMaxFields) {
+      refuse_header(431, "the request's header has more than 64 fields");
+    } else if (more) {
+      return read();
+    } else if (ec) {
+      refuse_header(400, "this is not HTTP/1.1");
+    } else {
+      route();
+    }
+    parser_.reset();  // a body may be long in coming
+  }
+
+  void refuse_header(unsigned status, const char* message) {
+    begin_request();
+    keep_alive_ = false;
+    refuse(status, message);
+  }
+
+  void route() {
+    // Counted before draining is read: either the drain waits for this request, or the request sees the
+    // drain.
+    begin_request();
+    const auto& header = parser_->get();
+    const auto length = parser_->content_length();
+    const bool encoded = header.count(http::field::transfer_encoding) > 0;
+    const bool draining = host_.draining;
+    const bool reusable = header.keep_alive() && !draining;
+    // Only a query's body is read. Any other body stays on the wire, and the connection cannot go on behind
+    // it.
+    keep_alive_ = reusable && !encoded && length.value_or(0) == 0;
+    if (header.version() >= 11 && header.count(http::field::host) != 1) {
+      keep_alive_ = false;
+      return refuse(400, "HTTP/1.1 needs exactly one Host header");
+    }
+    const auto path = header.target();
+    const auto target = parse_target(std::string_view(path.data(), path.size()));
+    const bool is_query = target.page == Page::kQuery;
+    const bool is_metrics = target.page == Page::kMetrics;
+    if (target.page == Page::kNone || (is_metrics && !host_.options.metrics_for_all && !peer_.local)) {
+      return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
+    }
+    if (header.method() != (is_query ? http::verb::post : http::verb::get)) {
+      return refuse(405, is_query ? "/v1/query takes POST only" : "this path takes GET only",
+                    is_query ? "Allow: POST\r\n" : "Allow: GET\r\n");
+    }
+    if (target.page == Page::kHealth) return reply(200, "text/plain", text_bytes("alive\n"));
+    if (is_metrics) return reply(200, "text/plain; version=0.0.4", text_bytes(metrics_page(host_)));
+    if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
+    if (target.page == Page::kReady) return reply(200, "text/plain", text_bytes("ready\n"));
+    if (!identify()) return;
+    database_ = host_.find(target.database);
+    if (database_ == nullptr) {
+      return refuse(404, Error(ErrorCode::kOutOfRange, "this server has no database of this name"), "");
+    }
+    if (!is_query) return reply(200, kOctetStream, database_->epoch()->parameters);
+
+    if (encoded || !length) {
+      keep_alive_ = false;  // whatever follows may be a body all the same
+      return refuse(411, "give Content-Length; transfer codings are not accepted");
+    }
+    if (!is_octet_stream(header[http::field::content_type])) {
+      return refuse(415, "a query is sent as Content-Type: application/octet-stream");
+    }
+    too_long_ = *length > longest_request();
+    const bool expects = header.version() >= 11 && header.count(http::field::expect) > 0;
+    if (expects && (header.count(http::field::expect) > 1 ||
+                    !beast::iequals(header[http::field::expect], "100-continue"))) {
+      return refuse(417, "only 100-continue can be expected");
+    }
+    const auto timeout = header[kTimeoutHeader];
+    deadline_ = Batcher::Clock::time_point::max();
+    if (!timeout.empty()) {
+      const auto milliseconds = timeout_milliseconds(std::string_view(timeout.data(), timeout.size()));
+      if (!milliseconds) return refuse(400, "Pirx-Timeout is a number of milliseconds, 1 to 86400000");
+      deadline_ = Batcher::Clock::now() + *milliseconds;
+    }
+    keep_alive_ = reusable && !too_long_;
+    begin_body(std::min<std::size_t>(*length, too_long_ ? kHeadBytes : longest_request()),
+               expects && *length > 0);
+  }
+
+  std::size_t longest_request() const {
+    return std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
+  }
+
+  /// Under which name the request and its connection go; refuses it, and says false, where it may not be
+  /// asked.
+  bool identify() {
+    client_ = peer_.name;
+    if (!host_.options.authenticate) return true;
+    const auto name = host_.options.authenticate(bearer_token());
+    if (name) {
+      client_ = "name " + *name;
+      if (place_.move_to(client_)) return true;
+      keep_alive_ = false;
+      send_refusal(429,
+                   Error(ErrorCode::kResourceExhausted,
+                         "you have more connections open than the server has left: use those, or close some"),
+                   "Retry-After: 1\r\n");
+      return false;
+    }
+    refuse(401,
+           Error(ErrorCode::kUnauthenticated,
+                 "this server answers those with a token only: send one that it knows"),
+           "WWW-Authenticate: Bearer realm=\"pirx\"\r\n");
+    return false;
+  }
+
+  /// Of "Authorization: Bearer TOKEN"; empty for any other header, or several.
+  std::string_view bearer_token() const {
+    constexpr boost::string_view kScheme = "Bearer ";
+    const auto& header = parser_->get();
+    if (header.count(http::field::authorization) != 1) return {};
+    auto value = header[http::field::authorization];
+    if (!beast::iequals(value.substr(0, kScheme.size()), kScheme)) return {};
+    value.remove_prefix(kScheme.size());
+    return {value.data(), value.size()};
+  }
+
+  static bool is_octet_stream(boost::string_view type) {
+    type = type.substr(0, std::min(type.find(';'), type.size()));
+    while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
+    return beast::iequals(type, kOctetStream);
+  }
+
+  static Bytes text_bytes(std::string_view text) {
+    const auto bytes = as_bytes(text);
+    return {bytes.begin(), bytes.end()};
+  }
+
+  // --- bodies
+
+  void begin_body(std::size_t length, bool confirm) {
+    state_ = State::kBody;
+    set_timer(host_.options.body_timeout);
+    length_ = length;
+    received_ = 0;
+    body_ = {};
+    lease_ = ByteLease(host_.budget);
+    if (!grow_body()) return refuse_for_memory();
+    received_ = asio::buffer_copy(asio::buffer(body_.data(), body_.size()), buffer_.data());
+    buffer_.consume(received_);
+    if (!confirm || received_ > 0) return read_body();
+    head_ = "HTTP/1.1 100 Continue\r\n\r\n";
+    asio::async_write(stream_, asio::buffer(head_), guarded([this](error_code ec, std::size_t) {
+                        if (state_ == State::kClosed) return;
+                        if (ec) return shut();
+                        read_body();
+                      }));
+  }
+
+  /// Room for more of the body: never more than twice what has arrived and kFirstBodyBytes.
+  bool grow_body() {
+    const auto size = std::min(length_, std::max(kFirstBodyBytes, 2 * received_));
+    return lease_.resize(PageBuffer::taken(size)) && body_.grow(size);
+  }
+
+  void refuse_for_memory() {
+    body_ = {};
+    lease_ = {};
+    keep_alive_ = false;
+    refuse(Error(ErrorCode::kResourceExhausted,
+                 "the server holds too many bytes of other requests: try again later"));
+  }
+
+  void read_body() {
+    if (received_ == length_) return submit();
+    if (received_ == body_.size() && !grow_body()) return refuse_for_memory();
+    stream_.async_read_some(asio::buffer(body_.data() + received_, body_.size() - received_),
+                            guarded([this](error_code ec, std::size_t count) {
+                              if (state_ == State::kClosed) return;
+                              if (ec) return shut();
+                              received_ += count;
+                              read_body();
+                            }));
+  }
+
+  void submit() {
+    clear_timer();
+    const auto epoch = database_->epoch();
+    Result<std::size_t> queries =
+        fail(ErrorCode::kInternal, "the protocol failed on this request: please report this");
+    try {
+      queries = epoch->server->admit(body_);
+    } catch (const std::bad_alloc&) {
+      queries = fail(ErrorCode::kResourceExhausted, "the server is out of memory: try again later");
+    } catch (...) {  // stays Internal
+    }
+    // Only the head of a request that is too long was read: it may be for an epoch with more rows.
+    if (too_long_ && (queries || queries.error().code() != ErrorCode::kStaleEpoch)) {
+      return refuse(413, "no query of this database is longer than " + std::to_string(longest_request()) +
+                             " bytes (pirx serve --max-queries allows more queries in one)");
+    }
+    if (!queries) return refuse(queries.error());
+    auto done = [self = this->shared_from_this()](Result<Bytes> result, ByteLease lease) {
+      try {
+        asio::post(self->stream_.get_executor(),
+                   self->guarded([session = self.get(), result = std::move(result),
+                                  lease = std::move(lease)]() mutable {
+                     session->on_answer(std::move(result), std::move(lease));
+                   }));
+      } catch (...) {
+        self->answer_lost_ = true;  // no memory to say so: its own timer finds it
+      }
+    };
+    host_.metrics.request_bytes += body_.size();
+    const auto ticket = database_->batcher().submit(epoch->server, std::move(body_), *queries,
+                                                    std::move(lease_), std::move(done), {client_, deadline_});
+    body_ = {};
+    if (!ticket) return refuse(ticket.error());
+    database_->metrics().queries += *queries;
+    ticket_ = *ticket;
+    state_ = State::kWaiting;
+    set_timer(kWaitingCheck);
+    if (buffer_.size() == 0) read();
+  }
+
+  void on_answer(Result<Bytes> result, ByteLease lease) {
+    if (state_ == State::kClosed) return;
+    if (!result) return refuse(result.error());
+    lease_ = std::move(lease);
+    reply(200, kOctetStream, std::move(*result));
+  }
+
+  // --- replies
+
+  void refuse(const Error& error) {
+    const bool later =
+        error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kResourceExhausted;
+    const double backlog = later && database_ != nullptr ? database_->batcher().backlog().count() : 0;
+    const auto seconds = std::clamp(std::ceil(backlog), 1.0, 3600.0);
+    const auto hint = "Retry-After: " + std::to_string(static_cast<int>(seconds)) + "\r\n";
+    refuse(http_status(error.code()), error, later ? hint.c_str() : "");
+  }
+  void refuse(unsigned status, std::string message, const char* extra = "") {
+    refuse(status, Error(ErrorCode::kInvalidArgument, std::move(message)), extra);
+  }
+  void refuse(unsigned status, const Error& error, const char* extra) {
+    const auto code = std::string(error_code_name(error.code()));
+    write_log(host_.log, {"refused", {{"code", code}}, {{"status", static_cast<double>(status)}}});
+    send_refusal(status, error, extra);
+  }
+  void send_refusal(unsigned status, const Error& error, const char* extra) {
+    const auto code = std::string(error_code_name(error.code()));
+    const auto header = std::string(kErrorHeader) + ": " + code + "\r\n" + extra;
+    const bool stale = error.code() == ErrorCode::kStaleEpoch && database_ != nullptr;
+    const auto now = stale ? database_->epoch() : nullptr;
+    const auto body = error_body(error, now ? ByteSpan(now->parameters) : ByteSpan());
+    reply(status, kJson, text_bytes(body), header.c_str());
+  }
+
+  void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {
+    body_ = {};  // one that was refused would stay for as long as the connection is kept
+    if (body.size() > std::max(lease_.held(), kSmallReply)) {
+      lease_ = ByteLease(host_.memory);
+      if (!lease_.resize(body.size())) return shut();
+    }
+    state_ = State::kWriting;
+    set_timer(host_.options.write_timeout);
+    host_.metrics.count_reply(status, body.size());
+    reply_ = std::move(body);
+    head_ = "HTTP/1.1 " + std::to_string(status) + " ";
+    head_ += std::string(http::obsolete_reason(http::int_to_status(status)));
+    head_ += std::string("\r\nContent-Type: ") + type +
+             "\r\nContent-Length: " + std::to_string(reply_.size()) +
+             "\r\nCache-Control: no-store\r\nConnection: " + (keep_alive_ ? "keep-alive" : "close") + "\r\n" +
+             kInstanceHeader + ": " + host_.instance + "\r\n" + extra + "\r\n";
+    const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_),
+                                                    asio::buffer(reply_.data(), reply_.size())};
+    asio::async_write(stream_, buffers, guarded([this](error_code ec, std::size_t) {
+                        if (state_ == State::kClosed) return;
+                        if (ec) return shut();
+                        on_written();
+                      }));
+  }
+
+  void on_written() {
+    reply_ = {};
+    lease_ = {};
+    end_request();
+    keep_alive_ ? next_request() : end();
+  }
+
+  /// Nothing more is sent.
+  void end() {
+    state_ = State::kLingering;
+    set_timer(kLingerTime);
+    error_code ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    linger();
+  }
+
+  /// Reads on for a moment after the last reply: closing over unread bytes would reset the connection, and
+  /// the reset could overtake the reply.
+  void linger() {
+    if (reading_) return;
+    swallowed_ += buffer_.size();
+    buffer_.consume(buffer_.size());
+    // Whoever sends more than that has to wait now, and so comes to read the reply; the timer closes.
+    if (swallowed_ > kLingerBytes) return;
+    reading_ = true;
+    socket().async_read_some(buffer_.prepare(kReadBytes), guarded([this](error_code ec, std::size_t count) {
+                               reading_ = false;
+                               if (!ec) buffer_.commit(count);
+                               on_read(ec);
+                             }));
+  }
+
+  Connections::Place place_;  ///< first: what it is charged for goes before it
+  SessionHost& host_;
+  Stream stream_;
+  asio::steady_timer timer_;
+  State state_ = State::kHeader;
+  bool reading_ = false;                  ///< a read into buffer_ is outstanding
+  bool keep_alive_ = false;               ///< the connection goes on after the reply
+  bool too_long_ = false;                 ///< the request: only its head is read
+  bool counted_ = false;                  ///< in host_.in_flight
+  std::atomic<bool> answer_lost_{false};  ///< the batcher had no memory to hand the answer over
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::size_t header_bytes_ = 0;
+  std::size_t length_ = 0, received_ = 0;  ///< of the body
+  PageBuffer body_;
+  ByteLease lease_;  ///< covers body_, then reply_
+  Batcher::Ticket ticket_ = 0;
+  Batcher::Clock::time_point deadline_;  ///< of the request
+  Hosted* database_ = nullptr;           ///< of the request; null before its path is known
+  Peer peer_;
+  std::string client_;  ///< whose turn it is, see Caller
+  std::string head_;
+  Bytes reply_;
+  std::size_t swallowed_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Session> make_session(tcp::socket socket, asio::ssl::context* tls, SessionHost& host) {
+  using Plain = HttpSession<tcp::socket>;
+  using Tls = HttpSession<asio::ssl::stream<tcp::socket>>;
+  auto peer = peer_of(socket);
+  auto place = host.connections.admit(peer.name, tls != nullptr ? Tls::kBytes : Plain::kBytes);
+  if (!place) return nullptr;
+  ++host.metrics.connections;
+  std::shared_ptr<Session> session;
+  if (tls != nullptr) {
+    session = std::make_shared<Tls>(host, std::move(*place), std::move(peer), std::move(socket), *tls);
+  } else {
+    session = std::make_shared<Plain>(host, std::move(*place), std::move(peer), std::move(socket));
+  }
+  const std::lock_guard lock(host.mutex);
+  host.sessions.emplace(session.get(), session);
+  return session;
+}
+
+}  // namespace pirx::http

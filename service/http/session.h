@@ -1,0 +1,79 @@
+// One connection of the server, from accept to close: reads requests, asks the batcher, writes replies, keeps
+// every limit.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <unordered_map>
+
+#include "connections.h"
+#include "hosted.h"
+
+namespace pirx::http {
+
+/// A connection as its server sees it.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual void start() = 0;
+  /// Closes now, whatever is in flight. From any thread.
+  virtual void close() = 0;
+};
+
+/// What all connections of a server share. Outlives them.
+struct SessionHost {
+  SessionHost(const HttpServerOptions& server_options, LogSink sink)
+      : options(server_options),
+        log(std::move(sink)),
+        memory(server_options.max_in_flight_bytes),
+        budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
+               &memory),
+        connections(options, memory, log) {}
+
+  /// The database of this name; the first for an empty name. Null when there is none.
+  Hosted* find(std::string_view name) const noexcept {
+    for (auto* database : databases) {
+      if (name.empty() || database->name() == name) return database;
+    }
+    return nullptr;
+  }
+  /// Sets bytes aside for the passes of a server that is to serve. False when requests hold them. There is
+  /// one pass at a time, so that the largest counts.
+  bool reserve_pass(const AnyServer& server) {
+    const std::lock_guard lock(mutex);
+    return pass.resize(std::max(pass.held(), server.pass_bytes()));
+  }
+  std::size_t pass_bytes() {
+    const std::lock_guard lock(mutex);
+    return pass.held();
+  }
+
+  const HttpServerOptions options;
+  const LogSink log;
+  ByteBudget memory;  ///< all of it
+  ByteBudget budget;  ///< requests, replies and computing: a server full of them still has room to say so
+  Connections connections;
+  ServerMetrics metrics;
+  std::vector<Hosted*> databases;  ///< at least one; set before the first session
+  std::string instance;            ///< see kInstanceHeader; likewise
+  std::atomic<bool> draining{false};
+  /// Requests whose header was read and whose reply is not written yet.
+  std::atomic<std::size_t> in_flight{0};
+  /// Called when in_flight falls to zero while draining.
+  std::function<void()> on_drained;
+
+  std::mutex mutex;
+  ByteLease pass{budget};  ///< under mutex, like the sessions
+  std::unordered_map<Session*, std::weak_ptr<Session>> sessions;
+};
+
+/// The text of GET /metrics.
+std::string metrics_page(SessionHost& host);
+
+/// A session on an accepted socket, whose io_context must be run by one thread only; over TLS when `tls` is
+/// given. It lives until its connection is closed. Null where the server has no place for another connection
+/// of this client.
+std::shared_ptr<Session> make_session(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
+                                      SessionHost& host);
+
+}  // namespace pirx::http

@@ -1,0 +1,78 @@
+// TLS by OpenSSL through Asio's context.
+#include "tls.h"
+
+#include <openssl/err.h>
+#include <openssl/x509.h>
+
+namespace pirx::http {
+
+namespace ssl = boost::asio::ssl;
+
+Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
+  boost::system::error_code ec;
+  ssl::context context(ssl::context::tls_server);
+  auto* native = context.native_handle();
+  // OpenSSL's macros cast in C style; the control numbers say the same.
+  const long lowest = options.tls_allow_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
+  if (SSL_CTX_ctrl(native, SSL_CTRL_SET_MIN_PROTO_VERSION, lowest, nullptr) != 1 ||
+      SSL_CTX_set_num_tickets(native, 0) != 1) {
+    return fail(ErrorCode::kInternal, "OpenSSL refuses the TLS settings");
+  }
+  SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
+  SSL_CTX_ctrl(native, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);  // of idle connections
+  SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  // An encrypted key would otherwise ask for its password on the terminal.
+  context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); },
+                                ec);
+
+  const auto unusable = [&](const char* what, const std::string& file) {
+    ERR_clear_error();
+    return fail(ErrorCode::kUnauthenticated, std::string("cannot use the TLS ") + what + " in '" + file +
+                                                 "': " + ec.message() +
+                                                 " (PEM, readable, without a password?)");
+  };
+  context.use_certificate_chain_file(options.tls_certificate_file, ec);
+  if (ec) return unusable("certificate", options.tls_certificate_file);
+  context.use_private_key_file(options.tls_key_file, ssl::context::pem, ec);
+  if (ec) return unusable("key", options.tls_key_file);
+  if (SSL_CTX_check_private_key(native) != 1) {
+    ERR_clear_error();
+    return fail(ErrorCode::kUnauthenticated, "the TLS key in '" + options.tls_key_file +
+                                                 "' does not belong to the certificate in '" +
+                                                 options.tls_certificate_file + "': give the pair");
+  }
+  if (!options.tls_client_ca_file.empty()) {
+    context.load_verify_file(options.tls_client_ca_file, ec);
+    if (ec) return unusable("client authorities", options.tls_client_ca_file);
+    // Tells clients whose certificates are wanted.
+    SSL_CTX_set_client_CA_list(native, SSL_load_client_CA_file(options.tls_client_ca_file.c_str()));
+    context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, ec);
+    if (ec) return unusable("client authorities", options.tls_client_ca_file);
+  }
+  return context;
+}
+
+std::string client_subject(SSL* connection) {
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection),
+                                                                &X509_free);
+  if (!certificate) return {};
+  // Two authorities may certify the same name; and a certificate may have no subject but other names.
+  const X509_NAME* subject = X509_get_subject_name(certificate.get());
+  const X509_NAME* issuer = X509_get_issuer_name(certificate.get());
+  std::string name;
+  const auto append = [&name](const auto& digest_of) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    if (digest_of(digest, &size) == 1) name.append(digest, digest + size);
+  };
+  if (X509_NAME_entry_count(subject) == 0) {
+    append([&](auto* out, auto* size) { return X509_digest(certificate.get(), EVP_sha256(), out, size); });
+    return name;
+  }
+  for (const auto* part : {issuer, subject}) {
+    append([&](auto* out, auto* size) { return X509_NAME_digest(part, EVP_sha256(), out, size); });
+  }
+  return name;
+}
+
+}  // namespace pirx::http

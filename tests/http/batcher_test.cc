@@ -1,0 +1,516 @@
+// Batching without sockets: who is answered with whom, when, and what happens at each limit.
+#include "service/http/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include "http/http_support.h"
+#include "support/seed.h"
+
+namespace pirx::http {
+namespace {
+
+using namespace testing;
+
+/// Collects what a batcher answers.
+class Answers {
+ public:
+  Batcher::Done keep(const std::string& name) {
+    return [this, name](Result<Bytes> reply, ByteLease lease) {
+      const std::lock_guard lock(mutex_);
+      texts_[name] = reply ? text_of(*reply) : std::string(error_code_name(reply.error().code()));
+      leases_.push_back(std::move(lease));
+      ++count_;
+    };
+  }
+  bool wait_for(std::size_t count) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex_);
+      return count_ >= count;
+    });
+  }
+  std::string of(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return texts_.count(name) ? texts_[name] : "none";
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+  void drop_leases() {
+    const std::lock_guard lock(mutex_);
+    leases_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> texts_;
+  std::vector<ByteLease> leases_;
+  std::size_t count_ = 0;
+};
+
+/// Limits of a batcher that always waits for its window.
+BatchLimits patient(std::chrono::microseconds window, std::size_t max_queries, std::size_t max_queued) {
+  BatchLimits limits;
+  limits.window = window;
+  limits.max_queries = max_queries;
+  limits.max_queued = max_queued;
+  limits.adaptive_window = false;
+  return limits;
+}
+
+struct Rig {
+  explicit Rig(const BatchLimits& limits = {}, std::size_t budget_bytes = 1 << 20)
+      : budget(budget_bytes), batcher(limits, log.sink(), &metrics) {}
+  ~Rig() { fake->release(); }
+  Result<Batcher::Ticket> submit(const std::string& text, std::size_t queries = 1, Caller caller = {}) {
+    ByteLease lease(budget);
+    EXPECT_TRUE(lease.resize(text.size()));
+    return batcher.submit(fake, pages_of(text), queries, std::move(lease), answers.keep(text),
+                          std::move(caller));
+  }
+  /// One more request is inside answer(), which waits.
+  void hold_with_one() {
+    const auto before = fake->batches().size();
+    fake->hold();
+    ASSERT_TRUE(submit("first"));
+    ASSERT_TRUE(eventually([&] { return fake->batches().size() == before + 1; }));
+  }
+  std::shared_ptr<FakeServer> fake = std::make_shared<FakeServer>();
+  LogKeeper log;
+  ByteBudget budget;
+  Answers answers;
+  Metrics metrics;
+  Batcher batcher;
+};
+
+TEST(Batcher, ALoneRequestWaitsForTheWindowOnly) {
+  Rig rig(patient(20ms, 256, 10));
+  const auto start = Clock::now();
+  ASSERT_TRUE(rig.submit("abc"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_GE(ms_since(start), 20);
+  EXPECT_EQ(rig.answers.of("abc"), "cba");
+}
+
+TEST(Batcher, AFullBatchDoesNotWaitForTheWindow) {
+  Rig rig(patient(1h, 3, 10));
+  for (const char* text : {"ab", "cd", "ef"}) ASSERT_TRUE(rig.submit(text));
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_EQ(rig.fake->batches(), std::vector<std::size_t>{3});
+  EXPECT_EQ(rig.answers.of("ef"), "fe");
+  const auto logged = rig.log.of("batch");
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].numbers[0], (std::pair<std::string, double>("requests", 3)));
+  EXPECT_EQ(logged[0].numbers[1], (std::pair<std::string, double>("queries", 3)));
+}
+
+TEST(Batcher, ArrivalsDuringABatchFormTheNext) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.hold_with_one();
+  for (const char* text : {"ab", "cd", "ef"}) ASSERT_TRUE(rig.submit(text));
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(rig.fake->batches().size(), 1u);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(4));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 3}));
+}
+
+TEST(Batcher, CountsQueriesNotRequestsAndKeepsTheOrder) {
+  Rig rig(patient(1ms, 4, 10));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("b2", 2));
+  ASSERT_TRUE(rig.submit("c2", 2));
+  ASSERT_TRUE(rig.submit("d9", 9));  // alone it exceeds a batch, and runs alone
+  ASSERT_TRUE(rig.submit("e3", 3));
+  ASSERT_TRUE(rig.submit("f2", 2));  // does not fit beside e3
+  ASSERT_TRUE(rig.submit("g1", 1));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(7));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 2, 1, 1, 2}));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "b2", "c2", "d9", "e3", "f2", "g1"}));
+}
+
+TEST(Batcher, AFullQueueRefusesAtArrival) {
+  Rig rig(patient(1ms, 256, 2));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.submit("cd"));
+  const auto refused = rig.submit("ef");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_EQ(rig.answers.of("ef"), "none");
+  EXPECT_TRUE(rig.submit("gh"));
+  EXPECT_TRUE(rig.answers.wait_for(4));
+}
+
+TEST(Batcher, CancelledBeforeItsBatchIsNeverComputed) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.hold_with_one();
+  const auto ab = rig.submit("ab");
+  ASSERT_TRUE(ab);
+  ASSERT_TRUE(rig.submit("cd"));
+  EXPECT_TRUE(rig.batcher.cancel(*ab));
+  EXPECT_FALSE(rig.batcher.cancel(*ab));
+  EXPECT_FALSE(rig.batcher.cancel(12345));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "cd"}));
+  EXPECT_EQ(rig.answers.of("ab"), "none");
+}
+
+TEST(Batcher, CancelledWhileItsWindowRunsLeavesAnIdleBatcher) {
+  Rig rig(patient(500ms, 256, 10));
+  const auto ab = rig.submit("ab");
+  ASSERT_TRUE(ab);
+  EXPECT_TRUE(rig.batcher.cancel(*ab));
+  std::this_thread::sleep_for(600ms);
+  EXPECT_TRUE(rig.fake->batches().empty());
+  ASSERT_TRUE(rig.submit("cd"));
+  EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, CancelIsTooLateOnceComputing) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.fake->hold();
+  const auto ticket = rig.submit("ab");
+  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 1; }));
+  EXPECT_FALSE(rig.batcher.cancel(*ticket));
+  rig.fake->release();
+  EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, BytesAreChargedUntilTheReplyIsGone) {
+  Rig rig(patient(1ms, 256, 10), 100);
+  ASSERT_TRUE(rig.submit("abcd"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_EQ(rig.budget.used(), 4u);  // the reply's
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+TEST(Batcher, WhatAnsweringTakesIsChargedAtArrival) {
+  Rig rig(patient(1ms, 256, 10), 100);
+  rig.fake->working_per_query = 30;
+  rig.hold_with_one();
+  EXPECT_EQ(rig.budget.used(), 5u + 30u);
+  ASSERT_TRUE(rig.submit("ab", 2));
+  EXPECT_EQ(rig.budget.used(), 35u + 62u);
+  const auto refused = rig.submit("c");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(rig.budget.used(), 35u + 62u);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  EXPECT_EQ(rig.budget.used(), 5u + 2u);  // the replies'
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "ab"}));
+}
+
+TEST(Batcher, AReplyLongerThanTheProtocolSaidIsRefused) {
+  Rig rig(patient(1ms, 256, 10), 100);
+  rig.fake->reply_bytes = 101;
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_EQ(rig.answers.of("ab"), "ResourceExhausted");
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+TEST(Batcher, AHugeQueryCountDoesNotOverflow) {
+  Rig rig(patient(1ms, 256, 10));
+  const auto refused = rig.submit("cd", SIZE_MAX);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST(Batcher, ABadRequestFailsAlone) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(rig.submit("a7"));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_EQ(rig.answers.of("ab"), "ba");
+  EXPECT_EQ(rig.answers.of("a7"), "StaleEpoch");
+}
+
+TEST(Batcher, AFailingProtocolIsAnErrorForItsBatchOnly) {
+  Rig rig(patient(1ms, 256, 10));
+  const auto answer_of = [&](const std::string& text) {
+    const auto before = rig.answers.count();
+    EXPECT_TRUE(rig.submit(text));
+    EXPECT_TRUE(rig.answers.wait_for(before + 1));
+    return rig.answers.of(text);
+  };
+  rig.fake->throw_bad_alloc = true;
+  EXPECT_EQ(answer_of("1"), "ResourceExhausted");
+  rig.fake->throw_bad_alloc = false;
+  rig.fake->throw_other = true;
+  EXPECT_EQ(answer_of("2"), "Internal");
+  rig.fake->throw_other = false;
+  rig.fake->lose_a_reply = true;
+  EXPECT_EQ(answer_of("3"), "Internal");
+  rig.fake->lose_a_reply = false;
+  EXPECT_EQ(answer_of("45"), "54");
+}
+
+TEST(Batcher, ACallbackThatThrowsHurtsNobodyElse) {
+  Rig rig(patient(1ms, 256, 10));
+  ASSERT_TRUE(rig.batcher.submit(rig.fake, pages_of("x"), 1, {},
+                                 [](Result<Bytes>, ByteLease) { throw std::bad_alloc(); }));
+  ASSERT_TRUE(rig.submit("ab"));
+  EXPECT_TRUE(rig.answers.wait_for(1));
+}
+
+TEST(Batcher, RequestsAreAnsweredByWhoAdmittedThem) {
+  Rig rig(patient(1ms, 256, 10));
+  auto next = std::make_shared<FakeServer>();
+  const std::weak_ptr<FakeServer> watched = next;
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("old"));
+  for (const char* text : {"new", "newer"}) {
+    ASSERT_TRUE(rig.batcher.submit(next, pages_of(text), 1, {}, rig.answers.keep(text)));
+  }
+  ASSERT_TRUE(rig.submit("late"));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(5));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "old", "late"}));
+  EXPECT_EQ(next->seen(), (std::vector<std::string>{"new", "newer"}));
+  EXPECT_EQ(next->batches(), std::vector<std::size_t>{2});
+  // Nothing keeps a server whose requests are answered.
+  next.reset();
+  EXPECT_TRUE(eventually([&] { return watched.expired(); }));
+}
+
+TEST(Batcher, AnIdleBatcherDoesNotWaitForItsWindow) {
+  BatchLimits limits;
+  limits.window = 60s;
+  Rig rig(limits);
+  ASSERT_TRUE(rig.submit("abc"));
+  EXPECT_TRUE(rig.answers.wait_for(1));  // gives up long before the window
+}
+
+TEST(Batcher, ABusyBatcherWaitsForItsWindow) {
+  BatchLimits limits;
+  limits.window = 60s;
+  limits.max_queries = 8;
+  Rig rig(limits);
+  rig.hold_with_one();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(rig.submit("b" + std::to_string(i)));
+  rig.fake->release();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(rig.fake->batches().size(), 1u);
+  ASSERT_TRUE(rig.submit("c"));
+  ASSERT_TRUE(rig.submit("d"));
+  ASSERT_TRUE(rig.answers.wait_for(9));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 8}));
+}
+
+TEST(Batcher, ClientsTakeTurnsWhenMoreWaitThanABatchHolds) {
+  Rig rig(patient(1ms, 4, 100));
+  rig.hold_with_one();
+  for (const char* text : {"a1", "a2", "a3", "a4", "a5", "a6", "a7"}) ASSERT_TRUE(rig.submit(text, 1, {"a"}));
+  ASSERT_TRUE(rig.submit("b1", 1, {"b"}));
+  ASSERT_TRUE(rig.submit("b2", 1, {"b"}));
+  ASSERT_TRUE(rig.submit("c1", 2, {"c"}));  // two queries: with a1 and b1 the first batch is full
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(11));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 3, 4, 3}));
+  EXPECT_EQ(rig.fake->seen(),
+            (std::vector<std::string>{"first", "a1", "b1", "c1", "a2", "a3", "a4", "b2", "a5", "a6", "a7"}));
+}
+
+TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {
+  Rig rig(patient(1ms, 256, 3));
+  rig.hold_with_one();
+  for (const char* text : {"a1", "a2", "a3"}) ASSERT_TRUE(rig.submit(text, 1, {"a"}));
+  EXPECT_FALSE(rig.submit("a4", 1, {"a"}));
+  ASSERT_TRUE(rig.submit("b1", 1, {"b"}));
+  EXPECT_EQ(rig.answers.of("a3"), "ResourceExhausted");  // told at once
+  EXPECT_FALSE(rig.submit("b2", 1, {"b"}));              // a has no more than b would have
+  EXPECT_EQ(rig.batcher.queued(), 3u);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(5));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "a1", "a2", "b1"}));
+}
+
+TEST(Batcher, WhoseDeadlineHasPassedIsNotComputed) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("late", 1, {"a", Clock::now() + 300ms}));
+  ASSERT_TRUE(rig.submit("ab", 1, {"a", Clock::now() + 1h}));
+  std::this_thread::sleep_for(320ms);
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  EXPECT_EQ(rig.answers.of("late"), "Unavailable");
+  EXPECT_EQ(rig.answers.of("ab"), "ba");
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "ab"}));
+}
+
+TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
+  auto limits = patient(1ms, 1, 10);
+  limits.max_wait = 100ms;
+  Rig rig(limits);
+  rig.fake->delay = 200ms;
+  ASSERT_TRUE(rig.submit("teach"));  // nothing is known yet, so nothing is refused
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  const auto refused = [&](const char* text, std::chrono::milliseconds deadline) {
+    const auto ticket = rig.submit(text, 1, {"a", Clock::now() + deadline});
+    return !ticket && ticket.error().code() == ErrorCode::kResourceExhausted;
+  };
+  EXPECT_TRUE(refused("too soon", 50ms));
+  rig.hold_with_one();
+  // Behind it one waits too long; unless its 200 ms are over already on a very slow machine, and then this
+  // one's count.
+  const auto behind = rig.submit("behind");
+  if (behind) {
+    EXPECT_GT(rig.batcher.backlog().count(), 0.0);
+  } else {
+    EXPECT_EQ(behind.error().code(), ErrorCode::kResourceExhausted);
+  }
+  rig.fake->release();
+}
+
+TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
+  Rig rig(patient(1ms, 1, 10));
+  rig.fake->delay = 1s;
+  ASSERT_TRUE(rig.submit("teach"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0; }));
+  rig.fake->delay = 0ms;
+  int admitted = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (rig.submit("ab", 1, {"a", Clock::now() + 900ms})) ++admitted;
+  }
+  EXPECT_EQ(admitted, 1);  // it teaches better
+}
+
+TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {
+  auto limits = patient(1ms, 1, 10);
+  limits.max_wait = 1ms;
+  Rig rig(limits);
+  rig.fake->delay = 100ms;
+  ASSERT_TRUE(rig.submit("teach"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  // An idle server takes a request however long its pass is; who comes behind it would wait.
+  rig.fake->hold();
+  ASSERT_TRUE(rig.submit("ab"));
+  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 2; }));
+  const auto behind = rig.submit("cd");
+  // The pass may look finished by now on a very slow machine, and then nothing is known against waiting.
+  if (!behind) {
+    EXPECT_EQ(behind.error().code(), ErrorCode::kResourceExhausted);
+  }
+  rig.fake->release();
+}
+
+TEST(Batcher, CountsWhatItDoes) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("ab", 3));
+  ASSERT_TRUE(rig.submit("cd", 2));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  MetricsPage counted;
+  counted.begin("pirx_pass_queries", "", "histogram");
+  counted.histogram("", rig.metrics.pass_queries);
+  counted.begin("pirx_pass_seconds", "", "histogram");
+  counted.histogram("", rig.metrics.pass_seconds);
+  counted.begin("pirx_queue_seconds", "", "histogram");
+  counted.histogram("{database=\"a\"}", rig.metrics.queue_seconds);
+  const auto page = std::move(counted).take();
+  for (const char* line :
+       {"pirx_pass_queries_bucket{le=\"1\"} 1\n", "pirx_pass_queries_bucket{le=\"4\"} 1\n",
+        "pirx_pass_queries_bucket{le=\"8\"} 2\n", "pirx_pass_queries_bucket{le=\"+Inf\"} 2\n",
+        "pirx_pass_queries_sum 6\n", "pirx_pass_queries_count 2\n", "pirx_pass_seconds_count 2\n",
+        "pirx_queue_seconds_bucket{database=\"a\",le=\"+Inf\"} 3\n",
+        "pirx_queue_seconds_count{database=\"a\"} 3\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line << page;
+  }
+}
+
+TEST(PassCost, IsALineThroughWhatWasSeen) {
+  PassCost cost;
+  EXPECT_EQ(cost.predict(7), 0);
+  for (const std::size_t q : {1u, 16u, 256u, 64u}) cost.learn(q, 0.1 + 0.002 * static_cast<double>(q));
+  for (const std::size_t q : {1u, 100u, 1000u}) {
+    EXPECT_NEAR(cost.predict(q), 0.1 + 0.002 * static_cast<double>(q), 1e-9);
+  }
+}
+
+TEST(PassCost, RemembersWhatAQueryAdds) {
+  PassCost cost;
+  for (const std::size_t q : {1u, 256u}) cost.learn(q, 0.1 + 0.002 * static_cast<double>(q));
+  for (int i = 0; i < 1000; ++i) cost.learn(1, 0.102);  // a quiet night
+  EXPECT_NEAR(cost.predict(256), 0.612, 0.01);
+  for (int i = 0; i < 100; ++i)
+    cost.learn(1, 0.051);  // a faster database: its queries cost no more than its passes
+  EXPECT_NEAR(cost.predict(256), 0.051 + 255 * 0.002, 0.01);
+}
+
+TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
+  PassCost cost;
+  for (int i = 0; i < 5; ++i) cost.learn(10, 0.5);
+  EXPECT_NEAR(cost.predict(1), 0.5, 1e-9);
+  EXPECT_NEAR(cost.predict(90), 1.0, 1e-9);
+  cost.learn(1, 5);  // a hiccup: more queries never look cheaper, and nothing is below zero
+  for (std::size_t q = 1; q < 100; ++q) {
+    EXPECT_GT(cost.predict(q), 0);
+    EXPECT_GE(cost.predict(q + 1), cost.predict(q));
+  }
+  for (int i = 0; i < 200; ++i) cost.learn(static_cast<std::size_t>(1 + i % 3), 0.01);
+  EXPECT_NEAR(cost.predict(2), 0.01, 1e-3);  // forgotten
+}
+
+TEST(Batcher, StoppingRefusesWhatIsQueued) {
+  Answers answers;
+  auto fake = std::make_shared<FakeServer>();
+  fake->hold();
+  auto batcher = std::make_unique<Batcher>(patient(1ms, 1, 100), LogSink());
+  for (const char* text : {"first", "second", "third"}) {
+    ASSERT_TRUE(batcher->submit(fake, pages_of(text), 1, {}, answers.keep(text)));
+  }
+  ASSERT_TRUE(eventually([&] { return fake->batches().size() == 1; }));
+  std::thread release([&] {
+    std::this_thread::sleep_for(500ms);  // time for the batcher to learn that it ends
+    fake->release();
+  });
+  batcher.reset();
+  release.join();
+  EXPECT_EQ(answers.of("first"), "tsrif");
+  EXPECT_EQ(answers.of("second"), "Unavailable");
+  EXPECT_EQ(answers.of("third"), "Unavailable");
+}
+
+TEST(Batcher, ManyThreadsEachGetTheirOwnReply) {
+  Rig rig(patient(200us, 16, 10'000));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&rig, t] {
+      auto random = pirx::testing::seeded_engine(static_cast<std::uint64_t>(t));
+      for (int i = 0; i < 200; ++i) {
+        const auto ticket =
+            rig.submit(std::to_string(1000 + t) + "-" + std::to_string(1000 + i), 1 + random() % 20);
+        ASSERT_TRUE(ticket);
+        if (random() % 8 == 0 && rig.batcher.cancel(*ticket)) rig.answers.keep("gone")(Bytes(), {});
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  ASSERT_TRUE(rig.answers.wait_for(800));
+  for (int t = 0; t < 4; ++t) {
+    for (int i = 0; i < 200; ++i) {
+      const auto text = std::to_string(1000 + t) + "-" + std::to_string(1000 + i);
+      const auto answer = rig.answers.of(text);
+      if (answer != "none") {
+        EXPECT_EQ(answer, std::string(text.rbegin(), text.rend()));
+      }
+    }
+  }
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+}  // namespace
+}  // namespace pirx::http

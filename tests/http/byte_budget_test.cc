@@ -1,0 +1,65 @@
+// The ceiling on memory: what is granted, a part of a whole, and that freed memory goes back to the system.
+#include "service/http/byte_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "database/memory_limit.h"
+#include "service/http/metrics.h"
+
+namespace pirx::http {
+namespace {
+
+TEST(ByteBudget, GrantsUpToItsLimit) {
+  ByteBudget budget(100);
+  ByteLease a(budget), b(budget);
+  EXPECT_TRUE(a.resize(60));
+  EXPECT_FALSE(b.resize(41));
+  EXPECT_EQ(b.held(), 0u);
+  EXPECT_TRUE(b.resize(40));
+  EXPECT_TRUE(a.resize(10));
+  EXPECT_EQ(budget.used(), 50u);
+  a = std::move(b);
+  EXPECT_EQ(budget.used(), 40u);
+  a = {};
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST(ByteBudget, APartTakesFromTheWhole) {
+  ByteBudget whole(100), part(80, &whole);
+  ByteLease connections(whole), requests(part);
+  EXPECT_FALSE(requests.resize(81));
+  EXPECT_TRUE(connections.resize(30));
+  EXPECT_FALSE(requests.resize(71));
+  EXPECT_EQ(part.used(), 0u) << "what the whole refuses is not taken";
+  EXPECT_TRUE(requests.resize(70));
+  EXPECT_FALSE(connections.resize(31));
+  EXPECT_EQ(whole.used(), 100u);
+  requests = {};
+  EXPECT_EQ(part.used(), 0u);
+  EXPECT_EQ(whole.used(), 30u);
+}
+
+TEST(ByteBudget, WhatIsFreedGoesBackToTheSystem) {
+  if (!database::kCanLimitMemory) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  constexpr std::size_t kBytes = 64 << 20, kEach = 4000;
+  ByteBudget budget(kBytes);
+  const auto before = resident_bytes();
+  ByteLease lease(budget);
+  std::vector<std::unique_ptr<char[]>> crowd(kBytes / kEach);
+  for (auto& one : crowd) {
+    one.reset(new char[kEach]);
+    one[0] = one[kEach - 1] = 'x';
+  }
+  ASSERT_TRUE(lease.resize(kBytes));
+  const auto last = std::move(crowd.back());  // stays, so that the heap does not shrink by itself
+  crowd.clear();
+  EXPECT_GT(resident_bytes(), before + 0.75 * kBytes) << "this heap keeps nothing: the test is of no use";
+  lease = {};
+  EXPECT_LT(resident_bytes(), before + 0.25 * kBytes);
+}
+
+}  // namespace
+}  // namespace pirx::http

@@ -1,0 +1,71 @@
+// Log lines are one JSON object each, whatever the fields hold.
+#include "service/http/log.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace pirx::http {
+namespace {
+
+TEST(Log, LineHasTimeEventAndFields) {
+  auto line = to_json({"batch", {{"code", "StaleEpoch"}}, {{"requests", 3}, {"queue_ms", 1.5}}});
+  const auto time_end = line.find("Z\"");
+  ASSERT_NE(time_end, std::string::npos);
+  std::replace_if(
+      line.begin(), line.begin() + static_cast<std::ptrdiff_t>(time_end),
+      [](char c) { return c >= '0' && c <= '9'; }, 'd');
+  EXPECT_EQ(
+      line,
+      R"({"time":"dddd-dd-ddTdd:dd:dd.dddZ","event":"batch","code":"StaleEpoch","requests":3,"queue_ms":1.5})");
+}
+
+TEST(Log, HostileTextIsEscaped) {
+  const std::string text("a\"b\\c\n\x01\xff\0d", 10);
+  const auto line = to_json({"x", {{"text", text}, {"event", "forged"}}, {}});
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["event"], "x");
+  EXPECT_EQ(json["text"], std::string("a\"b\\c\n\x01\xEF\xBF\xBD\0d", 12));
+}
+
+TEST(Log, OddNumbersAreStillJson) {
+  const auto line = to_json({"x",
+                             {},
+                             {{"nan", std::numeric_limits<double>::quiet_NaN()},
+                              {"inf", std::numeric_limits<double>::infinity()},
+                              {"big", 1e300},
+                              {"negative", -7}}});
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_TRUE(json["nan"].is_null());
+  EXPECT_TRUE(json["inf"].is_null());
+  EXPECT_EQ(json["big"], 1e300);
+  EXPECT_EQ(json["negative"], -7);
+}
+
+TEST(Log, AnEventThatCannotBeBuiltIsLostAlone) {
+  int calls = 0;
+  const LogSink sink = [&](const LogEvent&) { ++calls; };
+  write_log(sink, []() -> LogEvent { throw std::bad_alloc(); });
+  EXPECT_EQ(calls, 0);
+  write_log(sink, [] { return LogEvent{"x", {}, {}}; });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Log, ASinkMayBeMissingOrThrow) {
+  write_log({}, {"x", {}, {}});
+  int calls = 0;
+  write_log(
+      [&](const LogEvent&) {
+        ++calls;
+        throw std::runtime_error("disk full");
+      },
+      {"x", {}, {}});
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace pirx::http

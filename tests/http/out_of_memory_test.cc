@@ -1,0 +1,105 @@
+// The server while operator new fails in every thread but the test's: it may drop connections, never the
+// process, the accept loop or a stop.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "http/http_support.h"
+
+namespace {
+std::atomic<bool> failing{false};
+thread_local bool exempt = false;
+
+void* allocate(std::size_t size) {
+  if (failing && !exempt) return nullptr;
+  return std::malloc(size == 0 ? 1 : size);
+}
+}  // namespace
+
+// Not inlined: gcc would see free() and new side by side and warn.
+#define PIRX_NOINLINE __attribute__((noinline))
+PIRX_NOINLINE void* operator new(std::size_t size) {
+  if (void* memory = allocate(size)) return memory;
+  throw std::bad_alloc();
+}
+PIRX_NOINLINE void* operator new[](std::size_t size) { return operator new(size); }
+PIRX_NOINLINE void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+PIRX_NOINLINE void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+PIRX_NOINLINE void operator delete(void* memory) noexcept { std::free(memory); }
+PIRX_NOINLINE void operator delete[](void* memory) noexcept { std::free(memory); }
+PIRX_NOINLINE void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+PIRX_NOINLINE void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace pirx::http {
+namespace {
+
+using namespace testing;
+
+class OutOfMemory : public ::testing::Test {
+ protected:
+  OutOfMemory() { exempt = true; }
+  ~OutOfMemory() override { failing = false; }
+};
+
+bool is_alive(const RunningServer& server) {
+  auto socket = RawSocket::connect_to(server.port());
+  socket.send(get_text("/healthz"));
+  return static_cast<bool>(is_status(socket.receive_message(), 200));
+}
+
+TEST_F(OutOfMemory, TheServerGoesOnAfterwards) {
+  auto options = quick_options();
+  options.io_threads = 2;
+  RunningServer server(options);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<RawSocket> open;
+    for (int i = 0; i < 10; ++i) open.push_back(RawSocket::connect_to(server.port()));
+    ASSERT_TRUE(is_alive(server));
+    failing = true;
+    for (auto& socket : open) {
+      auto another = RawSocket::connect_to(server.port());
+      another.send(query_text("abc"));
+      socket.send(query_text("abc"));
+      std::this_thread::sleep_for(5ms);
+    }
+    failing = false;
+    open.clear();
+    EXPECT_TRUE(eventually([&] { return is_alive(server); }));
+  }
+  server.stop();
+  server.join();
+}
+
+TEST_F(OutOfMemory, AnAnswerThatCannotBeHandedOverEndsItsConnection) {
+  RunningServer server;
+  server.fake->hold();
+  auto socket = RawSocket::connect_to(server.port());
+  socket.send(query_text("abc"));
+  ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
+  failing = true;
+  server.fake->release();
+  socket.readable_within(kPatience);
+  failing = false;
+  const auto answer = socket.receive_message();  // until the connection ends, or a refusal got through
+  EXPECT_TRUE(answer.empty() || is_status(answer, 503)) << answer;
+  EXPECT_TRUE(eventually([&] { return is_alive(server); }));
+}
+
+TEST_F(OutOfMemory, AStopIsNotLost) {
+  RunningServer server;
+  const auto idle = RawSocket::connect_to(server.port());
+  ASSERT_TRUE(is_alive(server));
+  failing = true;
+  exempt = false;
+  server.stop();
+  exempt = true;
+  std::this_thread::sleep_for(20ms);
+  failing = false;
+  server.join();  // returns
+}
+
+}  // namespace
+}  // namespace pirx::http

@@ -1,0 +1,223 @@
+// TLS between the real client and the real server: who is trusted, which versions, which files are refused.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+
+#include "http/http_support.h"
+
+namespace {
+std::string system_anchors;  // where the system keeps its trust anchors; empty: where it does
+}
+
+/// Stands before OpenSSL's function of this name, by which libcurl reads CURLOPT_CAPATH.
+extern "C" int X509_STORE_load_path(X509_STORE* store, const char* path) {
+  using Function = int (*)(X509_STORE*, const char*);
+  static const auto original = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "X509_STORE_load_path"));
+  return original(store, system_anchors.empty() ? path : system_anchors.c_str());
+}
+
+namespace pirx::http {
+namespace {
+
+using namespace testing;
+
+const Certificates& certificates() {
+  static const Certificates files;
+  return files;
+}
+
+HttpServerOptions tls_options() {
+  auto options = quick_options();
+  options.tls_certificate_file = certificates().certificate_file;
+  options.tls_key_file = certificates().key_file;
+  return options;
+}
+
+Result<Bytes> ask(const Endpoint& endpoint, const std::string& request) {
+  auto transport = HttpTransport::create({endpoint});
+  if (!transport) return tl::unexpected(transport.error());
+  return transport->query_all({bytes_of(request)}, {}).at(0).reply;
+}
+
+TEST(Tls, RoundTrips) {
+  RunningServer server(tls_options());
+  auto transport = HttpTransport::create({{server.url("https"), certificates().ca_file}});
+  ASSERT_TRUE(transport);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{5000}, std::size_t{1} << 20}) {
+    const auto outcome = transport->query_all({Bytes(size, std::byte{7})}, {}).at(0);
+    ASSERT_TRUE(outcome.reply) << outcome.reply.error().to_string();
+    EXPECT_EQ(*outcome.reply, Bytes(size, std::byte{7}));
+  }
+  const auto parameters = transport->parameters_all({}).at(0);
+  ASSERT_TRUE(parameters.reply);
+  EXPECT_EQ(text_of(*parameters.reply), "fake parameters");
+}
+
+TEST(Tls, AnotherAuthorityIsNotTrusted) {
+  RunningServer server(tls_options());
+  const Certificates others;
+  const auto reply = ask({server.url("https"), others.ca_file}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  EXPECT_TRUE(server.fake->seen().empty());
+}
+
+TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {
+  RunningServer server(tls_options());
+  const auto reply = ask({server.url("https"), ""}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+}
+
+TEST(Tls, AnAnchorOfTheSystemDoesNotCountBesideACaFile) {
+  const TempFolder folder;
+  FILE* file = std::fopen(certificates().ca_file.c_str(), "r");
+  X509* authority = PEM_read_X509(file, nullptr, nullptr, nullptr);
+  std::fclose(file);
+  char name[32];
+  std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(authority));
+  X509_free(authority);
+  std::filesystem::copy(certificates().ca_file, folder.file(name));
+  system_anchors = std::filesystem::path(folder.file(name)).parent_path().string();
+
+  RunningServer server(tls_options());
+  // An anchor of another name: where names are alike, OpenSSL looks at the file's only.
+  const Certificates others;
+  const auto by_system = ask({server.url("https"), ""}, "abc");
+  const auto by_file = ask({server.url("https"), others.certificate_file}, "def");
+  system_anchors.clear();
+  ASSERT_TRUE(by_system) << by_system.error().to_string();  // so the system does know the authority
+  ASSERT_FALSE(by_file);
+  EXPECT_EQ(by_file.error().code(), ErrorCode::kUnauthenticated) << by_file.error().to_string();
+  EXPECT_EQ(server.fake->seen(), std::vector<std::string>{"abc"});
+}
+
+TEST(Tls, TheNameMustMatch) {
+  RunningServer server(tls_options());
+  const auto reply = ask({server.url("https", "localhost"), certificates().ca_file}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  EXPECT_TRUE(server.fake->seen().empty());
+}
+
+TEST(Tls, PlaintextClientAgainstTlsAndTheOtherWayAround) {
+  RunningServer secure(tls_options());
+  EXPECT_FALSE(ask({secure.url("http"), ""}, "abc"));
+  RunningServer plain;
+  const auto reply = ask({plain.url("https"), certificates().ca_file}, "abc");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+}
+
+/// The version that a client limited to `highest` gets, 0 for none.
+int negotiated(std::uint16_t port, int highest) {
+  auto socket = RawSocket::connect_to(port);
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  SSL_CTX_set_max_proto_version(context, highest);
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, socket.fd());
+  const int version = SSL_connect(tls) == 1 ? SSL_version(tls) : 0;
+  SSL_free(tls);
+  SSL_CTX_free(context);
+  return version;
+}
+
+TEST(Tls, Version12OnlyWhenAllowed) {
+  auto options = tls_options();
+  {
+    RunningServer server(options);
+    EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION), TLS1_3_VERSION);
+    EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), 0);
+  }
+  options.tls_allow_1_2 = true;
+  RunningServer server(options);
+  EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION), TLS1_3_VERSION);
+  EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), TLS1_2_VERSION);
+}
+
+/// Accepts one connection by TLS 1.2 and nothing newer, and answers one request on it.
+void serve_tls_1_2(RawSocket& socket) {
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_use_certificate_file(context, certificates().certificate_file.c_str(), SSL_FILETYPE_PEM);
+  SSL_CTX_use_PrivateKey_file(context, certificates().key_file.c_str(), SSL_FILETYPE_PEM);
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, socket.fd());
+  if (SSL_accept(tls) == 1) {
+    char request[4096];
+    SSL_read(tls, request, sizeof request);
+    const auto reply = raw_reply("old");
+    SSL_write(tls, reply.data(), static_cast<int>(reply.size()));
+    SSL_shutdown(tls);
+  }
+  SSL_free(tls);
+  SSL_CTX_free(context);
+}
+
+TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
+  RawServer server(serve_tls_1_2);
+  Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+  const auto refused = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnauthenticated) << refused.error().to_string();
+  endpoint.allow_tls_1_2 = true;
+  const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+  ASSERT_TRUE(taken) << taken.error().to_string();
+  EXPECT_EQ(text_of(*taken), "old");
+}
+
+TEST(Tls, AHandshakeThatNeverEndsIsCut) {
+  auto options = tls_options();
+  options.header_timeout = 100ms;
+  RunningServer server(options);
+  auto silent = RawSocket::connect_to(server.port());
+  EXPECT_TRUE(silent.closed_within());
+  auto half = RawSocket::connect_to(server.port());
+  half.send(std::string("\x16\x03\x01\x02\x00\x01", 6));
+  EXPECT_TRUE(half.closed_within());
+  auto garbage = RawSocket::connect_to(server.port());
+  garbage.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(garbage.closed_within());
+}
+
+TEST(Tls, AClientThatLeavesIsTakenOutOfTheQueue) {
+  auto options = tls_options();
+  RunningServer server(options);
+  server.fake->hold();
+  const Endpoint endpoint{server.url("https"), certificates().ca_file};
+  std::thread first([&] { EXPECT_TRUE(ask(endpoint, "first")); });
+  ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
+  auto transport = HttpTransport::create({endpoint});
+  ASSERT_TRUE(transport);
+  CallOptions call;
+  call.deadline = 300ms;
+  EXPECT_FALSE(transport->query_all({bytes_of("gone")}, call).at(0).reply);
+  std::this_thread::sleep_for(100ms);
+  server.fake->release();
+  first.join();
+  EXPECT_TRUE(ask(endpoint, "last"));
+  EXPECT_EQ(server.fake->seen(), (std::vector<std::string>{"first", "last"}));
+}
+
+TEST(Tls, UnusableFilesAreRefusedAtTheStart) {
+  const auto create = [](const std::string& certificate, const std::string& key) {
+    auto options = quick_options();
+    options.tls_certificate_file = certificate;
+    options.tls_key_file = key;
+    auto server = HttpServer::create(std::make_shared<FakeServer>(), options, {});
+    return server ? ErrorCode{} : server.error().code();
+  };
+  const auto& own = certificates();
+  const Certificates others;
+  EXPECT_EQ(create(own.certificate_file, own.key_file), ErrorCode{});
+  EXPECT_EQ(create(own.certificate_file, ""), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(create("", own.key_file), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(create("/nonexistent", own.key_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, "/nonexistent"), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.key_file, own.certificate_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, others.key_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, own.locked_key_file), ErrorCode::kUnauthenticated);
+}
+
+}  // namespace
+}  // namespace pirx::http
