@@ -12,38 +12,6 @@
 
 namespace pirx::itpir {
 
-std::string_view certainty_name(Certainty certainty) noexcept {
-  switch (certainty) {
-    case Certainty::kProven:
-      return "proven";
-    case Certainty::kProbable:
-      return "probable";
-    case Certainty::kUnverified:
-      break;
-  }
-  return "unverified";
-}
-
-std::string_view server_status_name(ServerStatus status) noexcept {
-  switch (status) {
-    case ServerStatus::kOk:
-      return "ok";
-    case ServerStatus::kLied:
-      return "lied";
-    case ServerStatus::kSuspected:
-      return "suspected";
-    case ServerStatus::kSilent:
-      return "silent";
-    case ServerStatus::kRefused:
-      return "refused";
-    case ServerStatus::kMalformed:
-      return "malformed";
-    case ServerStatus::kStaleEpoch:
-      break;
-  }
-  return "stale epoch";
-}
-
 std::string_view decode_status_name(DecodeStatus status) noexcept {
   switch (status) {
     case DecodeStatus::kOk:

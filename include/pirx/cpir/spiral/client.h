@@ -1,7 +1,6 @@
 // The client half of Spiral: keys that are uploaded once, small queries, one reply each.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "pirx/base/rng.h"
@@ -39,13 +38,6 @@ class Client {
   /// StaleEpoch: the message is not as it must be. Unavailable: keys_unknown(). Whatever else the reply holds
   /// decodes to something: do not tell the server whether it was right.
   Result<SecretVector<std::byte>> decode(std::uint64_t item, ByteSpan reply) const;
-
-  /// Query and reply, and where the server lacks the keys, these and another query. `call` sends a request
-  /// and gives the reply. Errors of `call`, query and check_keys_held.
-  using Call = std::function<Result<Bytes>(const Bytes& request)>;
-  Result<Bytes> ask(std::uint64_t item, Rng& rng, const Call& call) const;
-  /// A whole retrieval: ask, then decode.
-  Result<SecretVector<std::byte>> fetch(std::uint64_t item, Rng& rng, const Call& call) const;
 
  private:
   struct State;
