@@ -57,9 +57,9 @@ class DatabaseBuilder {
   DatabaseBuilder& operator=(DatabaseBuilder&&) noexcept;
   ~DatabaseBuilder();
   /// Appends a record. Its position is the number of records before it. Either all records have keys or none
-  /// has; an empty key counts as a key. InvalidArgument: the record does not fit the options.
-  /// ResourceExhausted: it is too long, or the disk is full. Unavailable: writing failed; then nothing more
-  /// can be added. A record that is refused is not added.
+  /// has; an empty key counts as a key. A record that is refused is not added.
+  /// InvalidArgument: the record does not fit the options. ResourceExhausted: it is too long, or the disk is
+  /// full. Unavailable: writing failed; then nothing more can be added.
   Result<void> add(ByteSpan data);
   Result<void> add(std::string_view key, ByteSpan data);
   /// The line of the input at which the next records begin, from 1, so that errors can name it. 0: unknown.

@@ -36,11 +36,12 @@ class KeyFilter {
     Bytes slot_;  ///< record_bytes() long
     std::uint64_t length_, present_;
   };
-  /// Reads the record of `key`. On input `row_sum` is the sum (XOR) of the rows of place(key), row_bytes()
-  /// long. On output there is a record, or nothing if the database has no such key. A sum that is damaged, or
-  /// of other rows, looks like a missing key, so trust an absence no more than the sum. A record of another
-  /// key is taken for this key's with probability 2^-128. InvalidArgument: the length is wrong. DataLoss: the
-  /// record is not what a correct builder writes.
+  /// Reads the record of `key`.
+  /// On input `row_sum` is the sum (XOR) of the rows of place(key), row_bytes() long.
+  /// On output there is a record, or nothing if the database has no such key. A sum that is damaged, or of
+  /// other rows, looks like a missing key, so trust an absence no more than the sum. A record of another key
+  /// is taken for this key's with probability 2^-128.
+  /// InvalidArgument: the length is wrong. DataLoss: the record is not what a correct builder writes.
   Result<Found> read(std::string_view key, ByteSpan row_sum) const;
   /// The same from the sum of the slots at place(key).offset alone, slot_bytes() long.
   Result<Found> read_slot(std::string_view key, ByteSpan slot) const;

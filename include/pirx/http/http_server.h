@@ -26,11 +26,11 @@ struct QueueOptions {
   std::size_t batch_max = 256;  ///< queries in a batch
 };
 
-/// Decides whether a peer may ask. On input `token` is that of its header "Authorization: Bearer TOKEN", or
-/// empty if it sent none. Returns the name under which the peer takes its turn among clients, or nothing,
-/// which refuses it. Called from several threads, for every query and every request for parameters. It must
-/// not wait for anything, and must compare secrets in constant time (pirx/http/tokens.h does). Names are not
-/// logged.
+/// Decides whether a peer may ask.
+/// On input `token` is that of its header "Authorization: Bearer TOKEN", or empty if it sent none.
+/// On output there is the name under which the peer takes its turn among clients, or nothing to refuse it.
+/// Called from several threads, for every query and every request for parameters. It must not wait for
+/// anything, and must compare secrets in constant time (pirx/http/tokens.h does). Names are not logged.
 using Authenticate = std::function<std::optional<std::string>(std::string_view token)>;
 
 /// The options of a server. Every limit is finite and is logged at the start. pirx/http/limits.h names them.
@@ -104,8 +104,9 @@ class HttpServer {
   /// Puts `next` in the place of the server of the database with this name (empty: the first one). From then
   /// on `next` admits queries and gives the parameters. Queries that the old server admitted are answered by
   /// it. Returns the old server, which may still be answering; the caller releases it, so that no thread of
-  /// this server has to free a database. Call it from any thread. InvalidArgument: the limits of this server
-  /// are too small for `next`, or there is no such database; nothing has changed then.
+  /// this server has to free a database. Call it from any thread.
+  /// InvalidArgument: the limits of this server are too small for `next`, or there is no such database;
+  /// nothing has changed then.
   Result<std::shared_ptr<const AnyServer>> replace(std::shared_ptr<const AnyServer> next,
                                                    std::string_view database = {});
   /// Serves on this thread, on io_threads - 1 more, and on one that computes. Returns after stop(), when all

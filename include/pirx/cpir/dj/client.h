@@ -55,10 +55,10 @@ class Client {
   Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;
 
   /// The row that a reply holds, geometry().row_bytes() long. Find the record in it with Geometry::locate and
-  /// read_slot, which checks the record's digest; nothing else shows a wrong row. DataLoss: the message is
-  /// malformed. InvalidArgument: another protocol or format version. StaleEpoch: another plan or version of
-  /// the database. Undecodable: some chunk is no ciphertext; this is decided when all are decrypted, so that
-  /// time does not tell which. Unavailable: `stop` ended it.
+  /// read_slot, which checks the record's digest; nothing else shows a wrong row.
+  /// DataLoss: the message is malformed. InvalidArgument: another protocol or format version. StaleEpoch:
+  /// another plan or version of the database. Undecodable: some chunk is no ciphertext; this is decided when
+  /// all are decrypted, so that time does not tell which. Unavailable: `stop` ended it.
   Result<SecretVector<std::byte>> decode(ByteSpan reply, const Stop& stop = {}) const;
 
  private:

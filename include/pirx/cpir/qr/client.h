@@ -29,10 +29,11 @@ class Client {
   Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;
 
   /// The row that a reply holds, params().row_bytes() long. Find the record in it with Params::locate and
-  /// Geometry::read_slot, which checks the record's digest; nothing else shows a wrong row. On input
-  /// `threads` is 0 for all. DataLoss: the message is malformed. InvalidArgument: another protocol or format
-  /// version. StaleEpoch: another plan or version of the database. Undecodable: some number is not below N or
-  /// does not have Jacobi symbol 1; this is decided when all are decrypted. Unavailable: `stop` ended it.
+  /// Geometry::read_slot, which checks the record's digest; nothing else shows a wrong row.
+  /// On input `threads` is 0 for all.
+  /// DataLoss: the message is malformed. InvalidArgument: another protocol or format version. StaleEpoch:
+  /// another plan or version of the database. Undecodable: some number is not below N or does not have Jacobi
+  /// symbol 1; this is decided when all are decrypted. Unavailable: `stop` ended it.
   Result<SecretVector<std::byte>> decode(ByteSpan reply, int threads = 0, const Stop& stop = {}) const;
 
  private:
