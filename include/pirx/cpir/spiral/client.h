@@ -40,11 +40,10 @@ class Client {
   bool keys_unknown(ByteSpan reply) const noexcept;
   /// The item that a reply holds, params().item_bytes() long.
   /// On input `item` is the query's.
-  /// Find the record in it with Params::locate and Geometry::read_slot, which
-  /// checks the record's digest; nothing else shows a wrong item, since any reply of the right form decodes
-  /// to something. Do not tell the server whether it was right.
-  /// DataLoss: the message is malformed. InvalidArgument: another protocol or format version. StaleEpoch:
-  /// another plan or version of the database. Unavailable: keys_unknown(reply).
+  /// Find the record in it with Params::locate and Geometry::read_slot, which checks the record's digest.
+  /// Nothing else shows a wrong item, since any reply of the right form decodes to something. Do not tell the
+  /// server whether it was right. DataLoss: the message is malformed. InvalidArgument: another protocol or
+  /// format version. StaleEpoch: another plan or version of the database. Unavailable: keys_unknown(reply).
   Result<SecretVector<std::byte>> decode(std::uint64_t item, ByteSpan reply) const;
 
   /// Makes a query and gives the reply to it. If the server lacks the keys, uploads them and makes another
