@@ -60,7 +60,7 @@ class HttpTransport {
  public:
   /// InvalidArgument: an endpoint is malformed, or two of them are databases of one server, which would get
   /// the shares of two. If two servers turn out to have one address and port when they are called (all
-  /// loopback addresses count as one), nothing is sent to the second, and its outcome is InvalidArgument.
+  /// loopback addresses count as one), nothing is sent to one of them, and its outcome is InvalidArgument.
   static Result<HttpTransport> create(std::vector<Endpoint> servers);
   HttpTransport(HttpTransport&&) noexcept;
   HttpTransport& operator=(HttpTransport&&) noexcept;
