@@ -45,8 +45,8 @@ class DatabaseUpdate {
   /// has keys. Errors as set().
   Result<void> append(ByteSpan data);
   Result<void> append(std::string_view key, ByteSpan data);
-  /// Removes all records from position `records` on. InvalidArgument: there are fewer records, or those left
-  /// would be none, or fewer than a row holds.
+  /// Removes all records from position `records` on. InvalidArgument: the
+  /// database has fewer records, or none would be left, or fewer than a row holds.
   Result<void> truncate(std::uint64_t records);
 
   /// Writes the delta and raises the epoch by one. Call it once. After any error the old epoch stays.
