@@ -1,5 +1,5 @@
-// The client half without its field: chooses GoldbergClient<F> and GoldbergCollector<F> by the deployment's
-// tag.
+// The client half for any field: chooses GoldbergClient<F> and GoldbergCollector<F> by the deployment's
+// field tag.
 #include "pirx/itpir/client.h"
 
 #include <cstring>
