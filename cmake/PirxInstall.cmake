@@ -112,7 +112,7 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindGMP.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNTL.cmake"
   DESTINATION "${pirx_cmake_dir}")
 
-# --- pkg-config: pirx.pc is core and itpir with all they need, pirx-http.pc is http on top.
+# --- pkg-config: pirx.pc is core and every protocol with all they need, pirx-http.pc is http on top.
 
 # Our names a component pulls in, those that others need first.
 function(pirx_closure out)
@@ -186,8 +186,8 @@ function(pirx_pc name description requires components without)
 endfunction()
 
 set(pirx_pc_components core)
-if(itpir IN_LIST pirx_components)
-  list(APPEND pirx_pc_components itpir)
+if(table IN_LIST pirx_components)
+  list(APPEND pirx_pc_components table)
 endif()
 pirx_pc(pirx "Private information retrieval: fields, engine, database, protocols" "" "${pirx_pc_components}" "")
 if(http IN_LIST pirx_components)

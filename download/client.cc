@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "common.h"
 #include "pirx/database/key_filter.h"
-#include "pirx/download/common.h"
 #include "src/database/stand_in.h"
 #include "src/protocol/message.h"
 

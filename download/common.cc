@@ -1,5 +1,5 @@
 // Which bytes of a database file a client downloads, and how it knows that they are right.
-#include "pirx/download/common.h"
+#include "common.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "pirx/download/common.h"
+#include "common.h"
 #include "src/database/mapping.h"
 #include "src/protocol/message.h"
 

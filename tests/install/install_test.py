@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Installs a build into an empty prefix and uses it from outside: examples/embed by find_package(pirx) and by pkg-config, examples/fetch, every
-component by itself, a component that does not exist, and the prefix moved to another place."""
+"""Installs a build into an empty prefix and uses it from outside: the numbered examples by find_package(pirx), that without a
+network by pkg-config, too; every component by itself, a component that does not exist, and the prefix moved to another place."""
 
 import argparse
 import os
@@ -32,7 +32,8 @@ def main():
     for option in ("source", "build", "compiler", "generator", "cmake"):
         parser.add_argument("--" + option, required=True)
     args = parser.parse_args()
-    embed = pathlib.Path(args.source) / "examples" / "embed"
+    examples = pathlib.Path(args.source) / "examples"
+    in_memory = examples / "3_in_memory"
 
     with tempfile.TemporaryDirectory(prefix="pirx-install-") as temp:
         temp = pathlib.Path(temp)
@@ -44,30 +45,28 @@ def main():
             return run(args.cmake, "-S", source, "-B", build, "-G", args.generator, "-DCMAKE_BUILD_TYPE=Release",
                        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={args.compiler}", fails=fails)
 
-        # The example, by CMake.
-        configure(embed, temp / "embed")
-        run(args.cmake, "--build", temp / "embed")
-        programs = [path for path in (temp / "embed").iterdir() if path.is_file() and os.access(path, os.X_OK)]
-        if len(programs) != 1:
-            sys.exit(f"FAILED: examples/embed should build one program, found {programs}")
-        if "ok" not in run(programs[0], cwd=temp).split():
-            sys.exit("FAILED: examples/embed did not print ok")
-
-        # The client's example, where its library is part of the build.
+        # The examples, by CMake.
+        configure(in_memory, temp / "in_memory")
+        run(args.cmake, "--build", temp / "in_memory")
+        for protocol in ("goldberg", "spiral", "download"):
+            if "record number 417" not in run(temp / "in_memory" / "in_memory", protocol, cwd=temp):
+                sys.exit(f"FAILED: examples/3_in_memory did not find its record by {protocol}")
         if list(prefix.rglob("pirx-client-targets.cmake")):
-            configure(pathlib.Path(args.source) / "examples" / "fetch", temp / "fetch")
-            run(args.cmake, "--build", temp / "fetch")
-            if "deployment file" not in run(temp / "fetch" / "fetch", "/nonexistent", "key", fails=True):
-                sys.exit("FAILED: examples/fetch does not say what is wrong")
+            for folder, program in (("1_fetch", "fetch"), ("2_evidence", "evidence")):
+                configure(examples / folder, temp / program)
+                run(args.cmake, "--build", temp / program)
+                words = ("/nonexistent", "key", "prefix")[:2 if program == "fetch" else 3]
+                if "deployment file" not in run(temp / program / program, *words, fails=True):
+                    sys.exit(f"FAILED: examples/{folder} does not say what is wrong")
 
         # The example, by pkg-config.
         pc_files = list(prefix.rglob("pirx.pc"))
         env = dict(os.environ, PKG_CONFIG_PATH=str(pc_files[0].parent))
         flags = run("pkg-config", "--cflags", "--libs", "pirx", env=env).split()
-        sources = sorted(embed.glob("*.cc"))
+        sources = sorted(in_memory.glob("*.cc"))
         run(args.compiler, "-std=c++20", "-O1", *sources, "-o", temp / "by_pkg_config", *flags)
         if "ok" not in run(temp / "by_pkg_config", cwd=temp, env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent))).split():
-            sys.exit("FAILED: examples/embed built with pkg-config did not print ok")
+            sys.exit("FAILED: examples/3_in_memory built with pkg-config did not print ok")
         for name in ("pirx-http", "pirx-client"):
             if (pc_files[0].parent / f"{name}.pc").exists():
                 run("pkg-config", "--cflags", "--libs", name, env=env)
@@ -75,8 +74,8 @@ def main():
         # Each component alone.
         targets = sorted(prefix.rglob("pirx-*-targets.cmake"))
         components = [path.name[len("pirx-"):-len("-targets.cmake")] for path in targets]
-        if "core" not in components or "itpir" not in components:
-            sys.exit(f"FAILED: components core and itpir are not both installed: {components}")
+        if "core" not in components or "table" not in components:
+            sys.exit(f"FAILED: components core and table are not both installed: {components}")
         for component in components + ["nonexistent"]:
             source = temp / ("use_" + component)
             source.mkdir()
