@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import pathlib
-import platform
 import random
 import secrets
 import signal
@@ -20,7 +19,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples/python_client"))
+sys.path[:0] = [str(ROOT / "examples/python_client"), str(ROOT / "bench")]
+import gbench  # noqa: E402
 import pirx_client as wire  # noqa: E402
 
 FIELD = wire.BinaryField(8, 0x1B)
@@ -28,9 +28,16 @@ TIMES = [bytes(FIELD.mul(a, b) for b in range(256)) for a in range(256)]  # TIME
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def add_arguments(parser):
-    parser.add_argument("--pirx", type=pathlib.Path, default=ROOT / "build/release/tools/pirx/pirx", help="the program to measure")
+def parse_arguments(parser):
+    """With the two of every benchmark, and the program to measure as `pirx`."""
+    gbench.add_build_dir(parser)
     parser.add_argument("--json", type=pathlib.Path, help="where the report goes, beside standard output")
+    arguments = parser.parse_args()
+    if not getattr(arguments, "plot_only", False):
+        arguments.pirx = gbench.program(arguments.build_dir, "tools/pirx/pirx")
+    elif not arguments.json or not arguments.plot:
+        parser.error("--plot-only needs --json and --plot")
+    return arguments
 
 
 def run(*command, **options):
@@ -43,9 +50,7 @@ def run(*command, **options):
 
 def context(pirx):
     """The machine and the program, and how busy the machine is as this begins."""
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return {"cpu": model, "cores": os.cpu_count(), "load_average_before": round(os.getloadavg()[0], 2), "commit": commit.stdout.decode().strip(),
+    return {"cpu": gbench.CPU, "cores": os.cpu_count(), "load_average_before": round(os.getloadavg()[0], 2), "commit": gbench.COMMIT,
             "pirx": run(pirx, "--version").decode().split("\n")[0]}
 
 
