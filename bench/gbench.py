@@ -25,22 +25,40 @@ def program(build_dir, path):
     return (build_dir / path).absolute()
 
 
-def run(build_dir, path, *flags, repetitions=1):
-    """The context, and by the names of benchmarks the medians of what was measured: real_time, cpu_time and best (seconds), counters, label."""
+def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(), environment={}):
+    """The context, and by the names of benchmarks the medians of what was measured: real_time, cpu_time, best and most (seconds), counters, label.
+
+    `only`: benchmarks by the beginnings of their names, up to a "/"; all without it. `fastest`: what the fastest repetition measured instead of
+    medians. `before`: the words of a program that starts this one, such as mpirun.
+    """
     flags = [f"--benchmark_repetitions={repetitions}", *flags]
-    command = [program(build_dir, path), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true", *map(str, flags)]
     print(path, *flags, file=sys.stderr)
+    if only:
+        flags.append(f"--benchmark_filter=^({'|'.join(only)})(/|$)")
+    command = [*before, program(build_dir, path), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
+               f"--benchmark_context=commit={COMMIT}", *map(str, flags)]
     # Threads that wait spend no processor time.
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment})
     if done.returncode:
         wrong = re.findall(r'"error_message": "(.*)"', done.stdout)
-        sys.exit(f"{sys.argv[0]}: {path} ended with {done.returncode}: {'; '.join(wrong) or done.stderr[-1000:].strip()}")
+        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        sys.exit(f"{sys.argv[0]}: {path} ended with {done.returncode}: {'; '.join(wrong or said)}")
     out, runs = json.loads(done.stdout), {}
     for one in out["benchmarks"]:
         if one["run_type"] == "iteration":
             name = re.sub(r"/(iterations|repeats|process_time|real_time|manual_time)\b[:\d]*", "", one["run_name"])
             scale = SECONDS[one.get("time_unit", "s")]
             runs.setdefault(name, []).append({**one, **{time: one[time] * scale for time in ("real_time", "cpu_time") if time in one}})
-    medians = {name: {key: statistics.median(one[key] for one in ones) if isinstance(value, (int, float)) else value
-                      for key, value in ones[0].items()} | {"best": min(one.get("real_time", 0) for one in ones)} for name, ones in runs.items()}
+    medians = {}
+    for name, ones in runs.items():
+        times = [one.get("real_time", 0) for one in ones]
+        chosen = [ones[times.index(min(times))]] if fastest else ones
+        medians[name] = {key: statistics.median(one[key] for one in chosen) if isinstance(value, (int, float)) else value
+                         for key, value in ones[0].items()} | {"best": min(times), "most": max(times)}
     return out["context"], medians
+
+
+def parts(name):
+    """{"kind": "product", "field": "gf2_8", "q": "256"} of product/field:gf2_8/q:256."""
+    kind, *rest = name.split("/")
+    return {"kind": kind, **dict(part.split(":", 1) for part in rest if ":" in part)}

@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   const auto columns_in_gmp = program.number("slice", 64, 1, 1'000'000);
   const auto threads = static_cast<int>(program.number("threads", 1, 1, 1024));
   program.start();
+  benchmark::AddCustomContext("threads", std::to_string(threads));
 
   // As many records as bits in a record.
   const auto record_bytes = std::max<std::uint64_t>(

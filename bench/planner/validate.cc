@@ -215,10 +215,15 @@ int main(int argc, char** argv) {
           {.records_per_row = offer.records_per_row, .fixed_record_bytes = question.record_bytes}));
       const auto name = offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
       const auto c = std::make_shared<Case>(Case{name, offer, std::move(database), question.records / 3});
-      offer.scheme == "dj-tree"  ? add_tree(c)
-      : offer.scheme == "spiral" ? add_spiral(c)
-      : offer.scheme == "qr"     ? add_residuosity(c)
-                                 : add_several(c);
+      if (offer.scheme == "dj-tree") {
+        add_tree(c);
+      } else if (offer.scheme == "spiral") {
+        add_spiral(c);
+      } else if (offer.scheme == "qr") {
+        add_residuosity(c);
+      } else {
+        add_several(c);
+      }
     }
   }
   return bench::Program::run();
