@@ -44,7 +44,7 @@ def run(*command, **options):
     """The standard output of a command that must succeed."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     if done.returncode != 0:
-        raise RuntimeError(f"{command[0]} {command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
+        sys.exit(f"{sys.argv[0]}: {command[0]} {command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
     return done.stdout
 
 
@@ -119,7 +119,7 @@ class Server:
         deadline = time.monotonic() + patience
         while not self.ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"a server did not start: {self.log.read_text()[-800:]}")
+                sys.exit(f"{sys.argv[0]}: a server did not start: {self.log.read_text()[-800:]}")
             time.sleep(0.02)
 
     def ready(self):
@@ -142,6 +142,20 @@ class Server:
             self.process.send_signal(signal.SIGCONT)
             self.kill()
 
+    def begin_load(self, connections, seconds, *more, deadline=120):
+        """`pirx load`: connections that ask again as soon as they have an answer, if no --rate says otherwise."""
+        command = [self.command[0], "load", self.url, "--connections", connections, "--duration", f"{seconds}s", "--deadline", f"{deadline}s",
+                   "--json", *more]
+        return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def load(self, connections, seconds, deadline=120):
+        """What `pirx load` reports. Every request must be answered."""
+        load = self.begin_load(connections, seconds, deadline=deadline)
+        report = finish_load(load)
+        if load.returncode:
+            sys.exit(f"{sys.argv[0]}: the load ended with {load.returncode}")
+        return report
+
     def metrics(self):
         """Name, with labels as they are printed, to value."""
         lines = get(self.port, "/metrics")[1].decode().split("\n")
@@ -163,6 +177,13 @@ class Server:
         wanted = ("VmRSS", "RssAnon", "RssFile")
         lines = pathlib.Path(f"/proc/{self.pid}/status").read_text().split("\n")
         return {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines if line.split(":")[0] in wanted}
+
+
+def finish_load(load):
+    out, err = load.communicate()
+    if not out:
+        sys.exit(f"{sys.argv[0]}: the load failed: {err.decode()[-300:]}")
+    return json.loads(out)
 
 
 def get(port, path, timeout=10):
@@ -291,7 +312,7 @@ class Checker:
         for connection in self.connections:
             connection.close()
         if self.wrong:
-            raise RuntimeError("the server gave a wrong answer")
+            sys.exit(f"{sys.argv[0]}: the server gave a wrong answer")
 
     def run_until(self, stop):
         positions = list(self.known)
