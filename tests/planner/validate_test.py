@@ -12,7 +12,8 @@ from pathlib import Path
 
 BUILD_DIR = ""
 REPORT = Path(__file__).resolve().parents[2] / "bench/planner/validate"
-TOY = ["--repetitions=1", "--benchmark_min_time=0.001", "--record_bytes=40", "--one_server_bytes=1000", "--several_servers_bytes=50000", "--modulus=1024"]
+TOY = ["--repetitions=1", "--benchmark_min_time=0.001", "--record_bytes=40", "--one_server_bytes=1000", "--several_servers_bytes=50000",
+       "--modulus=1024"]
 
 
 def run(*words, code=0):
@@ -42,6 +43,11 @@ class Validate(unittest.TestCase):
         self.assertIn("--record_bytes: '0' is no whole number from 1", run("--record_bytes=0", code=1).stderr)
         self.assertIn("all", run(*TOY, "--servers=3", "--collusion=3", code=1).stderr)
         self.assertIn("unrecognized command-line flag: --runs=0", run("--runs=0", code=1).stderr)
+
+    def test_a_program_that_was_not_built_is_one_line(self):
+        said = run("--build-dir", "/nowhere", code=1).stderr.splitlines()
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("no program /nowhere/bench/planner/planner_validate: build it", said[0])
 
 
 if __name__ == "__main__":
