@@ -43,9 +43,8 @@ std::vector<std::uint64_t> wanted(const Settings& settings) {
   return indices;
 }
 
-void check(const Deployment& deployment, const std::vector<std::uint64_t>& indices,
-           const itpir::Answer& answer) {
-  need(answer.certainty == itpir::Certainty::kProven && answer.records.size() == indices.size(),
+void check(const Deployment& deployment, const std::vector<std::uint64_t>& indices, const Answer& answer) {
+  need(answer.certainty == Certainty::kProven && answer.records.size() == indices.size(),
        "the answer is not proven");
   for (std::size_t m = 0; m < indices.size(); ++m) {
     need(answer.records[m] == deployment.record(indices[m]), "the answer is wrong");

@@ -53,11 +53,11 @@ void decode_once(const Deployment& deployment, pirx::Rng& rng, int liar, Times& 
   start = Clock::now();
   const auto answer = need(std::move(collector).finish());
   times.cut.push_back(milliseconds_since(start));
-  need(report.status == itpir::DecodeStatus::kOk && answer.certainty == itpir::Certainty::kProven,
+  need(report.status == itpir::DecodeStatus::kOk && answer.certainty == Certainty::kProven,
        "the answer is not proven");
   need(answer.records.at(0) == deployment.record(wanted), "the answer is wrong");
   for (int j = 0; j < static_cast<int>(answer.servers.size()); ++j) {
-    const bool lied = answer.servers[static_cast<std::size_t>(j)] == itpir::ServerStatus::kLied;
+    const bool lied = answer.servers[static_cast<std::size_t>(j)] == ServerStatus::kLied;
     need(lied == (j == liar), "another server is named a liar");
   }
 }
