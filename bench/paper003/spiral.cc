@@ -1,63 +1,21 @@
-// Spiral's server stage by stage on a database in memory, and with --study what the base of the gadget is
+// Spiral's server stage by stage on a database in memory, and with --study=1 what the base of the gadget is
 // worth ("3-PIR", Figure 4 and beyond): every base with the same ring, security, kernels and form of folding,
-// once with everything else as in the chosen set, once with everything else chosen anew for the base. Answers
-// are checked, and the error at every stage is measured beside the model. Prints JSON. Times of one thread
-// are times of its CPU.
-#include <time.h>
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
+// once with everything else as in the chosen set, once with everything else chosen anew for the base. A
+// benchmark is a plan. Its time is a server's for one pass, as the library's profile finds it (the median of
+// --samples; of the CPU where one thread computes, unless --wall=1); stages are counters, in milliseconds,
+// and so are the bits of the error at every stage, measured and of the model.
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "gbench.h"
 #include "pirx/base/buffer.h"
-#include "pirx/base/cpu.h"
 #include "pirx/cpir/spiral/profile.h"
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using pirx::bench::need;
+using pirx::bench::Program;
 namespace spiral = pirx::cpir::spiral;
-
-struct Arguments {
-  std::uint64_t records = std::uint64_t{1} << 20, bytes = 256;
-  std::string set = "s1";
-  int log_columns = -1, threads = 1;
-  unsigned samples = 5, queries = 1;
-  bool study = false, wall = false;
-};
-
-template <class T>
-T need(pirx::Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "paper003_spiral: %s\n", result.error().to_string().c_str());
-    std::exit(1);
-  }
-  return std::move(*result);
-}
-
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-/// Bytes a second of looking for a byte that is not there in memory as large as the encoded database, from 64
-/// MiB to 1 GiB: the best of five.
-double read_bandwidth(std::uint64_t size) {
-  auto buffer =
-      need(pirx::AlignedBuffer::create(std::clamp(size, std::uint64_t{1} << 26, std::uint64_t{1} << 30)));
-  std::memset(buffer.data(), 2, buffer.size());
-  double best = 0;
-  for (int sample = 0; sample < 5; ++sample) {
-    const double start = cpu_seconds();
-    if (std::memchr(buffer.data(), 1, buffer.size()) != nullptr) return 0;
-    best = std::max(best, static_cast<double>(buffer.size()) / (cpu_seconds() - start));
-  }
-  return best;
-}
 
 std::string gadget_name(const spiral::Gadget& gadget) {
   const auto& spec = gadget.spec();
@@ -66,158 +24,151 @@ std::string gadget_name(const spiral::Gadget& gadget) {
   return name + (spec.domain == spiral::Domain::kResidues ? " residues" : "");
 }
 
-/// Bits of a deviation.
-double bits(double variance) { return variance > 0 ? std::log2(variance) / 2 : 0; }
-
-Json measure(const spiral::Params& params, const Arguments& a, bool two_products, double& total) {
-  const auto found = need(spiral::profile(params, {.threads = a.threads,
-                                                   .wall = a.wall,
-                                                   .samples = a.samples,
-                                                   .queries = a.queries,
-                                                   .two_products = two_products}));
-  const auto& model = params.noise();
+std::string plan_name(const spiral::Params& params) {
   const auto& scheme = params.scheme();
-  if (found.wrong > 0) {
-    std::fprintf(stderr, "paper003_spiral: an answer is wrong\n");
-    std::exit(1);
+  return std::to_string(params.rows()) + " x " + std::to_string(params.columns()) + ", p 2^" +
+         std::to_string(scheme.log_p) + ", pack " + std::to_string(scheme.pack) + ", trials " +
+         std::to_string(params.trials()) + ", q2 2^" + std::to_string(scheme.log_q2) + ", fold " +
+         gadget_name(params.fold()) + ", left " + gadget_name(params.left()) + ", right " +
+         gadget_name(params.right()) + ", conversion " + gadget_name(params.conversion()) +
+         ", log2 failure " + std::to_string(std::lround(params.noise().log2_failure));
+}
+
+/// A plan that cannot be has an error instead of a time.
+void add_plan(const std::string& name, pirx::Result<spiral::Params> plan,
+              const spiral::ProfileOptions& options) {
+  const auto loop = [plan, options](benchmark::State& state) {
+    if (!plan) return state.SkipWithError(plan.error().message().c_str());
+    const auto& params = *plan;
+    spiral::Profile found;
+    for (auto _ : state) {
+      found = need(spiral::profile(params, options));
+      state.SetIterationTime(found.total);
+    }
+    if (found.wrong > 0) return Program::wrong(state, "an answer is wrong");
+    state.SetLabel(plan_name(params));
+    const double folds = static_cast<double>(params.polynomials() * (params.columns() - 1)) * options.queries;
+    const auto encoded = static_cast<double>(params.encoded_bytes());
+    state.counters = {{"expansion", found.expansion * 1e3},
+                      {"conversion", found.conversion * 1e3},
+                      {"first_dimension", found.first_dimension * 1e3},
+                      {"folding", found.folding * 1e3},
+                      {"packing", found.packing * 1e3},
+                      {"external_product", folds > 0 ? found.folding / folds * 1e3 : 0},
+                      {"first_dimension_gb_per_s", encoded / found.first_dimension * 1e-9},
+                      {"client_keys", found.keys * 1e3},
+                      {"client_query", found.query * 1e3},
+                      {"client_decode", found.decode * 1e3},
+                      {"once_encode", found.encode * 1e3},
+                      {"once_hold_keys", found.hold_keys * 1e3},
+                      {"keys_bytes", static_cast<double>(params.keys_bytes())},
+                      {"query_bytes", static_cast<double>(params.request_bytes())},
+                      {"reply_bytes", static_cast<double>(params.reply_bytes())},
+                      {"encoded_bytes", encoded}};
+    const auto deviation = [&](const std::string& stage, double spiral::Noise::*variance) {
+      const auto bits = [](double x) { return x > 0 ? std::log2(x) / 2 : 0; };
+      state.counters[stage + "_bits"] = bits(found.noise.*variance);
+      state.counters[stage + "_bits_by_model"] = bits(params.noise().*variance);
+    };
+    deviation("expanded", &spiral::Noise::expanded);
+    deviation("gsw_bit", &spiral::Noise::gsw_bit);
+    deviation("gsw_secret", &spiral::Noise::gsw_secret);
+    deviation("first", &spiral::Noise::first);
+    deviation("folded", &spiral::Noise::folded);
+    deviation("packed", &spiral::Noise::packed);
+  };
+  benchmark::RegisterBenchmark(name.c_str(), loop)
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+/// Looks for a byte that is not there, in memory as large as the encoded database, from 64 MiB to 1 GiB.
+void read_memory(benchmark::State& state, std::uint64_t size) {
+  auto buffer =
+      need(pirx::AlignedBuffer::create(std::clamp(size, std::uint64_t{1} << 26, std::uint64_t{1} << 30)));
+  std::memset(buffer.data(), 2, buffer.size());
+  for (auto _ : state) benchmark::DoNotOptimize(std::memchr(buffer.data(), 1, buffer.size()));
+  state.counters["gb_per_s"] = benchmark::Counter(static_cast<double>(buffer.size()) * 1e-9,
+                                                  benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void add_study(const pirx::database::Geometry& geometry, const spiral::Params& params,
+               const spiral::ProfileOptions& options) {
+  using Spec = spiral::Gadget::Spec;
+  const auto with = [&](auto change) {
+    auto scheme = params.scheme();
+    change(scheme);
+    return spiral::Params::create({geometry, {}, scheme});
+  };
+  // 638, 2319: the smallest bases with 6 and 5 digits.
+  for (const auto& base :
+       {Spec{.z = 2}, Spec{.z = 3}, Spec{.z = 4}, Spec{.z = 5}, Spec{.z = 7}, Spec{.z = 16}, Spec{.z = 27},
+        Spec{.z = 128}, Spec{.z = 256}, Spec{.z = 638}, Spec{.z = 2319}, Spec{.z = 3, .drop = 18},
+        Spec{.z = 512, .drop = 3, .bits = 2}, Spec{.z = 4096, .drop = 2, .bits = 8}}) {
+    const auto name = "folding/" + gadget_name(need(spiral::Gadget::create(base)));
+    const auto frozen = with([&](auto& scheme) { scheme.fold = base; });
+    add_plan(name + "/frozen", frozen, options);
+    if (base.z <= 3 && base.drop == 0) {
+      auto as_in_the_paper = options;
+      as_in_the_paper.two_products = true;
+      add_plan(name + "/frozen, two products", frozen, as_in_the_paper);
+    }
+    add_plan(name + "/chosen", spiral::choose_params(geometry, {}, {.fold = base}), options);
   }
-  total = found.total;
-  const double folds = static_cast<double>(params.polynomials() * (params.columns() - 1)) * a.queries;
-  const auto noise = [](double measured, double expected) {
-    return Json{{"measured", bits(measured)}, {"model", bits(expected)}};
-  };
-  return {
-      {"plan",
-       {{"rows", params.rows()},
-        {"columns", params.columns()},
-        {"log_p", scheme.log_p},
-        {"pack", scheme.pack},
-        {"trials", params.trials()},
-        {"log_q2", scheme.log_q2},
-        {"fold", gadget_name(params.fold())},
-        {"left", gadget_name(params.left())},
-        {"right", gadget_name(params.right())},
-        {"conversion", gadget_name(params.conversion())},
-        {"log2_failure", model.log2_failure}}},
-      {"bytes",
-       {{"keys", params.keys_bytes()},
-        {"query", params.request_bytes()},
-        {"reply", params.reply_bytes()},
-        {"encoded_database", params.encoded_bytes()}}},
-      {"server_ms",
-       {{"expansion", found.expansion * 1e3},
-        {"conversion", found.conversion * 1e3},
-        {"first_dimension", found.first_dimension * 1e3},
-        {"folding", found.folding * 1e3},
-        {"packing", found.packing * 1e3},
-        {"total", found.total * 1e3}}},
-      {"external_product_us", folds > 0 ? found.folding / folds * 1e6 : 0},
-      {"first_dimension_gb_per_s",
-       static_cast<double>(params.encoded_bytes()) / found.first_dimension * 1e-9},
-      {"client_ms",
-       {{"keys", found.keys * 1e3}, {"query", found.query * 1e3}, {"decode", found.decode * 1e3}}},
-      {"once_s", {{"encode", found.encode}, {"hold_keys", found.hold_keys}}},
-      {"deviation_bits",
-       {{"expanded", noise(found.noise.expanded, model.expanded)},
-        {"gsw_bit", noise(found.noise.gsw_bit, model.gsw_bit)},
-        {"gsw_secret", noise(found.noise.gsw_secret, model.gsw_secret)},
-        {"first", noise(found.noise.first, model.first)},
-        {"folded", noise(found.noise.folded, model.folded)},
-        {"packed", noise(found.noise.packed, model.packed)}}},
-  };
+  for (const auto& base :
+       {Spec{.z = 2}, Spec{.z = 3}, Spec{.z = 4}, Spec{.z = 8}, Spec{.z = 16}, Spec{.z = 64}}) {
+    const auto name = "expansion/" + gadget_name(need(spiral::Gadget::create(base)));
+    add_plan(name + "/frozen", with([&](auto& scheme) { scheme.left = scheme.right = base; }), options);
+    add_plan(name + "/chosen",
+             spiral::choose_params(geometry, {}, {.keys_bytes = 32'000'000, .expansion = base}), options);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments a;
-  CLI::App app("Spiral stage by stage, and the study of the gadget's base");
-  app.add_option("--records", a.records)->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
-  app.add_option("--bytes", a.bytes, "Of a record")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24));
-  app.add_option("--set", a.set, std::string(spiral::kSchemeNames) + ", best, or c1, which is insecure");
-  app.add_option("--log-columns", a.log_columns, "Instead of the set's")->check(CLI::Range(0, 12));
-  app.add_option("--threads", a.threads)->check(CLI::Range(1, 1024));
-  app.add_option("--samples", a.samples)->check(CLI::Range(1, 1000));
-  app.add_option("--queries", a.queries, "Of several clients, in one pass")->check(CLI::Range(1, 64));
-  app.add_flag("--wall", a.wall, "Times of one thread by the clock on the wall, too");
-  app.add_flag("--study", a.study, "Every base in turn");
-  CLI11_PARSE(app, argc, argv);
+  Program program(argc, argv);
+  const auto records = program.number("records", 1u << 20, 1, 1u << 30);
+  const auto bytes = program.number("bytes", 256, 1, 1u << 24);
+  const auto set = program.text("set", "s1");                // best: chosen for this database; c1 is insecure
+  const auto log_columns = program.text("log_columns", "");  // instead of the set's
+  spiral::ProfileOptions options;
+  options.threads = static_cast<int>(program.number("threads", 1, 1, 1024));
+  options.samples = static_cast<unsigned>(program.number("samples", 5, 1, 1000));
+  options.queries = static_cast<unsigned>(program.number("queries", 1, 1, 64));  // in one pass
+  options.wall = program.number("wall", 0, 0, 1) != 0;
+  const bool study = program.number("study", 0, 0, 1) != 0;
+  program.start();
 
-  const auto geometry = need(pirx::database::Geometry::create({a.records, a.bytes, 1, false, false}));
+  const auto geometry = need(pirx::database::Geometry::create({records, bytes, 1, false, false}));
   const auto plan = [&]() -> pirx::Result<spiral::Params> {
-    if (a.set == "best") return spiral::choose_params(geometry, {});
-    auto scheme = spiral::named_scheme(a.set);
-    if (!scheme) return pirx::fail(pirx::ErrorCode::kInvalidArgument, "no set is called " + a.set);
-    if (a.log_columns >= 0) scheme->log_columns = static_cast<unsigned>(a.log_columns);
+    if (set == "best") return spiral::choose_params(geometry, {});
+    auto scheme = spiral::named_scheme(set);
+    if (!scheme)
+      return pirx::invalid("--set: no set is called " + set + ": there are " +
+                           std::string(spiral::kSchemeNames));
+    if (!log_columns.empty())
+      scheme->log_columns = static_cast<unsigned>(need(pirx::parse_whole_number(log_columns, 0, 12)));
     return spiral::Params::create({geometry, {}, *scheme});
   };
   const auto params = need(plan());
-  double total = 0;
-  Json json = {{"kind", "spiral"},
-               {"cpu", pirx::cpu_features_name(need(pirx::allowed_cpu_features()))},
-               {"compiler", __VERSION__},
-               {"records", a.records},
-               {"record_bytes", a.bytes},
-               {"threads", a.threads},
-               {"clock", a.threads == 1 && !a.wall ? "cpu" : "wall"},
-               {"samples", a.samples},
-               {"queries", a.queries},
-               {"read_gb_per_s", read_bandwidth(params.encoded_bytes()) * 1e-9}};
+  benchmark::AddCustomContext("threads", std::to_string(options.threads));
+  benchmark::AddCustomContext("clock", options.threads == 1 && !options.wall ? "cpu" : "wall");
+  add_plan(set, params, options);
+  benchmark::RegisterBenchmark("read", read_memory, params.encoded_bytes())
+      ->Repetitions(5)  // the report takes the fastest
+      ->Unit(benchmark::kMillisecond);
   for (const auto& kernel : spiral::kernel_times()) {
-    json["transform_us"][kernel.kernel] = {{"forward", kernel.forward * 1e6},
-                                           {"inverse", kernel.inverse * 1e6}};
-  }
-  json["set"] = a.set;
-  json["result"] = measure(params, a, false, total);
-  if (a.study) {
-    using Spec = spiral::Gadget::Spec;
-    // 638, 2319: the smallest bases with 6 and 5 digits.
-    const Spec bases[] = {{.z = 2},
-                          {.z = 3},
-                          {.z = 4},
-                          {.z = 5},
-                          {.z = 7},
-                          {.z = 16},
-                          {.z = 27},
-                          {.z = 128},
-                          {.z = 256},
-                          {.z = 638},
-                          {.z = 2319},
-                          {.z = 3, .drop = 18},
-                          {.z = 512, .drop = 3, .bits = 2},
-                          {.z = 4096, .drop = 2, .bits = 8}};
-    const auto row = [&](const Spec& base, const char* how, const pirx::Result<spiral::Params>& with,
-                         bool two_products) {
-      Json out = {{"base", base.z},
-                  {"gadget", gadget_name(need(spiral::Gadget::create(base)))},
-                  {"rest", how},
-                  {"form", two_products ? "two products" : "cmux"}};
-      if (with) {
-        double time = 0;
-        out.update(measure(*with, a, two_products, time));
-      } else {
-        out["impossible"] = with.error().message();
-      }
-      json["study"].push_back(out);
+    const auto report = [kernel](benchmark::State& state) {
+      for (auto _ : state) state.SetIterationTime(kernel.forward);
+      state.counters["inverse"] = kernel.inverse * 1e6;
     };
-    for (const auto& base : bases) {
-      auto scheme = params.scheme();
-      scheme.fold = base;
-      row(base, "frozen", spiral::Params::create({geometry, {}, scheme}), false);
-      if (base.z <= 3 && base.drop == 0)
-        row(base, "frozen", spiral::Params::create({geometry, {}, scheme}), true);
-      row(base, "chosen", spiral::choose_params(geometry, {}, {.fold = base}), false);
-    }
-    for (const auto& base :
-         {Spec{.z = 2}, Spec{.z = 3}, Spec{.z = 4}, Spec{.z = 8}, Spec{.z = 16}, Spec{.z = 64}}) {
-      auto scheme = params.scheme();
-      scheme.left = scheme.right = base;
-      row(base, "expansion, frozen", spiral::Params::create({geometry, {}, scheme}), false);
-      row(base, "expansion, chosen",
-          spiral::choose_params(geometry, {}, {.keys_bytes = 32'000'000, .expansion = base}), false);
-    }
+    benchmark::RegisterBenchmark((std::string("transform/") + kernel.kernel).c_str(), report)
+        ->Iterations(1)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
   }
-  std::printf("%s\n", json.dump(2).c_str());
-  return 0;
+  if (study) add_study(geometry, params, options);
+  return Program::run();
 }

@@ -1,15 +1,12 @@
-// Builds a small database as an offer wants it, opens the servers by the table of protocols with the offer's
-// own options, and times the halves of the protocol on one thread.
-#include "validate.h"
+// The planner's predictions beside measurements: every offer of a plan carried out on a small database,
+// client and servers in one process on one thread. Counters hold the lengths of the messages and what was
+// predicted. A message of another length than predicted is a wrong answer, as is another record than was
+// stored.
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
-#include <time.h>
-
-#include <algorithm>
-#include <optional>
-#include <type_traits>
-
-#include "pirx/base/rng.h"
-#include "pirx/base/secret.h"
+#include "gbench.h"
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/dj/server.h"
@@ -17,284 +14,217 @@
 #include "pirx/cpir/qr/server.h"
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/cpir/spiral/server.h"
-#include "pirx/database/builder.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
+#include "pirx/planner/planner.h"
+#include "random_database.h"
 
-namespace pirx::planner {
 namespace {
 
+using namespace pirx;
+using bench::add;
+using bench::need;
+using planner::Offer;
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
 namespace spiral = cpir::spiral;
 
-/// Of clients that take microseconds, for each run: queries that are timed; with several servers, those that
-/// are answered.
-constexpr int kBurst = 20, kRounds = 3;
+/// An offer with the database that it wants.
+struct Case {
+  std::string name;
+  Offer offer;
+  std::shared_ptr<const database::Database> database;
+  std::uint64_t wanted;
+  Rng rng = need(Rng::from_os());
 
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-class Times {
- public:
-  Times() {
-    // Reading the clock takes about as long as a client's shortest query.
-    while (all_.size() < 101) measure([] { return 0; });
-    clock_ = median();
-    all_.clear();
+  std::unique_ptr<AnyServer> serve(const Texts& more = {}) const {
+    Texts options = offer.options;
+    options.insert(more.begin(), more.end());
+    return need(pirx::serve(*need(find_protocol(offer.scheme)),
+                            {.database = database, .threads = 1, .loopback = true}, options));
   }
-  template <class F>
-  std::invoke_result_t<const F&> measure(const F& f) {
-    const double start = processor_seconds();
-    auto result = f();
-    all_.push_back(std::max(processor_seconds() - start - clock_, 1e-9));
-    return result;
+  bool is_record(ByteSpan got) const {
+    const auto record = need(database->record(wanted));
+    return std::equal(record.begin(), record.end(), got.begin(), got.end());
   }
-  double median() const {
-    auto sorted = all_;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
+  benchmark::UserCounters server_counters() const {
+    return {{"predicted_ms", 1e3 * offer.server_seconds},
+            {"bytes_up", static_cast<double>(offer.bytes_up)},
+            {"bytes_down", static_cast<double>(offer.bytes_down)}};
   }
-
- private:
-  double clock_ = 0;
-  std::vector<double> all_;
 };
 
-/// What is timed, and the record that came of it.
-struct Run {
-  Times ahead, query, server, decode;
-  std::uint64_t bytes_up = 0, bytes_down = 0;
-};
+benchmark::UserCounters predicted(double seconds) { return {{"predicted_ms", 1e3 * seconds}}; }
 
-/// The database of an offer.
-class Stored {
- public:
-  static Result<Stored> build(const std::filesystem::path& path, const Offer& offer, std::uint64_t records,
-                              std::uint64_t record_bytes) {
-    PIRX_ASSIGN(auto builder,
-                database::DatabaseBuilder::create(
-                    path, {.records_per_row = offer.records_per_row, .fixed_record_bytes = record_bytes}));
-    PIRX_ASSIGN(auto rng, Rng::from_os());
-    Bytes record(record_bytes);
-    for (std::uint64_t i = 0; i < records; ++i) {
-      rng.fill(record);
-      PIRX_TRY(builder.add(record));
-    }
-    PIRX_TRY(builder.finish());
-    PIRX_ASSIGN(auto database, database::Database::open(path));
-    return Stored(path, std::move(database));
-  }
-  Stored(Stored&&) noexcept = default;
-  Stored& operator=(Stored&&) noexcept = delete;
-  ~Stored() {
-    std::error_code ignored;
-    if (database_) std::filesystem::remove(path_, ignored);
-  }
-  const database::Database& database() const noexcept { return *database_; }
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  Stored(std::filesystem::path path, std::shared_ptr<const database::Database> database)
-      : path_(std::move(path)), database_(std::move(database)) {}
-  std::filesystem::path path_;
-  std::shared_ptr<const database::Database> database_;
-};
-
-Result<void> check_record(const Stored& stored, std::uint64_t wanted, ByteSpan got) {
-  PIRX_ASSIGN(const auto record, stored.database().record(wanted));
-  if (std::equal(record.begin(), record.end(), got.begin(), got.end())) return {};
-  return fail(ErrorCode::kInternal, "a protocol gave another record than was stored: please report it");
+Bytes ask(const AnyServer& server, ByteSpan request) {
+  return need(std::move(server.answer({&request, 1}).at(0)));
 }
 
-Result<std::unique_ptr<AnyServer>> open_server(const Offer& offer, const Stored& stored,
-                                               const Texts& more = {}) {
-  PIRX_ASSIGN(const auto* protocol, find_protocol(offer.scheme));
-  PIRX_ASSIGN(auto database, database::Database::open(stored.path()));
-  Texts options = offer.options;
-  options.insert(more.begin(), more.end());
-  return serve(*protocol, {.database = std::move(database), .threads = 1, .loopback = true}, options);
+/// A protocol with one server: `open` decodes a reply to the row that holds the record at `at`.
+template <class Client, class Open>
+void add_single(const std::shared_ptr<Case>& c, std::shared_ptr<const AnyServer> server,
+                std::shared_ptr<const Client> client, const database::Location& at, Open open) {
+  const auto is_row = [c, at](const SecretVector<std::byte>& row) {
+    const auto& geometry = c->database->geometry();
+    return c->is_record(need(geometry.read_slot(
+        c->wanted, row.expose().subspan(static_cast<std::size_t>(at.offset),
+                                        static_cast<std::size_t>(geometry.slot_bytes())))));
+  };
+  const auto request = need(client->query(at.row, c->rng));
+  const auto reply = ask(*server, request);
+  add(
+      c->name + "/server", [=] { return ask(*server, request); },
+      [=](const Bytes& got) { return got.size() == c->offer.bytes_down && is_row(open(got)); },
+      c->server_counters());
+  // The coins of a tree's query do not depend on the wish, and nearly all of its time is theirs.
+  const bool ahead = c->offer.ahead_seconds > 0;
+  add(
+      c->name + (ahead ? "/ahead" : "/query"), [=] { return need(client->query(at.row, c->rng)); },
+      [=](const Bytes& asked) {
+        return asked.size() == c->offer.bytes_up && is_row(open(ask(*server, asked)));
+      },
+      ahead ? predicted(c->offer.ahead_seconds) : benchmark::UserCounters());
+  add(
+      c->name + "/decode", [=] { return open(reply); }, is_row, predicted(c->offer.client_seconds));
 }
 
-Result<Bytes> ask(const AnyServer& server, const Bytes& request) {
-  const ByteSpan view = request;
-  return std::move(server.answer({&view, 1}).at(0));
+void add_tree(const std::shared_ptr<Case>& c) {
+  std::shared_ptr<const AnyServer> server = c->serve();
+  const auto params = need(dj::Params::decode(server->parameters()));
+  const auto key = need(dj::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
+  const auto client = std::make_shared<const dj::Client>(need(dj::Client::create(params, key)));
+  add_single(c, server, client, need(c->database->geometry().locate(c->wanted)),
+             [client](ByteSpan reply) { return need(client->decode(reply)); });
 }
 
-/// The record in a row of single-server protocols.
-Result<void> check_row(const Stored& stored, std::uint64_t wanted, ByteSpan row, std::uint64_t offset) {
-  const auto& geometry = stored.database().geometry();
-  PIRX_ASSIGN(const auto data,
-              geometry.read_slot(wanted, row.subspan(static_cast<std::size_t>(offset),
-                                                     static_cast<std::size_t>(geometry.slot_bytes()))));
-  return check_record(stored, wanted, data);
+void add_residuosity(const std::shared_ptr<Case>& c) {
+  std::shared_ptr<const AnyServer> server = c->serve();
+  const auto params = need(qr::Params::decode(server->parameters()));
+  const auto key = need(qr::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
+  const auto client = std::make_shared<const qr::Client>(need(qr::Client::create(params, key)));
+  add_single(c, server, client, need(params.locate(c->wanted)),
+             [client](ByteSpan reply) { return need(client->decode(reply, 1)); });
 }
 
-Result<void> run_tree(const Offer& offer, const Stored& stored, int runs, Run& out) {
-  PIRX_ASSIGN(const auto server, open_server(offer, stored));
-  PIRX_ASSIGN(const auto params, dj::Params::decode(server->parameters()));
-  PIRX_ASSIGN(const auto key, dj::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
-  PIRX_ASSIGN(const auto client, dj::Client::create(params, key));
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  const std::uint64_t wanted = stored.database().geometry().records() / 3;
-  PIRX_ASSIGN(const auto at, stored.database().geometry().locate(wanted));
-  for (int run = 0; run < runs; ++run) {
-    auto blinding = out.ahead.measure([&] { return client.blind(rng); });
-    PIRX_ASSIGN(const auto request,
-                out.query.measure([&] { return client.query(at.row, std::move(blinding)); }));
-    PIRX_ASSIGN(const auto reply, out.server.measure([&] { return ask(*server, request); }));
-    PIRX_ASSIGN(const auto row, out.decode.measure([&] { return client.decode(reply); }));
-    PIRX_TRY(check_row(stored, wanted, row.expose(), at.offset));
-    out.bytes_up = request.size();
-    out.bytes_down = reply.size();
-  }
-  return {};
+void add_spiral(const std::shared_ptr<Case>& c) {
+  std::shared_ptr<const AnyServer> server = c->serve();
+  const auto params = need(spiral::Params::decode(server->parameters()));
+  const auto client = std::make_shared<const spiral::Client>(need(spiral::Client::create(params)));
+  need(client->check_keys_held(ask(*server, client->keys())));
+  const auto at = need(params.locate(c->wanted));
+  add_single(c, server, client, at,
+             [client, at](ByteSpan reply) { return need(client->decode(at.row, reply)); });
 }
 
-Result<void> run_qr(const Offer& offer, const Stored& stored, int runs, Run& out) {
-  PIRX_ASSIGN(const auto server, open_server(offer, stored));
-  PIRX_ASSIGN(const auto params, qr::Params::decode(server->parameters()));
-  PIRX_ASSIGN(const auto key, qr::SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
-  PIRX_ASSIGN(const auto client, qr::Client::create(params, key));
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  const std::uint64_t wanted = stored.database().geometry().records() / 3;
-  PIRX_ASSIGN(const auto at, params.locate(wanted));
-  for (int run = 0; run < runs; ++run) {
-    PIRX_ASSIGN(const auto request, out.query.measure([&] { return client.query(at.row, rng); }));
-    PIRX_ASSIGN(const auto reply, out.server.measure([&] { return ask(*server, request); }));
-    PIRX_ASSIGN(const auto row, out.decode.measure([&] { return client.decode(reply, 1); }));
-    PIRX_TRY(check_row(stored, wanted, row.expose(), at.offset));
-    out.bytes_up = request.size();
-    out.bytes_down = reply.size();
-  }
-  return {};
-}
-
-Result<void> run_spiral(const Offer& offer, const Stored& stored, int runs, Run& out) {
-  PIRX_ASSIGN(const auto server, open_server(offer, stored));
-  PIRX_ASSIGN(const auto params, spiral::Params::decode(server->parameters()));
-  PIRX_ASSIGN(const auto client, spiral::Client::create(params));
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  const std::uint64_t wanted = stored.database().geometry().records() / 3;
-  PIRX_ASSIGN(const auto at, params.locate(wanted));
-  PIRX_ASSIGN(const auto held, ask(*server, client.keys()));
-  PIRX_TRY(client.check_keys_held(held));
-  for (int run = 0; run < runs; ++run) {
-    PIRX_ASSIGN(const auto request, client.query(at.row, rng));
-    PIRX_ASSIGN(const auto reply, out.server.measure([&] { return ask(*server, request); }));
-    // Many times over, as with several servers.
-    for (int again = 0; again < kBurst; ++again) {
-      PIRX_TRY(out.query.measure([&] { return client.query(at.row, rng); }));
-      PIRX_ASSIGN(const auto item, out.decode.measure([&] { return client.decode(at.row, reply); }));
-      PIRX_TRY(check_row(stored, wanted, item.expose(), at.offset));
-    }
-    out.bytes_up = request.size();
-    out.bytes_down = reply.size();
-  }
-  return {};
-}
-
-Result<void> run_several(const Offer& offer, const Stored& stored, int runs, Run& out) {
+void add_several(const std::shared_ptr<Case>& c) {
+  const auto& offer = c->offer;
   const bool chor = offer.scheme == "chor";
-  itpir::Params::Spec spec{.field = kTagGf2,
-                           .geometry = stored.database().geometry(),
-                           .version = stored.database().version(),
+  itpir::Params::Spec spec{.field = chor ? kTagGf2 : need(itpir::field_by_name(offer.options.at("field"))),
+                           .geometry = c->database->geometry(),
+                           .version = c->database->version(),
                            .coordinates = {},
                            .threshold = offer.threshold,
                            .protocol = chor ? ProtocolId::kChor : ProtocolId::kGoldberg};
   if (chor) {
     for (std::uint64_t server = 1; server <= offer.servers; ++server) spec.coordinates.push_back(server);
   } else {
-    PIRX_ASSIGN(spec.field, itpir::field_by_name(offer.options.at("field")));
-    PIRX_ASSIGN(spec.coordinates, batchcodes::Encoding::suggested_coordinates(spec.field, offer.servers));
+    spec.coordinates = need(batchcodes::Encoding::suggested_coordinates(spec.field, offer.servers));
   }
-  PIRX_ASSIGN(auto params, itpir::Params::create(std::move(spec)));
-  std::vector<std::unique_ptr<AnyServer>> servers;
+  auto params = need(itpir::Params::create(std::move(spec)));
+  std::vector<std::shared_ptr<const AnyServer>> servers;
   for (const auto coordinate : params.coordinates()) {
-    PIRX_ASSIGN(auto server, open_server(offer, stored, {{"coordinate", std::to_string(coordinate)}}));
-    servers.push_back(std::move(server));
+    servers.push_back(c->serve({{"coordinate", std::to_string(coordinate)}}));
   }
-  const itpir::Client client(std::move(params), {.seeded = offer.seeded});
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  const std::uint64_t wanted = stored.database().geometry().records() / 3;
-  // Each part by itself many times over, as the rates are: a client's microseconds are otherwise those of
-  // cold caches.
-  const std::uint64_t wish[] = {wanted};
-  for (int round = 0; round < kBurst * runs; ++round) {
-    PIRX_TRY(out.query.measure([&] { return client.query(wish, rng); }));
-  }
-  const auto rounds = static_cast<std::size_t>(kRounds * runs);
-  std::vector<itpir::Query> queries;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    PIRX_ASSIGN(auto query, client.query(wish, rng));
-    queries.push_back(std::move(query));
-  }
-  std::vector<std::vector<std::optional<Bytes>>> replies(rounds);
-  for (std::size_t server = 0; server < servers.size(); ++server) {
-    // The last one gets a vector where others may have seeds.
-    const bool timed = server + 1 == servers.size();
-    for (std::size_t round = 0; round < rounds; ++round) {
-      const auto answer = [&] { return ask(*servers[server], queries[round].requests[server]); };
-      PIRX_ASSIGN(auto reply, timed ? out.server.measure(answer) : answer());
-      replies[round].emplace_back(std::move(reply));
+  const auto client =
+      std::make_shared<const itpir::Client>(std::move(params), itpir::ClientOptions{.seeded = offer.seeded});
+  const auto query = [=] { return need(client->query({&c->wanted, 1}, c->rng)); };
+  const auto answers = [=](const itpir::Query& asked) {
+    std::vector<std::optional<Bytes>> replies;
+    for (std::size_t i = 0; i < servers.size(); ++i)
+      replies.emplace_back(ask(*servers[i], asked.requests[i]));
+    return replies;
+  };
+  const auto total = [](const auto& messages, auto size) {
+    std::uint64_t bytes = 0;
+    for (const auto& message : messages) bytes += size(message);
+    return bytes;
+  };
+  add(c->name + "/query", query, [=](const itpir::Query& asked) {
+    return total(asked.requests, [](const Bytes& one) { return one.size(); }) == c->offer.bytes_up;
+  });
+  // The last server gets a vector where others may have seeds.
+  const auto request = query().requests.back();
+  const auto reply = ask(*servers.back(), request);
+  add(
+      c->name + "/server", [=] { return ask(*servers.back(), request); },
+      [=](const Bytes& got) { return got == reply; }, c->server_counters());
+  // A query is decoded once.
+  constexpr int kQueries = 20;
+  const auto decode = [=](benchmark::State& state) {
+    std::vector<itpir::Query> asked;
+    std::vector<std::vector<std::optional<Bytes>>> replies;
+    for (int i = 0; i < kQueries; ++i) {
+      asked.push_back(query());
+      replies.push_back(answers(asked.back()));
     }
-  }
-  for (const auto& request : queries[0].requests) out.bytes_up += request.size();
-  for (const auto& reply : replies[0]) out.bytes_down += reply->size();
-  for (std::size_t round = 0; round < rounds; ++round) {
-    PIRX_ASSIGN(const auto answer, out.decode.measure([&] {
-      return client.decode(std::move(queries[round].state), replies[round]);
-    }));
-    PIRX_TRY(check_record(stored, wanted, answer.records.at(0)));
-  }
-  return {};
+    std::vector<Bytes> records;
+    std::size_t at = 0;
+    for (auto _ : state) {
+      records = need(client->decode(std::move(asked[at].state), replies[at])).records;
+      ++at;
+    }
+    state.counters = predicted(c->offer.client_seconds);
+    const auto down = total(replies[0], [](const auto& one) { return one->size(); });
+    if (down != c->offer.bytes_down || !c->is_record(records.at(0))) {
+      bench::Program::wrong(state, "a wrong answer");
+    }
+  };
+  benchmark::RegisterBenchmark((c->name + "/decode").c_str(), decode)
+      ->Iterations(kQueries)
+      ->MeasureProcessCPUTime()
+      ->Unit(benchmark::kMillisecond);
 }
 
 }  // namespace
 
-Result<std::vector<Measured>> validate(const ValidateOptions& options, const std::filesystem::path& folder,
-                                       Rates& rates) {
-  if (options.record_bytes == 0 || options.runs < 1) {
-    return fail(ErrorCode::kInvalidArgument, "validation needs records of a byte or more and a run or more");
-  }
-  std::vector<Measured> out;
-  for (const bool several : {false, true}) {
-    Question question;
-    question.record_bytes = options.record_bytes;
-    question.records = std::max<std::uint64_t>(
-        1, (several ? options.several_servers_bytes : options.one_server_bytes) / options.record_bytes);
-    question.link = {1e7, 1e7, 0};
-    question.servers = several ? options.servers : 1;
-    question.collusion = options.collusion;
-    question.modulus_bits = options.modulus_bits;
-    question.reproduction = options.reproduction;
-    if (options.note) {
-      options.note("measuring rates for " + std::string(several ? "several servers" : "one server"));
-    }
-    PIRX_ASSIGN(auto plan, make_plan(question, rates));
-    for (Offer& offer : plan.offers) {
-      if (offer.scheme == "download" || (offer.servers > 1) != several) continue;
-      if (options.note) options.note("running " + offer.scheme + " " + offer.settings);
-      PIRX_ASSIGN(const auto stored,
-                  Stored::build(folder / "validate.pirx", offer, question.records, question.record_bytes));
-      Run run;
-      if (offer.scheme == "dj-tree") {
-        PIRX_TRY(run_tree(offer, stored, options.runs, run));
-      } else if (offer.scheme == "spiral") {
-        PIRX_TRY(run_spiral(offer, stored, options.runs, run));
-      } else if (offer.scheme == "qr") {
-        PIRX_TRY(run_qr(offer, stored, options.runs, run));
-      } else {
-        PIRX_TRY(run_several(offer, stored, options.runs, run));
-      }
-      out.push_back({std::move(offer), run.bytes_up, run.bytes_down, run.server.median(),
-                     run.query.median() + run.decode.median(), run.ahead.median()});
-    }
-  }
-  return out;
-}
+int main(int argc, char** argv) {
+  bench::Program program(argc, argv);
+  planner::Question question;
+  question.record_bytes = program.number("record_bytes", 256, 1, std::uint64_t{1} << 30);
+  const auto bytes_at_one = program.number("one_server_bytes", 1u << 20, 1, std::uint64_t{1} << 40);
+  const auto bytes_at_several = program.number("several_servers_bytes", 16u << 20, 1, std::uint64_t{1} << 40);
+  const auto servers = static_cast<unsigned>(program.number("servers", 3, 2, 255));
+  question.collusion = static_cast<unsigned>(program.number("collusion", 1, 1, 254));
+  question.modulus_bits = static_cast<unsigned>(program.number("modulus", 3072, 1024, 4096));
+  program.start();
+#ifdef _OPENMP
+  omp_set_num_threads(1);
+#endif
 
-}  // namespace pirx::planner
+  question.reproduction = question.modulus_bits == 1024;
+  question.link = {1e7, 1e7, 0};
+  planner::Machine machine;
+  for (const bool several : {false, true}) {
+    question.records =
+        std::max<std::uint64_t>(1, (several ? bytes_at_several : bytes_at_one) / question.record_bytes);
+    question.servers = several ? servers : 1;
+    for (const Offer& offer : need(planner::make_plan(question, machine)).offers) {
+      if (offer.scheme == "download" || (offer.servers > 1) != several) continue;
+      auto database = need(bench::random_database(
+          std::filesystem::temp_directory_path(), question.records,
+          {.records_per_row = offer.records_per_row, .fixed_record_bytes = question.record_bytes}));
+      const auto name = offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
+      const auto c = std::make_shared<Case>(Case{name, offer, std::move(database), question.records / 3});
+      if (offer.scheme == "dj-tree") {
+        add_tree(c);
+      } else if (offer.scheme == "spiral") {
+        add_spiral(c);
+      } else if (offer.scheme == "qr") {
+        add_residuosity(c);
+      } else {
+        add_several(c);
+      }
+    }
+  }
+  return bench::Program::run();
+}

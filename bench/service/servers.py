@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import pathlib
-import platform
 import random
 import secrets
 import signal
@@ -20,7 +19,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples/python_client"))
+sys.path[:0] = [str(ROOT / "examples/python_client"), str(ROOT / "bench")]
+import gbench  # noqa: E402
 import pirx_client as wire  # noqa: E402
 
 FIELD = wire.BinaryField(8, 0x1B)
@@ -28,24 +28,29 @@ TIMES = [bytes(FIELD.mul(a, b) for b in range(256)) for a in range(256)]  # TIME
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def add_arguments(parser):
-    parser.add_argument("--pirx", type=pathlib.Path, default=ROOT / "build/release/tools/pirx/pirx", help="the program to measure")
+def parse_arguments(parser):
+    """With the two of every benchmark, and the program to measure as `pirx`."""
+    gbench.add_build_dir(parser)
     parser.add_argument("--json", type=pathlib.Path, help="where the report goes, beside standard output")
+    arguments = parser.parse_args()
+    if not getattr(arguments, "plot_only", False):
+        arguments.pirx = gbench.program(arguments.build_dir, "tools/pirx/pirx")
+    elif not arguments.json or not arguments.plot:
+        parser.error("--plot-only needs --json and --plot")
+    return arguments
 
 
 def run(*command, **options):
     """The standard output of a command that must succeed."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     if done.returncode != 0:
-        raise RuntimeError(f"{command[0]} {command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
+        sys.exit(f"{sys.argv[0]}: {command[0]} {command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
     return done.stdout
 
 
 def context(pirx):
     """The machine and the program, and how busy the machine is as this begins."""
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return {"cpu": model, "cores": os.cpu_count(), "load_average_before": round(os.getloadavg()[0], 2), "commit": commit.stdout.decode().strip(),
+    return {"cpu": gbench.CPU, "cores": os.cpu_count(), "load_average_before": round(os.getloadavg()[0], 2), "commit": gbench.COMMIT,
             "pirx": run(pirx, "--version").decode().split("\n")[0]}
 
 
@@ -114,7 +119,7 @@ class Server:
         deadline = time.monotonic() + patience
         while not self.ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"a server did not start: {self.log.read_text()[-800:]}")
+                sys.exit(f"{sys.argv[0]}: a server did not start: {self.log.read_text()[-800:]}")
             time.sleep(0.02)
 
     def ready(self):
@@ -137,6 +142,20 @@ class Server:
             self.process.send_signal(signal.SIGCONT)
             self.kill()
 
+    def begin_load(self, connections, seconds, *more, deadline=120):
+        """`pirx load`: connections that ask again as soon as they have an answer, if no --rate says otherwise."""
+        command = [self.command[0], "load", self.url, "--connections", connections, "--duration", f"{seconds}s", "--deadline", f"{deadline}s",
+                   "--json", *more]
+        return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def load(self, connections, seconds, deadline=120):
+        """What `pirx load` reports. Every request must be answered."""
+        load = self.begin_load(connections, seconds, deadline=deadline)
+        report = finish_load(load)
+        if load.returncode:
+            sys.exit(f"{sys.argv[0]}: the load ended with {load.returncode}")
+        return report
+
     def metrics(self):
         """Name, with labels as they are printed, to value."""
         lines = get(self.port, "/metrics")[1].decode().split("\n")
@@ -158,6 +177,13 @@ class Server:
         wanted = ("VmRSS", "RssAnon", "RssFile")
         lines = pathlib.Path(f"/proc/{self.pid}/status").read_text().split("\n")
         return {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines if line.split(":")[0] in wanted}
+
+
+def finish_load(load):
+    out, err = load.communicate()
+    if not out:
+        sys.exit(f"{sys.argv[0]}: the load failed: {err.decode()[-300:]}")
+    return json.loads(out)
 
 
 def get(port, path, timeout=10):
@@ -286,7 +312,7 @@ class Checker:
         for connection in self.connections:
             connection.close()
         if self.wrong:
-            raise RuntimeError("the server gave a wrong answer")
+            sys.exit(f"{sys.argv[0]}: the server gave a wrong answer")
 
     def run_until(self, stop):
         positions = list(self.known)

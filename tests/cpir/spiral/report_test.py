@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/paper003/report with a tiny database: without peers, and with programs that speak as they do.
 
-    tests/cpir/spiral/report_test.py PAPER003_SPIRAL
+    tests/cpir/spiral/report_test.py BUILD_DIR
 """
 
 import json
@@ -29,7 +29,7 @@ done
 
 
 def report(*words, code=0):
-    done = subprocess.run(["bench/paper003/report", "--bench", sys.argv[1], "--tiny", "--samples", "1", *map(str, words)], capture_output=True,
+    done = subprocess.run(["bench/paper003/report", "--build-dir", sys.argv[1], "--tiny", "--samples", "1", *map(str, words)], capture_output=True,
                           timeout=200)
     if done.returncode != code:
         sys.exit(f"{words}: exit code {done.returncode} instead of {code}\n{done.stdout.decode()}{done.stderr.decode()}")
