@@ -1,12 +1,6 @@
 // Loops of one instruction on twelve registers, enough to hide its latency. In assembly, so that no compiler
 // and no flag of the build decides what is measured; a loop runs only where the CPU has its instruction.
-#include "bench/engine/rates.h"
-
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-
-#include "pirx/base/cpu.h"
+#include "bench/engine/peers.h"
 
 namespace pirx::bench {
 
@@ -103,27 +97,21 @@ constexpr Loop kLoops[] = {
 
 }  // namespace
 
-std::vector<InstructionRate> measure_instruction_rates() {
-  using Clock = std::chrono::steady_clock;
+void add_instruction_rates() {
   constexpr std::uint64_t kRuns = 50000;
-  std::vector<InstructionRate> rates;
-  for (const Loop& loop : kLoops) {
-    if ((loop.needs & ~detected_cpu_features()) != 0) continue;
-    double best = 0;
-    for (int round = 0; round < 20; ++round) {
-      const auto start = Clock::now();
-      loop.run(kRuns);
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      best = std::max(best, static_cast<double>(kRuns * kInLoop) / seconds);
-    }
-    rates.push_back({loop.name, best});
+  for (const Loop& of : kLoops) {
+    if ((of.needs & ~detected_cpu_features()) != 0) continue;
+    const auto run = [instructions = of.run](benchmark::State& state) {
+      const double seconds = loop(state, [&] { instructions(kRuns); });
+      state.counters["per_second"] = kRuns * kInLoop / seconds;
+    };
+    benchmark::RegisterBenchmark((std::string("rate/instruction:") + of.name).c_str(), run);
   }
-  return rates;
 }
 
 #else
 
-std::vector<InstructionRate> measure_instruction_rates() { return {}; }
+void add_instruction_rates() {}
 
 #endif
 

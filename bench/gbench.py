@@ -1,0 +1,61 @@
+"""Runs a benchmark of a build folder and reads what Google Benchmark says. Every report finds its programs here."""
+
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+COMMIT = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def add_build_dir(parser):
+    parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build/release", help="what scripts/build made [build/release]")
+
+
+def program(build_dir, path):
+    if not (build_dir / path).is_file():
+        sys.exit(f"{sys.argv[0]}: no program {build_dir / path}: build it (scripts/build release), or give its build folder with --build-dir")
+    return build_dir.absolute() / path
+
+
+def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(), environment={}):
+    """The context, and by the names of benchmarks the medians of what was measured: real_time, cpu_time, best and most (seconds), counters, label.
+
+    `only`: benchmarks by the beginnings of their names, up to a "/"; all without it. `fastest`: what the fastest repetition measured instead of
+    medians. `before`: the words of a program that starts this one, such as mpirun.
+    """
+    flags = [f"--benchmark_repetitions={repetitions}", *flags]
+    print(path, *flags, file=sys.stderr)
+    if only:
+        flags.append(f"--benchmark_filter=^({'|'.join(only)})(/|$)")
+    command = [*before, program(build_dir, path), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true", *map(str, flags)]
+    # Threads that wait spend no processor time.
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment})
+    if done.returncode:
+        wrong = re.findall(r'"error_message": "(.*)"', done.stdout)
+        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        sys.exit(f"{sys.argv[0]}: {path} ended with {done.returncode}: {'; '.join(wrong or said)}")
+    out, runs = json.loads(done.stdout), {}
+    for one in out["benchmarks"]:
+        if one["run_type"] == "iteration":
+            name = re.sub(r"/(iterations|repeats|process_time|real_time|manual_time)\b[:\d]*", "", one["run_name"])
+            scale = SECONDS[one.get("time_unit", "s")]
+            runs.setdefault(name, []).append({**one, **{time: one[time] * scale for time in ("real_time", "cpu_time") if time in one}})
+    medians = {}
+    for name, ones in runs.items():
+        times = [one.get("real_time", 0) for one in ones]
+        chosen = [ones[times.index(min(times))]] if fastest else ones
+        medians[name] = {key: statistics.median(one[key] for one in chosen) if isinstance(value, (int, float)) else value
+                         for key, value in ones[0].items()} | {"best": min(times), "most": max(times)}
+    return out["context"], medians
+
+
+def parts(name):
+    """{"kind": "product", "field": "gf2_8", "q": "256"} of product/field:gf2_8/q:256."""
+    kind, *rest = name.split("/")
+    return {"kind": kind, **dict(part.split(":", 1) for part in rest if ":" in part)}

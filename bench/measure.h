@@ -1,0 +1,72 @@
+// What benchmarks measure with beside the loop of Google Benchmark: passes to compare with, rates, the
+// machine, and the switch by which a test sees that a wrong answer is found.
+#pragma once
+
+#include <time.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "bench/gbench.h"
+#include "pirx/base/bytes.h"
+
+namespace pirx::bench {
+
+inline void need(bool right, const char* what) {
+  if (right) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::exit(1);
+}
+
+/// Seconds by the clock on the wall.
+inline double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+/// Seconds of all processors that this process has used.
+inline double processor_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Seconds that run() takes, once.
+template <class Run>
+double seconds_of(const Run& run, double (*clock)() = wall_clock) {
+  const double start = clock();
+  run();
+  return clock() - start;
+}
+/// The loop of a benchmark. Returns the seconds of one iteration, for counters.
+template <class Run>
+double loop(benchmark::State& state, const Run& run, double (*clock)() = wall_clock) {
+  const auto all = [&] {
+    for (auto _ : state) run();
+  };
+  return seconds_of(all, clock) / static_cast<double>(state.iterations());
+}
+
+/// Call this between the work and the check. With PIRX_BENCH_SPOIL in the environment it changes every byte
+/// of the answer, so that a test sees the check fail.
+inline void spoil(MutableByteSpan answer) {
+  static const bool wanted = std::getenv("PIRX_BENCH_SPOIL") != nullptr;
+  if (!wanted) return;
+  for (auto& byte : answer) byte ^= std::byte{1};
+}
+
+/// Adds the processor's name and the commit of the sources to the context.
+inline void describe_machine() {
+  std::string model = "unknown", commit = "unknown";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) model = line.substr(std::min(line.find(": ") + 2, line.size()));
+  }
+  if (FILE* git = ::popen("git -C '" PIRX_SOURCE_DIR "' describe --always --dirty 2>/dev/null", "r")) {
+    char text[64];
+    if (std::fgets(text, sizeof text, git) != nullptr) commit = std::string(text, std::strcspn(text, "\n"));
+    ::pclose(git);
+  }
+  benchmark::AddCustomContext("cpu_model", model);
+  benchmark::AddCustomContext("commit", commit);
+}
+
+}  // namespace pirx::bench
