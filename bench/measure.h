@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include <chrono>
+#include <cstring>
 #include <fstream>
+#include <memory>
 
 #include "bench/gbench.h"
 #include "pirx/base/bytes.h"
@@ -17,6 +19,11 @@ inline void need(bool right, const char* what) {
   std::fprintf(stderr, "%s\n", what);
   std::exit(1);
 }
+
+namespace detail {
+inline std::string shared_name;
+inline std::shared_ptr<void> shared_object;
+}  // namespace detail
 
 /// Seconds by the clock on the wall.
 inline double wall_clock() {
@@ -38,11 +45,37 @@ double seconds_of(const Run& run, double (*clock)() = wall_clock) {
 }
 /// The loop of a benchmark. Returns the seconds of one iteration, for counters.
 template <class Run>
-double loop(benchmark::State& state, const Run& run, double (*clock)() = wall_clock) {
+double loop(benchmark::State& state, const Run& run) {
   const auto all = [&] {
     for (auto _ : state) run();
   };
-  return seconds_of(all, clock) / static_cast<double>(state.iterations());
+  return seconds_of(all) / static_cast<double>(state.iterations());
+}
+/// The loop of a benchmark with UseManualTime() that counts what run() takes of the processors, times
+/// `scale`: other programs on the machine do not count, and neither does before(), which goes before each
+/// run. Returns these seconds of one iteration.
+template <class Before, class Run>
+double processor_loop(benchmark::State& state, const Before& before, const Run& run, double scale = 1) {
+  double total = 0;
+  for (auto _ : state) {
+    before();
+    const double seconds = seconds_of(run, processor_clock) * scale;
+    state.SetIterationTime(seconds);
+    total += seconds;
+  }
+  return total / static_cast<double>(state.iterations());
+}
+
+/// What the benchmarks of one name share: made when it is first asked for, gone when another is, as large
+/// ones do not fit into memory beside each other.
+template <class T, class... Arguments>
+T& shared(const std::string& name, const Arguments&... arguments) {
+  if (detail::shared_name != name) {
+    detail::shared_object.reset();
+    detail::shared_object = std::make_shared<T>(arguments...);
+    detail::shared_name = name;
+  }
+  return *static_cast<T*>(detail::shared_object.get());
 }
 
 /// Call this between the work and the check. With PIRX_BENCH_SPOIL in the environment it changes every byte

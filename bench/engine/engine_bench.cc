@@ -152,19 +152,10 @@ struct Room {
   Matrix<Sum> R;
 };
 
-// There is one room at a time: copies of a large database would not fit beside each other. So a run in random
-// order is for one field and one kernel.
-std::shared_ptr<void> open_room;
-const void* open_for = nullptr;
-
+/// A run in random order is for one field and one kernel.
 template <class F>
 Room<F>& room_of(const Kernels<F>& kernels) {
-  if (open_for != &kernels) {
-    open_room.reset();
-    open_room = std::make_shared<Room<F>>(kernels);
-    open_for = &kernels;
-  }
-  return *static_cast<Room<F>*>(open_room.get());
+  return shared<Room<F>>(F{}.tag().name() + kernels.name, kernels);
 }
 
 template <class F>

@@ -1,73 +1,22 @@
 // What it costs to decode a block, with and without a liar, beside copying the same replies and beside a
-// plain Berlekamp-Welch decoder that solves a system of equations for every word. Through the public client;
-// answers are compared with the database before anything is timed. Prints JSON; the ratios are the figures.
-#include <CLI/CLI.hpp>
+// plain Berlekamp-Welch decoder that solves a system of equations for every word. Through the public client.
+//
+// copy             memcpy of as many bytes as all replies have
+// gather           from the bytes of replies to checked values
+// decode           from there to values of the row, all replies compared
+// records/liars:N  decode, and the record cut out of the row
+// berlekamp_welch  words with a wrong value each, scaled to a block
+//
+// Seconds of the processor. The answer is compared with the database before anything is timed.
 #include <array>
-#include <chrono>
-#include <cstring>
-#include <nlohmann/json.hpp>
+#include <random>
 
 #include "paper002/deployment.h"
-#include "pirx/base/cpu.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
-namespace itpir = pirx::itpir;
 using namespace pirx::bench;
-
-struct Arguments {
-  std::uint64_t block_bytes = std::uint64_t{4} << 20;
-  unsigned servers = 8, threshold = 2;
-  int runs = 15;
-  std::string field = "gf2_8";
-  std::size_t words = 20'000;
-};
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-struct Times {
-  std::vector<double> gather, decode, cut;
-};
-
-/// Gathers, decodes and cuts one answer out; checks it.
-void decode_once(const Deployment& deployment, pirx::Rng& rng, int liar, Times& times) {
-  const std::uint64_t wanted = 1;
-  auto query = need(deployment.client().query({&wanted, 1}, rng));
-  auto replies = deployment.answer(query);
-  if (liar >= 0) {
-    auto& reply = replies[static_cast<std::size_t>(liar)];
-    constexpr std::size_t header = itpir::MessageHeader::kBytes;
-    // A bit in every 20th byte: an element of every field it was one of before, but for the top of a few.
-    for (std::size_t b = header; b < reply.size(); b += 21) reply[b] ^= std::byte{1};
-  }
-  auto collector = deployment.client().collect(std::move(query.state));
-  auto start = Clock::now();
-  for (std::size_t j = 0; j < replies.size(); ++j) need(collector.add(j, replies[j]));
-  times.gather.push_back(milliseconds_since(start));
-  start = Clock::now();
-  const auto report = need(collector.decode());
-  times.decode.push_back(milliseconds_since(start));
-  start = Clock::now();
-  const auto answer = need(std::move(collector).finish());
-  times.cut.push_back(milliseconds_since(start));
-  need(report.status == itpir::DecodeStatus::kOk && answer.certainty == itpir::Certainty::kProven,
-       "the answer is not proven");
-  need(answer.records.at(0) == deployment.record(wanted), "the answer is wrong");
-  for (int j = 0; j < static_cast<int>(answer.servers.size()); ++j) {
-    const bool lied = answer.servers[static_cast<std::size_t>(j)] == itpir::ServerStatus::kLied;
-    need(lied == (j == liar), "another server is named a liar");
-  }
-}
-
-/// memcpy of as many bytes as all replies have, between buffers that exist already.
-double copy_once(const std::vector<pirx::Bytes>& from, std::vector<pirx::Bytes>& to) {
-  const auto start = Clock::now();
-  for (std::size_t j = 0; j < from.size(); ++j) std::memcpy(to[j].data(), from[j].data(), from[j].size());
-  return milliseconds_since(start);
-}
+using benchmark::State;
 
 /// Berlekamp-Welch over GF(2^8), one word after another, as text books have it, with tables of logarithms.
 class BerlekampWelch {
@@ -142,93 +91,125 @@ class BerlekampWelch {
   std::array<unsigned, 256> log_{};
 };
 
-/// Nanoseconds a word of words with one wrong value each.
-double time_berlekamp_welch(const Arguments& a) {
-  const BerlekampWelch decoder(a.servers, a.threshold);
-  std::mt19937_64 random(2);
-  std::vector<std::uint8_t> values(a.words * a.servers), truth;
-  for (std::size_t w = 0; w < a.words; ++w) {
-    std::vector<std::uint8_t> coefficients(a.threshold + 1);
-    for (auto& c : coefficients) c = static_cast<std::uint8_t>(random());
-    truth.push_back(coefficients[0]);
-    for (unsigned j = 0; j < a.servers; ++j) {
-      std::uint8_t value = 0;
-      for (std::size_t c = coefficients.size(); c-- > 0;) {
-        value =
-            static_cast<std::uint8_t>(decoder.mul(value, static_cast<std::uint8_t>(j + 1)) ^ coefficients[c]);
+/// Words of GF(2^8) with a wrong value each, and what they were.
+struct Words {
+  Words(std::size_t words, unsigned servers, unsigned threshold) : decoder(servers, threshold), k(servers) {
+    std::mt19937_64 random(2);
+    for (std::size_t w = 0; w < words; ++w) {
+      std::vector<std::uint8_t> coefficients(threshold + 1);
+      for (auto& c : coefficients) c = static_cast<std::uint8_t>(random());
+      truth.push_back(coefficients[0]);
+      for (unsigned j = 1; j <= k; ++j) {
+        std::uint8_t value = 0;
+        for (std::size_t c = coefficients.size(); c-- > 0;) {
+          value =
+              static_cast<std::uint8_t>(decoder.mul(value, static_cast<std::uint8_t>(j)) ^ coefficients[c]);
+        }
+        values.push_back(value);
       }
-      values[w * a.servers + j] = value;
+      values[w * k + random() % k] ^= decoder.radius() > 0 ? 0x5A : 0;
     }
-    values[w * a.servers + random() % a.servers] ^= decoder.radius() > 0 ? 0x5A : 0;
+    found = truth;
   }
-  const auto start = Clock::now();
-  for (std::size_t w = 0; w < a.words; ++w) {
-    need(decoder.decode(values.data() + w * a.servers) == truth[w], "Berlekamp-Welch is wrong");
+  void decode() {
+    for (std::size_t w = 0; w < truth.size(); ++w) found[w] = decoder.decode(&values[w * k]).value_or(0);
   }
-  return milliseconds_since(start) * 1e6 / static_cast<double>(a.words);
-}
+  BerlekampWelch decoder;
+  unsigned k;
+  std::vector<std::uint8_t> values, truth, found;
+};
+
+constexpr std::size_t kNobody = ~std::size_t{0};
+
+struct Bench {
+  Settings settings;
+  pirx::Rng rng = need(pirx::Rng::from_os());
+  std::unique_ptr<Deployment> deployment = std::make_unique<Deployment>(settings);
+  std::vector<pirx::Bytes> from{
+      settings.servers,
+      pirx::Bytes(static_cast<std::size_t>(deployment->client().reply_bytes(1)), std::byte{1})};
+  std::vector<pirx::Bytes> to = from;
+
+  Retrieval served(std::size_t liar) {
+    Retrieval retrieval(*deployment, rng, {1});
+    retrieval.ask();
+    retrieval.serve(liar);
+    return retrieval;
+  }
+  void copy() {
+    for (std::size_t j = 0; j < from.size(); ++j) std::memcpy(to[j].data(), from[j].data(), from[j].size());
+  }
+  /// Whether the answer is right, and nobody but the liar is named as one.
+  bool right(std::size_t liar) {
+    Retrieval retrieval = served(liar);
+    retrieval.gather();
+    retrieval.finish();
+    const auto& servers = retrieval.answer().servers;
+    bool right = retrieval.right();
+    for (std::size_t j = 0; j < servers.size(); ++j) {
+      right = right && (servers[j] == pirx::itpir::ServerStatus::kLied) == (j == liar);
+    }
+    return right;
+  }
+
+  void run(State& state, std::size_t liar, bool gathers, bool finishes) {
+    if (!gathers && !right(liar)) return Program::wrong(state, "a wrong answer");
+    std::optional<Retrieval> retrieval;
+    const auto before = [&] {
+      retrieval.emplace(served(liar));
+      if (!gathers) retrieval->gather();
+    };
+    const double seconds = processor_loop(state, before, [&] {
+      if (gathers) return retrieval->gather();
+      retrieval->decode();
+      if (finishes) retrieval->finish();
+    });
+    state.counters["share_of_copy_speed"] = seconds_of([this] { copy(); }, processor_clock) / seconds;
+  }
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments a;
-  CLI::App app("Decoding a block beside copying its replies and beside Berlekamp-Welch");
-  app.add_option("--bytes", a.block_bytes, "Bytes of the block");
-  app.add_option("--servers", a.servers, "k")->check(CLI::Range(2, 30));
-  app.add_option("--threshold", a.threshold, "t = d")->check(CLI::Range(1, 28));
-  app.add_option("--runs", a.runs, "Of each, in turns; medians are printed")->check(CLI::Range(1, 1000));
-  app.add_option("--field", a.field, "gf2_8, gf2_16, w160, w48");
-  app.add_option("--words", a.words, "That Berlekamp-Welch decodes")->check(CLI::Range(1, 10'000'000));
-  CLI11_PARSE(app, argc, argv);
-  need(a.threshold + 3 <= a.servers, "a liar is corrected by t + 3 servers or more");
+  Program program(argc, argv);
+  Settings settings;
+  settings.record_bytes = program.number("bytes", 4 << 20, 1, 1 << 30);
+  settings.servers = program.numbers<unsigned>("servers", "8", 4, 30).at(0);
+  settings.threshold = program.numbers<unsigned>("threshold", "2", 1, 27).at(0);
+  settings.field = program.text("field", "gf2_8");
+  const auto words = program.number("words", 20'000, 1, 10'000'000);
+  program.start();
+  describe_machine();
+  need(settings.threshold + 3 <= settings.servers, "--threshold: a liar is found by --threshold + 3 servers");
+  for (const auto& [name, value] : {std::pair{"field", settings.field},
+                                    {"servers", std::to_string(settings.servers)},
+                                    {"threshold", std::to_string(settings.threshold)},
+                                    {"block_bytes", std::to_string(settings.record_bytes)}}) {
+    benchmark::AddCustomContext(name, value);
+  }
 
-  const Deployment deployment({a.field, a.servers, a.threshold, 1, 2, a.block_bytes});
-  auto rng = need(pirx::Rng::from_os());
-  const auto bytes = deployment.client().reply_bytes(1);
-  std::vector<pirx::Bytes> from(a.servers, pirx::Bytes(bytes, std::byte{1})), to = from;
-  Times honest, lied, ignored;
-  std::vector<double> copies, solved;
-  decode_once(deployment, rng, -1, ignored);
-  decode_once(deployment, rng, 1, ignored);
-  for (int run = 0; run < a.runs; ++run) {
-    copies.push_back(copy_once(from, to));
-    decode_once(deployment, rng, -1, honest);
-    copies.push_back(copy_once(from, to));
-    decode_once(deployment, rng, run % static_cast<int>(a.servers), lied);
-    solved.push_back(time_berlekamp_welch(a));
-  }
-  const auto sum = [](const std::vector<double>& x, const std::vector<double>& y) {
-    std::vector<double> total(x);
-    for (std::size_t i = 0; i < x.size(); ++i) total[i] += y[i];
-    return total;
+  const auto bench = std::make_shared<Bench>(Bench{settings});
+  const auto add = [](const char* name, auto run) {
+    benchmark::RegisterBenchmark(name, run)->UseManualTime()->Unit(benchmark::kMillisecond);
   };
-  const double copy = median(copies), decode = median(honest.decode);
-  // With a liar the wanted row is made in finish(), without one in decode(): both are compared whole.
-  const double whole_free = median(sum(honest.decode, honest.cut)),
-               whole_lied = median(sum(lied.decode, lied.cut));
-  Json json = {
-      {"kind", "decode"},
-      {"cpu", pirx::cpu_features_name(need(pirx::allowed_cpu_features()))},
-      {"compiler", __VERSION__},
-      {"field", a.field},
-      {"servers", a.servers},
-      {"threshold", a.threshold},
-      {"block_bytes", a.block_bytes},
-      {"runs", a.runs},
-      {"copy_ms", copy},
-      {"gather_ms", median(honest.gather)},
-      {"decode_ms", decode},
-      {"cut_ms", median(honest.cut)},
-      {"one_liar_ms", {{"decode", median(lied.decode)}, {"with_records", whole_lied}}},
-      {"share_of_copy_speed", copy / decode},
-      {"share_of_copy_speed_with_records", copy / whole_free},
-      {"one_liar_to_error_free", whole_lied / whole_free},
-  };
-  if (a.field == "gf2_8") {
-    json["berlekamp_welch_ns_per_word"] = median(solved);
-    json["berlekamp_welch_to_one_liar"] =
-        median(solved) * static_cast<double>(a.block_bytes) / 1e6 / whole_lied;
+  add("copy", [bench](State& state) {
+    processor_loop(
+        state, [] {}, [&] { bench->copy(); });
+  });
+  add("gather", [bench](State& state) { bench->run(state, kNobody, true, false); });
+  add("decode", [bench](State& state) { bench->run(state, kNobody, false, false); });
+  add("records/liars:0", [bench](State& state) { bench->run(state, kNobody, false, true); });
+  add("records/liars:1", [bench](State& state) { bench->run(state, 1, false, true); });
+  if (settings.field == "gf2_8") {
+    add("berlekamp_welch", [settings, words](State& state) {
+      Words plain(static_cast<std::size_t>(words), settings.servers, settings.threshold);
+      plain.decode();
+      spoil(std::as_writable_bytes(std::span(plain.found)));
+      if (plain.found != plain.truth) return Program::wrong(state, "a wrong answer");
+      const double scale = static_cast<double>(settings.record_bytes) / static_cast<double>(words);
+      processor_loop(
+          state, [] {}, [&] { plain.decode(); }, scale);
+    });
   }
-  std::printf("%s\n", json.dump(2).c_str());
-  return 0;
+  return Program::run();
 }
