@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import platform
 import re
 import statistics
 import subprocess
@@ -11,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 COMMIT = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip() or "unknown"
+CPU = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
 
 
 def add_build_dir(parser):
@@ -20,7 +22,7 @@ def add_build_dir(parser):
 def program(build_dir, path):
     if not (build_dir / path).is_file():
         sys.exit(f"{sys.argv[0]}: no program {build_dir / path}: build it (scripts/build release), or give its build folder with --build-dir")
-    return build_dir.absolute() / path
+    return (build_dir / path).absolute()
 
 
 def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(), environment={}):
@@ -33,7 +35,8 @@ def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(
     print(path, *flags, file=sys.stderr)
     if only:
         flags.append(f"--benchmark_filter=^({'|'.join(only)})(/|$)")
-    command = [*before, program(build_dir, path), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true", *map(str, flags)]
+    command = [*before, program(build_dir, path), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
+               f"--benchmark_context=commit={COMMIT}", *map(str, flags)]
     # Threads that wait spend no processor time.
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment})
     if done.returncode:

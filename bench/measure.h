@@ -1,12 +1,10 @@
-// What benchmarks measure with beside the loop of Google Benchmark: passes to compare with, rates, the
-// machine, and the switch by which a test sees that a wrong answer is found.
+// What benchmarks measure with beside the loop of Google Benchmark: clocks, objects that they share, and the
+// switch by which a test sees that a wrong answer is found.
 #pragma once
 
 #include <time.h>
 
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "bench/gbench.h"
@@ -84,22 +82,6 @@ inline void spoil(MutableByteSpan answer) {
   static const bool wanted = std::getenv("PIRX_BENCH_SPOIL") != nullptr;
   if (!wanted) return;
   for (auto& byte : answer) byte ^= std::byte{1};
-}
-
-/// Adds the processor's name and the commit of the sources to the context.
-inline void describe_machine() {
-  std::string model = "unknown", commit = "unknown";
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) model = line.substr(std::min(line.find(": ") + 2, line.size()));
-  }
-  if (FILE* git = ::popen("git -C '" PIRX_SOURCE_DIR "' describe --always --dirty 2>/dev/null", "r")) {
-    char text[64];
-    if (std::fgets(text, sizeof text, git) != nullptr) commit = std::string(text, std::strcspn(text, "\n"));
-    ::pclose(git);
-  }
-  benchmark::AddCustomContext("cpu_model", model);
-  benchmark::AddCustomContext("commit", commit);
 }
 
 }  // namespace pirx::bench

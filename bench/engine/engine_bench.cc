@@ -12,7 +12,7 @@
 #include <memory>
 #include <random>
 
-#include "bench/engine/baselines.h"
+#include "bench/engine/memory.h"
 #include "bench/engine/peers.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
@@ -209,15 +209,6 @@ void run_prepare(State& state, const Kernels<F>& kernels, int threads) {
 
 // --- other ways
 
-Peer make_table(ConstView<std::uint8_t> Q, ConstView<std::byte> D) {
-  const gf2e::Gf2_8 f;
-  const auto table = std::make_shared<TableProduct>(f);
-  const auto R = std::make_shared<Matrix<std::uint8_t>>(need(Matrix<std::uint8_t>::create(Q.rows, D.cols)));
-  return {[=] { table->multiply(Q, D, R->view()); },
-          [R](std::size_t i, std::size_t j) { return R->row(i)[j]; },
-          [f](std::uint8_t a, std::uint8_t b) { return f.mul(a, b); }};
-}
-
 struct PeerCase {
   PeerCase(PeerMaker make, std::size_t q)
       : D(database().words(1)), Q(need(Matrix<std::uint8_t>::create(q, D.rows))) {
@@ -332,7 +323,6 @@ void run(Program& program) {
   need_words(lists.stored, "residues", 3);
   lists.all_kernels = kernels == "all";
   program.start();
-  describe_machine();
   benchmark::AddCustomContext("mib", std::to_string(database_mib));
 
   add_instruction_rates();

@@ -1,5 +1,5 @@
-// What is measured beside the engine: instructions, and other libraries that multiply over GF(2^8), where
-// they are installed.
+// What is measured beside the engine: instructions, and other ways to multiply over GF(2^8). Libraries are
+// measured where they are installed.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,8 @@ struct Peer {
 };
 using PeerMaker = Peer (*)(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
 
+/// Look-up in a table of all products.
+Peer make_table(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
 /// M4RIE: bit-sliced Karatsuba over M4RI's GF(2) products, the database sliced beforehand.
 Peer make_m4rie(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
 /// ISA-L: erasure coding as a matrix product (modulo 0x11D, its only polynomial), in blocks that fit the

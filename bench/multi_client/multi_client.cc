@@ -169,7 +169,6 @@ int main(int argc, char** argv) {
   a.rounds = static_cast<int>(number("rounds", 10, 10'000));
   a.threads = static_cast<int>(number("threads", 1, 1024));
   program.start();
-  bench::describe_machine();
   for (const bool parallel : {false, true}) {
     benchmark::RegisterBenchmark(parallel ? "in_parallel" : "one_after_another",
                                  [a, parallel](benchmark::State& state) { run(state, a, parallel); })

@@ -1,17 +1,20 @@
 // Experiments 3 and 4 of paper 002 (Henry 2016): what a client computes to make a query and to reconstruct
-// the blocks from the replies, beside the same written plainly (plain.h). Through the public client, over
-// random records. Seconds of the processor; an answer is compared before its time counts.
+// the blocks from the replies, beside the same written plainly (plain.h, berlekamp_welch.h). Through the
+// public client, over random records. Seconds of the processor; an answer is compared before its time counts.
 //
 // query/...    experiment 3: making a query to a database of --rows rows of one word
-// gather/...   experiment 4: from the bytes of replies to checked values
-// blocks/...   from there to the records' bytes, with all replies compared
-// query_plain/..., gather_plain/..., blocks_plain/...   measured on --plain_rows rows and --plain_words
-// words,
-//              and scaled
+// copy/...     experiment 4: memcpy of as many bytes as all replies have
+// gather/...   from the bytes of replies to checked values
+// decode/...   from there to the values of rows, with all replies compared
+// blocks/...   decode, and the records cut out of the rows; blocks_liar/...: with a server that lies
+// query_plain/..., gather_plain/..., blocks_plain/...   the same plainly, measured on --plain_rows rows and
+//              --plain_words words, and scaled
+// blocks_liar_plain/...   a Berlekamp-Welch decoder, likewise, for one block
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
+#include "bench/paper002/berlekamp_welch.h"
 #include "bench/paper002/deployment.h"
 #include "bench/paper002/plain.h"
 
@@ -20,8 +23,8 @@ namespace {
 
 using benchmark::State;
 
-enum class Step { kQuery, kGather, kBlocks };
-constexpr const char* kNames[] = {"query", "gather", "blocks"};
+enum class Step { kQuery, kCopy, kGather, kDecode, kBlocks, kBlocksOfLiar };
+constexpr const char* kNames[] = {"query", "copy", "gather", "decode", "blocks", "blocks_liar"};
 
 /// The first q records in any order that is not theirs.
 std::vector<std::uint64_t> wanted(const Settings& settings) {
@@ -33,30 +36,46 @@ std::vector<std::uint64_t> wanted(const Settings& settings) {
 void run(State& state, Step step, const Settings& settings, bool& checked) {
   static Rng rng = need(Rng::from_os());
   const auto& deployment = shared<Deployment>(settings.name(), settings);
+  const std::optional<std::size_t> liar =
+      step == Step::kBlocksOfLiar ? std::optional<std::size_t>(1) : std::nullopt;
   std::optional<Retrieval> retrieval;
-  const auto before = [&] {
+  const auto served = [&] {
     retrieval.emplace(deployment, rng, wanted(settings));
-    if (step == Step::kQuery) return;
     retrieval->ask();
-    retrieval->serve();
-    if (step == Step::kBlocks) retrieval->gather();
+    retrieval->serve(liar);
   };
   if (!checked) {
-    retrieval.emplace(deployment, rng, wanted(settings));
-    retrieval->ask();
-    retrieval->serve();
+    served();
     retrieval->gather();
     retrieval->finish();
-    if (!retrieval->right()) return Program::wrong(state, "a wrong answer");
+    if (!retrieval->right(liar)) return Program::wrong(state, "a wrong answer");
     checked = true;
   }
+  const auto before = [&] {
+    if (step == Step::kQuery) return void(retrieval.emplace(deployment, rng, wanted(settings)));
+    served();
+    if (step > Step::kGather) retrieval->gather();
+  };
   processor_loop(state, before, [&] {
-    if (step == Step::kQuery) retrieval->ask();
-    if (step == Step::kGather) retrieval->gather();
-    if (step == Step::kBlocks) retrieval->finish();
+    if (step == Step::kQuery) return retrieval->ask();
+    if (step == Step::kGather) return retrieval->gather();
+    retrieval->decode();
+    if (step != Step::kDecode) retrieval->finish();
   });
   state.counters["request_bytes"] = static_cast<double>(deployment.client().request_bytes(settings.ramp));
   state.counters["reply_bytes"] = static_cast<double>(deployment.client().reply_bytes(settings.ramp));
+}
+
+void run_copy(State& state, const Settings& settings) {
+  const auto& deployment = shared<Deployment>(settings.name(), settings);
+  const std::size_t bytes = static_cast<std::size_t>(deployment.client().reply_bytes(settings.ramp));
+  const std::vector<Bytes> from(settings.servers, Bytes(bytes, std::byte{1}));
+  std::vector<Bytes> to = from;
+  processor_loop(
+      state, [] {},
+      [&] {
+        for (std::size_t j = 0; j < from.size(); ++j) std::memcpy(to[j].data(), from[j].data(), bytes);
+      });
 }
 
 /// The plain client, its replies over `rows` rows of `words` words, and what they should give.
@@ -110,12 +129,21 @@ void run_plain(State& state, Step step, const Settings& settings, std::size_t ro
       state, [] {}, work, scale);
 }
 
+void run_berlekamp_welch(State& state, const Settings& settings, std::size_t words, double scale) {
+  WrongWords plain(words, settings.servers, settings.threshold);
+  plain.decode();
+  spoil(std::as_writable_bytes(std::span(plain.found)));
+  if (plain.found != plain.truth) return Program::wrong(state, "a wrong answer");
+  processor_loop(
+      state, [] {}, [&] { plain.decode(); }, scale);
+}
+
 struct Sizes {
   std::uint64_t rows, block_bytes;
   std::size_t plain_rows, plain_words;
 };
 
-void add(Step step, Settings settings, const Sizes& sizes) {
+void add_step(Step step, Settings settings, const Sizes& sizes) {
   const bool w160 = settings.field == "w160";
   const std::uint64_t word_bytes = w160 ? 20 : 1;
   // Experiment 3 has rows of one word, so that answering, which checks the query, costs little.
@@ -127,21 +155,22 @@ void add(Step step, Settings settings, const Sizes& sizes) {
   const double scale = query
                            ? static_cast<double>(sizes.rows) / static_cast<double>(rows)
                            : static_cast<double>(sizes.block_bytes / word_bytes) / static_cast<double>(words);
-  const std::string name = kNames[static_cast<int>(step)], rest = "/field:" + settings.field +
-                                                                  "/t:" + std::to_string(settings.threshold) +
-                                                                  "/q:" + std::to_string(settings.ramp);
-  benchmark::RegisterBenchmark(
-      (name + rest).c_str(),
-      [=, checked = false](State& state) mutable { run(state, step, settings, checked); })
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark((name + "_plain" + rest).c_str(),
-                               [=](State& state) {
-                                 (w160 ? run_plain<NtlField> : run_plain<TableField>)(state, step, settings,
-                                                                                      rows, words, scale);
-                               })
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
+  const auto add = [&](const char* plain, auto run_it) {
+    const std::string name = std::string(kNames[static_cast<int>(step)]) + plain +
+                             "/field:" + settings.field + "/t:" + std::to_string(settings.threshold) +
+                             "/q:" + std::to_string(settings.ramp);
+    benchmark::RegisterBenchmark(name.c_str(), run_it)->UseManualTime()->Unit(benchmark::kMillisecond);
+  };
+  if (step == Step::kCopy) return add("", [=](State& state) { run_copy(state, settings); });
+  add("", [=, checked = false](State& state) mutable { run(state, step, settings, checked); });
+  if (step == Step::kDecode) return;
+  if (step != Step::kBlocksOfLiar) {
+    add("_plain", [=](State& state) {
+      (w160 ? run_plain<NtlField> : run_plain<TableField>)(state, step, settings, rows, words, scale);
+    });
+  } else if (!w160 && settings.ramp == 1 && settings.servers <= BerlekampWelch::kMostServers) {
+    add("_plain", [=](State& state) { run_berlekamp_welch(state, settings, words, scale); });
+  }
 }
 
 void add_all(Program& program) {
@@ -153,13 +182,14 @@ void add_all(Program& program) {
   const auto thresholds = program.numbers<unsigned>("t", "1,4,16", 1, 64);
   const auto ramps = program.numbers<unsigned>("q", "1,4,8", 1, 64);
   program.start();
-  describe_machine();
-  for (const Step step : {Step::kQuery, Step::kGather, Step::kBlocks}) {
+  for (const Step step :
+       {Step::kQuery, Step::kCopy, Step::kGather, Step::kDecode, Step::kBlocks, Step::kBlocksOfLiar}) {
     for (const char* field : {"w160", "gf2_8"}) {
       for (const auto t : thresholds) {
         for (const auto q : ramps) {
-          // A reply more than needed, for a proof.
-          if (t + q < servers) add(step, {field, servers, t, q}, sizes);
+          // A reply more than needed, for a proof, or two to correct a lie.
+          const unsigned more = step == Step::kBlocksOfLiar ? 2 : 1;
+          if (t + q + more <= servers) add_step(step, {field, servers, t, q}, sizes);
         }
       }
     }

@@ -80,14 +80,14 @@ class Retrieval {
   Retrieval(const Deployment& deployment, Rng& rng, std::vector<std::uint64_t> indices)
       : deployment_(deployment), rng_(rng), indices_(std::move(indices)) {}
   void ask() { query_.emplace(need(deployment_.client().query(indices_, rng_))); }
-  /// The servers answer; `liar`, if it is one of them, lies.
-  void serve(std::size_t liar = ~std::size_t{0}) {
+  /// The servers answer, and one may lie.
+  void serve(std::optional<std::size_t> liar) {
     replies_ = deployment_.answer(*query_);
     collector_.emplace(deployment_.client().collect(std::move(query_->state)));
-    if (liar >= replies_.size()) return;
+    if (!liar) return;
     // A bit in every 21st byte: an element of every field it was one of before, but for the top of a few.
-    for (std::size_t b = itpir::MessageHeader::kBytes; b < replies_[liar].size(); b += 21) {
-      replies_[liar][b] ^= std::byte{1};
+    for (std::size_t b = itpir::MessageHeader::kBytes; b < replies_[*liar].size(); b += 21) {
+      replies_[*liar][b] ^= std::byte{1};
     }
   }
   void gather() {
@@ -95,8 +95,13 @@ class Retrieval {
   }
   void decode() { need(need(collector_->decode()).status == itpir::DecodeStatus::kOk, "no answer"); }
   void finish() { answer_ = need(std::move(*collector_).finish()); }
-  bool right() const { return deployment_.right(indices_, answer_); }
-  const itpir::Answer& answer() const { return answer_; }
+  /// Whether the records are right, and nobody but the liar is named as one.
+  bool right(std::optional<std::size_t> liar) const {
+    for (std::size_t j = 0; j < answer_.servers.size(); ++j) {
+      if ((answer_.servers[j] == itpir::ServerStatus::kLied) != (liar == j)) return false;
+    }
+    return deployment_.right(indices_, answer_);
+  }
 
  private:
   const Deployment& deployment_;

@@ -213,7 +213,6 @@ int main(int argc, char** argv) {
   const auto queries = program.numbers<std::size_t>("q", "1,16", 1, 1 << 20);
   const auto arities = program.numbers<unsigned>("u", "1,2,4,6,8", 1, 64);
   program.start();
-  bench::describe_machine();
   bench::add_field<gf2e::Gf2_8>(sizes, queries, arities);
   bench::add_field<gf2e::Gf2_16>(sizes, queries, arities);
   bench::add_field<fp::W160>(sizes, queries, arities);

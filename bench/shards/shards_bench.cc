@@ -113,7 +113,6 @@ int main(int argc, char** argv) {
                           static_cast<int>(program.number("single_threads", 1, 1, 1024)),
                           program.numbers<std::uint32_t>("q", "1,16,64,256", 1, 4096)};
   program.start();
-  bench::describe_machine();
   const auto world = need(shards::World::create());
   const int code = run(settings, *world);
   world->finish();
