@@ -32,11 +32,11 @@ def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(
     medians. `before`: the words of a program that starts this one, such as mpirun.
     """
     flags = [f"--benchmark_repetitions={repetitions}", *flags]
-    print(path, *flags, file=sys.stderr)
     if only:
         flags.append(f"--benchmark_filter=^({'|'.join(only)})(/|$)")
     command = [*before, program(build_dir, path), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
                f"--benchmark_context=commit={COMMIT}", *map(str, flags)]
+    print(path, *flags, file=sys.stderr)
     # Threads that wait spend no processor time.
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment})
     if done.returncode:
