@@ -1,4 +1,4 @@
-// Rows of buckets as database words: the encoder with fresh noise, for whole files and for changes of them.
+// Makes rows of buckets as database words, with fresh noise: for whole files and for changes.
 #pragma once
 
 #include "pirx/base/rng.h"

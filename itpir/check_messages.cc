@@ -1,4 +1,4 @@
-// Messages against what was agreed.
+// Checks messages against what was agreed.
 #include "check_messages.h"
 
 namespace pirx::itpir {

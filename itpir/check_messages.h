@@ -1,4 +1,4 @@
-// Whether a message has exactly the shape that was agreed: what every half checks first.
+// Checks whether a message has exactly the shape that was agreed. Every half does this first.
 #pragma once
 
 #include "pirx/itpir/common.h"

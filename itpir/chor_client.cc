@@ -1,4 +1,4 @@
-// The client half of Chor's protocol: requests out, the sum of all replies in.
+// The client half of Chor's protocol: makes requests, and adds up all replies.
 #include <algorithm>
 
 #include "check_messages.h"

@@ -1,5 +1,6 @@
-// Query vectors of Chor's protocol: random bits for all servers but the last, and what is missing to the unit
-// vector for the last. A template of the random source alone, so that the privacy test can enumerate coins.
+// Makes query vectors of Chor's protocol: random bits for all servers but the last, and for the last the
+// bits that complete the unit vector. It is a template of the random source alone, so that the privacy
+// test can enumerate coins.
 #pragma once
 
 #include <new>

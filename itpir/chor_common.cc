@@ -1,4 +1,4 @@
-// Deployments of Chor's protocol, and vectors of bits.
+// Checks deployments of Chor's protocol, and computes with vectors of bits.
 #include "chor_common.h"
 
 #include <algorithm>

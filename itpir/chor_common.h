@@ -1,4 +1,4 @@
-// Query vectors of bits, as both halves of Chor's protocol see them (docs/wire_format.md section 9).
+// Query vectors of bits, for both halves of Chor's protocol (docs/wire_format.md, section 9).
 #pragma once
 
 #include "pirx/itpir/common.h"

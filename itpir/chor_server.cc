@@ -1,5 +1,5 @@
-// The server half of Chor's protocol: the product that Goldberg's server half computes, over GF(2). A request
-// is turned into one of Goldberg's with a byte for each bit, and the reply back.
+// The server half of Chor's protocol. It computes the product of Goldberg's server half over GF(2): it
+// turns a request into one of Goldberg's, with a byte for each bit, and the reply back.
 #include "chor_server.h"
 
 #include <algorithm>

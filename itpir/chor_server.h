@@ -1,4 +1,4 @@
-// Chor's server half over any rows, with any kernels.
+// The server half of Chor's protocol over any rows, with any kernels.
 #pragma once
 
 #include "pirx/gf2e/gf2.h"

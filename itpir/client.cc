@@ -1,5 +1,5 @@
-// The client half without its field: chooses GoldbergClient<F> and GoldbergCollector<F> by the deployment's
-// tag.
+// The client half for any field: chooses GoldbergClient<F> and GoldbergCollector<F> by the deployment's
+// field tag.
 #include "pirx/itpir/client.h"
 
 #include <cstring>
@@ -11,38 +11,6 @@
 #include "pirx/itpir/chor.h"
 
 namespace pirx::itpir {
-
-std::string_view certainty_name(Certainty certainty) noexcept {
-  switch (certainty) {
-    case Certainty::kProven:
-      return "proven";
-    case Certainty::kProbable:
-      return "probable";
-    case Certainty::kUnverified:
-      break;
-  }
-  return "unverified";
-}
-
-std::string_view server_status_name(ServerStatus status) noexcept {
-  switch (status) {
-    case ServerStatus::kOk:
-      return "ok";
-    case ServerStatus::kLied:
-      return "lied";
-    case ServerStatus::kSuspected:
-      return "suspected";
-    case ServerStatus::kSilent:
-      return "silent";
-    case ServerStatus::kRefused:
-      return "refused";
-    case ServerStatus::kMalformed:
-      return "malformed";
-    case ServerStatus::kStaleEpoch:
-      break;
-  }
-  return "stale epoch";
-}
 
 std::string_view decode_status_name(DecodeStatus status) noexcept {
   switch (status) {

@@ -1,4 +1,4 @@
-// GoldbergCollector for the shipped fields.
+// Instantiates GoldbergCollector for the shipped fields.
 #include "collector_impl.h"
 
 namespace pirx::itpir {

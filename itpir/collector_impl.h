@@ -1,6 +1,6 @@
-// GoldbergCollector<F>: takes replies, checks that they agree, decodes them, and says who lied and how sure
-// it is. Runs after the network is done with a query. Whether to ask again is decided without the indices;
-// only finish(), which cuts records out of rows, knows them.
+// GoldbergCollector<F>: takes replies, checks that they agree, decodes them, and says who lied and how
+// certain the records are. It runs after the network is done with a query. decode() decides without the
+// wanted rows whether to ask again. Only finish(), which cuts records out of rows, knows them.
 #pragma once
 
 #include "check_messages.h"

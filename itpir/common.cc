@@ -1,4 +1,4 @@
-// Validated parameters, and the fixed-size parts of messages (docs/wire_format.md sections 2 and 3).
+// Validates parameters, and encodes the fixed parts of messages (docs/wire_format.md, sections 2 and 3).
 #include "pirx/itpir/common.h"
 
 #include <algorithm>

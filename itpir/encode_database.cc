@@ -1,4 +1,5 @@
-// One pass over the plain rows, a band at a time; every bucket hashes and writes its rows on its own thread.
+// Makes all buckets in one pass over the plain rows, a band of rows at a time. Each bucket hashes and
+// writes its rows on a thread of its own.
 #include "pirx/itpir/encode_database.h"
 
 #include "bucket_rows.h"

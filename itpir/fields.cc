@@ -1,4 +1,4 @@
-// Field names, as people write them on a command line.
+// Reads the names of fields from a command line.
 #include "fields.h"
 
 #include <charconv>

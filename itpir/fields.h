@@ -1,4 +1,4 @@
-// The fields that Goldberg's protocol ships for: one place that turns a FieldTag into a field.
+// The fields of Goldberg's protocol, and the one place that turns a FieldTag into a field.
 #pragma once
 
 #include <type_traits>

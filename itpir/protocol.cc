@@ -1,6 +1,7 @@
 // The rows of Goldberg's and Chor's protocols.
 #include "pirx/protocol.h"
 
+#include "client_plan.h"
 #include "pirx/itpir/server.h"
 #include "server_options.h"
 
@@ -28,9 +29,28 @@ constexpr Option kMaxQueries{"max_queries", Kind::kNumber, 1, itpir::kMaxQueries
 constexpr Option kGoldbergOptions[] = {kCoordinate, kField, kCode, kLayout, kPreparedOption, kMaxQueries};
 constexpr Option kChorOptions[] = {kCoordinate, kCode, kLayout, kPreparedOption, kMaxQueries};
 
-}  // namespace
+constexpr Option kThreshold{"threshold", Kind::kNumber, 0, itpir::Params::kMaxServers,
+                            "So many servers together must learn nothing [1]"};
+constexpr Option kRamp{"ramp", Kind::kNumber, 0, itpir::Params::kMaxServers,
+                       "Rows that one query vector fetches: several records cost as much as one, and q - 1 "
+                       "servers more must answer [1]"};
+constexpr Option kChosen[] = {kThreshold, kRamp};
+constexpr Option kMembers[] = {
+    {"field", Kind::kText, 0, 0, "gf2_8, gf2_16, w160, w48 or prime<bits>; gf2 for Chor's protocol"},
+    kThreshold,
+    kRamp,
+    {"encoding.arity", Kind::kNumber, 0, itpir::Params::kMaxServers, "u of the servers' buckets"},
+    {"encoding.independence", Kind::kNumber, 0, itpir::Params::kMaxServers, "tau of the servers' buckets"},
+    {"encoding.modulus", Kind::kNumber, 0, ~std::uint64_t{0}, "M of the servers' buckets"},
+    {"code", Kind::kText, 0, 0, "Batch code of the servers' buckets: subcube:L,K or subset:L,w"},
+};
+constexpr Option kClientOptions[] = {
+    {"seeded", Kind::kSwitch, 0, 0,
+     "Send seeds of 32 bytes in place of t of the query vectors: less to upload, and privacy then rests on "
+     "AES-256 too"},
+};
 
-extern const Protocol kGoldbergProtocol, kChorProtocol;
+}  // namespace
 
 constinit const Protocol kGoldbergProtocol{
     .id = ProtocolId::kGoldberg,
@@ -42,7 +62,12 @@ constinit const Protocol kGoldbergProtocol{
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, itpir::read_server_options(spec));
       return itpir::make_goldberg_server(spec.database, options);
-    }};
+    },
+    .members = kMembers,
+    .chosen = kChosen,
+    .client_options = kClientOptions,
+    .tell = itpir::tell_shares,
+    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kGoldberg); }};
 
 constinit const Protocol kChorProtocol{
     .id = ProtocolId::kChor,
@@ -56,6 +81,11 @@ constinit const Protocol kChorProtocol{
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, itpir::read_server_options(spec));
       return itpir::make_chor_server(spec.database, options);
-    }};
+    },
+    .members = kMembers,
+    .chosen = kChosen,
+    .client_options = kClientOptions,
+    .tell = itpir::tell_shares,
+    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kChor); }};
 
 }  // namespace pirx

@@ -1,4 +1,4 @@
-// What a server half answers from: the rows of a plain database, or those of its bucket of one.
+// The rows that a server half answers from: those of a plain database, or of its bucket.
 #pragma once
 
 #include "pirx/itpir/server.h"

@@ -1,4 +1,4 @@
-// The server half behind AnyServer: chooses the field, reads the options of a ServerSpec.
+// The server half behind AnyServer: chooses the field, and reads the options of a ServerSpec.
 #include "pirx/itpir/server.h"
 
 #include "fields.h"

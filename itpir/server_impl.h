@@ -1,5 +1,5 @@
-// GoldbergServer<F>: any clients' query vectors are the rows of Q, and Q * D is one product (paper 000).
-// Instantiated in server.cc for the shipped fields.
+// GoldbergServer<F>: the query vectors of all clients are the rows of Q, and Q * D is one product (paper
+// 000). Instantiated in server.cc for the shipped fields.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The options of the server halves of this folder.
+// Reads the options of the server halves of this folder.
 #include "server_options.h"
 
 namespace pirx::itpir {

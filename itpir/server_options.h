@@ -1,4 +1,4 @@
-// The options of a ServerSpec, which the protocols of this folder share.
+// The server options that the protocols of this folder share.
 #pragma once
 
 #include "pirx/itpir/server.h"

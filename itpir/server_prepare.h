@@ -1,5 +1,5 @@
-// The rows of a server half in the engine's layout, kept in a side file between runs where one is named, and
-// the product with them.
+// Prepares the rows of a server half for the engine, keeps them in a file between runs if one is named,
+// and multiplies with them.
 #pragma once
 
 #include "pirx/itpir/server.h"

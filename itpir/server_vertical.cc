@@ -1,4 +1,4 @@
-// Requests are dealt to the buckets and their replies joined again.
+// Divides requests among the buckets, and joins their replies.
 #include "server_vertical.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The server half of vertical codes: one server half of any protocol for each bucket, behind one AnyServer.
+// The server half of vertical codes: one server half of any protocol for each bucket, behind one
+// AnyServer.
 #pragma once
 
 #include "pirx/itpir/server.h"

@@ -1,5 +1,4 @@
-// Vectors of field values on the wire, and matrices of them that are wiped: what client and server half
-// share.
+// Vectors of field values on the wire, and matrices of them that are wiped. Both halves use them.
 #pragma once
 
 #include <span>

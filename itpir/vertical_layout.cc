@@ -1,4 +1,4 @@
-// A code's buckets as databases.
+// Presents the buckets of a code as databases.
 #include "pirx/itpir/vertical_layout.h"
 
 namespace pirx::itpir {

@@ -1,4 +1,4 @@
-// Wishes into plans; their shape depends on how many there are and nothing else.
+// Turns wanted rows into a plan. Its shape depends only on how many rows are wanted.
 #include "wishes.h"
 
 #include "pirx/base/buffer.h"

@@ -1,5 +1,5 @@
-// What a query asks for, and the plan that puts it into query vectors: shared by query and decode, which must
-// come to the same one.
+// Plans which query vector fetches which wanted row. Query and decode both make this plan, and must make
+// the same one.
 #pragma once
 
 #include "pirx/itpir/client.h"

@@ -24,7 +24,7 @@ import sys
 # module: (rank, folders, modules it may touch beyond itself)
 BELOW_3 = {"base", "gf2e", "fp"}
 BELOW_6 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
-EVERYTHING = BELOW_6 | {"itpir", "cpir", "planner", "http", "shards", "client"}
+EVERYTHING = BELOW_6 | {"itpir", "cpir", "download", "table", "planner", "http", "shards", "client"}
 MODULES = {
     "base": (0, ["src/base"], set()),
     "gf2e": (1, ["gf2e"], {"base"}),
@@ -32,20 +32,21 @@ MODULES = {
     "database": (3, ["src/database"], BELOW_3),
     "strassen": (4, ["strassen"], BELOW_3 | {"database"}),
     "batchcodes": (5, ["batchcodes"], BELOW_3 | {"strassen"}),
-    "protocol": (4, ["src/protocol"], {"base"}),
+    "protocol": (4, ["src/protocol"], {"base", "database"}),
     "itpir": (6, ["itpir"], BELOW_6),
     "cpir": (6, ["cpir"], BELOW_6),
+    "download": (6, ["download"], {"base", "database", "protocol"}),
     "table": (7, ["service/table"], {"base", "protocol"}),
     "planner": (7, ["service/planner"], BELOW_6 | {"itpir", "cpir"}),
     "shards": (7, ["service/shards"], {"base", "protocol", "itpir"}),
     "http": (7, ["service/http"], {"base", "protocol"}),
-    "client": (8, ["service/client"], {"base", "database", "itpir", "cpir", "protocol", "http"}),
+    "client": (8, ["service/client"], {"base", "database", "protocol", "table", "http"}),
     "tools": (9, ["tools"], EVERYTHING),
     "examples": (9, ["examples"], EVERYTHING),
     "bench": (9, ["bench"], EVERYTHING),
     "tests": (9, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
 }
-PROTOCOL_MODULES = {"itpir", "cpir"}
+PROTOCOL_MODULES = {"itpir", "cpir", "download"}
 PUBLIC_ONLY = {"tools", "examples", "bench"}
 
 INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")

@@ -38,29 +38,29 @@ void run(State& state, Step step, const Settings& settings, bool& checked) {
   const auto& deployment = shared<Deployment>(settings.name(), settings);
   const std::optional<std::size_t> liar =
       step == Step::kBlocksOfLiar ? std::optional<std::size_t>(1) : std::nullopt;
-  std::optional<Retrieval> retrieval;
+  std::optional<Exchange> exchange;
   const auto served = [&] {
-    retrieval.emplace(deployment, rng, wanted(settings));
-    retrieval->ask();
-    retrieval->serve(liar);
+    exchange.emplace(deployment, rng, wanted(settings));
+    exchange->ask();
+    exchange->serve(liar);
   };
   if (!checked) {
     served();
-    retrieval->gather();
-    retrieval->finish();
-    if (!retrieval->right(liar)) return Program::wrong(state, "a wrong answer");
+    exchange->gather();
+    exchange->finish();
+    if (!exchange->right(liar)) return Program::wrong(state, "a wrong answer");
     checked = true;
   }
   const auto before = [&] {
-    if (step == Step::kQuery) return void(retrieval.emplace(deployment, rng, wanted(settings)));
+    if (step == Step::kQuery) return void(exchange.emplace(deployment, rng, wanted(settings)));
     served();
-    if (step > Step::kGather) retrieval->gather();
+    if (step > Step::kGather) exchange->gather();
   };
   processor_loop(state, before, [&] {
-    if (step == Step::kQuery) return retrieval->ask();
-    if (step == Step::kGather) return retrieval->gather();
-    retrieval->decode();
-    if (step != Step::kDecode) retrieval->finish();
+    if (step == Step::kQuery) return exchange->ask();
+    if (step == Step::kGather) return exchange->gather();
+    exchange->decode();
+    if (step != Step::kDecode) exchange->finish();
   });
   state.counters["request_bytes"] = static_cast<double>(deployment.client().request_bytes(settings.ramp));
   state.counters["reply_bytes"] = static_cast<double>(deployment.client().reply_bytes(settings.ramp));

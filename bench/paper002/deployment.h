@@ -59,8 +59,8 @@ class Deployment {
     return replies;
   }
   /// Whether these are the records, and proven to be.
-  bool right(const std::vector<std::uint64_t>& indices, itpir::Answer answer) const {
-    bool right = answer.certainty == itpir::Certainty::kProven && answer.records.size() == indices.size();
+  bool right(const std::vector<std::uint64_t>& indices, Answer answer) const {
+    bool right = answer.certainty == Certainty::kProven && answer.records.size() == indices.size();
     for (std::size_t m = 0; right && m < indices.size(); ++m) {
       spoil(answer.records[m]);
       right = std::ranges::equal(answer.records[m], need(database_->record(indices[m])));
@@ -74,10 +74,10 @@ class Deployment {
   std::optional<itpir::Client> client_;
 };
 
-/// One retrieval, up to the records. Each step may be taken once.
-class Retrieval {
+/// One query, its replies and the records. Each step may be taken once.
+class Exchange {
  public:
-  Retrieval(const Deployment& deployment, Rng& rng, std::vector<std::uint64_t> indices)
+  Exchange(const Deployment& deployment, Rng& rng, std::vector<std::uint64_t> indices)
       : deployment_(deployment), rng_(rng), indices_(std::move(indices)) {}
   void ask() { query_.emplace(need(deployment_.client().query(indices_, rng_))); }
   /// The servers answer, and one may lie.
@@ -98,7 +98,7 @@ class Retrieval {
   /// Whether the records are right, and nobody but the liar is named as one.
   bool right(std::optional<std::size_t> liar) const {
     for (std::size_t j = 0; j < answer_.servers.size(); ++j) {
-      if ((answer_.servers[j] == itpir::ServerStatus::kLied) != (liar == j)) return false;
+      if ((answer_.servers[j] == ServerStatus::kLied) != (liar == j)) return false;
     }
     return deployment_.right(indices_, answer_);
   }
@@ -110,7 +110,7 @@ class Retrieval {
   std::optional<itpir::Query> query_;
   std::vector<Bytes> replies_;
   std::optional<itpir::ReplyCollector> collector_;
-  itpir::Answer answer_;
+  Answer answer_;
 };
 
 }  // namespace pirx::bench

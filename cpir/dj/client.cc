@@ -8,6 +8,7 @@
 #include "pirx/cpir/dj/cipher.h"
 #include "polynomial.h"
 #include "src/base/process.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -82,7 +83,7 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
     return wrong_blinding();
   }
   Writer writer(params.request_bytes());
-  params.encode_header(writer, Params::Message::kQuery);
+  encode_header(writer, ProtocolId::kDamgardJurikTree, MessageType::kQuery, params.digest());
   writer.put_bytes(state_->cipher.public_key().modulus());
   Secret<std::uint64_t> rest(row), digit(0);
   auto selector = blinding.selectors_.begin();
@@ -103,7 +104,8 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
 
 Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop) const {
   const auto& params = state_->params;
-  PIRX_ASSIGN(const auto body, params.decode_header(reply, Params::Message::kReply));
+  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kDamgardJurikTree, MessageType::kReply,
+                                             params.digest(), params.reply_bytes()));
   const std::size_t each = params.ciphertext_bytes(params.levels());
   SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
   std::vector<std::uint8_t> good(params.chunks());

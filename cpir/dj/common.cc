@@ -3,15 +3,13 @@
 
 #include <algorithm>
 
-#include "cpir/message.h"
 #include "pirx/base/buffer.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::dj {
 namespace {
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
-
-cpir::Message any(Params::Message type) { return static_cast<cpir::Message>(type); }
 
 }  // namespace
 
@@ -103,7 +101,7 @@ std::size_t Params::chunk_length(std::size_t chunk) const noexcept {
 
 Bytes Params::encode() const {
   Writer writer(64 + 4 * spec_.arities.size() + database::Geometry::kBytes);
-  encode_prefix(writer, ProtocolId::kDamgardJurikTree, any(Message::kParameters));
+  encode_prefix(writer, ProtocolId::kDamgardJurikTree, MessageType::kParameters);
   writer.put_bytes(spec_.version.identity);
   writer.put(spec_.version.epoch);
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
@@ -117,7 +115,7 @@ Bytes Params::encode() const {
 
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
-  PIRX_TRY(decode_prefix(reader, ProtocolId::kDamgardJurikTree, any(Message::kParameters)));
+  PIRX_TRY(decode_prefix(reader, ProtocolId::kDamgardJurikTree, MessageType::kParameters));
   database::Version version;
   PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
   std::copy(identity.begin(), identity.end(), version.identity.begin());
@@ -143,15 +141,6 @@ Result<Params> Params::decode(ByteSpan bytes) {
   PIRX_TRY(reader.expect_end());
   return create({geometry, version, std::move(arities), modulus_bits, static_cast<KeyPolicy>(policy),
                  static_cast<Selectors>(selectors)});
-}
-
-void Params::encode_header(Writer& writer, Message type) const {
-  cpir::encode_header(writer, ProtocolId::kDamgardJurikTree, any(type), digest_);
-}
-
-Result<ByteSpan> Params::decode_header(ByteSpan message, Message type) const {
-  return cpir::decode_header(message, ProtocolId::kDamgardJurikTree, any(type), digest_,
-                             type == Message::kQuery ? request_bytes_ : reply_bytes_);
 }
 
 }  // namespace pirx::cpir::dj

@@ -14,6 +14,15 @@ inline constexpr Option kPaperOption{
     "paper_reproduction", Option::Kind::kSwitch, 0, 0,
     "Keys of 1024 bits, as in the papers, which can be broken; loopback only"};
 
+inline constexpr Option kPaperClientOption{
+    "paper_reproduction", Option::Kind::kSwitch, 0, 0,
+    "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them"};
+inline constexpr Option kKeyBitsMember{"modulus_bits", Option::Kind::kNumber, 0, kMaxModulusBits,
+                                       "Bits of the client's keys: 2048, 3072 or 4096"};
+inline constexpr Option kKeyPolicyMember{
+    "key_policy", Option::Kind::kText, 0, 0,
+    "paper-reproduction, with 1024 bits and only then: keys that can be broken; else left out"};
+
 struct KeyOptions {
   unsigned modulus_bits;
   KeyPolicy policy;
@@ -22,5 +31,11 @@ struct KeyOptions {
 /// Reads these options of a server. A note warns of short keys. InvalidArgument: short keys were not asked
 /// for explicitly, or clients on other machines could be deceived by them.
 Result<KeyOptions> read_key_options(const ServerSpec& spec);
+
+/// The members of a deployment file for these keys, and back. DataLoss: they are missing or not known.
+Texts key_members(unsigned modulus_bits, KeyPolicy policy);
+Result<KeyPolicy> read_key_members(const Options& members);
+/// What Plan::check says of such keys.
+Result<std::string> check_client_keys(KeyPolicy policy, const ClientSpec& spec);
 
 }  // namespace pirx::cpir::dj

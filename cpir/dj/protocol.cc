@@ -2,9 +2,9 @@
 #include "pirx/protocol.h"
 
 #include <bit>
-#include <charconv>
 #include <limits>
 
+#include "client_plan.h"
 #include "options.h"
 #include "pirx/cpir/dj/server.h"
 
@@ -16,7 +16,8 @@ using Kind = Option::Kind;
 
 constexpr Option kOptions[] = {
     kModulusOption,
-    {"arity", Kind::kText, 0, 0, "Children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
+    {"arity", Kind::kNumbers, 0, std::numeric_limits<std::uint32_t>::max(),
+     "Children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
     {"selectors", Kind::kText, 0, 0, "one-hot, or polynomial as in the paper [one-hot]"},
     {"rerandomise", Kind::kSwitch, 0, 0,
      "Fresh coins in every node, against clients who would learn of other rows"},
@@ -25,17 +26,13 @@ constexpr Option kOptions[] = {
     kPaperOption,
 };
 
-Result<std::vector<std::uint32_t>> parse_arities(const std::string& text) {
-  std::vector<std::uint32_t> arities;
-  for (std::size_t at = 0;;) {
-    const auto comma = text.find(',', at);
-    PIRX_ASSIGN(const auto arity, parse_whole_number(text.substr(at, comma - at), 0,
-                                                     std::numeric_limits<std::uint32_t>::max()));
-    arities.push_back(static_cast<std::uint32_t>(arity));
-    if (comma == std::string::npos) return arities;
-    at = comma + 1;
-  }
-}
+constexpr Option kMembers[] = {
+    kKeyBitsMember,
+    kKeyPolicyMember,
+    {"arities", Kind::kNumbers, 2, Params::kMaxArity, "Children of a node of the tree, leaves first"},
+    {"selectors", Kind::kText, 0, 0, "polynomial where the server wants the paper's; else left out"},
+};
+constexpr Option kClientOptions[] = {kPaperClientOption};
 
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   const auto& given = spec.options;
@@ -55,11 +52,8 @@ Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
     }
     if (selectors == "polynomial") options.selectors = Selectors::kPolynomial;
   }
-  if (given.on("arity")) {
-    auto arities = parse_arities(given.text("arity"));
-    if (!arities) return invalid("--arity: " + arities.error().message());
-    options.arities = std::move(*arities);
-  }
+  const auto arities = given.numbers("arity");
+  options.arities.assign(arities.begin(), arities.end());
   const bool polynomial = options.selectors == Selectors::kPolynomial;
   if (polynomial && options.arities.empty()) options.arities = {8};
   const std::size_t chosen = options.arities.size();
@@ -110,6 +104,10 @@ constinit const Protocol kTreeProtocol{
     .summary = "one server, Damgard-Jurik ciphertexts: little traffic, seconds of work",
     .slow = true,
     .options = cpir::dj::kOptions,
-    .serve = cpir::dj::serve};
+    .serve = cpir::dj::serve,
+    .members = cpir::dj::kMembers,
+    .client_options = cpir::dj::kClientOptions,
+    .tell = cpir::dj::tell,
+    .plan = cpir::dj::make_plan};
 
 }  // namespace pirx

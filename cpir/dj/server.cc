@@ -6,6 +6,7 @@
 
 #include "polynomial.h"
 #include "src/base/threads.h"
+#include "src/protocol/message.h"
 #include "tree.h"
 
 namespace pirx::cpir::dj {
@@ -13,7 +14,8 @@ namespace {
 
 /// Reads and checks what a client chose: the modulus, and selectors that are units.
 Result<CheckedQuery> decode_query(const Params& params, ByteSpan request) {
-  PIRX_ASSIGN(ByteSpan body, params.decode_header(request, Params::Message::kQuery));
+  PIRX_ASSIGN(ByteSpan body, decode_header(request, ProtocolId::kDamgardJurikTree, MessageType::kQuery,
+                                           params.digest(), params.request_bytes()));
   const auto take = [&](std::size_t bytes) {
     const auto part = body.first(bytes);
     body = body.subspan(bytes);
@@ -60,7 +62,8 @@ class TreeServer final : public AnyServer {
     return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
   }
   Result<std::size_t> admit(ByteSpan request) const override {
-    PIRX_TRY(params_.decode_header(request, Params::Message::kQuery));
+    PIRX_TRY(decode_header(request, ProtocolId::kDamgardJurikTree, MessageType::kQuery, params_.digest(),
+                           params_.request_bytes()));
     return std::size_t{1};
   }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
@@ -75,7 +78,7 @@ class TreeServer final : public AnyServer {
       PIRX_ASSIGN(const auto query, decode_query(params_, request));
       PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), query, options_));
       Writer writer(params_.reply_bytes());
-      params_.encode_header(writer, Params::Message::kReply);
+      encode_header(writer, ProtocolId::kDamgardJurikTree, MessageType::kReply, params_.digest());
       writer.put_bytes(roots);
       return std::move(writer).take();
     } catch (const std::bad_alloc&) {

@@ -5,9 +5,9 @@
 #include <new>
 
 #include "cpir/dj/number.h"
-#include "cpir/message.h"
 #include "residues.h"
 #include "src/base/threads.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::qr {
 struct Client::State {
@@ -42,7 +42,7 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
   }
   try {
     Writer writer(params.request_bytes());
-    encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kQuery, params.digest());
+    encode_header(writer, ProtocolId::kQuadraticResiduosity, MessageType::kQuery, params.digest());
     writer.put_bytes(state_->key.modulus());
     for (std::uint64_t i = 0; i < params.rows(); ++i) {
       if (stop && stop()) return fail(ErrorCode::kUnavailable, "the query was not made in time");
@@ -59,7 +59,7 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
 
 Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads, const Stop& stop) const {
   const auto& params = state_->params;
-  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kQuadraticResiduosity, Message::kReply,
+  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kQuadraticResiduosity, MessageType::kReply,
                                              params.digest(), params.reply_bytes()));
   const mpz_class n = dj::number_from_bytes(state_->key.modulus());
   SecretVector<std::byte> row(params.row_bytes());

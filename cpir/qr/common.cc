@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpir/message.h"
 #include "pirx/base/buffer.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::qr {
 namespace {
@@ -59,7 +59,7 @@ Result<database::Location> Params::locate(std::uint64_t record) const {
 
 Bytes Params::encode() const {
   Writer writer(64 + database::Geometry::kBytes);
-  encode_prefix(writer, ProtocolId::kQuadraticResiduosity, Message::kParameters);
+  encode_prefix(writer, ProtocolId::kQuadraticResiduosity, MessageType::kParameters);
   writer.put_bytes(spec_.version.identity);
   writer.put(spec_.version.epoch);
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
@@ -71,7 +71,7 @@ Bytes Params::encode() const {
 
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
-  PIRX_TRY(decode_prefix(reader, ProtocolId::kQuadraticResiduosity, Message::kParameters));
+  PIRX_TRY(decode_prefix(reader, ProtocolId::kQuadraticResiduosity, MessageType::kParameters));
   database::Version version;
   PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
   std::copy(identity.begin(), identity.end(), version.identity.begin());

@@ -1,6 +1,7 @@
 // The row of quadratic residuosity in the table of protocols.
 #include "pirx/protocol.h"
 
+#include "client_plan.h"
 #include "cpir/dj/options.h"
 #include "pirx/cpir/qr/server.h"
 
@@ -15,6 +16,13 @@ constexpr Option kOptions[] = {
     dj::kKernelOption,
     dj::kPaperOption,
 };
+
+constexpr Option kMembers[] = {
+    dj::kKeyBitsMember,
+    dj::kKeyPolicyMember,
+    {"slots", Option::Kind::kNumber, 1, ~std::uint64_t{0}, "Records in a row of the matrix"},
+};
+constexpr Option kClientOptions[] = {dj::kPaperClientOption};
 
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   PIRX_ASSIGN(auto keys, dj::read_key_options(spec));
@@ -39,6 +47,10 @@ constinit const Protocol kResiduosityProtocol{
     .summary = "one server, quadratic residues: simple and slow, for small databases",
     .slow = true,
     .options = cpir::qr::kOptions,
-    .serve = cpir::qr::serve};
+    .serve = cpir::qr::serve,
+    .members = cpir::qr::kMembers,
+    .client_options = cpir::qr::kClientOptions,
+    .tell = cpir::qr::tell,
+    .plan = cpir::qr::make_plan};
 
 }  // namespace pirx

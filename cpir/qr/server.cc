@@ -8,9 +8,9 @@
 
 #include "column_products.h"
 #include "cpir/dj/number.h"
-#include "cpir/message.h"
 #include "pirx/base/buffer.h"
 #include "src/base/threads.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::qr {
 namespace {
@@ -23,7 +23,7 @@ struct Query {
 /// Reads and checks what a client chose. A number of Jacobi symbol 1 is a unit; one of symbol -1 is known for
 /// a non-residue by everybody, and so would be the row.
 Result<Query> decode_query(const Params& params, ByteSpan request, int threads) {
-  PIRX_ASSIGN(const auto body, decode_header(request, ProtocolId::kQuadraticResiduosity, Message::kQuery,
+  PIRX_ASSIGN(const auto body, decode_header(request, ProtocolId::kQuadraticResiduosity, MessageType::kQuery,
                                              params.digest(), params.request_bytes()));
   const auto number = [&](std::size_t i) {
     return body.subspan(i * params.number_bytes(), params.number_bytes());
@@ -71,7 +71,7 @@ class QrServer final : public AnyServer {
     return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
   }
   Result<std::size_t> admit(ByteSpan request) const override {
-    PIRX_TRY(decode_header(request, ProtocolId::kQuadraticResiduosity, Message::kQuery, params_.digest(),
+    PIRX_TRY(decode_header(request, ProtocolId::kQuadraticResiduosity, MessageType::kQuery, params_.digest(),
                            params_.request_bytes()));
     return std::size_t{1};
   }
@@ -89,7 +89,7 @@ class QrServer final : public AnyServer {
       const dj::Ring ring(kernel_, query.n, 0);
       const BitMatrix bits(params_, database_->rows());
       Writer writer(params_.reply_bytes());
-      encode_header(writer, ProtocolId::kQuadraticResiduosity, Message::kReply, params_.digest());
+      encode_header(writer, ProtocolId::kQuadraticResiduosity, MessageType::kReply, params_.digest());
       const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
       const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
       PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers, progress_));

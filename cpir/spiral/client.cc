@@ -5,9 +5,9 @@
 #include <new>
 
 #include "client_core.h"
-#include "cpir/message.h"
 #include "item.h"
 #include "src/base/constant_time.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::spiral {
 
@@ -46,7 +46,7 @@ Result<Client> Client::create(Params params, bool allow_insecure) {
 }
 
 Result<void> Client::check_keys_held(ByteSpan reply) const {
-  PIRX_ASSIGN(const auto name, decode_header(reply, ProtocolId::kSpiral, Message::kKeysHeld,
+  PIRX_ASSIGN(const auto name, decode_header(reply, ProtocolId::kSpiral, MessageType::kKeysHeld,
                                              state_->params.keys_digest(), kHeaderBytes + sizeof(Digest)));
   if (!std::equal(name.begin(), name.end(), state_->keys_name.begin())) {
     return fail(ErrorCode::kDataLoss,
@@ -63,7 +63,7 @@ Result<Bytes> Client::query(std::uint64_t item, Rng& rng) const {
   }
   try {
     Writer writer(params.request_bytes());
-    encode_header(writer, ProtocolId::kSpiral, Message::kQuery, params.digest());
+    encode_header(writer, ProtocolId::kSpiral, MessageType::kQuery, params.digest());
     writer.put_bytes(state_->keys_name);
     const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };
     state_->core.query(params, item, coins, writer.extend(kSeedBytes + params.polynomial_bytes()));
@@ -74,7 +74,7 @@ Result<Bytes> Client::query(std::uint64_t item, Rng& rng) const {
 }
 
 bool Client::keys_unknown(ByteSpan reply) const noexcept {
-  return decode_header(reply, ProtocolId::kSpiral, Message::kKeysUnknown, state_->params.digest(),
+  return decode_header(reply, ProtocolId::kSpiral, MessageType::kKeysUnknown, state_->params.digest(),
                        kHeaderBytes)
       .has_value();
 }
@@ -85,7 +85,7 @@ Result<SecretVector<std::byte>> Client::decode(std::uint64_t item, ByteSpan repl
     return fail(ErrorCode::kUnavailable,
                 "the server does not hold this client's keys: upload them and ask again");
   }
-  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kSpiral, Message::kReply, params.digest(),
+  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kSpiral, MessageType::kReply, params.digest(),
                                              params.reply_bytes()));
   try {
     const auto coefficients = state_->core.decode(params, body);
@@ -95,21 +95,6 @@ Result<SecretVector<std::byte>> Client::decode(std::uint64_t item, ByteSpan repl
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kResourceExhausted, "no memory to decode a reply");
   }
-}
-
-Result<Bytes> Client::ask(std::uint64_t item, Rng& rng, const Call& call) const {
-  PIRX_ASSIGN(const auto request, query(item, rng));
-  PIRX_ASSIGN(auto reply, call(request));
-  if (!keys_unknown(reply)) return reply;
-  PIRX_ASSIGN(const auto held, call(state_->keys));
-  PIRX_TRY(check_keys_held(held));
-  PIRX_ASSIGN(const auto again, query(item, rng));
-  return call(again);
-}
-
-Result<SecretVector<std::byte>> Client::fetch(std::uint64_t item, Rng& rng, const Call& call) const {
-  PIRX_ASSIGN(const auto reply, ask(item, rng, call));
-  return decode(item, reply);
 }
 
 }  // namespace pirx::cpir::spiral

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cpir/message.h"
 #include "src/base/constant_time.h"
+#include "src/protocol/message.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {
@@ -49,7 +49,7 @@ ClientCore::ClientCore(const Params& params, const Coins& coins)
 Bytes ClientCore::keys(const Params& params, const Coins& coins) const {
   const std::size_t d = ring_.d(), n = packing_.size();
   Writer writer(params.keys_bytes());
-  encode_header(writer, ProtocolId::kSpiral, Message::kKeys, params.keys_digest());
+  encode_header(writer, ProtocolId::kSpiral, MessageType::kKeys, params.keys_digest());
   FreshSeed seed(coins);
   writer.put_bytes(seed.bytes());
   Encryptor encryptor(ring_, params.scheme().eta, std::move(seed), coins);

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "cpir/message.h"
 #include "noise.h"
 #include "pirx/base/buffer.h"
 #include "ring.h"
 #include "src/base/constant_time.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir::spiral {
 namespace {
@@ -156,7 +156,7 @@ Result<database::Location> Params::locate(std::uint64_t slot) const {
 
 Bytes Params::encode() const {
   Writer writer(256);
-  encode_prefix(writer, ProtocolId::kSpiral, Message::kParameters);
+  encode_prefix(writer, ProtocolId::kSpiral, MessageType::kParameters);
   writer.put_bytes(spec_.version.identity);
   writer.put(spec_.version.epoch);
   encode_scheme(writer, spec_.scheme);
@@ -167,7 +167,7 @@ Bytes Params::encode() const {
 
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
-  PIRX_TRY(decode_prefix(reader, ProtocolId::kSpiral, Message::kParameters));
+  PIRX_TRY(decode_prefix(reader, ProtocolId::kSpiral, MessageType::kParameters));
   database::Version version;
   PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
   std::copy(identity.begin(), identity.end(), version.identity.begin());

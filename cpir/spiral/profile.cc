@@ -9,11 +9,11 @@
 #include <random>
 
 #include "client_core.h"
-#include "cpir/message.h"
 #include "encoded_database.h"
 #include "evaluate.h"
 #include "item.h"
 #include "pirx/base/cpu.h"
+#include "src/protocol/message.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {

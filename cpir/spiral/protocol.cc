@@ -1,6 +1,7 @@
 // The row of Spiral in the table of protocols.
 #include "pirx/protocol.h"
 
+#include "client_plan.h"
 #include "pirx/cpir/spiral/server.h"
 
 namespace pirx {
@@ -14,6 +15,11 @@ constexpr Option kOptions[] = {
      "s1, s1c, s2, s2s, s3 or s3b, made for certain shapes of databases [the fastest plan for this one]"},
     kPreparedOption,
     {"keys", Kind::kSize, 0, std::uint64_t{1} << 50, "Memory for clients' keys [1GiB]"},
+};
+
+constexpr Option kMembers[] = {
+    {"parameters", Kind::kText, 0, 0,
+     "The server's parameters message in hexadecimal digits, which holds plan and database"},
 };
 
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
@@ -41,6 +47,10 @@ constinit const Protocol kSpiralProtocol{
     .name = "spiral",
     .summary = "one server, lattices: small queries and answers, gigabytes a second",
     .options = cpir::spiral::kOptions,
-    .serve = cpir::spiral::serve};
+    .serve = cpir::spiral::serve,
+    .members = cpir::spiral::kMembers,
+    .describes_database = true,
+    .tell = cpir::spiral::tell,
+    .plan = cpir::spiral::make_plan};
 
 }  // namespace pirx

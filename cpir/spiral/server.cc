@@ -6,12 +6,12 @@
 #include <limits>
 #include <new>
 
-#include "cpir/message.h"
 #include "encoded_database.h"
 #include "evaluate.h"
 #include "key_store.h"
 #include "sampling.h"
 #include "src/base/threads.h"
+#include "src/protocol/message.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {
@@ -86,7 +86,7 @@ class SpiralServer final : public AnyServer {
         replies[i] = tl::unexpected<Error>(std::move(query).error());
       } else if (query->keys == nullptr) {
         Writer writer(kHeaderBytes);
-        encode_header(writer, ProtocolId::kSpiral, Message::kKeysUnknown, params_.digest());
+        encode_header(writer, ProtocolId::kSpiral, MessageType::kKeysUnknown, params_.digest());
         replies[i] = std::move(writer).take();
       } else {
         query->at = i;
@@ -114,15 +114,15 @@ class SpiralServer final : public AnyServer {
   }
 
   static bool is_keys(ByteSpan request) noexcept {
-    return request.size() > 6 && request[6] == static_cast<std::byte>(Message::kKeys);
+    return request.size() > 6 && request[6] == static_cast<std::byte>(MessageType::kKeys);
   }
   /// The body of a keys message or a query.
   Result<ByteSpan> check(ByteSpan request) const {
     if (is_keys(request)) {
-      return decode_header(request, ProtocolId::kSpiral, Message::kKeys, params_.keys_digest(),
+      return decode_header(request, ProtocolId::kSpiral, MessageType::kKeys, params_.keys_digest(),
                            params_.keys_bytes());
     }
-    return decode_header(request, ProtocolId::kSpiral, Message::kQuery, params_.digest(),
+    return decode_header(request, ProtocolId::kSpiral, MessageType::kQuery, params_.digest(),
                          params_.request_bytes());
   }
 
@@ -132,7 +132,7 @@ class SpiralServer final : public AnyServer {
     const Digest name = sha256(request);
     keys_.put(name, std::make_shared<const PublicKeys>(std::move(keys)), sender);
     Writer writer(kHeaderBytes + name.size());
-    encode_header(writer, ProtocolId::kSpiral, Message::kKeysHeld, params_.keys_digest());
+    encode_header(writer, ProtocolId::kSpiral, MessageType::kKeysHeld, params_.keys_digest());
     writer.put_bytes(name);
     return std::move(writer).take();
   }
@@ -172,7 +172,7 @@ class SpiralServer final : public AnyServer {
       PIRX_ASSIGN(results[i], Polynomials::create(2 * n * n, params_.d()));
       PIRX_ASSIGN(packed[i], Polynomials::create(n * (n + 1), params_.d()));
       writers.emplace_back(params_.reply_bytes());
-      encode_header(writers[i], ProtocolId::kSpiral, Message::kReply, params_.digest());
+      encode_header(writers[i], ProtocolId::kSpiral, MessageType::kReply, params_.digest());
       bits.emplace_back(writers[i].extend(params_.reply_bytes() - kHeaderBytes));
     }
     for (std::size_t trial = 0; trial < params_.trials(); ++trial) {

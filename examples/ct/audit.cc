@@ -5,28 +5,27 @@
 
 namespace pirx::ct {
 
-Result<client::Fetcher> make_client(const Publication& publication, const client::AnyDeployment& deployment,
+Result<client::Fetcher> make_client(const Publication& publication, const client::Deployment& deployment,
                                     bool seeded, client::Ask ask) {
-  const auto* several = std::get_if<client::Deployment>(&deployment);
-  if (several == nullptr || !several->code.empty()) {
+  const auto& plan = *deployment.plan;
+  if (!plan.protocol().several || plan.members().count("code") > 0) {
     return fail(ErrorCode::kInvalidArgument,
                 "an audit asks several servers, without a batch code: use another deployment file");
   }
-  const auto& params = several->params;
-  if (params.version() != publication.version) {
+  if (plan.version() != publication.version) {
     return fail(ErrorCode::kStaleEpoch,
                 "the deployment file is about another database than the tree head (epochs " +
-                    std::to_string(params.version().epoch) + " and " +
+                    std::to_string(plan.version().epoch) + " and " +
                     std::to_string(publication.version.epoch) + "): fetch both anew");
   }
   if (publication.geometry.record_bytes() != proof_record_bytes(publication.levels)) {
     return fail(ErrorCode::kDataLoss, "tree head: the database's records have not the length of its proofs");
   }
-  if (params.geometry() != publication.geometry) {
+  if (plan.geometry() != publication.geometry) {
     return fail(ErrorCode::kDataLoss,
                 "tree head and deployment file tell the database's shape differently: fetch both anew");
   }
-  return client::Fetcher::create(*several, {.seeded = seeded}, std::move(ask));
+  return client::Fetcher::create(deployment, seeded ? Texts{{"seeded", "on"}} : Texts(), std::move(ask));
 }
 
 Result<client::Deployment> make_deployment(const Publication& publication,
@@ -43,12 +42,13 @@ Result<client::Deployment> make_deployment(const Publication& publication,
     endpoints.push_back({.url = url, .ca_file = {}});
     coordinates.push_back(endpoints.size());
   }
-  PIRX_ASSIGN(auto params, itpir::Params::create({.field = kTagGf2_8,
-                                                  .geometry = publication.geometry,
-                                                  .version = publication.version,
-                                                  .coordinates = std::move(coordinates),
-                                                  .threshold = threshold}));
-  return client::Deployment{std::move(params), std::move(endpoints)};
+  PIRX_ASSIGN(const auto* protocol, find_protocol("goldberg"));
+  PIRX_ASSIGN(auto members, Options::create(protocol->members,
+                                            {{"field", "gf2_8"}, {"threshold", std::to_string(threshold)}},
+                                            protocol->name));
+  PIRX_ASSIGN(auto plan, protocol->plan({std::move(members), publication.geometry, publication.version,
+                                         std::move(coordinates)}));
+  return client::Deployment{std::move(plan), std::move(endpoints)};
 }
 
 Result<Audit> audit(const Publication& publication, const Certificate& certificate, client::Fetcher& fetcher,
@@ -74,15 +74,14 @@ Result<Audit> audit(const Publication& publication, const Certificate& certifica
   PIRX_ASSIGN(auto found, keyed ? fetcher.fetch_keys({&key, 1}, how) : fetcher.fetch({&index, 1}, how));
 
   Audit report;
-  const auto kind = keyed ? itpir::QueryKind::kRowSums : itpir::QueryKind::kRecords;
-  report.request_bytes = fetcher.client().request_bytes(1, kind);
+  report.request_bytes = found.request_bytes;
   report.certainty = found.answer.certainty;
   report.proof_bound = found.answer.proof_bound;
   report.responders = found.answer.responders;
   report.rounds = found.answer.rounds;
   report.servers = std::move(found.servers);
-  if (!found.missing.empty()) {
-    const bool proven = report.certainty == itpir::Certainty::kProven && report.proof_bound > 0;
+  if (!found.answer.missing.empty()) {
+    const bool proven = report.certainty == Certainty::kProven && report.proof_bound > 0;
     report.verdict = proven ? Verdict::kAbsent : Verdict::kUndecided;
     return report;
   }

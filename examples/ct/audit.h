@@ -13,7 +13,7 @@ namespace pirx::ct {
 /// A client of the database of proofs at `deployment`'s servers. StaleEpoch: they hold another database than
 /// the tree head is about. DataLoss: records of another length than the head's proofs, or another shape.
 /// InvalidArgument: a protocol with one server, or a batch code. `ask` as of client::Fetcher::create.
-Result<client::Fetcher> make_client(const Publication& publication, const client::AnyDeployment& deployment,
+Result<client::Fetcher> make_client(const Publication& publication, const client::Deployment& deployment,
                                     bool seeded = false, client::Ask ask = {});
 /// Plain copies of the database behind these URLs, at coordinates 1, 2, ... InvalidArgument: what
 /// itpir::Params::create refuses, and a server listed twice.
@@ -40,7 +40,7 @@ struct Audit {
   Verdict verdict = Verdict::kUndecided;
   Inclusion inclusion;  ///< kIncluded
   std::string reason;   ///< kForged: what is wrong with the proof
-  itpir::Certainty certainty = itpir::Certainty::kUnverified;
+  Certainty certainty = Certainty::kUnverified;
   unsigned proof_bound = 0, responders = 0, rounds = 0;
   std::vector<client::ServerOutcome> servers;
   std::uint64_t request_bytes = 0;  ///< of one query to one server, the same for every certificate

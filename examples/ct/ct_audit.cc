@@ -23,13 +23,12 @@ struct Arguments {
   bool seeded = false, wait_for_all = false;
 };
 
-Result<client::AnyDeployment> servers_of(const Arguments& a, const Publication& publication) {
+Result<client::Deployment> servers_of(const Arguments& a, const Publication& publication) {
   if (a.deployment.empty() == a.urls.empty()) {
     return fail(ErrorCode::kInvalidArgument, "give --deployment, or --server for each server");
   }
   if (!a.deployment.empty()) return client::load_deployment(a.deployment);
-  PIRX_ASSIGN(auto plain, make_deployment(publication, a.urls, a.threshold));
-  return plain;
+  return make_deployment(publication, a.urls, a.threshold);
 }
 
 /// Whether the log only grew since a.old_head; true when nothing was asked.
@@ -45,27 +44,28 @@ Result<bool> only_grew(const Arguments& a, const LogKey& key, const TreeHead& he
 }
 
 void print_servers(const Audit& audit, const client::Deployment& deployment) {
-  const auto& params = deployment.params;
+  const auto coordinates = deployment.plan->coordinates();
   std::printf("\nWhat the servers could see:\n");
   for (std::size_t i = 0; i < audit.servers.size(); ++i) {
     const auto& server = audit.servers[i];
     const auto status = std::string(server.abandoned ? std::string_view("not waited for")
-                                                     : itpir::server_status_name(server.status));
+                                                     : server_status_name(server.status));
     std::printf("  %-28s x=%-3llu %-14s %8.1f ms  %8llu bytes up %8llu down\n",
-                deployment.servers[i].url.c_str(), static_cast<unsigned long long>(params.coordinates()[i]),
+                deployment.servers[i].url.c_str(), static_cast<unsigned long long>(coordinates[i]),
                 status.c_str(), server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
                 static_cast<unsigned long long>(server.bytes_down));
     if (!server.error.empty() && !server.abandoned) std::printf("    %s\n", server.error.c_str());
   }
-  const unsigned t = params.threshold(), l = params.servers();
+  const auto t = static_cast<unsigned>(std::stoul(deployment.plan->members().at("threshold")));
+  const auto l = static_cast<unsigned>(deployment.servers.size());
   std::printf(
-      "  each: that this address audits some certificate of this log, now, in %u round%s; and %llu elements "
-      "of %s that\n"
-      "  look random (%llu bytes), for every certificate alike, in the log or not.\n"
+      "  each: that this address audits some certificate of this log, now, in %u round%s; and %llu "
+      "bytes that\n"
+      "  look random, for every certificate alike, in the log or not.\n"
       "  any %u of the %u together: no more than that. Any %u who compare notes: the certificate.\n"
       "  (Those not waited for may have got the query, too.)\n",
-      audit.rounds, audit.rounds == 1 ? "" : "s", static_cast<unsigned long long>(params.geometry().rows()),
-      params.field().name().c_str(), static_cast<unsigned long long>(audit.request_bytes), t, l, t + 1);
+      audit.rounds, audit.rounds == 1 ? "" : "s", static_cast<unsigned long long>(audit.request_bytes), t, l,
+      t + 1);
 }
 
 Result<int> run(const Arguments& a) {
@@ -125,7 +125,7 @@ Result<int> run(const Arguments& a) {
       code = kUndecidedExitCode;
       break;
   }
-  print_servers(report, std::get<client::Deployment>(deployment));
+  print_servers(report, deployment);
   return code;
 }
 

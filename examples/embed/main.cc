@@ -46,7 +46,7 @@ pirx::Result<void> run(const std::filesystem::path& file) {
   }
   PIRX_ASSIGN(const auto answer, client.decode(std::move(query.state), replies));
   std::printf("%s (%s)\n", std::string(pirx::as_text(answer.records.front())).c_str(),
-              std::string(pirx::itpir::certainty_name(answer.certainty)).c_str());
+              std::string(pirx::certainty_name(answer.certainty)).c_str());
   return {};
 }
 

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     std::fwrite(record.data(), 1, record.size(), stdout);
     std::fputc('\n', stdout);
   }
-  for (const auto i : report->missing) std::fprintf(stderr, "fetch: no record for '%s'\n", keys[i].c_str());
-  return report->missing.empty() ? 0 : 3;
+  for (const auto i : report->answer.missing)
+    std::fprintf(stderr, "fetch: no record for '%s'\n", keys[i].c_str());
+  return report->answer.missing.empty() ? 0 : 3;
 }

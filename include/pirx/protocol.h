@@ -10,6 +10,7 @@
 
 #include "pirx/base/bytes.h"
 #include "pirx/protocol/option.h"
+#include "pirx/protocol/plan.h"
 #include "pirx/protocol/product.h"
 
 namespace pirx {
@@ -24,7 +25,8 @@ enum class ProtocolId : std::uint8_t {
   kChor = 2,
   kDamgardJurikTree = 3,
   kQuadraticResiduosity = 4,
-  kSpiral = 5
+  kSpiral = 5,
+  kDownload = 6
 };
 
 /// The greatest length of a message, in any protocol.
@@ -100,10 +102,31 @@ struct Protocol {
   std::span<const Option> options = {};  ///< options of the server
   /// Opens the server over spec.database. InvalidArgument: an option or the database does not fit.
   Result<std::unique_ptr<AnyServer>> (*serve)(const ServerSpec& spec) = nullptr;
+  /// What a deployment file says of the protocol beside the database and the servers. A name such as
+  /// "encoding.arity" is the member "arity" of the object "encoding".
+  std::span<const Option> members = {};
+  /// Those of `members` that whoever writes a deployment file chooses (pirx deploy).
+  std::span<const Option> chosen = {};
+  bool describes_database = false;              ///< `members` describe the database, too
+  std::span<const Option> client_options = {};  ///< options of the client (pirx get)
+  /// Reads a parameters message. The message may come from a stranger. DataLoss: it is malformed.
+  /// InvalidArgument: another protocol or version, or numbers that do not fit.
+  Result<Told> (*tell)(ByteSpan parameters) = nullptr;
+  /// The plan of a deployment. DataLoss: a member is missing. InvalidArgument: they do not fit each other.
+  Result<std::shared_ptr<const Plan>> (*plan)(const PlanSpec& spec) = nullptr;
 };
 
 /// Calls Protocol::serve with options given as texts. InvalidArgument: the protocol has no such option.
 Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options);
+
+/// What the parameters message of any protocol says. Errors of Protocol::tell; InvalidArgument too where the
+/// message is of no protocol of the table.
+Result<Told> tell(ByteSpan parameters);
+/// The protocol that sent a parameters message. InvalidArgument: it is none of the table, or no such message.
+Result<const Protocol*> find_protocol_of(ByteSpan parameters);
+
+/// Calls Plan::join with options given as texts. InvalidArgument: the protocol's clients have no such option.
+Result<std::unique_ptr<AnyClient>> join(const Plan& plan, ClientSpec spec, const Texts& options);
 
 /// The table of protocols (service/table/protocols.cc), in the order of their numbers.
 std::span<const Protocol* const> protocols() noexcept;

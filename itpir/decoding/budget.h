@@ -1,4 +1,4 @@
-// A bound on what locating liars may cost, whatever they sent.
+// Limits the work of finding liars, whatever they sent.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The fast path: a few rows of weights times the replies of some servers give the wanted blocks and what the
-// other servers must have sent. One product over all words; where all is as predicted nothing else runs.
+// The fast path: a few rows of weights times the replies of some servers give the wanted rows and what the
+// other servers must have sent. This is one product over all words. If everything is as predicted, nothing
+// else runs.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,6 @@
-// The decision procedure: who lied, and how sure that is. Works on the few words per round that the reduction
-// leaves, never on whole replies, and looks at no record: what it decides, and so whether the client asks
-// again, depends on the liars' errors only. Errors of servers that hold at most t shares do not depend on
+// Decides who lied, and how certain that is. It works on the few words of each round that the reduction
+// (syndromes.h) leaves, and looks at no record. So its decision, and whether the client asks again,
+// depends only on the liars' errors. The errors of servers that hold at most t shares do not depend on
 // what is wanted.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the decoder decodes. A reply to one query vector is a row of words; the replies of all servers to it,
-// taken out of their blinding, are columns of values of polynomials of degree at most d at the servers'
-// coordinates, but for the rows of liars. Which rows lie is the same for all columns of a round.
+// The input of the decoder. A reply to one query vector is a row of words. In each column, after blinding
+// is taken out, the replies of the honest servers are the values of one polynomial of degree at most d at
+// their coordinates. The same servers lie in all columns of a round.
 #pragma once
 
 #include <algorithm>

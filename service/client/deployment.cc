@@ -1,12 +1,11 @@
-// Deployment files: JSON in, validated values out.
+// Reads and writes deployment files. What a protocol's own members are is in its row of the table.
 #include "pirx/client/deployment.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "pirx/base/small_file.h"
-#include "pirx/itpir/vertical.h"
 
 namespace pirx::client {
 namespace {
@@ -101,21 +100,7 @@ Result<database::Geometry> parse_geometry(const Json& database) {
   return database::Geometry::create(spec);
 }
 
-Result<unsigned> get_count(const Json& object, const char* name, const std::string& where) {
-  PIRX_ASSIGN(const std::uint64_t value, get_number(object, name, where));
-  if (value > itpir::Params::kMaxServers) return broken("'" + where + "." + name + "' is too large");
-  return static_cast<unsigned>(value);
-}
-
-/// How the servers' buckets were encoded; the plain database without it.
-Result<void> parse_encoding(const Json& encoding, itpir::Params::Spec& spec) {
-  PIRX_ASSIGN(spec.arity, get_count(encoding, "arity", "encoding"));
-  PIRX_ASSIGN(spec.independence, get_count(encoding, "independence", "encoding"));
-  PIRX_ASSIGN(spec.modulus, get_number(encoding, "modulus", "encoding"));
-  return only(encoding, {"arity", "independence", "modulus"}, "encoding");
-}
-
-/// All but the coordinate, which only some protocols have.
+/// All but the coordinate, which only protocols with several servers have.
 Result<http::Endpoint> parse_endpoint(const Json& server, const std::string& where,
                                       const std::filesystem::path& folder) {
   http::Endpoint endpoint;
@@ -149,84 +134,85 @@ Result<ParsedDatabase> parse_database(const Json& deployment) {
   return ParsedDatabase{version, std::move(geometry)};
 }
 
-/// The list "servers".
-Result<const Json*> parse_servers(const Json& deployment) {
+/// The value of an option as a text.
+Result<std::string> to_text(const Json& value, const Option& option) {
+  const std::string name(option.name);
+  const auto number = [](const Json& one) { return std::to_string(one.get<std::uint64_t>()); };
+  if (option.kind == Option::Kind::kNumber) {
+    if (!value.is_number_unsigned()) return broken("'" + name + "' is not a whole number");
+    return number(value);
+  }
+  if (option.kind == Option::Kind::kNumbers) {
+    std::string text;
+    const bool is_list =
+        value.is_array() && !value.empty() &&
+        std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number_unsigned(); });
+    if (!is_list) return broken("'" + name + "' is not a list of whole numbers");
+    for (const auto& one : value) text += (text.empty() ? "" : ",") + number(one);
+    return text;
+  }
+  if (!value.is_string()) return broken("'" + name + "' is not a string");
+  return value.get<std::string>();
+}
+
+/// Reads the protocol's own members: `prefix` is that of the object they lie in, as "encoding.".
+Result<void> parse_members(const Json& object, const std::string& prefix, const Protocol& protocol,
+                           Texts& texts) {
+  for (const auto& item : object.items()) {
+    const auto name = prefix + item.key();
+    const bool ours = item.key() == "pirx_deployment" || item.key() == "protocol" ||
+                      item.key() == "servers" || (item.key() == "database" && !protocol.describes_database);
+    if (prefix.empty() && ours) continue;
+    if (const auto* option = find_option(protocol.members, name)) {
+      PIRX_ASSIGN(const auto text, to_text(item.value(), *option));
+      const auto value = option->value(text);
+      if (!value) return broken("'" + name + "': " + value.error().message());
+      texts[name] = text;
+      continue;
+    }
+    const auto inside = name + ".";
+    const bool is_group = std::any_of(protocol.members.begin(), protocol.members.end(), [&](const auto& one) {
+      return one.name.substr(0, inside.size()) == inside;
+    });
+    if (!is_group) return broken((prefix.empty() ? "'deployment." : "'") + name + "' is not known");
+    if (!item.value().is_object() || item.value().empty()) {
+      return broken("'" + name + "' is not an object with members");
+    }
+    PIRX_TRY(parse_members(item.value(), inside, protocol, texts));
+  }
+  return {};
+}
+
+/// The servers, and their coordinates where they have such.
+Result<std::vector<http::Endpoint>> parse_servers(const Json& deployment, const Protocol& protocol,
+                                                  const std::filesystem::path& folder,
+                                                  std::vector<std::uint64_t>& coordinates) {
   PIRX_ASSIGN(const Json* servers, member(deployment, "servers", "deployment"));
   if (!servers->is_array()) return broken("'deployment.servers' is not a list");
-  return servers;
-}
-
-constexpr const char* kPaperPolicy = "paper-reproduction";
-
-Result<std::vector<std::uint32_t>> parse_arities(const Json& json) {
-  PIRX_ASSIGN(const Json* list, member(json, "arities", "deployment"));
-  std::vector<std::uint32_t> arities;
-  const bool is_list = list->is_array() && !list->empty() && list->size() <= cpir::dj::kMaxLevels;
-  for (std::size_t i = 0; is_list && i < list->size(); ++i) {
-    const auto& arity = (*list)[i];
-    if (!arity.is_number_unsigned() || arity.get<std::uint64_t>() > cpir::dj::Params::kMaxArity) break;
-    arities.push_back(arity.get<std::uint32_t>());
+  if (!protocol.several && servers->size() != 1) {
+    return broken("protocol '" + std::string(protocol.name) + "' has exactly one server");
   }
-  if (!is_list || arities.size() != list->size()) {
-    return broken("'deployment.arities' is not a list of the children of a node, leaves first");
-  }
-  return arities;
-}
-
-/// Spiral: the server's parameters message says everything.
-Result<AnyDeployment> parse_spiral(const Json& json, const std::filesystem::path& folder) {
-  PIRX_TRY(only(json, {"pirx_deployment", "protocol", "parameters", "servers"}, "deployment"));
-  PIRX_ASSIGN(const std::string text, get_string(json, "parameters", "deployment"));
-  const auto message = from_hex(text);
-  if (!message) return broken("'deployment.parameters' is not hexadecimal");
-  PIRX_ASSIGN(auto params, cpir::spiral::Params::decode(*message));
-  PIRX_ASSIGN(const Json* servers, parse_servers(json));
-  if (servers->size() != 1) return broken("protocol 'spiral' has exactly one server");
-  PIRX_ASSIGN(auto endpoint, parse_endpoint(servers->front(), "servers[0]", folder));
-  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext", "tls_1.2"}, "servers[0]"));
-  return SingleDeployment{std::move(params), std::move(endpoint)};
-}
-
-/// A protocol with one server.
-Result<AnyDeployment> parse_single(const Json& json, const std::string& protocol,
-                                   const std::filesystem::path& folder) {
-  if (protocol == "spiral") return parse_spiral(json, folder);
-  const bool tree = protocol == "dj-tree";
-  PIRX_TRY(only(json,
-                {"pirx_deployment", "protocol", "modulus_bits", "key_policy", tree ? "arities" : "slots",
-                 tree ? "selectors" : "slots", "database", "servers"},
-                "deployment"));
-  PIRX_ASSIGN(const std::uint64_t bits, get_number(json, "modulus_bits", "deployment"));
-  if (bits > cpir::dj::kMaxModulusBits) return broken("'deployment.modulus_bits' is too large");
-  auto policy = cpir::dj::KeyPolicy::kSecure;
-  if (json.contains("key_policy")) {
-    PIRX_ASSIGN(const std::string name, get_string(json, "key_policy", "deployment"));
-    if (name != kPaperPolicy) return broken("key policy '" + name + "' is not known");
-    policy = cpir::dj::KeyPolicy::kPaperReproduction;
-  }
-  PIRX_ASSIGN(const auto database, parse_database(json));
-  PIRX_ASSIGN(const Json* servers, parse_servers(json));
-  if (servers->size() != 1) return broken("protocol '" + protocol + "' has exactly one server");
-  PIRX_ASSIGN(auto endpoint, parse_endpoint(servers->front(), "servers[0]", folder));
-  PIRX_TRY(only(servers->front(), {"url", "ca_file", "allow_plaintext", "tls_1.2"}, "servers[0]"));
-  const auto modulus_bits = static_cast<unsigned>(bits);
-  if (tree) {
-    PIRX_ASSIGN(auto arities, parse_arities(json));
-    auto selectors = cpir::dj::Selectors::kOneHot;
-    if (json.contains("selectors")) {
-      PIRX_ASSIGN(const std::string name, get_string(json, "selectors", "deployment"));
-      if (name != "polynomial") return broken("selectors '" + name + "' are not known");
-      selectors = cpir::dj::Selectors::kPolynomial;
+  std::vector<http::Endpoint> endpoints;
+  for (std::size_t i = 0; i < servers->size(); ++i) {
+    const std::string where = "servers[" + std::to_string(i) + "]";
+    const Json& server = (*servers)[i];
+    PIRX_ASSIGN(auto endpoint, parse_endpoint(server, where, folder));
+    if (protocol.several) {
+      PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
+      coordinates.push_back(coordinate);
+      PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext", "tls_1.2"}, where));
+    } else {
+      PIRX_TRY(only(server, {"url", "ca_file", "allow_plaintext", "tls_1.2"}, where));
     }
-    PIRX_ASSIGN(auto params, cpir::dj::Params::create({database.geometry, database.version,
-                                                       std::move(arities), modulus_bits, policy, selectors}));
-    return SingleDeployment{std::move(params), std::move(endpoint)};
+    for (const auto& other : endpoints) {
+      if (other.url == endpoint.url) {
+        return broken("'" + endpoint.url +
+                      "' is listed twice: one server would hold two shares of every query");
+      }
+    }
+    endpoints.push_back(std::move(endpoint));
   }
-  PIRX_ASSIGN(const std::uint64_t slots, get_number(json, "slots", "deployment"));
-  if (slots == 0) return broken("'deployment.slots' is zero");
-  PIRX_ASSIGN(auto params,
-              cpir::qr::Params::create({database.geometry, database.version, slots, modulus_bits, policy}));
-  return SingleDeployment{std::move(params), std::move(endpoint)};
+  return endpoints;
 }
 
 Json format_database(const database::Version& version, const database::Geometry& of) {
@@ -255,180 +241,105 @@ Json format_endpoint(const http::Endpoint& endpoint) {
   return server;
 }
 
+/// A member's text as the file has it.
+Json to_json(const Option& option, const std::string& text) {
+  if (option.kind == Option::Kind::kNumber) return parse_whole_number(text, 0, ~std::uint64_t{0}).value();
+  if (option.kind == Option::Kind::kNumbers) return parse_whole_numbers(text, 0, ~std::uint64_t{0}).value();
+  return text;
+}
+
 Json to_json(const Deployment& deployment) {
-  const auto& params = deployment.params;
+  const auto& plan = *deployment.plan;
+  const auto& protocol = plan.protocol();
   Json json;
   json["pirx_deployment"] = kVersion;
-  json["protocol"] = params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
-  json["field"] = params.field().name();
-  json["threshold"] = params.threshold();
-  if (params.spec().ramp > 1) json["ramp"] = params.spec().ramp;
-  if (params.encoding().has_data_coordinates()) {
-    json["encoding"] = {{"arity", params.spec().arity},
-                        {"independence", params.spec().independence},
-                        {"modulus", params.spec().modulus}};
+  json["protocol"] = protocol.name;
+  const auto members = plan.members();
+  for (const auto& option : protocol.members) {
+    const auto found = members.find(option.name);
+    if (found == members.end()) continue;
+    const auto dot = option.name.find('.');
+    const std::string name(option.name.substr(0, dot));
+    auto& place =
+        dot == std::string_view::npos ? json[name] : json[name][std::string(option.name.substr(dot + 1))];
+    place = to_json(option, found->second);
   }
-  if (!deployment.code.empty()) json["code"] = deployment.code;
-  json["database"] = format_database(params.version(), params.geometry());
+  if (!protocol.describes_database) json["database"] = format_database(plan.version(), plan.geometry());
   json["servers"] = Json::array();
+  const auto coordinates = plan.coordinates();
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     Json server = format_endpoint(deployment.servers[i]);
-    server["coordinate"] = params.coordinates()[i];
+    if (protocol.several) server["coordinate"] = coordinates[i];
     json["servers"].push_back(std::move(server));
   }
   return json;
 }
 
-Json to_json(const SingleDeployment& deployment) {
-  Json json;
-  json["pirx_deployment"] = kVersion;
-  json["protocol"] = single_protocol_name(deployment.plan);
-  if (const auto* params = std::get_if<cpir::spiral::Params>(&deployment.plan)) {
-    json["parameters"] = to_hex(params->encode());
-    json["servers"] = Json::array({format_endpoint(deployment.server)});
-    return json;
-  }
-  std::visit(
-      [&json](const auto& params) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(params)>, cpir::spiral::Params>) {
-          json["modulus_bits"] = params.spec().modulus_bits;
-          if (params.spec().policy == cpir::dj::KeyPolicy::kPaperReproduction)
-            json["key_policy"] = kPaperPolicy;
-        }
-      },
-      deployment.plan);
-  if (const auto* tree = std::get_if<cpir::dj::Params>(&deployment.plan)) {
-    json["arities"] = tree->arities();
-    if (tree->spec().selectors == cpir::dj::Selectors::kPolynomial) json["selectors"] = "polynomial";
-  } else {
-    json["slots"] = std::get<cpir::qr::Params>(deployment.plan).slots();
-  }
-  json["database"] = format_database(version_of(deployment.plan), geometry_of(deployment.plan));
-  json["servers"] = Json::array({format_endpoint(deployment.server)});
-  return json;
-}
-
-/// What servers told of their database.
-struct Told {
-  const database::Version& version;
-  std::uint64_t records;
-  std::optional<Digest> plan;  ///< of one server
-};
-
-Told told_in(const AnyDeployment& any) {
-  if (const auto* several = std::get_if<Deployment>(&any)) {
-    return {several->params.version(), several->params.geometry().records(), {}};
-  }
-  const auto& plan = std::get<SingleDeployment>(any).plan;
-  return {version_of(plan), geometry_of(plan).records(), digest_of(plan)};
-}
-
 }  // namespace
 
-Result<Digest> parameters_digest(ByteSpan parameters) {
-  PIRX_ASSIGN(const auto plan, decode_plan(parameters));
-  if (plan) return digest_of(*plan);
-  PIRX_ASSIGN(auto several, itpir::ServerParameters::decode(parameters));
-  several.coordinate = 0;
-  return sha256(several.encode());
-}
-
-Result<void> check_follows(const AnyDeployment& before, const AnyDeployment& next) {
+Result<void> check_follows(const Plan& before, const Plan& next) {
   const auto refuse = [](const std::string& what) {
     return fail(ErrorCode::kStaleEpoch, what + ": a server that lies does this to tell clients apart");
   };
-  const auto was = told_in(before), is = told_in(next);
-  const auto epoch = std::to_string(is.version.epoch);
-  if (is.version.epoch < was.version.epoch) {
-    return refuse("epoch " + epoch + " is older than epoch " + std::to_string(was.version.epoch) + " before");
+  const auto &was = before.version(), &is = next.version();
+  const auto epoch = std::to_string(is.epoch);
+  if (is.epoch < was.epoch) {
+    return refuse("epoch " + epoch + " is older than epoch " + std::to_string(was.epoch) + " before");
   }
-  if (is.records < was.records) {
-    return refuse(std::to_string(is.records) + " records are fewer than " + std::to_string(was.records) +
-                  " before");
+  if (next.geometry().records() < before.geometry().records()) {
+    return refuse(std::to_string(next.geometry().records()) + " records are fewer than " +
+                  std::to_string(before.geometry().records()) + " before");
   }
-  const bool other_plan = was.plan && is.plan && *was.plan != *is.plan;
-  if (is.version.epoch == was.version.epoch && (is.version != was.version || other_plan)) {
+  const auto old_digest = before.digest(), new_digest = next.digest();
+  const bool other_plan = old_digest && new_digest && *old_digest != *new_digest;
+  if (is.epoch == was.epoch && (is != was || other_plan)) {
     return refuse("epoch " + epoch + " had other content or parameters before");
   }
   return {};
 }
 
-Result<FieldTag> parse_field(const std::string& name) { return itpir::field_by_name(printable(name)); }
+bool all_on_this_machine(const Deployment& deployment) {
+  return std::all_of(deployment.servers.begin(), deployment.servers.end(),
+                     [](const auto& server) { return http::is_loopback_url(server.url); });
+}
 
-Result<AnyDeployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
+Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
   const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return broken("it is not a JSON object");
   PIRX_ASSIGN(const std::uint64_t version, get_number(json, "pirx_deployment", "deployment"));
   if (version != kVersion) {
     return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
   }
-  PIRX_ASSIGN(const std::string protocol, get_string(json, "protocol", "deployment"));
-  if (is_single_protocol(protocol)) return parse_single(json, protocol, folder);
-  if (protocol != "goldberg" && protocol != "chor") {
-    return broken("protocol '" + protocol +
-                  "' is not known; there are: goldberg, chor, dj-tree, qr and spiral");
+  PIRX_ASSIGN(const std::string name, get_string(json, "protocol", "deployment"));
+  const auto found = find_protocol(name);
+  if (!found) return broken("protocol '" + name + "' is not known; there are: " + protocol_names());
+  const auto& protocol = **found;
+  Texts texts;
+  PIRX_TRY(parse_members(json, "", protocol, texts));
+  PlanSpec spec;
+  PIRX_ASSIGN(spec.members, Options::create(protocol.members, texts, protocol.name));
+  if (!protocol.describes_database) {
+    PIRX_ASSIGN(auto database, parse_database(json));
+    spec.version = database.version;
+    spec.geometry = std::move(database.geometry);
   }
-  PIRX_TRY(only(json,
-                {"pirx_deployment", "protocol", "field", "threshold", "ramp", "encoding", "code", "database",
-                 "servers"},
-                "deployment"));
-
-  itpir::Params::Spec spec{.field = {},
-                           .geometry = *database::Geometry::create({.records = 1, .record_bytes = 1}),
-                           .version = {},
-                           .coordinates = {},
-                           .threshold = 0};
-  spec.protocol = protocol == "chor" ? ProtocolId::kChor : ProtocolId::kGoldberg;
-  PIRX_ASSIGN(const std::string field, get_string(json, "field", "deployment"));
-  PIRX_ASSIGN(spec.field, parse_field(field));
-  PIRX_ASSIGN(spec.threshold, get_count(json, "threshold", "deployment"));
-  if (json.contains("ramp")) {
-    PIRX_ASSIGN(spec.ramp, get_count(json, "ramp", "deployment"));
-  }
-  if (json.contains("encoding")) PIRX_TRY(parse_encoding(json["encoding"], spec));
-
-  std::string code;
-  if (json.contains("code")) {
-    PIRX_ASSIGN(code, get_string(json, "code", "deployment"));
-  }
-
-  PIRX_ASSIGN(auto database, parse_database(json));
-  spec.version = database.version;
-  spec.geometry = std::move(database.geometry);
-
-  PIRX_ASSIGN(const Json* servers, parse_servers(json));
-  std::vector<http::Endpoint> endpoints;
-  for (std::size_t i = 0; i < servers->size(); ++i) {
-    const std::string where = "servers[" + std::to_string(i) + "]";
-    const Json& server = (*servers)[i];
-    PIRX_ASSIGN(auto endpoint, parse_endpoint(server, where, folder));
-    PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
-    PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext", "tls_1.2"}, where));
-    spec.coordinates.push_back(coordinate);
-    for (const auto& other : endpoints) {
-      if (other.url == endpoint.url) {
-        return broken("'" + endpoint.url +
-                      "' is listed twice: one server would hold two shares of every query");
-      }
-    }
-    endpoints.push_back(std::move(endpoint));
-  }
-  PIRX_ASSIGN(auto params, itpir::Params::create(std::move(spec)));
-  if (!code.empty()) PIRX_TRY(itpir::VerticalClient::create(params, code));
-  return Deployment{std::move(params), std::move(endpoints), std::move(code)};
+  PIRX_ASSIGN(auto servers, parse_servers(json, protocol, folder, spec.coordinates));
+  auto plan = protocol.plan(spec);
+  if (plan) return Deployment{std::move(*plan), std::move(servers)};
+  if (plan.error().code() == ErrorCode::kDataLoss) return broken(plan.error().message());
+  return fail(plan.error().code(), printable(plan.error().message()));
 }
 
-Result<AnyDeployment> load_deployment(const std::filesystem::path& path) {
+Result<Deployment> load_deployment(const std::filesystem::path& path) {
   PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "deployment file ('pirx deploy' writes one)"));
   return parse_deployment(text, path.parent_path());
 }
 
-std::string format_deployment(const AnyDeployment& deployment) {
-  const Json json = std::visit([](const auto& one) { return to_json(one); }, deployment);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string format_deployment(const Deployment& deployment) {
+  return to_json(deployment).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> save_deployment(const std::filesystem::path& path, const AnyDeployment& deployment) {
+Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment) {
   return replace_file(path, format_deployment(deployment));
 }
 

@@ -1,57 +1,113 @@
-// A round: query, send to all, collect until nothing more is needed, decode; more rounds where liars are not
-// told apart; and an account of every server.
+// Drives a retrieval over a transport, and keeps an account of every server.
 #include "pirx/client/fetch.h"
 
 #include <algorithm>
-
-#include "stand_in.h"
+#include <atomic>
+#include <cmath>
+#include <thread>
 
 namespace pirx::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// As many as unique decoding corrects, and at least one where one can be noticed at all.
-unsigned default_liars(const itpir::Params& params) {
-  const unsigned redundant = params.servers() - params.needed();
-  return std::max(redundant / 2, std::min(redundant, 1u));
+std::string show_bytes(double bytes) {
+  const bool small = bytes < 10 << 20;
+  return std::to_string(std::llround(std::ceil(bytes / (small ? 1 << 10 : 1 << 20)))) +
+         (small ? " KiB" : " MiB");
 }
 
-itpir::ServerStatus status_of(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::kStaleEpoch:
-      return itpir::ServerStatus::kStaleEpoch;
-    case ErrorCode::kUnavailable:
-      return itpir::ServerStatus::kSilent;
-    case ErrorCode::kDataLoss:
-      return itpir::ServerStatus::kMalformed;
-    default:
-      return itpir::ServerStatus::kRefused;
+/// Adds what each of several servers answered.
+Error explain(const Error& error, const Deployment& deployment, const std::vector<ServerOutcome>& servers) {
+  std::string message = error.message();
+  for (std::size_t i = 0; servers.size() > 1 && i < servers.size(); ++i) {
+    if (!servers[i].error.empty()) message += "\n  " + deployment.servers[i].url + ": " + servers[i].error;
   }
+  return Error(error.code(), std::move(message));
 }
 
-Result<void> check_count(std::size_t records) {
-  if (records <= kMaxRecordsPerRound) return {};
-  return fail(ErrorCode::kInvalidArgument, std::to_string(records) +
-                                               " records are too many for a round: ask for at most " +
-                                               std::to_string(kMaxRecordsPerRound) + " at a time");
+/// Sends a wave of messages, one to each server, and gives their replies to the retrieval.
+void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment, const Ask& ask,
+              Milliseconds deadline, std::vector<ServerOutcome>& servers) {
+  PIRX_CHECK(wave.size() == servers.size());
+  std::vector<Bytes> requests;
+  std::uint64_t reply_bytes = 0;
+  for (std::size_t i = 0; i < wave.size(); ++i) {
+    PIRX_CHECK(wave[i].server == i);
+    requests.push_back(std::move(wave[i].bytes));
+    reply_bytes = std::max(reply_bytes, wave[i].reply_bytes);
+  }
+  std::vector<bool> settled(wave.size(), false);
+  const auto on_settled = [&](std::size_t i, const http::CallOutcome& outcome) {
+    settled[i] = true;
+    const auto taken = outcome.reply ? retrieval.receive(wave[i].id, *outcome.reply)
+                                     : retrieval.lost(wave[i].id, outcome.reply.error());
+    if (!outcome.reply) servers[i].error = outcome.reply.error().to_string();
+    if (!taken) servers[i].error = taken.error().to_string();
+    return !retrieval.waiting();
+  };
+  const auto outcomes = ask(requests,
+                            {.deadline = deadline,
+                             .connect_timeout = std::min(deadline, Milliseconds(10'000)),
+                             .max_reply_bytes = static_cast<std::size_t>(reply_bytes)},
+                            on_settled);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto& server = servers[i];
+    server.milliseconds += outcomes[i].milliseconds;
+    server.bytes_up += outcomes[i].bytes_up;
+    server.bytes_down += outcomes[i].bytes_down;
+    server.abandoned = !settled[i];
+    if (!settled[i] && !outcomes[i].reply) {
+      server.error = outcomes[i].reply.error().to_string();
+      if (retrieval.waiting()) static_cast<void>(retrieval.lost(wave[i].id, outcomes[i].reply.error()));
+    }
+    if (outcomes[i].same_as) {
+      server.error = "names the same instance as " + deployment.servers[*outcomes[i].same_as].url +
+                     ": one server that got two servers' shares, or one that claims to be the other";
+    }
+  }
 }
 
 }  // namespace
 
-Fetcher::Fetcher(std::vector<http::Endpoint> endpoints, itpir::Client client,
-                 std::optional<itpir::VerticalClient> vertical, Ask ask, Rng rng)
-    : endpoints_(std::move(endpoints)),
-      client_(std::move(client)),
-      vertical_(std::move(vertical)),
-      ask_(std::move(ask)),
-      rng_(std::move(rng)) {}
+Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
+                        Milliseconds deadline) {
+  const auto refuse = [](const std::string& asked, const std::string& most, const char* option) {
+    return fail(ErrorCode::kResourceExhausted, "the server's plan asks this client for " + asked +
+                                                   ", more than " + most + ": use another server, or raise " +
+                                                   option);
+  };
+  const auto seconds = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " s"; };
+  const auto bytes = static_cast<double>(limits.bytes), all = static_cast<double>(limits.memory);
+  const double memory = work.memory + static_cast<double>(queries) * work.row_bytes;
+  if (work.bytes > bytes) {
+    return refuse(show_bytes(work.bytes) + " a query and its reply", show_bytes(bytes), "--max-bytes");
+  }
+  if (memory > all) return refuse(show_bytes(memory) + " of memory", show_bytes(all), "--max-memory");
+  const auto in_seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
+  const double time = in_seconds(limits.time);
+  if (work.seconds > time) {
+    return refuse("about " + seconds(work.seconds) + " of work a query", seconds(time), "--max-work");
+  }
+  const double least = work.seconds / std::max(1u, std::thread::hardware_concurrency());
+  if (least > in_seconds(deadline)) {
+    return refuse("about " + seconds(least) + " a query", std::to_string(deadline.count()) + " ms",
+                  "--deadline");
+  }
+  return {};
+}
 
-Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOptions& options, Ask ask) {
+Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask ask) {
+  PIRX_CHECK(deployment.plan != nullptr);
+  const auto& plan = *deployment.plan;
+  ClientSpec spec{.loopback = all_on_this_machine(deployment)};
+  PIRX_ASSIGN(spec.options, Options::create(plan.protocol().client_options, options, plan.protocol().name));
+  PIRX_ASSIGN(auto warning, plan.check(spec));
   if (!ask) {
     PIRX_ASSIGN(auto transport, http::HttpTransport::create(deployment.servers));
     ask = [http = std::make_shared<http::HttpTransport>(std::move(transport))](
@@ -62,143 +118,66 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const itpir::ClientOption
       return outcomes;
     };
   }
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  std::optional<itpir::VerticalClient> vertical;
-  if (!deployment.code.empty()) {
-    PIRX_ASSIGN(vertical, itpir::VerticalClient::create(deployment.params, deployment.code, options));
-  }
-  auto client = vertical ? vertical->client() : itpir::Client(std::move(deployment.params), options);
-  return Fetcher(std::move(deployment.servers), std::move(client), std::move(vertical), std::move(ask),
-                 std::move(rng));
+  return Fetcher(std::move(deployment), options, std::move(ask), std::move(warning));
 }
 
-Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> records, const FetchOptions& options) {
-  const auto& geometry = vertical_ ? vertical_->layout().plain : client_.params().geometry();
-  const auto positions = with_stand_ins(records, geometry);
-  itpir::RecordCheck evidence;
-  if (options.believe) {
-    evidence = [&](std::span<const Bytes> found) {
-      return options.believe(std::vector<std::optional<Bytes>>(found.begin(), found.end()));
-    };
-  }
-  if (!vertical_) {
-    const auto query = [&] { return client_.query(positions.expose(), rng_); };
-    PIRX_ASSIGN(auto report,
-                run({records.size(), itpir::QueryKind::kRecords, query, {.liars = {}, .evidence = evidence}},
-                    options));
-    PIRX_TRY(check_in_range(records, geometry));
-    return report;
-  }
-  PIRX_TRY(check_count(records.size()));
-  PIRX_ASSIGN(const auto wish, vertical_->plan(positions.expose()));
-  const auto query = [&] { return client_.query(wish.rows(), rng_); };
-  itpir::DecodeOptions decode{.liars = {}, .check = vertical_->check(wish)};
-  if (evidence) decode.evidence = vertical_->check(wish, evidence);
-  PIRX_ASSIGN(auto report,
-              run({wish.rows().size(), itpir::QueryKind::kRecords, query, std::move(decode)}, options));
-  PIRX_TRY(check_in_range(records, geometry));
-  PIRX_ASSIGN(report.answer.records, vertical_->records(wish, report.answer.records));
-  return report;
-}
+template <class Wish>
+Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queries,
+                                 const FetchOptions& options) {
+  const auto& plan = *deployment_.plan;
+  const Milliseconds usual(plan.protocol().several ? 10'000 : 600'000);
+  const auto deadline = std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
+  PIRX_TRY(check_work(plan.work(), queries, options.limits, deadline));
 
-Result<FetchReport> Fetcher::run(const Request& request, const FetchOptions& options) {
-  const auto& params = client_.params();
-  const unsigned redundant = params.servers() - params.needed();
-  if (options.liars && *options.liars > redundant) {
-    return fail(ErrorCode::kInvalidArgument,
-                "of " + std::to_string(params.servers()) + " servers, of which " +
-                    std::to_string(params.needed()) + " must answer, at most " + std::to_string(redundant) +
-                    " liars can be noticed, not " + std::to_string(*options.liars));
-  }
-  if (!vertical_) PIRX_TRY(check_count(request.wishes));
   FetchReport report;
-  report.servers.resize(params.servers());
-  const unsigned liars = options.liars.value_or(default_liars(params));
-  const http::CallOptions call{
-      .deadline = options.deadline,
-      .connect_timeout = options.deadline,
-      .max_reply_bytes = static_cast<std::size_t>(client_.reply_bytes(request.wishes, request.kind)),
-  };
-  std::optional<itpir::ReplyCollector> collector;
-  std::size_t usable = 0, locked_out = 0;  // in the last round: good replies; servers we may not ask
-  const auto ask = [&]() -> Result<void> {
-    auto start = Clock::now();
-    PIRX_ASSIGN(auto query, request.query());
-    if (collector) {
-      PIRX_TRY(collector->ask_again(std::move(query.state)));
-    } else {
-      auto decode = request.decode;
-      decode.liars = options.liars;
-      collector.emplace(client_.collect(std::move(query.state), std::move(decode)));
-    }
+  report.servers.resize(deployment_.servers.size());
+  auto start = Clock::now(), end = start + deadline;
+  const Stop stop = [&end] { return Clock::now() >= end; };
+  if (client_ == nullptr) {
+    PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_), .stop = stop}, options_));
+  }
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  PIRX_ASSIGN(auto retrieval, client_->retrieve(wishes,
+                                                {.liars = options.liars,
+                                                 .rounds = options.rounds,
+                                                 .wait_for_all = options.wait_for_all,
+                                                 .believe = options.believe,
+                                                 .stop = stop},
+                                                std::move(rng)));
+  for (unsigned sent = 0;; ++sent) {
+    PIRX_ASSIGN(auto wave, retrieval->outgoing());
     report.query_milliseconds += milliseconds_since(start);
-
-    usable = locked_out = 0;
-    std::vector<bool> settled(params.servers(), false);
-    const auto on_settled = [&](std::size_t server, const http::CallOutcome& outcome) {
-      settled[server] = true;
-      if (outcome.reply) {
-        const auto added = collector->add(server, *outcome.reply);
-        if (!added) report.servers[server].error = added.error().to_string();
-        if (added) ++usable;
-      } else {
-        if (outcome.reply.error().code() == ErrorCode::kUnauthenticated) ++locked_out;
-        collector->set_missing(server, status_of(outcome.reply.error()));
-        report.servers[server].error = outcome.reply.error().to_string();
-      }
-      return !options.wait_for_all && collector->settled(liars);
-    };
+    if (wave.empty()) {
+      end = Clock::now() + deadline * std::max(1u, sent);
+      break;
+    }
+    if (stop()) return fail(ErrorCode::kUnavailable, "the deadline passed before the request was sent");
+    const auto bytes = wave.front().bytes.size();
+    report.request_bytes = std::max(report.request_bytes, bytes);
+    if (options.sending) options.sending(sent, bytes);
     start = Clock::now();
-    const auto outcomes = ask_(query.requests, call, on_settled);
+    exchange(*retrieval, std::move(wave), deployment_, ask_,
+             std::chrono::ceil<Milliseconds>(end - Clock::now()), report.servers);
     report.network_milliseconds += milliseconds_since(start);
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      auto& server = report.servers[i];
-      server.milliseconds += outcomes[i].milliseconds;
-      server.bytes_up += outcomes[i].bytes_up;
-      server.bytes_down += outcomes[i].bytes_down;
-      server.abandoned = !settled[i];
-      if (!settled[i] && !outcomes[i].reply) server.error = outcomes[i].reply.error().to_string();
-      if (outcomes[i].same_as) {
-        server.error = "names the same instance as " + endpoints_[*outcomes[i].same_as].url +
-                       ": one server that got two servers' shares, or one that claims to be the other";
-      }
-    }
-    return {};
-  };
-
-  for (unsigned round = 1;; ++round) {
-    PIRX_TRY(ask());
-    const auto start = Clock::now();
-    PIRX_ASSIGN(const auto decoded, collector->decode());
-    report.decode_milliseconds += milliseconds_since(start);
-    if (decoded.status != itpir::DecodeStatus::kNeedMoreQueries || round >= options.rounds) break;
+    start = Clock::now();
+    end = start + deadline;
   }
-
-  const auto start = Clock::now();
-  auto answer = std::move(*collector).finish();
-  if (!answer) {
-    auto code = answer.error().code();
-    std::string message = answer.error().message();
-    if (code == ErrorCode::kUndecodable && usable < params.needed() &&
-        usable + locked_out >= params.needed()) {
-      code = ErrorCode::kUnauthenticated;
-      message =
-          std::to_string(usable) + " usable replies of " + std::to_string(params.servers()) +
-          " servers, at least " + std::to_string(params.needed()) + " are needed, and " +
-          std::to_string(locked_out) +
-          " are not trusted or do not trust this client: check the trust anchors (ca_file), the tokens and "
-          "the client's certificate";
-    }
-    for (std::size_t i = 0; i < report.servers.size(); ++i) {
-      if (!report.servers[i].error.empty())
-        message += "\n  " + endpoints_[i].url + ": " + report.servers[i].error;
-    }
-    return fail(code, std::move(message));
-  }
+  start = Clock::now();
+  auto answer = std::move(*retrieval).finish();
+  report.decode_milliseconds = milliseconds_since(start);
+  if (!answer) return tl::unexpected(explain(answer.error(), deployment_, report.servers));
   report.answer = std::move(*answer);
-  report.decode_milliseconds += milliseconds_since(start);
   for (std::size_t i = 0; i < report.servers.size(); ++i) report.servers[i].status = report.answer.servers[i];
   return report;
+}
+
+Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> positions, const FetchOptions& options) {
+  return run(positions, positions.size(), options);
+}
+
+Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const FetchOptions& options) {
+  constexpr std::size_t kRowsOfAKey = 3;
+  return run(keys, kRowsOfAKey * keys.size(), options);
 }
 
 }  // namespace pirx::client

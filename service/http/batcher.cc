@@ -1,4 +1,4 @@
-// The queue, the window, and a batch from its beginning to its end.
+// Implements the queue of a database, the batch window, and a batch from its beginning to its end.
 #include "batcher.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// Gathers independent requests into batches and answers each batch by one call, on the thread that computes.
-// This is where the server engine gets its many rows from: one pass over the database serves every request of
-// a batch.
+// Gathers independent requests into batches. The thread that computes answers a batch with one call, so
+// that one pass over the database serves all its requests.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Counting, and giving memory back to the system. A heap keeps what is freed in it: a crowd that filled the
-// limit and went would leave as much behind, and what comes next may lie elsewhere.
+// Counts bytes, and gives memory back to the system. A heap keeps what is freed in it. Without giving it
+// back, a crowd that fills the limit and leaves would leave that much memory behind.
 #include "byte_budget.h"
 
 #include <malloc.h>

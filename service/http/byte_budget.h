@@ -1,4 +1,5 @@
-// A ceiling on the bytes that connections, bodies and computing hold at once, and the leases that keep to it.
+// Limits the bytes that connections, bodies and computing hold at the same time. Whoever wants memory
+// takes a lease of the budget.
 #pragma once
 
 #include <atomic>

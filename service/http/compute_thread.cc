@@ -1,5 +1,5 @@
-// Whose turn it is, and waiting for the next. mutex_ is never held while a queue is asked or computes: queues
-// call others_before() under their own locks.
+// Decides which queue computes next, and waits for work. mutex_ is never held while a queue is asked or
+// computes, because queues call others_before() under their own locks.
 #include "compute_thread.h"
 
 #include <algorithm>

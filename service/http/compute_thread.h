@@ -1,5 +1,5 @@
-// The one thread that computes, for all queues of a server: a pass uses every core, and two at once would
-// only make each other late, whatever was predicted.
+// The one thread that computes, for all databases of a server. A pass uses every core, so two passes at
+// once would only delay each other.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Counting by client. A client's share is that of a queue with a dynamic threshold in a shared buffer: as
-// much as is left.
+// Counts connections by client. A client may have as many as are still free: the rule of a queue with a
+// dynamic threshold in a shared buffer.
 #include "connections.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Who has how many of a server's connections, whether there is room for another, and what was refused.
+// Counts the connections of each client, decides whether it may open another, and counts refusals.
 #pragma once
 
 #include <array>

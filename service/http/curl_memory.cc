@@ -1,4 +1,4 @@
-// libcurl's memory is secret memory: its buffers hold queries and records.
+// Makes libcurl allocate secret memory, because its buffers hold queries and records.
 #include "curl_memory.h"
 
 #include <openssl/ssl.h>

@@ -1,4 +1,4 @@
-// libcurl's and OpenSSL's copies of requests and replies, wiped when they are done with them.
+// Wipes the copies of requests and replies that libcurl and OpenSSL make.
 #pragma once
 
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-// A database of a server: who answers for it, its queue, and what it counts.
+// A database of a server, with the AnyServer that answers for it, its queue and its counters.
 #pragma once
 
 #include <algorithm>

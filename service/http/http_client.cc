@@ -1,8 +1,9 @@
-// The client's transport: libcurl's multi interface on the caller's thread, a fresh easy handle for every
-// call (libcurl 7.83 to 8.0 keep a pointer to a freed header in a handle that is used again, and write
-// through it when a reply's first header line begins with a blank: curl issue 11101). Bodies are handed to
-// libcurl by a callback that gives every byte once: libcurl sends a request again, silently, when a
-// kept-alive connection turns out to be dead, and a share must not be sent twice.
+// The client's transport over libcurl's multi interface, on the caller's thread.
+//
+// Every call has a fresh easy handle: libcurl 7.83 to 8.0 keep a pointer to a freed header in a handle
+// that is used again, and write through it when a reply's first header line begins with a blank (curl
+// issue 11101). A callback gives every byte of a body to libcurl once: if a connection that was kept open
+// turns out to be dead, libcurl silently sends the request again, and a share must not be sent twice.
 #include "pirx/http/http_client.h"
 
 #include <arpa/inet.h>

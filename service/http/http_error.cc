@@ -1,4 +1,4 @@
-// Status numbers, JSON error bodies, and the careful reading of both.
+// Translates errors to HTTP status numbers and JSON bodies, and reads both with care.
 #include "http_error.h"
 
 #include <nlohmann/json.hpp>

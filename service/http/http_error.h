@@ -1,5 +1,5 @@
-// An Error on HTTP: its status, its JSON body, its header, and the way back. Server and client share this
-// file.
+// An Error in HTTP: its status, its JSON body and its header, written and read. Server and client share
+// this file.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Listening, accepting, stopping. What happens on a connection is session.cc's, what happens to a query
-// batcher.cc's.
+// Listens, accepts connections and stops. session.cc has what happens on a connection, batcher.cc what
+// happens to a query.
 #include "pirx/http/http_server.h"
 
 #include <algorithm>

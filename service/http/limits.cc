@@ -1,4 +1,4 @@
-// Every limit is one row.
+// The table of limits, one row for each.
 #include "pirx/http/limits.h"
 
 #include <algorithm>

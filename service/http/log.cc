@@ -1,4 +1,4 @@
-// Log events as JSON lines.
+// Writes log events as JSON lines.
 #include "log.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Calling the owner's log sink safely.
+// Calls the owner's log sink safely.
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// Counting without locks, and Prometheus's text format.
+// Counts without locks, and writes Prometheus's text format.
 #include "metrics.h"
 
 #include <unistd.h>

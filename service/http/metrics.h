@@ -1,5 +1,5 @@
-// What the service counts about itself, and the page that Prometheus reads (text format 0.0.4). Numbers of
-// requests, bytes and seconds only: nothing of what a request asks for, and nothing of who asked.
+// The counters of the service, and the page that Prometheus reads (text format 0.0.4). They count
+// requests, bytes and seconds. They hold nothing about what a request asks for or who asked.
 #pragma once
 
 #include <array>

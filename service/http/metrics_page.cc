@@ -1,4 +1,4 @@
-// GET /metrics: what the server and each of its databases say at this moment.
+// Answers GET /metrics with the present state of the server and of each of its databases.
 #include "pirx/http/content_state.h"
 #include "session.h"
 

@@ -1,4 +1,4 @@
-// Pages by mmap, mremap and munmap.
+// Implements PageBuffer with mmap, mremap and munmap.
 #include "page_buffer.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// The bytes of a request, on pages of their own: what a client sent goes back to the system when it is done
-// with, and grows without a copy that nobody has charged.
+// PageBuffer: the bytes of a request, on pages of their own. The pages go back to the system when the
+// request is done, and grow without a copy.
 #pragma once
 
 #include "pirx/base/bytes.h"

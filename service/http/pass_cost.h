@@ -1,7 +1,7 @@
-// How long a pass over a database takes, learned from the passes before it. A pass costs the same whatever
-// its queries ask for, so a straight line through (queries, seconds) predicts it: what it reads once, and
-// what every query adds. Old passes count less and less, because machines get busy and databases are
-// replaced.
+// Predicts how long a pass over a database takes, from the passes before it. A pass takes the same time
+// whatever its queries ask for: a constant part, and a part for each query. So a straight line through
+// (queries, seconds) predicts it. Old passes count less and less, because machines get busy and databases
+// are replaced.
 #pragma once
 
 #include <algorithm>

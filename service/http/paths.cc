@@ -1,4 +1,4 @@
-// Paths, letter by letter.
+// Parses the paths of the service.
 #include "paths.h"
 
 #include <algorithm>

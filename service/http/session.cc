@@ -1,7 +1,7 @@
-// HTTP/1.1 by callbacks; all of a connection run on one thread. There is at most one read and one write
-// outstanding. While a request waits for its batch the read stays outstanding, and that is how a client that
-// has gone is noticed: the end of its stream takes its request out of the queue. (A client that only shuts
-// down its sending side is taken for gone too.)
+// HTTP/1.1 by callbacks. All callbacks of a connection run on one thread, and there is at most one read
+// and one write in progress. While a request waits for its batch, a read stays in progress: if it ends,
+// the client has gone, and its request leaves the queue. (A client that only shuts down its sending side
+// counts as gone, too.)
 #include "session.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One connection of the server, from accept to close: reads requests, asks the batcher, writes replies, keeps
-// every limit.
+// One connection of the server, from accept to close. It reads requests, passes them to the batcher,
+// writes replies, and keeps every limit.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

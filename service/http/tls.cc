@@ -1,4 +1,4 @@
-// TLS by OpenSSL through Asio's context.
+// Makes the TLS context with OpenSSL through Asio.
 #include "tls.h"
 
 #include <openssl/err.h>

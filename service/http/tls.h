@@ -1,4 +1,4 @@
-// The server's TLS context.
+// Makes the server's TLS context.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>

@@ -1,4 +1,4 @@
-// The list of digests, and looking one up without saying how close a guess was.
+// Reads the list of digests, and looks a token up in a time that does not tell how close a guess was.
 #include "pirx/http/tokens.h"
 
 #include <openssl/crypto.h>

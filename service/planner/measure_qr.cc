@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "cpir/dj/number.h"
-#include "cpir/message.h"
 #include "cpir/qr/column_products.h"
 #include "measure.h"
 #include "pirx/base/rng.h"
 #include "pirx/cpir/qr/client.h"
+#include "src/protocol/message.h"
 
 namespace pirx::planner {
 namespace {
@@ -109,9 +109,9 @@ Result<QrClientRates> measure_qr_client(unsigned modulus_bits, qr::KeyPolicy pol
   const double hide = cpu_seconds([&] { static_cast<void>(client.query(0, rng)); }) / kRows;
   // Numbers of a query are numbers that a reply can hold.
   Writer reply(params.reply_bytes());
-  cpir::encode_header(reply, ProtocolId::kQuadraticResiduosity, cpir::Message::kReply, params.digest());
-  reply.put_bytes(ByteSpan(request).subspan(cpir::kHeaderBytes + params.number_bytes(),
-                                            8 * kRowBytes * params.number_bytes()));
+  cpir::encode_header(reply, ProtocolId::kQuadraticResiduosity, MessageType::kReply, params.digest());
+  reply.put_bytes(
+      ByteSpan(request).subspan(kHeaderBytes + params.number_bytes(), 8 * kRowBytes * params.number_bytes()));
   const Bytes message = std::move(reply).take();
   PIRX_TRY(client.decode(message, 1));
   const double tell = cpu_seconds([&] { static_cast<void>(client.decode(message, 1)); }) / (8.0 * kRowBytes);

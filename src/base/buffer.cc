@@ -1,4 +1,4 @@
-// Aligned, zeroed memory straight from the kernel, so that large buffers cost nothing until touched.
+// Takes aligned, zeroed memory from the kernel, so that a large buffer costs nothing until it is used.
 #include "pirx/base/buffer.h"
 
 #include <sys/mman.h>

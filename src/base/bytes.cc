@@ -1,4 +1,4 @@
-// Hexadecimal.
+// Converts bytes to and from hexadecimal.
 #include "pirx/base/bytes.h"
 
 namespace pirx {

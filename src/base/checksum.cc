@@ -1,5 +1,5 @@
-// Poly1305 through OpenSSL, which has a vectorized one for every CPU: SHA-256 would take longer than
-// preparing a database anew.
+// Computes checksums with OpenSSL's Poly1305, which is vectorized on every CPU. SHA-256 would take longer
+// than preparing a database again.
 #include "src/base/checksum.h"
 
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-// Checksums of bulk data: as fast as memory, for damage and not for forgers.
+// Checksums of bulk data. They are as fast as memory. They detect damage, but not forgery.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// CPU features by cpuid and xgetbv (through the compiler's own detection), and PIRX_FORCE_ISA.
+// Finds the CPU's features (cpuid and xgetbv, through the compiler), and reads PIRX_FORCE_ISA.
 #include "pirx/base/cpu.h"
 
 #include <cstdio>

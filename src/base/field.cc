@@ -1,4 +1,4 @@
-// FieldTag: names and wire form.
+// FieldTag: its name and its form on the wire.
 #include "pirx/base/field.h"
 
 namespace pirx {

@@ -1,4 +1,4 @@
-// Files by POSIX calls.
+// Implements files with POSIX calls.
 #include "src/base/file.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Files: descriptors that close themselves, errors that name file and cause, exact reads and writes, files
-// that are replaced as a whole, temporaries that never outlive their process for long.
+// Files: descriptors that close themselves, exact reads and writes, files that are replaced as a whole,
+// and temporary files that are removed. Errors name the file and the cause.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// The number lies on a page that the kernel empties in a child (MADV_WIPEONFORK), raw clone() included. Where
-// a kernel knows no such pages (before 4.14), a fork handler empties it.
+// Keeps the process's number on a page that the kernel empties in a child (MADV_WIPEONFORK), also after a
+// raw clone(). On kernels before 4.14, which have no such pages, a fork handler empties it.
 #include "process.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Names of error codes and the end of a broken contract.
+// Names of error codes, and the end of the process after a broken contract.
 #include "pirx/base/result.h"
 
 #include <cstdio>

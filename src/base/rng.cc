@@ -1,6 +1,6 @@
-// AES-256-CTR key stream: encrypting zeros. A zero IV is sound because every key is used for one stream only.
-// Keys come from the kernel, not from OpenSSL, which takes a child with its parent's process id for its
-// parent.
+// Makes AES-256-CTR key streams by encrypting zeros. A zero IV is sound because every key is used for one
+// stream only. Keys come from the kernel and not from OpenSSL, which takes a child for its parent if both
+// have the same process id.
 #include "pirx/base/rng.h"
 
 #include <openssl/evp.h>

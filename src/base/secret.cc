@@ -1,5 +1,5 @@
-// Secrets lie on pages of their own, which no core dump shows. Small blocks share them. Of larger ones some
-// are kept for the next that needs one: fresh pages cost ten times what it costs to wipe these.
+// Allocates secrets on pages of their own, which core dumps leave out. Small blocks share pages. Some
+// larger blocks are kept for reuse, because fresh pages cost ten times as much as wiping used ones.
 #include <pthread.h>
 #include <sys/mman.h>
 

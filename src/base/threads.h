@@ -1,4 +1,4 @@
-// How many threads a parallel loop has, with an answer where there is no OpenMP.
+// The number of threads of a parallel loop, also in builds without OpenMP.
 #pragma once
 
 #include <cstddef>

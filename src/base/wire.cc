@@ -1,4 +1,4 @@
-// Reader and Writer: the parts that need not be in line.
+// The parts of Reader and Writer that need not be inline.
 #include "pirx/base/wire.h"
 
 namespace pirx {

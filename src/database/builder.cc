@@ -1,5 +1,5 @@
-// Builds a database file: input is spooled while its sizes are unknown, then laid out once, in order, header
-// last.
+// Builds a database file. Records are kept in a scratch file until their sizes are known. Then the file is
+// written once, from front to back, and its header last.
 #include "pirx/database/builder.h"
 
 #include <algorithm>

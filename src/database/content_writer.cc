@@ -1,4 +1,4 @@
-// Chunks, checksums, and the file that a new one may replace.
+// Writes chunks and their checksums, and locks the file that a new one may replace.
 #include "content_writer.h"
 
 #include <fcntl.h>

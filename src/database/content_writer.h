@@ -1,5 +1,5 @@
-// ContentWriter: what every database file is written through. Rows, key index and padding go out in order;
-// the chunks' checksums are made on the way and go last.
+// ContentWriter: writes the content of every database file. Rows, key index and padding go out in order.
+// The checksums of the chunks are computed on the way and written last.
 #pragma once
 
 #include "delta.h"

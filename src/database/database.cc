@@ -1,4 +1,4 @@
-// Opens a database file, checks everything that is cheap to check, maps it, and verifies the rest on demand.
+// Opens and maps a database file. Checks at once what is cheap to check, and the rest on demand.
 #include "pirx/database/database.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// The delta file beside a database: what an update changed, laid over the file when it is opened
+// The delta file beside a database. It holds what updates changed, and open() puts it over the file
 // (docs/database_format.md).
 #pragma once
 

@@ -1,5 +1,5 @@
-// How records lie in rows: sizes derived once and overflow-free, slots filled and read, and the
-// encoding that the file header and the wire share.
+// Computes how records lie in rows, without overflow. Fills and reads slots, and encodes a geometry for
+// the file header and the wire.
 #include "pirx/database/geometry.h"
 
 #include <algorithm>

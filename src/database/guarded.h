@@ -1,4 +1,4 @@
-// The library's edge for exceptions: memory that runs out below it becomes an error.
+// Turns exceptions for lack of memory into errors, at the edge of the library.
 #pragma once
 
 #include <new>

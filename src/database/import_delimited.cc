@@ -1,5 +1,5 @@
-// CSV as RFC 4180 has it, and tab-separated values. Strict: what does not parse is refused with its line, not
-// guessed.
+// Imports CSV as in RFC 4180, and tab-separated values. Input that does not parse is refused with its
+// line.
 #include "text_input.h"
 
 namespace pirx::database {

@@ -1,4 +1,4 @@
-// Importers without columns: a folder of files, lines of text, records of equal size.
+// Importers without columns: a folder of files, lines of text, and records of equal size.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// JSON lines: one object per line, parsed by nlohmann-json with exceptions off.
+// Imports JSON lines, one object a line, parsed by nlohmann-json with exceptions off.
 #include <nlohmann/json.hpp>
 
 #include "text_input.h"

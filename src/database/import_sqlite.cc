@@ -1,4 +1,5 @@
-// The rows of one SELECT over an SQLite file that is opened read-only. Built without SQLite, it says so.
+// Imports the rows of one SELECT over an SQLite file that is opened read-only. In a build without SQLite
+// it refuses.
 #include "import_sqlite.h"
 
 #include "text_input.h"

@@ -1,4 +1,4 @@
-// import_sqlite() with its bound on the work of one row as an argument, for the tests.
+// import_sqlite() with the limit on the work of one row as an argument, for the tests.
 #pragma once
 
 #include "pirx/database/importers.h"

@@ -1,5 +1,6 @@
-// Slots of a keyed database: [length u32 if variable][digest 16 bytes][data][zeros], the digest over the key
-// and all the rest, so that it tells presence and damage at once and takes the same time for every sum.
+// Reads and fills the slots of a keyed database: [length u32 if variable][digest 16 bytes][data][zeros].
+// The digest covers the key and everything else in the slot. So one comparison tells a missing key or a
+// damaged sum, in the same time for every sum.
 #include "pirx/database/key_filter.h"
 
 #include <algorithm>

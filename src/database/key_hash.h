@@ -1,5 +1,6 @@
-// Where a key's three slots lie, as docs/database_format.md defines it: for the builder and the client alike.
-// Additions and multiplications only, so that time tells nothing of a key but its length.
+// Computes where a key's three slots lie, as docs/database_format.md defines it, for the builder and the
+// client. It uses only additions and multiplications, so that its time depends on nothing but the length
+// of the key.
 #pragma once
 
 #include "pirx/database/geometry.h"

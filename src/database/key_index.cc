@@ -1,4 +1,4 @@
-// Binary search, listing and full check of the key section.
+// Searches, lists and checks the key section.
 #include "key_index.h"
 
 namespace pirx::database {

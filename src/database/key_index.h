@@ -1,5 +1,5 @@
-// KeyIndex: the read side of the key section, a sorted table in front of the keys themselves. It trusts
-// nothing: the section may have been damaged since the file was opened.
+// KeyIndex: reads the key section, which is a sorted table before the keys themselves. It checks
+// everything that it reads, because the section may have been damaged since the file was opened.
 #pragma once
 
 #include <functional>

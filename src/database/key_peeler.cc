@@ -1,4 +1,5 @@
-// Peels columns in parallel: a slot that one key alone uses settles that key and frees its other two slots.
+// Finds the filter, column by column and in parallel. A slot that only one key uses settles that key,
+// which frees its other two slots.
 #include "key_peeler.h"
 
 #include <algorithm>

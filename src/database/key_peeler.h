@@ -1,5 +1,5 @@
-// KeyPeeler: finds a filter in which every key of every column has a slot of its own to settle, and the order
-// in which to settle them. Sees hashes only, a few words a key.
+// KeyPeeler: finds a filter in which every key has a slot of its own in its column, and the order in which
+// to fill the slots. It needs only hashes, a few words for each key.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// External merge sort of keys.
+// Sorts keys with an external merge sort.
 #include "key_sorter.h"
 
 #include <algorithm>

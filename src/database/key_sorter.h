@@ -1,5 +1,5 @@
-// KeySorter: any number of keys into (key, position) order with bounded memory: sorted runs in one scratch
-// file, merged when read.
+// KeySorter: sorts any number of keys by (key, position) with bounded memory. Sorted runs go to one
+// scratch file and are merged when they are read.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// From spooled records to rows whose sums are records: duplicates, hashes, filter, then every record into its
-// own slot and the two other slots of its key added to that, in the order that the filter gives.
+// Turns records into rows whose sums are records: resolves duplicates, hashes the keys, finds the filter,
+// and then fills slots in the order that the filter gives. Each record goes into its own slot, to which
+// the other two slots of its key are added.
 #include "keyed_rows.h"
 
 #include <fcntl.h>

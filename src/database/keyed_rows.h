@@ -1,5 +1,5 @@
-// KeyedRows: the rows of a keyed database while it is built, in a scratch file, so that memory holds hashes
-// and no records.
+// KeyedRows: the rows of a keyed database while it is built. They lie in a scratch file, so that memory
+// holds only hashes and no records.
 #pragma once
 
 #include "key_peeler.h"

@@ -1,6 +1,6 @@
-// Layout: where the parts of a database file lie, and the header page that says so (docs/database_format.md).
-// Every offset follows from the geometry and the length of the key index, so a header is right or it is
-// refused.
+// Layout: where the parts of a database file lie, and the header page that says so
+// (docs/database_format.md). Every offset follows from the geometry and the length of the key index; a
+// header with other offsets is refused.
 #pragma once
 
 #include "pirx/database/database.h"

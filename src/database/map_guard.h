@@ -1,4 +1,4 @@
-// MapGuard: the mapped databases of this process, where a signal handler finds them.
+// MapGuard: lists the mapped databases of this process where a signal handler can find them.
 #pragma once
 
 #include <sys/stat.h>

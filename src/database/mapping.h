@@ -1,5 +1,5 @@
-// What an opened database is made of: the file as it would be written anew, in memory, whether it comes from
-// one file or from a file and its delta.
+// Mapping: an opened database in memory, as it would be written anew. It comes from one file, or from a
+// file and its delta.
 #pragma once
 
 #include "key_index.h"

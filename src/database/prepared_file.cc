@@ -1,5 +1,5 @@
-// Writes and reads prepared files: a header page that follows from the label, the parts, a checksum for every
-// MiB.
+// Writes and reads prepared files: a header page that is computed from the label, then the parts, then a
+// checksum for every MiB.
 #include "prepared_file.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// The file that keeps what a protocol prepared of a database between runs of a server
-// (docs/prepared_format.md). It knows bytes and what they were made from, not what they mean.
+// PreparedFile: keeps what a protocol prepared from a database between runs of a server
+// (docs/prepared_format.md). It knows the bytes and what they were made from, but not what they mean.
 #pragma once
 
 #include <filesystem>

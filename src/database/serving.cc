@@ -1,4 +1,4 @@
-// Chunks on demand, and zeros for pages that are no more.
+// Checks chunks on demand, and replaces lost pages by zeros.
 #include "pirx/database/serving.h"
 
 #include <sys/mman.h>

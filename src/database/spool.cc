@@ -1,4 +1,4 @@
-// Appends to a spool and reads it back, both through a buffer.
+// Appends to a scratch file and reads it back, both through a buffer.
 #include "spool.h"
 
 #include <unistd.h>

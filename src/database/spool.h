@@ -1,4 +1,4 @@
-// Spools: scratch files of a build, written once and read back in order.
+// Scratch files of a build, which are written once and read back in order.
 #pragma once
 
 #include "src/base/file.h"

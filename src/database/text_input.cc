@@ -1,4 +1,4 @@
-// Reads lines, and what all tabular importers share.
+// Reads lines, and has what the importers of tables share.
 #include "text_input.h"
 
 #include <algorithm>

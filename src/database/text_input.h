@@ -1,4 +1,4 @@
-// TextInput: a file read line by line with bounded memory, and errors that say where in it they happened.
+// TextInput: reads a file line by line with bounded memory. Its errors name the place in the file.
 #pragma once
 
 #include "guarded.h"

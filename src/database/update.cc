@@ -1,4 +1,4 @@
-// Changes of records, held by row until they are committed.
+// Collects changes of records, row by row, and commits them as a delta.
 #include "pirx/database/update.h"
 
 #include <algorithm>

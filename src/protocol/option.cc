@@ -39,6 +39,9 @@ Result<std::uint64_t> Option::value(const std::string& text) const {
       return 1;
     case Kind::kNumber:
       return parse_whole_number(text, least, most);
+    case Kind::kNumbers:
+      PIRX_TRY(parse_whole_numbers(text, least, most));
+      return 0;
     case Kind::kSize: {
       PIRX_ASSIGN(value, parse_size(text));
       break;
@@ -84,6 +87,19 @@ std::string Options::text(std::string_view name) const {
   return found == texts_.end() ? std::string() : found->second;
 }
 
+std::vector<std::uint64_t> Options::numbers(std::string_view name) const {
+  const auto text = this->text(name);
+  return text.empty() ? std::vector<std::uint64_t>()
+                      : parse_whole_numbers(text, 0, ~std::uint64_t{0}).value();
+}
+
+Result<void> Options::require(std::initializer_list<std::string_view> names) const {
+  for (const auto name : names) {
+    if (!on(name)) return fail(ErrorCode::kDataLoss, "'" + std::string(name) + "' is missing");
+  }
+  return {};
+}
+
 const Option* find_option(std::span<const Option> options, std::string_view name) noexcept {
   const auto at =
       std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
@@ -113,6 +129,18 @@ Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t 
   if (error == std::errc{} && rest == end && value >= low && value <= high) return value;
   return invalid("'" + text + "' is no whole number from " + std::to_string(low) + " to " +
                  std::to_string(high));
+}
+
+Result<std::vector<std::uint64_t>> parse_whole_numbers(const std::string& text, std::uint64_t low,
+                                                       std::uint64_t high) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t at = 0;;) {
+    const auto comma = text.find(',', at);
+    PIRX_ASSIGN(const auto number, parse_whole_number(text.substr(at, comma - at), low, high));
+    numbers.push_back(number);
+    if (comma == std::string::npos) return numbers;
+    at = comma + 1;
+  }
 }
 
 std::string flag_of(std::string_view key) {

@@ -8,6 +8,7 @@
 
 #include "http/http_support.h"
 #include "pirx/client/retrieve.h"
+#include "pirx/cpir/dj/common.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
 #include "pirx/protocol/forwarding_server.h"
@@ -34,21 +35,20 @@ class World {
       true_.push_back(serve("true", i));
       other_.push_back(serve("other", i));
     }
-    deployment_.emplace(Deployment{*itpir::Params::create({.field = kTagGf2_8,
-                                                           .geometry = database->geometry(),
-                                                           .version = database->version(),
-                                                           .coordinates = coordinates,
-                                                           .threshold = 1}),
-                                   endpoints});
+    const auto& protocol = **find_protocol("goldberg");
+    deployment_ = {
+        *protocol.plan({*Options::create(protocol.members, {{"field", "gf2_8"}, {"threshold", "1"}}, ""),
+                        database->geometry(), database->version(), coordinates}),
+        endpoints};
   }
 
   Fetcher fetcher() {
-    return *Fetcher::create(*deployment_, {},
+    return *Fetcher::create(deployment_, {},
                             [this](const auto& requests, const auto&, const auto& on_settled) {
                               return answer(requests, on_settled);
                             });
   }
-  const Deployment& deployment() const { return *deployment_; }
+  const Deployment& deployment() const { return deployment_; }
   std::unique_ptr<AnyServer> serve(const char* name, std::uint64_t coordinate) {
     auto database = database::Database::open(folder_ / name);
     return *itpir::make_goldberg_server(*database, {.coordinate = coordinate, .threads = 1});
@@ -90,7 +90,7 @@ class World {
         const ByteSpan span = request;
         outcomes[i].reply = server->answer({&span, 1}).front();
         EXPECT_TRUE(good(outcomes[i].reply));
-        rename(*outcomes[i].reply, deployment_->params.version());
+        rename(*outcomes[i].reply, deployment_.plan->version());
         if (moods[i] == 'z') {
           std::fill(outcomes[i].reply->begin() + itpir::MessageHeader::kBytes, outcomes[i].reply->end(),
                     std::byte{0});
@@ -109,7 +109,7 @@ class World {
   pirx::testing::TemporaryFolder folder_;
   const bool keyed_;
   std::vector<std::unique_ptr<AnyServer>> true_, other_;
-  std::optional<Deployment> deployment_;
+  Deployment deployment_;
 };
 
 /// A server behind HTTP that can flip a bit of every reply.
@@ -169,8 +169,8 @@ TEST(Fetch, ByPosition) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     EXPECT_EQ(report->answer.records[i], World::record(wanted[i] + 10));
   }
-  EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProven);
-  EXPECT_TRUE(report->missing.empty());
+  EXPECT_EQ(report->answer.certainty, Certainty::kProven);
+  EXPECT_TRUE(report->answer.missing.empty());
   // What there is no record for is asked for like everything else: servers may claim to have fewer.
   const auto bytes_up = world.bytes_up;
   for (const std::uint64_t beyond : {std::uint64_t{50}, ~std::uint64_t{0}}) {
@@ -192,7 +192,7 @@ TEST(Fetch, ByKeyPresentAndAbsentLookAlike) {
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->answer.records[0], World::record(12));
   EXPECT_EQ(report->answer.records[2], World::record(59));
-  EXPECT_EQ(report->missing, std::vector<std::size_t>{1});
+  EXPECT_EQ(report->answer.missing, std::vector<std::size_t>{1});
   EXPECT_EQ(world.rounds, 1);
 }
 
@@ -207,7 +207,7 @@ TEST(Fetch, ALiarIsNamedAndASilentServerIsMissed) {
   const auto report = fetcher.fetch(std::vector<std::uint64_t>{3}, {.liars = {}, .wait_for_all = true});
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->answer.records[0], World::record(13));
-  EXPECT_EQ(report->servers[1].status, itpir::ServerStatus::kLied);
+  EXPECT_EQ(report->servers[1].status, ServerStatus::kLied);
 }
 
 // Two against two: no majority, and both answers are well formed. The caller knows what a record looks like.
@@ -228,7 +228,7 @@ TEST(Fetch, EvidenceOfTheCallersSettlesWhatSharesCannot) {
       });
       ASSERT_TRUE(good(report)) << keyed << kind;
       EXPECT_EQ(report->answer.records[1], World::record(21, kind));
-      EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProbable);
+      EXPECT_EQ(report->answer.certainty, Certainty::kProbable);
     }
     EXPECT_FALSE(fetch([](const auto&) { return false; }));
     // What the replies prove needs no evidence, and none changes it.
@@ -236,7 +236,7 @@ TEST(Fetch, EvidenceOfTheCallersSettlesWhatSharesCannot) {
     const auto proven = fetch([](const auto&) { return false; });
     ASSERT_TRUE(good(proven)) << keyed;
     EXPECT_EQ(proven->answer.records[0], World::record(20));
-    EXPECT_EQ(proven->answer.certainty, itpir::Certainty::kProven);
+    EXPECT_EQ(proven->answer.certainty, Certainty::kProven);
   }
 }
 
@@ -250,12 +250,11 @@ TEST(Fetch, LiarsWithoutAKeyDoNotHideIt) {
     world.moods = moods;
     const auto report = fetcher.fetch_keys(std::vector<std::string>{"key20"}, options);
     ASSERT_TRUE(good(report)) << moods;
-    EXPECT_TRUE(report->missing.empty());
+    EXPECT_TRUE(report->answer.missing.empty());
     EXPECT_EQ(report->answer.records[0], World::record(20));
-    EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProbable);
+    EXPECT_EQ(report->answer.certainty, Certainty::kProbable);
     for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(report->servers[i].status,
-                moods[i] == 'z' ? itpir::ServerStatus::kSuspected : itpir::ServerStatus::kOk);
+      EXPECT_EQ(report->servers[i].status, moods[i] == 'z' ? ServerStatus::kSuspected : ServerStatus::kOk);
     }
   }
   world.moods = "ootz";
@@ -279,9 +278,9 @@ TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
       return records[1] == World::record(20);
     });
     ASSERT_TRUE(good(believed)) << moods;
-    EXPECT_EQ(believed->missing, std::vector<std::size_t>{0});
+    EXPECT_EQ(believed->answer.missing, std::vector<std::size_t>{0});
     EXPECT_EQ(believed->answer.records[1], World::record(20));
-    EXPECT_NE(believed->answer.certainty, itpir::Certainty::kProven);
+    EXPECT_NE(believed->answer.certainty, Certainty::kProven);
   }
   // Where nobody has a record of it, a missing key is proven missing, and so it is before the honest
   // majority.
@@ -289,8 +288,8 @@ TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
     world.moods = moods;
     const auto report = fetch("nobody either");
     ASSERT_TRUE(good(report)) << moods;
-    EXPECT_EQ(report->missing.size(), 2u);
-    EXPECT_EQ(report->answer.certainty, itpir::Certainty::kProven);
+    EXPECT_EQ(report->answer.missing.size(), 2u);
+    EXPECT_EQ(report->answer.certainty, Certainty::kProven);
   }
   // Nor against a record of an earlier round, whose makers do not answer any more.
   World later(true, 7);
@@ -304,8 +303,8 @@ TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
   const auto found = fetch("key20");
   ASSERT_TRUE(good(found));
   EXPECT_EQ(found->answer.records[1], World::record(20));
-  EXPECT_EQ(found->answer.certainty, itpir::Certainty::kProven);
-  EXPECT_EQ(found->servers[3].status, itpir::ServerStatus::kLied);
+  EXPECT_EQ(found->answer.certainty, Certainty::kProven);
+  EXPECT_EQ(found->servers[3].status, ServerStatus::kLied);
 }
 
 // Of the fewest servers that make an answer, only the caller's evidence speaks for it.
@@ -317,8 +316,7 @@ TEST(Fetch, EvidenceIsAskedOfTheFewestReplies) {
     const auto report = fetcher.fetch(std::vector<std::uint64_t>{3},
                                       {.liars = {}, .believe = [&](const auto&) { return believed; }});
     ASSERT_TRUE(good(report));
-    EXPECT_EQ(report->answer.certainty,
-              believed ? itpir::Certainty::kProbable : itpir::Certainty::kUnverified);
+    EXPECT_EQ(report->answer.certainty, believed ? Certainty::kProbable : Certainty::kUnverified);
   }
 }
 
@@ -330,7 +328,11 @@ TEST(Retrieve, RefusesPlansThatHideNothing) {
                                           .modulus_bits = 1024,
                                           .policy = cpir::dj::KeyPolicy::kPaperReproduction});
   ASSERT_TRUE(good(params));
-  const AnyDeployment deployment = SingleDeployment{*params, {.url = "http://127.0.0.1:1", .ca_file = {}}};
+  const auto told = *tell(params->encode());
+  const auto& protocol = **find_protocol("dj-tree");
+  const Deployment deployment{
+      *protocol.plan({*Options::create(protocol.members, told.members, ""), told.geometry, told.version}),
+      {{.url = "http://127.0.0.1:1", .ca_file = {}}}};
   expect_error(retrieve(deployment, std::vector<std::uint64_t>{0}), ErrorCode::kInvalidArgument, "1024 bits");
   expect_error(retrieve_keys(deployment, std::vector<std::string>{"a"}), ErrorCode::kInvalidArgument,
                "1024 bits");

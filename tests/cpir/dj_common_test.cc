@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "pirx/cpir/dj/common.h"
+#include "src/protocol/message.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::dj {
@@ -50,14 +51,14 @@ TEST(Params, SizesAreTheSpecifications) {
     std::vector<std::uint32_t> arities;
     for (std::uint64_t leaves = 1; leaves < n; leaves *= arity) arities.push_back(arity);
     const auto params = plan(n, 127, arities, 1024, paper);
-    const std::size_t overhead = 2 * Params::kHeaderBytes + params.modulus_bytes();
+    const std::size_t overhead = 2 * kHeaderBytes + params.modulus_bytes();
     EXPECT_EQ(8 * (params.request_bytes() + params.reply_bytes() - overhead), bits) << n << " by " << arity;
   }
   const auto octree = plan(512, 383, {8, 8, 8}), mixed = plan(512, 383, {32, 16});
-  EXPECT_EQ(octree.request_bytes(), Params::kHeaderBytes + 384 + 24192);
-  EXPECT_EQ(octree.reply_bytes(), Params::kHeaderBytes + 1536);
-  EXPECT_EQ(mixed.request_bytes(), Params::kHeaderBytes + 384 + 41088);
-  EXPECT_EQ(mixed.reply_bytes(), Params::kHeaderBytes + 1152);
+  EXPECT_EQ(octree.request_bytes(), kHeaderBytes + 384 + 24192);
+  EXPECT_EQ(octree.reply_bytes(), kHeaderBytes + 1536);
+  EXPECT_EQ(mixed.request_bytes(), kHeaderBytes + 384 + 41088);
+  EXPECT_EQ(mixed.reply_bytes(), kHeaderBytes + 1152);
 }
 
 TEST(Params, ChunksCoverARow) {
@@ -66,7 +67,7 @@ TEST(Params, ChunksCoverARow) {
   EXPECT_EQ(params.chunks(), 3u);
   EXPECT_EQ(params.chunk_length(0), 383u);
   EXPECT_EQ(params.chunk_length(2), 234u);
-  EXPECT_EQ(params.reply_bytes(), Params::kHeaderBytes + 3 * 768);
+  EXPECT_EQ(params.reply_bytes(), kHeaderBytes + 3 * 768);
   const auto small = plan(10, 5, {10});
   EXPECT_EQ(small.chunk_bytes(), 5u);
   EXPECT_EQ(small.chunks(), 1u);
@@ -143,33 +144,6 @@ TEST(Params, ParametersOfOthers) {
   EXPECT_TRUE(holds(with(52, 3).message(), "key policy 3"));
   EXPECT_TRUE(holds(with(54, 0).message(), "0 levels"));
   EXPECT_TRUE(holds(with(54, 200).message(), "200 levels"));
-}
-
-TEST(Params, HeadersAreChecked) {
-  const auto params = plan(10, 8, {10}), other = plan(10, 9, {10});
-  const auto message = [&](const Params& of, Params::Message type, std::size_t size) {
-    Writer writer;
-    of.encode_header(writer, type);
-    writer.extend(size - Params::kHeaderBytes);
-    return std::move(writer).take();
-  };
-  const auto query = Params::Message::kQuery, reply = Params::Message::kReply;
-  EXPECT_EQ(params.decode_header(message(params, query, params.request_bytes()), query).value().size(),
-            params.request_bytes() - Params::kHeaderBytes);
-  EXPECT_EQ(params.decode_header(message(params, reply, params.reply_bytes()), reply).value().size(),
-            params.reply_bytes() - Params::kHeaderBytes);
-  for (const std::size_t size :
-       {params.request_bytes() - 1, params.request_bytes() + 1, Params::kHeaderBytes}) {
-    EXPECT_EQ(params.decode_header(message(params, query, size), query).error().code(), ErrorCode::kDataLoss);
-  }
-  EXPECT_EQ(params.decode_header(message(other, query, params.request_bytes()), query).error().code(),
-            ErrorCode::kStaleEpoch);
-  EXPECT_EQ(params.decode_header(message(params, query, params.request_bytes()), reply).error().code(),
-            ErrorCode::kDataLoss);
-  const auto full = message(params, reply, params.reply_bytes());
-  for (std::size_t size = 0; size < full.size(); size += 7) {
-    EXPECT_EQ(params.decode_header(ByteSpan(full).first(size), reply).error().code(), ErrorCode::kDataLoss);
-  }
 }
 
 }  // namespace

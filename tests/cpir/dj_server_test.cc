@@ -15,6 +15,7 @@
 #include "pirx/cpir/dj/server.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/encode_database.h"
+#include "src/protocol/message.h"
 #include "support/forks.h"
 #include "support/seed.h"
 #include "support/serve.h"
@@ -111,7 +112,7 @@ TEST_F(DjServer, RequestsHideInDistinctCoins) {
   const auto params = Params::decode(server->parameters()).value();
   const auto client = Client::create(params, KnownKey("128").secret()).value();
   const auto one = client.query(4, rng).value(), two = client.query(4, rng).value();
-  const std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+  const std::size_t at = kHeaderBytes + params.modulus_bytes();
   for (std::size_t i = at; i < one.size(); i += 32)
     EXPECT_NE(to_hex(ByteSpan(one).subspan(i, 16)), to_hex(ByteSpan(two).subspan(i, 16)));
 }
@@ -136,7 +137,7 @@ TEST_F(DjServer, SelectorsAreOneHot) {
   const auto cipher = Cipher::create(secret, 2).value();
   for (std::uint64_t row = 0; row < params.rows(); ++row) {
     const auto request = client.query(row, rng).value();
-    std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+    std::size_t at = kHeaderBytes + params.modulus_bytes();
     std::uint64_t rest = row;
     for (unsigned s = 1; s <= 2; ++s) {
       const auto arity = params.arities()[s - 1];
@@ -163,7 +164,7 @@ TEST_F(DjServer, HostileQueries) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_EQ(refusal(good), "");
-  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, Params::kHeaderBytes, good.size() - 1}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, kHeaderBytes, good.size() - 1}) {
     const Bytes cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_TRUE(holds(refusal(cut), "DataLoss")) << size;
     EXPECT_EQ(server->admit(cut).error().code(), ErrorCode::kDataLoss);
@@ -175,7 +176,7 @@ TEST_F(DjServer, HostileQueries) {
   stale[20] ^= std::byte{1};
   EXPECT_TRUE(holds(refusal(stale), "StaleEpoch"));
 
-  const std::size_t modulus_at = Params::kHeaderBytes, selector_at = modulus_at + params.modulus_bytes();
+  const std::size_t modulus_at = kHeaderBytes, selector_at = modulus_at + params.modulus_bytes();
   const auto with = [&](std::size_t at, const mpz_class& value, std::size_t size) {
     auto request = good;
     number_to_bytes(value, MutableByteSpan(request).subspan(at, size));
@@ -224,7 +225,7 @@ TEST_F(DjServer, HostileReplies) {
   for (const std::size_t chunk : {std::size_t{0}, params.chunks() - 1}) {
     const auto with = [&](const mpz_class& value) {
       auto reply = good;
-      number_to_bytes(value, MutableByteSpan(reply).subspan(Params::kHeaderBytes + chunk * size, size));
+      number_to_bytes(value, MutableByteSpan(reply).subspan(kHeaderBytes + chunk * size, size));
       return code(reply);
     };
     EXPECT_EQ(with(0), ErrorCode::kUndecodable);
@@ -330,7 +331,7 @@ TEST_F(DjServer, ThePoolGivesEveryBlindingOnce) {
   std::set<Bytes> selectors;
   const auto& params = client.params();
   for (const auto& request : requests) {
-    std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+    std::size_t at = kHeaderBytes + params.modulus_bytes();
     for (unsigned s = 1; s <= params.levels(); ++s) {
       const auto size = params.ciphertext_bytes(s);
       for (std::uint32_t i = 1; i < params.arities()[s - 1]; ++i, at += size) {
@@ -405,7 +406,7 @@ TEST_F(DjServer, ThePapersSelectorsFetchTheSame) {
       EXPECT_TRUE(std::equal(got.expose().begin(), got.expose().end(), database_->rows().row(row)));
       // Of octal nodes: x0, x1, x2, x0 x1, x0 x2, x1 x2, x0 x1 x2.
       if (arities[0] != 8) continue;
-      std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+      std::size_t at = kHeaderBytes + params.modulus_bytes();
       for (const unsigned set : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {
         const auto c = ByteSpan(request).subspan(at, params.ciphertext_bytes(1));
         EXPECT_EQ(number_from_bytes(cipher.decrypt(1, c).value().expose()), (row & set) == set ? 1 : 0);
@@ -440,7 +441,7 @@ TEST_F(DjServer, RerandomisedRepliesDifferAndDecodeAlike) {
   // Not only the root has new coins: what it encrypts, the node below it, has them too.
   const auto size = params.ciphertext_bytes(2);
   for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
-    const auto at = Params::kHeaderBytes + chunk * size;
+    const auto at = kHeaderBytes + chunk * size;
     const auto a = ByteSpan(one).subspan(at, size), b = ByteSpan(two).subspan(at, size);
     EXPECT_FALSE(std::equal(a.begin(), a.end(), b.begin()));
     const auto inner_a = cipher.decrypt(2, a).value(), inner_b = cipher.decrypt(2, b).value();

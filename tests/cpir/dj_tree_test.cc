@@ -6,6 +6,7 @@
 #include "dj_support.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/client.h"
+#include "src/protocol/message.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::dj {
@@ -125,7 +126,7 @@ TEST(Tree, EqualsLookUp) {
     const auto request = client.query(wanted, rng).value();
     // The selectors of a request, big-endian behind the header and N.
     std::vector<std::vector<mpz_class>> sent;
-    std::size_t at = Params::kHeaderBytes + params.modulus_bytes();
+    std::size_t at = kHeaderBytes + params.modulus_bytes();
     for (unsigned s = 1; s <= params.levels(); ++s) {
       auto& level = sent.emplace_back();
       for (std::uint32_t i = 1; i < arities[s - 1]; ++i, at += params.ciphertext_bytes(s)) {
@@ -138,7 +139,7 @@ TEST(Tree, EqualsLookUp) {
     const auto roots = answer_tree(params, view, query, options[0]).value();
     for (const auto& other : options) EXPECT_EQ(answer_tree(params, view, query, other).value(), roots);
     Writer reply;
-    params.encode_header(reply, Params::Message::kReply);
+    encode_header(reply, ProtocolId::kDamgardJurikTree, MessageType::kReply, params.digest());
     reply.put_bytes(roots);
     const auto row = client.decode(std::move(reply).take()).value();
     EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(),

@@ -1,5 +1,5 @@
 // The beginning of single-server messages: every wrong byte and length is an error of its kind.
-#include "cpir/message.h"
+#include "src/protocol/message.h"
 
 #include <gtest/gtest.h>
 
@@ -17,29 +17,29 @@ Bytes message(ProtocolId protocol, Message type, std::size_t body) {
 }
 
 ErrorCode refusal(ByteSpan bytes, std::size_t expected) {
-  const auto body = decode_header(bytes, ProtocolId::kSpiral, Message::kReply, kPlan, expected);
+  const auto body = decode_header(bytes, ProtocolId::kSpiral, MessageType::kReply, kPlan, expected);
   return body ? ErrorCode::kInternal : body.error().code();
 }
 
 TEST(Message, GivesWhatIsBehindItsHeader) {
-  const auto bytes = message(ProtocolId::kSpiral, Message::kReply, 3);
-  const auto body = decode_header(bytes, ProtocolId::kSpiral, Message::kReply, kPlan, bytes.size());
+  const auto bytes = message(ProtocolId::kSpiral, MessageType::kReply, 3);
+  const auto body = decode_header(bytes, ProtocolId::kSpiral, MessageType::kReply, kPlan, bytes.size());
   ASSERT_TRUE(body) << body.error().to_string();
   EXPECT_EQ(body->size(), 3u);
   EXPECT_EQ(body->data(), bytes.data() + kHeaderBytes);
 }
 
 TEST(Message, RefusesOtherProtocolsTypesAndPlans) {
-  EXPECT_EQ(refusal(message(ProtocolId::kQuadraticResiduosity, Message::kReply, 3), 43),
+  EXPECT_EQ(refusal(message(ProtocolId::kQuadraticResiduosity, MessageType::kReply, 3), 43),
             ErrorCode::kInvalidArgument);
-  EXPECT_EQ(refusal(message(ProtocolId::kSpiral, Message::kQuery, 3), 43), ErrorCode::kDataLoss);
-  auto stale = message(ProtocolId::kSpiral, Message::kReply, 3);
+  EXPECT_EQ(refusal(message(ProtocolId::kSpiral, MessageType::kQuery, 3), 43), ErrorCode::kDataLoss);
+  auto stale = message(ProtocolId::kSpiral, MessageType::kReply, 3);
   stale[kHeaderBytes - 1] ^= std::byte{1};
   EXPECT_EQ(refusal(stale, 43), ErrorCode::kStaleEpoch);
 }
 
 TEST(Message, RefusesEveryLengthButTheRightOne) {
-  const auto bytes = message(ProtocolId::kSpiral, Message::kReply, 3);
+  const auto bytes = message(ProtocolId::kSpiral, MessageType::kReply, 3);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_EQ(refusal(ByteSpan(bytes).first(length), bytes.size()), ErrorCode::kDataLoss) << length;
   }
@@ -48,7 +48,7 @@ TEST(Message, RefusesEveryLengthButTheRightOne) {
 }
 
 TEST(Message, RefusesEveryChangedByteOfTheHeader) {
-  const auto bytes = message(ProtocolId::kSpiral, Message::kReply, 3);
+  const auto bytes = message(ProtocolId::kSpiral, MessageType::kReply, 3);
   for (std::size_t at = 0; at < kHeaderBytes; ++at) {
     auto changed = bytes;
     changed[at] ^= std::byte{0x10};

@@ -2,10 +2,10 @@
 // tampered with.
 #include <gtest/gtest.h>
 
-#include "cpir/message.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/qr/server.h"
 #include "qr_support.h"
+#include "src/protocol/message.h"
 #include "support/seed.h"
 #include "support/serve.h"
 

@@ -166,7 +166,7 @@ TEST(Audit, AbsentIsProvenAndLooksLikePresent) {
     const auto report = world.audit(world.certificate(absent), {.wait_for_all = true});
     ASSERT_TRUE(good(report));
     EXPECT_EQ(report->verdict, Verdict::kAbsent);
-    EXPECT_EQ(report->certainty, itpir::Certainty::kProven);
+    EXPECT_EQ(report->certainty, Certainty::kProven);
     EXPECT_GE(report->proof_bound, 1u);
     EXPECT_EQ(world.sent, sent) << "rounds or sizes of requests differ";
   }
@@ -194,18 +194,18 @@ TEST(Audit, LiarsAreNamedAndPresenceNeedsNoMajority) {
   auto report = world.audit(world.certificate(5), {.wait_for_all = true});
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->verdict, Verdict::kIncluded);
-  EXPECT_EQ(report->servers[1].status, itpir::ServerStatus::kLied);
+  EXPECT_EQ(report->servers[1].status, ServerStatus::kLied);
   report = world.audit(world.certificate(100), {.wait_for_all = true});
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->verdict, Verdict::kAbsent);
-  EXPECT_EQ(report->servers[1].status, itpir::ServerStatus::kLied);
+  EXPECT_EQ(report->servers[1].status, ServerStatus::kLied);
 
   // Two replies of two: no redundancy at all, but the proof leads to the signed root.
   world.moods = {Mood::kHonest, Mood::kSilent, Mood::kHonest, Mood::kSilent};
   report = world.audit(world.certificate(5));
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->verdict, Verdict::kIncluded);
-  EXPECT_EQ(report->servers[1].status, itpir::ServerStatus::kSilent);
+  EXPECT_EQ(report->servers[1].status, ServerStatus::kSilent);
   // Half of the servers answer from a forged database: no majority, and still the proof decides.
   world.moods = {Mood::kForged, Mood::kForged, Mood::kHonest, Mood::kHonest};
   report = world.audit(world.certificate(5), {.wait_for_all = true});
@@ -268,7 +268,10 @@ TEST(Audit, PublicationsAndServersThatDoNotFit) {
   spec.filter.reset();
   other.geometry = *database::Geometry::create(spec);
   expect_error(make_client(other, *deployment), ErrorCode::kDataLoss, "shape");
-  deployment->code = "subcube(2,1)";
+  PlanSpec coded{*Options::create(deployment->plan->protocol().members,
+                                  {{"field", "gf2_8"}, {"threshold", "1"}, {"code", "subcube:2,1"}}, ""),
+                 publication.geometry, publication.version, deployment->plan->coordinates()};
+  deployment->plan = *deployment->plan->protocol().plan(coded);
   expect_error(make_client(publication, *deployment), ErrorCode::kInvalidArgument, "batch code");
 }
 

@@ -100,7 +100,7 @@ Result<void> bench(const Arguments& a) {
   const auto D = std::as_const(database).view();
   std::vector<Row> rows;
   for (const auto& name : a.fields) {
-    PIRX_ASSIGN(const auto tag, parse_field(name));
+    PIRX_ASSIGN(const auto tag, itpir::field_by_name(name));
     if (tag == kTagGf2) {
       PIRX_TRY(measure(gf2e::Gf2{}, a, D, rng, rows));
     } else if (tag == kTagGf2_8) {

@@ -10,7 +10,8 @@
 
 #include "cli.h"
 #include "pirx/base/small_file.h"
-#include "pirx/client/fetch_single.h"
+#include "pirx/client/fetch.h"
+#include "protocol_options.h"
 
 namespace pirx::cli {
 namespace {
@@ -22,17 +23,12 @@ struct Arguments {
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
-  bool json = false, raw = false, all = false, quiet = false, seeded = false, paper_reproduction = false;
+  bool json = false, raw = false, all = false, quiet = false;
+  Texts options;                          ///< the protocol's own
   std::chrono::microseconds deadline{0};  ///< zero: not given
   Credentials credentials;
   WorkLimits limits;
   std::chrono::microseconds work = limits.time;
-};
-
-/// A server as reports name it.
-struct Peer {
-  std::string url;
-  std::optional<std::uint64_t> coordinate;
 };
 
 /// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
@@ -81,11 +77,12 @@ Json records_to_json(const FetchReport& report) {
     if (is_utf8(record)) entry["text"] = std::string(as_text(record));
     records.push_back(std::move(entry));
   }
-  for (const std::size_t i : report.missing) records[i] = nullptr;
+  for (const std::size_t i : report.answer.missing) records[i] = nullptr;
   return records;
 }
 
-Json to_json(const FetchReport& report, std::span<const Peer> peers) {
+Json to_json(const FetchReport& report, const Deployment& deployment) {
+  const auto coordinates = deployment.plan->coordinates();
   const auto& answer = report.answer;
   Json json = {{"certainty", certainty_name(answer.certainty)},
                {"proof_bound", answer.proof_bound},
@@ -99,8 +96,8 @@ Json to_json(const FetchReport& report, std::span<const Peer> peers) {
                {"servers", Json::array()}};
   for (std::size_t i = 0; i < report.servers.size(); ++i) {
     const auto& server = report.servers[i];
-    Json entry = {{"url", peers[i].url}};
-    if (peers[i].coordinate) entry["coordinate"] = *peers[i].coordinate;
+    Json entry = {{"url", deployment.servers[i].url}};
+    if (!coordinates.empty()) entry["coordinate"] = coordinates[i];
     entry["status"] = server_status_name(server.status);
     entry["abandoned"] = server.abandoned;
     entry["error"] = server.error;
@@ -112,21 +109,21 @@ Json to_json(const FetchReport& report, std::span<const Peer> peers) {
   return json;
 }
 
-void print_report(const FetchReport& report, std::span<const Peer> peers) {
+void print_report(const FetchReport& report, const Deployment& deployment) {
+  const auto coordinates = deployment.plan->coordinates();
   const auto& answer = report.answer;
   std::uint64_t up = 0, down = 0;
   for (std::size_t i = 0; i < report.servers.size(); ++i) {
     const auto& server = report.servers[i];
     up += server.bytes_up;
     down += server.bytes_down;
-    const bool blamed =
-        server.status == itpir::ServerStatus::kLied || server.status == itpir::ServerStatus::kSuspected;
+    const bool blamed = server.status == ServerStatus::kLied || server.status == ServerStatus::kSuspected;
     const auto status =
         server.abandoned && !blamed ? std::string_view("not waited for") : server_status_name(server.status);
-    const auto x = peers[i].coordinate ? "x=" + std::to_string(*peers[i].coordinate) : std::string();
-    std::fprintf(stderr, "  %-28s %-6s %-14.*s %8.1f ms  %8llu up %8llu down  %s\n", peers[i].url.c_str(),
-                 x.c_str(), static_cast<int>(status.size()), status.data(), server.milliseconds,
-                 static_cast<unsigned long long>(server.bytes_up),
+    const auto x = coordinates.empty() ? std::string() : "x=" + std::to_string(coordinates[i]);
+    std::fprintf(stderr, "  %-28s %-6s %-14.*s %8.1f ms  %8llu up %8llu down  %s\n",
+                 deployment.servers[i].url.c_str(), x.c_str(), static_cast<int>(status.size()), status.data(),
+                 server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
                  static_cast<unsigned long long>(server.bytes_down),
                  server.abandoned ? "" : server.error.c_str());
   }
@@ -135,20 +132,20 @@ void print_report(const FetchReport& report, std::span<const Peer> peers) {
                                               : "the " + std::to_string(answer.responders) + " replies";
   std::fprintf(stderr, "  %.*s", static_cast<int>(certainty.size()), certainty.data());
   switch (answer.certainty) {
-    case itpir::Certainty::kProven:
+    case Certainty::kProven:
       std::fprintf(stderr, ": right unless more than %u of the %u servers that answered lied",
                    answer.proof_bound, answer.responders);
       break;
-    case itpir::Certainty::kProbable:
+    case Certainty::kProbable:
       std::fprintf(stderr, ": %s alone could not prove it; the records' digests fit", replies.c_str());
       break;
-    case itpir::Certainty::kUnverified:
+    case Certainty::kUnverified:
       std::fprintf(stderr, ": %s just enough, nothing could be checked",
                    (replies + (answer.responders == 1 ? " is" : " are")).c_str());
       break;
   }
   if (answer.rounds > 1) std::fprintf(stderr, "; %u rounds of queries told the liars apart", answer.rounds);
-  if (!report.missing.empty() && answer.certainty == itpir::Certainty::kProven) {
+  if (!answer.missing.empty() && answer.certainty == Certainty::kProven) {
     std::fprintf(
         stderr,
         "\n  a missing key is missing unless more than %u of these %u servers lied: no digest vouches for it",
@@ -163,7 +160,7 @@ void print_report(const FetchReport& report, std::span<const Peer> peers) {
 Result<void> write_records(const Arguments& a, const FetchReport& report) {
   const auto& records = report.answer.records;
   const auto is_missing = [&report](std::size_t i) {
-    return std::binary_search(report.missing.begin(), report.missing.end(), i);
+    return std::binary_search(report.answer.missing.begin(), report.answer.missing.end(), i);
   };
   if (a.output.empty()) {
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -186,17 +183,6 @@ Result<void> write_records(const Arguments& a, const FetchReport& report) {
     PIRX_TRY(replace_file(path, as_text(records[i])));
   }
   return {};
-}
-
-/// --protocol is what the caller takes the deployment for.
-Result<void> check_protocol(const Arguments& a, const std::string& protocol) {
-  if (a.protocol.empty() || a.protocol == protocol) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              "the deployment is for protocol " + protocol + ", not " + a.protocol);
-}
-
-std::chrono::milliseconds deadline_or(const Arguments& a, std::chrono::milliseconds usual) {
-  return a.deadline.count() > 0 ? std::chrono::ceil<std::chrono::milliseconds>(a.deadline) : usual;
 }
 
 /// Adds the keys of a file, or of standard input for "-": one a line, escaped as `pirx db list` prints them.
@@ -246,75 +232,47 @@ Result<FetchReport> explain(const Arguments& a, Result<FetchReport> report) {
 }
 
 /// Writes what was fetched, and says which keys have no record.
-Result<void> finish(const Arguments& a, const FetchReport& report, std::span<const Peer> peers) {
+Result<void> finish(const Arguments& a, const FetchReport& report, const Deployment& deployment) {
   if (a.json) {
-    const auto text = to_json(report, peers).dump(2) + "\n";
+    const auto text = to_json(report, deployment).dump(2) + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
   } else {
     PIRX_TRY(write_records(a, report));
-    if (!a.quiet) print_report(report, peers);
+    if (!a.quiet) print_report(report, deployment);
   }
-  if (report.missing.empty()) return {};
+  const auto& missing = report.answer.missing;
+  if (missing.empty()) return {};
   std::string names;
-  for (const std::size_t i : report.missing)
-    names += (names.empty() ? "'" : ", '") + escape_key(a.keys[i]) + "'";
+  for (const std::size_t i : missing) names += (names.empty() ? "'" : ", '") + escape_key(a.keys[i]) + "'";
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
-}
-
-Result<void> get_from(Deployment deployment, Arguments& a) {
-  PIRX_TRY(give_credentials(a.credentials, deployment.servers));
-  const std::string protocol = deployment.params.protocol() == ProtocolId::kChor ? "chor" : "goldberg";
-  PIRX_TRY(check_protocol(a, protocol));
-  if (a.paper_reproduction) {
-    return fail(ErrorCode::kInvalidArgument, "--paper-reproduction is for dj-tree and qr, not " + protocol);
-  }
-  const bool keyed = deployment.params.geometry().keyed();
-  PIRX_TRY(settle_wishes(a, keyed));
-  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, {.seeded = a.seeded}));
-  FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds.value_or(4)};
-  options.deadline = deadline_or(a, options.deadline);
-  PIRX_ASSIGN(const auto report,
-              explain(a, keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options)));
-  std::vector<Peer> peers;
-  for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
-    peers.push_back({deployment.servers[i].url, deployment.params.coordinates()[i]});
-  }
-  return finish(a, report, peers);
-}
-
-Result<void> get_from(SingleDeployment deployment, Arguments& a) {
-  PIRX_TRY(give_credentials(a.credentials, std::span(&deployment.server, 1)));
-  const std::string protocol = single_protocol_name(deployment.plan);
-  PIRX_TRY(check_protocol(a, protocol));
-  if (a.liars || a.rounds || a.seeded || a.all) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "--liars, --rounds, --seeded and --wait-for-all are for several servers; " + protocol + " has one");
-  }
-  PIRX_TRY(check_keys(deployment, a.paper_reproduction));
-  if (a.paper_reproduction) std::fprintf(stderr, "%s\n", kPaperWarning);
-  const bool keyed = geometry_of(deployment.plan).keyed();
-  PIRX_TRY(settle_wishes(a, keyed));
-  SingleOptions options;
-  options.deadline = deadline_or(a, options.deadline);
-  options.limits = a.limits;
-  options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
-  if (!a.quiet) {
-    options.waiting = [slow = protocol != "spiral"](std::size_t done, std::size_t all, std::size_t bytes) {
-      std::fprintf(stderr, "  query %zu of %zu, %s up: waiting for the server%s\n", done + 1, all,
-                   human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
-    };
-  }
-  PIRX_ASSIGN(const auto report, explain(a, keyed ? fetch_keys(deployment, a.keys, options)
-                                                  : fetch_records(deployment, a.positions, options)));
-  return finish(a, report, std::vector<Peer>{{deployment.server.url, {}}});
 }
 
 Result<void> get(Arguments a) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
   if (!a.keys_file.empty()) PIRX_TRY(add_keys(a.keys_file, a.keys));
-  PIRX_ASSIGN(const auto deployment, load_deployment(a.deployment));
-  return std::visit([&a](const auto& one) { return get_from(one, a); }, deployment);
+  PIRX_ASSIGN(auto deployment, load_deployment(a.deployment));
+  PIRX_TRY(give_credentials(a.credentials, deployment.servers));
+  const auto& plan = *deployment.plan;
+  const auto& protocol = plan.protocol();
+  if (!a.protocol.empty() && a.protocol != protocol.name) {
+    return invalid("the deployment is for protocol " + std::string(protocol.name) + ", not " + a.protocol);
+  }
+  const bool keyed = plan.geometry().keyed();
+  PIRX_TRY(settle_wishes(a, keyed));
+  PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, a.options));
+  if (!fetcher.warning().empty()) std::fprintf(stderr, "%s\n", fetcher.warning().c_str());
+  FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds, .limits = a.limits};
+  options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
+  if (a.deadline.count() > 0) options.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
+  if (!a.quiet && !protocol.several) {
+    options.sending = [slow = protocol.slow](std::size_t sent, std::size_t bytes) {
+      std::fprintf(stderr, "  query %zu, %s up: waiting for the server%s\n", sent + 1,
+                   human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
+    };
+  }
+  PIRX_ASSIGN(const auto report,
+              explain(a, keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options)));
+  return finish(a, report, deployment);
 }
 
 }  // namespace
@@ -326,9 +284,8 @@ void add_get_command(CLI::App& app) {
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
       ->check(whole_number(0, ~std::uint64_t{0}));
-  command.add_option(
-      "--protocol", a->protocol,
-      "Refuse a deployment of another protocol than this: goldberg, chor, dj-tree, qr or spiral");
+  command.add_option("--protocol", a->protocol,
+                     "Refuse a deployment of another protocol than this: " + protocol_names());
   command
       .add_option("--key", a->keys,
                   "Key of a record, repeatable; looked up in --positions unless the database is keyed. Every "
@@ -346,17 +303,14 @@ void add_get_command(CLI::App& app) {
   command
       .add_option("--rounds", a->rounds,
                   "Queries to ask at most, where only more of them tell the liars apart [4]")
-      ->check(whole_number(1, itpir::kMaxRounds));
-  command.add_flag(
-      "--seeded", a->seeded,
-      "Send seeds of 32 bytes in place of t of the query vectors: less to upload, and privacy then "
-      "rests on AES-256 too");
-  command.add_flag(
-      "--paper-reproduction", a->paper_reproduction,
-      "Use keys of 1024 bits, which can be broken, with a server on this machine that wants them");
-  add_duration(command, "--deadline", a->deadline,
-               "Of each round [10s]; of each query of dj-tree, qr and spiral, and of opening its "
-               "reply [10m]");
+      ->check(whole_number(1, 8));
+  for (const auto& option : options_of_all(&Protocol::client_options)) {
+    add_text_option(command, option, std::string(option.help), a->options);
+  }
+  add_duration(
+      command, "--deadline", a->deadline,
+      "Of each round of queries [10s]; where there is one server, of each query with its making, and of "
+      "opening its reply [10m]");
   add_size(
       command, "--max-bytes", a->limits.bytes,
       "With one server, refuse a plan whose query, reply and keys take more than so many bytes [256MiB]");

@@ -6,12 +6,7 @@
 
 #include "cli.h"
 #include "load.h"
-#include "pirx/client/single_plan.h"
-#include "pirx/cpir/dj/client.h"
-#include "pirx/cpir/qr/client.h"
-#include "pirx/cpir/spiral/client.h"
-#include "pirx/itpir/chor.h"
-#include "pirx/itpir/client.h"
+#include "pirx/protocol.h"
 
 namespace pirx::cli {
 namespace {
@@ -39,111 +34,78 @@ using Send = std::function<Result<Bytes>(const Bytes&)>;
 
 constexpr std::size_t kBodies = 16;                          // different ones
 constexpr std::size_t kBodiesBytes = std::size_t{64} << 20;  // of all, about
-constexpr std::size_t kSingleServerBodies = 2;               // they take seconds to make
-constexpr std::size_t kSpiralClients = 4;                    // each with keys of megabytes
+constexpr std::size_t kSlowBodies = 2;                       // they take seconds to make
+constexpr std::size_t kClients = 4;                          // each with keys, which may take megabytes
 
-std::size_t body_count(std::size_t body_bytes) {
-  return std::clamp<std::size_t>(kBodiesBytes / std::max<std::size_t>(body_bytes, 1), 1, kBodies);
+/// A plan of which this server is the first. Where the protocol needs others, they do not exist.
+Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const Told& told) {
+  PlanSpec spec;
+  PIRX_ASSIGN(spec.members, Options::create(protocol.members, told.members, protocol.name));
+  if (!protocol.describes_database) spec.geometry = told.geometry;
+  spec.version = told.version;
+  if (!told.coordinate) return protocol.plan(spec);
+  constexpr std::uint64_t kMostServers = 16;
+  spec.coordinates = {*told.coordinate};
+  for (std::uint64_t next = 1;; ++next) {
+    if (next == *told.coordinate) continue;
+    spec.coordinates.push_back(next);
+    auto plan = protocol.plan(spec);
+    if (plan || next == kMostServers) return plan;
+  }
 }
 
-/// Requests for records that nobody wants, to the server with this coordinate and one that does not exist.
-Result<Requests> itpir_requests(const itpir::ServerParameters& server, const Arguments& a, Rng& rng) {
-  if (server.arity > 1 || server.independence > 0 || !server.code.empty()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "this server has a bucket of an encoded database: load it plain, a pass costs the same for as "
-        "many rows");
-  }
-  const std::vector<std::uint64_t> coordinates{server.coordinate, server.coordinate == 1 ? 2u : 1u};
-  std::vector<std::uint64_t> records(a.queries, 0);
-  Requests requests;
-  const auto keep = [&](auto& query) { requests.bodies.push_back(std::move(query.requests.front())); };
-  const auto made = [&] { return requests.bodies.size() < body_count(requests.bodies.front().size()); };
-  if (server.protocol == ProtocolId::kChor) {
-    requests.protocol = "chor";
-    PIRX_ASSIGN(auto params, itpir::ChorParams::create({server.geometry, server.version, coordinates}));
-    const itpir::ChorClient client(std::move(params));
-    do {
-      PIRX_ASSIGN(auto query, client.query(records, rng));
-      keep(query);
-    } while (made());
-  } else {
-    requests.protocol = "goldberg";
-    PIRX_ASSIGN(auto params, itpir::Params::create({.field = server.field,
-                                                    .geometry = server.geometry,
-                                                    .version = server.version,
-                                                    .coordinates = coordinates}));
-    const itpir::Client client(std::move(params));
-    do {
-      PIRX_ASSIGN(auto query, client.query(records, rng));
-      keep(query);
-    } while (made());
-  }
-  requests.reply_bytes = std::size_t{1} << 30;
-  return requests;
-}
-
-template <class Client, class SecretKey, class Params>
-Result<Requests> single_requests(const Params& params, Rng& rng) {
-  PIRX_ASSIGN(const auto key, SecretKey::generate(params.spec().modulus_bits, params.spec().policy));
-  PIRX_ASSIGN(const auto client, Client::create(params, key));
-  Requests requests;
-  for (std::size_t i = 0; i < kSingleServerBodies; ++i) {
-    PIRX_ASSIGN(auto body, client.query(0, rng));
-    requests.bodies.push_back(std::move(body));
-  }
-  requests.reply_bytes = params.reply_bytes();
-  return requests;
-}
-
-/// Queries of a few clients, whose keys the server holds by now.
-Result<Requests> spiral_requests(const cpir::spiral::Params& params, Rng& rng, const Send& send) {
-  using cpir::spiral::Client;
-  auto clients = std::make_shared<std::vector<Client>>();
-  for (std::size_t i = 0; i < kSpiralClients; ++i) {
-    PIRX_ASSIGN(auto client, Client::create(params));
-    PIRX_ASSIGN(const auto held, send(client.keys()));
-    PIRX_TRY(client.check_keys_held(held));
-    clients->push_back(std::move(client));
+/// Requests for records that nobody wants. Each client retrieves once before, so that the server holds its
+/// keys, where the protocol has such; a reply of another length than the answer then is none.
+Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Send& send) {
+  PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
+  PIRX_ASSIGN(const auto told, protocol->tell(parameters));
+  PIRX_ASSIGN(const auto plan, plan_alone(*protocol, told));
+  const bool keyed = plan->geometry().keyed();
+  const std::vector<std::uint64_t> positions(a.queries, 0);
+  const std::vector<std::string> keys(a.queries, "nobody");
+  if (!protocol->several && (a.queries != 1 || keyed)) {
+    return invalid("a request of this protocol is for one record by its position: leave out --queries");
   }
   Requests requests;
-  requests.reply_bytes = params.reply_bytes();
-  for (std::size_t i = 0; i < kBodies; ++i) {
-    PIRX_ASSIGN(auto body, (*clients)[i % kSpiralClients].query(0, rng));
-    requests.bodies.push_back(std::move(body));
+  requests.protocol = protocol->name;
+  const auto clients = std::make_shared<std::vector<std::unique_ptr<AnyClient>>>();
+  std::optional<std::size_t> answer_bytes;
+  for (std::size_t i = 0, bodies = 1; i < bodies; ++i) {
+    const bool first = clients->size() < (protocol->several || protocol->slow ? 1 : kClients);
+    if (first) {
+      PIRX_ASSIGN(auto client, plan->join({}));  // unchecked: nobody wants these records
+      clients->push_back(std::move(client));
+    }
+    const auto& client = *(*clients)[i % clients->size()];
+    const auto begin = [&]() -> Result<std::unique_ptr<Retrieval>> {
+      PIRX_ASSIGN(auto rng, Rng::from_os());
+      if (keyed) return client.retrieve(keys, {}, std::move(rng));
+      return client.retrieve(positions, {}, std::move(rng));
+    };
+    if (first && !protocol->several && !protocol->slow) {
+      PIRX_ASSIGN(auto retrieval, begin());
+      for (;;) {
+        PIRX_ASSIGN(auto wave, retrieval->outgoing());
+        if (wave.empty()) break;
+        PIRX_ASSIGN(const auto reply, send(wave.front().bytes));
+        PIRX_TRY(retrieval->receive(wave.front().id, reply));
+        answer_bytes = reply.size();
+      }
+    }
+    PIRX_ASSIGN(auto retrieval, begin());
+    PIRX_ASSIGN(auto wave, retrieval->outgoing());
+    requests.reply_bytes = static_cast<std::size_t>(wave.front().reply_bytes);
+    requests.bodies.push_back(std::move(wave.front().bytes));
+    bodies = protocol->slow ? kSlowBodies
+                            : std::clamp<std::size_t>(kBodiesBytes / requests.bodies[0].size(), 1, kBodies);
   }
   // A server that has no room for more keys lets the longest unused go, and computes nothing for their
   // queries.
-  requests.fault = [clients](std::size_t body, ByteSpan reply) -> std::string {
-    return (*clients)[body % kSpiralClients].keys_unknown(reply) ? "keys not held" : "";
-  };
-  return requests;
-}
-
-Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Send& send) {
-  PIRX_ASSIGN(auto rng, Rng::from_os());
-  PIRX_ASSIGN(const auto plan, decode_plan(parameters));
-  if (!plan) {
-    PIRX_ASSIGN(const auto server, itpir::ServerParameters::decode(parameters));
-    return itpir_requests(server, a, rng);
+  if (answer_bytes) {
+    requests.fault = [bytes = *answer_bytes](std::size_t, ByteSpan reply) -> std::string {
+      return reply.size() == bytes ? "" : "keys not held";
+    };
   }
-  if (a.queries != 1) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a request of this protocol holds one query: leave out --queries");
-  }
-  auto requests = std::visit(
-      [&](const auto& params) -> Result<Requests> {
-        using Params = std::decay_t<decltype(params)>;
-        if constexpr (std::is_same_v<Params, cpir::spiral::Params>) {
-          return spiral_requests(params, rng, send);
-        } else if constexpr (std::is_same_v<Params, cpir::dj::Params>) {
-          return single_requests<cpir::dj::Client, cpir::dj::SecretKey>(params, rng);
-        } else {
-          return single_requests<cpir::qr::Client, cpir::qr::SecretKey>(params, rng);
-        }
-      },
-      *plan);
-  if (requests) requests->protocol = single_protocol_name(*plan);
   return requests;
 }
 

@@ -11,10 +11,9 @@
 
 #include "cli.h"
 #include "pirx/base/small_file.h"
-#include "pirx/client/deployment.h"
-#include "pirx/client/single_plan.h"
 #include "pirx/database/database.h"
 #include "pirx/planner/planner.h"
+#include "pirx/protocol.h"
 #include "rates_file.h"
 
 namespace pirx::cli {
@@ -213,10 +212,8 @@ Result<Reached> reach(const Arguments& a) {
     if (i == 1 || (i > 1 && outcome.milliseconds < shortest)) shortest = outcome.milliseconds;
     parameters = std::move(*outcome.reply);
   }
-  PIRX_ASSIGN(const auto single, decode_plan(*parameters));
-  if (single) return Reached{geometry_of(*single), shortest / 1e3};
-  PIRX_ASSIGN(const auto one, itpir::ServerParameters::decode(*parameters));
-  return Reached{one.geometry, shortest / 1e3};
+  PIRX_ASSIGN(auto told, tell(*parameters));
+  return Reached{std::move(told.geometry), shortest / 1e3};
 }
 
 Result<planner::Question> question_of(const Arguments& a) {

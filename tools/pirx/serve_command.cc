@@ -15,6 +15,7 @@
 #include "pirx/http/http_client.h"
 #include "pirx/http/http_server.h"
 #include "pirx/http/limits.h"
+#include "protocol_options.h"
 #include "reloader.h"
 #include "serve_config.h"
 #include "serve_log.h"
@@ -76,34 +77,6 @@ Result<void> try_threads(std::size_t count) {
   if (enough) return {};
   return no_threads("the system gives this server " + std::to_string(threads.size()) + " of the " +
                     std::to_string(count) + " threads that it needs");
-}
-
-/// A flag whose text is checked at once and kept.
-void add_text_option(CLI::App& command, const Option& option, const std::string& help, Texts& texts) {
-  const auto keep = [&texts, name = std::string(option.name)](const std::string& text) {
-    texts[name] = text;
-  };
-  const auto flag = flag_of(option.name);
-  if (option.kind == Option::Kind::kSwitch) {
-    command.add_flag_callback(
-        flag, [keep] { keep("on"); }, help);
-    return;
-  }
-  const auto check = [&option](const std::string& text) {
-    const auto value = option.value(text);
-    return value ? std::string() : value.error().message();
-  };
-  command.add_option_function<std::string>(flag, keep, help)->check(CLI::Validator(check, ""));
-}
-
-/// The table of protocols as help.
-std::string protocol_help() {
-  std::string help;
-  for (const auto* protocol : protocols()) {
-    help += (help.empty() ? "" : "; ") + std::string(protocol->name) + " (" + std::string(protocol->summary) +
-            ")";
-  }
-  return help;
 }
 
 /// Flags, the environment and the config file together. Without a config file the command line has the only

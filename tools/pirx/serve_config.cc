@@ -42,11 +42,9 @@ const Option kServerOptions[] = {
 
 /// Of a config file's entry for a database, beside database_options() and "limits".
 const Option kDatabaseKeys[] = {
-    {"name", Kind::kText, 0, 0, ""},
-    {"file", Kind::kPath, 0, 0, ""},
-    {"protocol", Kind::kText, 0, 0, ""},
-    {"deployment", Kind::kPath, 0, 0, ""},
-    {"server", Kind::kNumber, 0, itpir::Params::kMaxServers, ""},
+    {"name", Kind::kText, 0, 0, ""},        {"file", Kind::kPath, 0, 0, ""},
+    {"protocol", Kind::kText, 0, 0, ""},    {"deployment", Kind::kPath, 0, 0, ""},
+    {"server", Kind::kNumber, 0, 1023, ""},
 };
 
 std::vector<Option> make_limit_options() {
@@ -135,21 +133,11 @@ Result<void> read_deployment(const Texts& keys, const std::string& where, Databa
     if (settings.options.count(name) > 0) return broken(where + "." + name, "is the deployment's to say");
   }
   if (keys.count("protocol") > 0) return broken(where + ".protocol", "is the deployment's to say");
-  PIRX_ASSIGN(const auto any, client::load_deployment(keys.at("deployment")));
+  PIRX_ASSIGN(const auto deployment, client::load_deployment(keys.at("deployment")));
   const auto at = static_cast<std::size_t>(std::stoul(server->second));
-  const auto* several = std::get_if<client::Deployment>(&any);
-  if (at >= (several != nullptr ? several->servers.size() : 1)) {
-    return broken(where + ".server", "is more than the deployment has");
-  }
-  if (several == nullptr) {
-    settings.protocol = client::single_protocol_name(std::get<client::SingleDeployment>(any).plan);
-    return {};
-  }
-  const bool chor = several->params.protocol() == ProtocolId::kChor;
-  settings.protocol = chor ? "chor" : "goldberg";
-  settings.options["coordinate"] = std::to_string(several->params.coordinates()[at]);
-  if (!chor) settings.options["field"] = several->params.field().name();
-  if (!several->code.empty()) settings.options["code"] = several->code;
+  if (at >= deployment.servers.size()) return broken(where + ".server", "is more than the deployment has");
+  settings.protocol = deployment.plan->protocol().name;
+  for (const auto& [name, text] : deployment.plan->server_options(at)) settings.options[name] = text;
   return {};
 }
 

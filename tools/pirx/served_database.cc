@@ -2,45 +2,13 @@
 #include "served_database.h"
 
 #include <algorithm>
-#include <deque>
 
-#include "pirx/client/deployment.h"
 #include "pirx/database/serving.h"
+#include "protocol_options.h"
 
 namespace pirx::cli {
-namespace {
-
-/// Which protocols take the option; empty where all with several servers do.
-std::string takers_of(const Option& option) {
-  std::string names;
-  bool all_of_several = true;
-  for (const auto* protocol : protocols()) {
-    if (find_option(protocol->options, option.name) != nullptr) {
-      names += (names.empty() ? "" : ", ") + std::string(protocol->name);
-    } else if (protocol->several) {
-      all_of_several = false;
-    }
-  }
-  return all_of_several ? std::string() : names;
-}
-
-}  // namespace
-
 std::span<const Option> database_options() {
-  static const auto all = [] {
-    static std::deque<std::string> helps;  // their addresses stay
-    std::vector<Option> options;
-    for (const auto* protocol : protocols()) {
-      for (Option option : protocol->options) {
-        if (find_option(options, option.name) != nullptr) continue;
-        if (const auto takers = takers_of(option); !takers.empty()) {
-          option.help = helps.emplace_back(takers + ": " + std::string(option.help));
-        }
-        options.push_back(option);
-      }
-    }
-    return options;
-  }();
+  static const auto all = options_of_all(&Protocol::options);
   return all;
 }
 
@@ -59,9 +27,7 @@ Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& 
   return Served{std::move(database), std::move(sound)};
 }
 
-std::string Served::parameters_digest() const {
-  return to_hex(client::parameters_digest(server->parameters()).value());
-}
+std::string Served::parameters_digest() const { return to_hex(tell(server->parameters())->digest); }
 
 Result<void> check_next(const database::Database& now, const database::Database& next) {
   const auto refuse = [](std::string message) {

@@ -14,8 +14,7 @@
 
 namespace pirx::cli {
 
-/// The options of all protocols, each once. The help names the protocols that take an option, unless all
-/// protocols with several servers take it.
+/// options_of_all(&Protocol::options).
 std::span<const Option> database_options();
 
 struct DatabaseSettings {
@@ -40,7 +39,7 @@ struct Served {
   std::shared_ptr<const database::Database> database;
   std::shared_ptr<SoundServer> server;
 
-  /// client::parameters_digest in hexadecimal digits: what operators publish.
+  /// Told::digest in hexadecimal digits: what operators publish.
   std::string parameters_digest() const;
 };
 

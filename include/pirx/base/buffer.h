@@ -15,22 +15,25 @@ constexpr std::optional<std::uint64_t> checked_mul(std::uint64_t a, std::uint64_
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
   return product;
 }
+/// a + b, or nothing when it overflows 64 bits.
 constexpr std::optional<std::uint64_t> checked_add(std::uint64_t a, std::uint64_t b) noexcept {
   std::uint64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
   return sum;
 }
-/// The smallest multiple of `unit` (not zero) that is at least `value`. The caller keeps clear of overflow.
+/// The smallest multiple of `unit` that is at least `value`. On input `unit` is not zero, and the result fits
+/// 64 bits.
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Owns `size` zeroed bytes at a 64-byte boundary, left out of core dumps. Below 4 MiB they are wiped when
-/// freed; from there on they are pages that go back to the kernel, which it is asked to make huge (madvise).
+/// Owns `size` bytes at a 64-byte boundary, zero at first, which core dumps leave out. A buffer below 4 MiB
+/// is wiped when it is freed. A larger one has pages of its own, which go back to the kernel; the kernel is
+/// asked to make them huge (madvise).
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  /// ResourceExhausted when the memory is not to be had.
+  /// ResourceExhausted: there is no such memory.
   static Result<AlignedBuffer> create(std::uint64_t size);
   AlignedBuffer(AlignedBuffer&& other) noexcept;
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
@@ -46,10 +49,11 @@ class AlignedBuffer {
   std::uint64_t size_ = 0;
 };
 
-/// One line for people when large buffers of this process do not lie in huge pages, which costs the engine
-/// about a third of its speed: why, and what to do. Empty when they do, or when the system does not tell.
+/// Why the large buffers of this process do not lie in huge pages, and what to do, as one line for people.
+/// Without huge pages the engine loses about a third of its speed. Empty if they do, or if the system does
+/// not tell.
 std::string huge_page_note();
-/// The same from the texts of /sys/kernel/mm/transparent_hugepage/enabled and /proc/self/smaps_rollup.
+/// The same, from the texts of /sys/kernel/mm/transparent_hugepage/enabled and /proc/self/smaps_rollup.
 std::string huge_page_note(std::string_view enabled, std::string_view usage);
 
 }  // namespace pirx

@@ -1,4 +1,4 @@
-// Byte strings: the owning type, the borrowed views, and conversions at the edges.
+// Byte strings: the type that owns them, the views that borrow them, and conversions to text and numbers.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ namespace pirx {
 
 static_assert(std::endian::native == std::endian::little, "pirx stores and computes in little-endian order");
 
-/// Wiped when freed: messages, records and keys of a client are secrets.
+/// Bytes that are wiped when they are freed. Messages, records and keys of a client are secrets.
 using Bytes = std::vector<std::byte, SecretAllocator<std::byte>>;
 using ByteSpan = std::span<const std::byte>;
 using MutableByteSpan = std::span<std::byte>;
@@ -31,7 +31,8 @@ inline std::string_view as_text(ByteSpan bytes) noexcept {
 
 /// Lower-case hexadecimal.
 std::string to_hex(ByteSpan bytes);
-/// Bytes of a hexadecimal string of either case. InvalidArgument on an odd length or another character.
+/// Reads hexadecimal digits of either case. InvalidArgument: the length is odd, or there is another
+/// character.
 Result<Bytes> from_hex(std::string_view text);
 
 /// Little-endian loads and stores at any alignment.

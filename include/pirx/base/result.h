@@ -1,5 +1,5 @@
-// Errors as values. Bad input and bad peers yield a Result; a broken contract inside the library is a
-// PIRX_CHECK.
+// Errors as values. Bad input and bad peers give an Error in a Result. A broken contract inside the library
+// ends the process (PIRX_CHECK).
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ enum class ErrorCode : std::uint8_t {
   kInternal = 9,
 };
 
-/// "InvalidArgument", ... : the stable name used in logs, JSON and exit messages.
+/// The name of a code, such as "InvalidArgument". Logs, JSON and messages use it, and it does not change.
 std::string_view error_code_name(ErrorCode code) noexcept;
 
-/// What was wrong and what to do about it. Never holds a secret: no index, no share, no record.
+/// Says what was wrong and what to do about it. It never holds a secret: no position, no key, no share, no
+/// record.
 class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -42,7 +43,7 @@ class [[nodiscard]] Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// For `return fail(ErrorCode::kDataLoss, "...")` out of any function that returns a Result.
+/// Makes the error for `return fail(ErrorCode::kDataLoss, "...")` in a function that returns a Result.
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error(code, std::move(message)));
 }
@@ -58,12 +59,12 @@ namespace detail {
 
 }  // namespace pirx
 
-/// A contract of the library itself: false is a bug in pirx, never something a peer or a file can cause.
-/// Aborts.
+/// Aborts if the condition is false. That is a bug in pirx or in the caller, never something that a peer or a
+/// file can cause.
 #define PIRX_CHECK(condition) \
   ((condition) ? static_cast<void>(0) : ::pirx::detail::check_failed(#condition, __FILE__, __LINE__))
 
-/// Like PIRX_CHECK, but only in builds with PIRX_VERIFY (debug preset): for checks too dear to ship.
+/// Like PIRX_CHECK, but only in builds with PIRX_VERIFY (the debug preset), for checks that take too long.
 #if defined(PIRX_VERIFY)
 #define PIRX_VERIFY_CHECK(condition) PIRX_CHECK(condition)
 #else
@@ -73,14 +74,15 @@ namespace detail {
 #define PIRX_CONCAT_INNER(a, b) a##b
 #define PIRX_CONCAT(a, b) PIRX_CONCAT_INNER(a, b)
 
-/// PIRX_TRY(expr): returns the error of a Result<void> expression from the enclosing function.
+/// PIRX_TRY(expr): if the Result<void> `expr` is an error, returns that error from the enclosing function.
 #define PIRX_TRY(expr)                                                                                \
   do {                                                                                                \
     auto pirx_try_result = (expr);                                                                    \
     if (!pirx_try_result) return ::tl::unexpected<::pirx::Error>(std::move(pirx_try_result).error()); \
   } while (false)
 
-/// PIRX_ASSIGN(auto x, expr): binds the value of a Result<T> expression or returns its error.
+/// PIRX_ASSIGN(auto x, expr): `auto x =` the value of the Result<T> `expr`, or returns its error from the
+/// enclosing function.
 #define PIRX_ASSIGN(lhs, expr) PIRX_ASSIGN_INNER(PIRX_CONCAT(pirx_assign_, __LINE__), lhs, expr)
 #define PIRX_ASSIGN_INNER(tmp, lhs, expr)                                   \
   auto tmp = (expr);                                                        \

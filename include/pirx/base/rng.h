@@ -1,4 +1,5 @@
-// Cryptographic randomness: AES-256-CTR under short-lived keys of the operating system's. Fails closed.
+// Cryptographic random bytes: AES-256-CTR streams under keys from the operating system. If they cannot be
+// had, the process ends.
 #pragma once
 
 #include <concepts>
@@ -9,19 +10,20 @@
 
 namespace pirx {
 
-/// Anything that fills memory with random bytes. The shipped one is Rng; tests replay coins through another.
+/// Anything that fills memory with random bytes. Programs use Rng; tests use sources that repeat known coins.
 template <class R>
 concept RandomSource = requires(R& rng, MutableByteSpan out) {
   { rng.fill(out) } -> std::same_as<void>;
 };
 
-/// AES-256-CTR streams (NIST SP 800-38A), each under a fresh 256-bit key from the kernel, which is forgotten
-/// at once. What is kept are bytes that nobody has drawn yet: memory that is seen later tells no coin of an
-/// earlier query. A child of fork throws them away, so that no two processes ever draw the same coins.
-/// Not thread-safe: one per thread. Aborts if kernel or cipher fail: no coin is ever predictable.
+/// Random bytes from AES-256-CTR streams (NIST SP 800-38A), each under a fresh 256-bit key from the kernel.
+/// The key is forgotten at once, and an Rng keeps only bytes that nobody has drawn yet. So whoever reads its
+/// memory later learns no coin of an earlier query. A child of fork throws these bytes away, so that two
+/// processes never draw the same coins. Not thread-safe: use one per thread. Aborts if the kernel or the
+/// cipher fails, so that no coin is ever predictable.
 class Rng {
  public:
-  /// Unavailable when the operating system gives no randomness.
+  /// Unavailable: the operating system gives no randomness.
   static Result<Rng> from_os();
   Rng(Rng&&) noexcept;
   Rng& operator=(Rng&&) noexcept;
@@ -38,16 +40,17 @@ class Rng {
 /// A 32-byte seed that stands for a long random string on the wire.
 inline constexpr std::size_t kSeedBytes = 32;
 
-/// The string of a seed: the AES-256-CTR key stream under the seed as key, counter blocks from zero up
-/// (big-endian, NIST SP 800-38A), which client and server compute alike (docs/wire_format.md). As good as
-/// random to whoever has not the seed, if AES-256 is. Not thread-safe. Every seed is for one stream only.
+/// The long string that a seed stands for: the AES-256-CTR key stream under the seed as key, with big-endian
+/// counter blocks from zero up (NIST SP 800-38A). Client and server compute the same (docs/wire_format.md).
+/// If AES-256 is secure, nobody without the seed can tell the string from random. Use a seed for one stream
+/// only. Not thread-safe.
 class SeedStream {
  public:
   explicit SeedStream(std::span<const std::byte, kSeedBytes> seed);
   SeedStream(SeedStream&&) noexcept;
   SeedStream& operator=(SeedStream&&) noexcept;
   ~SeedStream();
-  /// The next bytes of the stream; fill(a), fill(b) is fill(ab).
+  /// Writes the next bytes of the stream. Two calls write what one call for both lengths would.
   void fill(MutableByteSpan out);
 
  private:

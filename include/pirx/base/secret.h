@@ -1,4 +1,5 @@
-// Storage for secrets: wiped when destroyed, moved from or overwritten, never copied, never printed.
+// Types that hold secrets. They are wiped when they are destroyed, moved from or overwritten, and cannot be
+// copied or printed.
 #pragma once
 
 #include <type_traits>
@@ -28,7 +29,7 @@ class Secret {
     return *this;
   }
   ~Secret() { secure_wipe(&value_, sizeof value_); }
-  /// The value; the name makes every use easy to find.
+  /// The value. Search for this name to find every use of a secret.
   const T& expose() const noexcept { return value_; }
   T& expose() noexcept { return value_; }
 

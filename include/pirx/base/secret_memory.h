@@ -1,4 +1,4 @@
-// Memory for what must not be found afterwards: wiped when it is given back, and left out of core dumps.
+// Memory for secrets. It is wiped when it is freed, and core dumps leave it out.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ namespace pirx {
 /// Overwrites memory with zeros in a way that the compiler may not remove.
 void secure_wipe(void* data, std::size_t size) noexcept;
 
-/// `size` bytes at a 64-byte boundary, not zeroed, on pages that hold nothing else and that a core dump
-/// leaves out (MADV_DONTDUMP). More than 32 KiB go back to the system when they are freed. Pages may be
-/// swapped out. Throws std::bad_alloc. Thread-safe.
+/// Allocates `size` bytes at a 64-byte boundary, not zeroed. They lie on pages that hold nothing but secrets
+/// and that core dumps leave out (MADV_DONTDUMP). The system may still swap these pages out. More than 32 KiB
+/// go back to the system when they are freed. Throws std::bad_alloc. Thread-safe.
 void* secret_allocate(std::size_t size);
-/// Wipes and frees what secret_allocate(size) gave.
+/// Wipes and frees memory of secret_allocate(size).
 void secret_free(void* memory, std::size_t size) noexcept;
 
-/// For containers: every block that they outgrow or give back is wiped.
+/// An allocator for containers. Every block that a container outgrows or frees is wiped.
 template <class T>
 struct SecretAllocator {
   static_assert(alignof(T) <= 64);

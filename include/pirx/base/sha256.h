@@ -10,6 +10,7 @@ namespace pirx {
 
 using Digest = std::array<std::byte, 32>;
 
+/// The digest of bytes that come in pieces. Not thread-safe.
 class Sha256 {
  public:
   Sha256();
@@ -25,6 +26,7 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
+/// The digest of bytes that are at hand.
 Digest sha256(ByteSpan bytes);
 
 }  // namespace pirx

@@ -1,4 +1,4 @@
-// Small files, whole: read with a limit, replaced in one step.
+// Reads a small file as a whole, with a limit on its length, and replaces a file in one step.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,14 @@
 
 namespace pirx {
 
-/// All of a file. `what` is for messages ("deployment file"). Unavailable: it cannot be opened or read.
-/// DataLoss: longer than `limit` bytes.
+/// Reads a file. `what` names it in messages ("deployment file"). Unavailable: it cannot be opened or read.
+/// DataLoss: it is longer than `limit` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit,
                               std::string_view what = "file");
 
-/// Written beside the target, synced and renamed over it, so that it is whole or unchanged; `mode` as of
-/// open(2). ResourceExhausted when the disk is full, else Unavailable.
+/// Replaces the file at `path` by `text`. Writes another file beside it, syncs that and renames it, so that
+/// after any failure the file is the old one or the new one. `mode` is that of open(2). ResourceExhausted:
+/// the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
 }  // namespace pirx

@@ -1,12 +1,12 @@
-// How a caller ends work that takes long: it owns the clock.
+// How a caller ends work that takes long.
 #pragma once
 
 #include <functional>
 
 namespace pirx {
 
-/// Asked between the steps of long work, by all of its threads at once: true ends it, with Unavailable. An
-/// empty one never does.
+/// A function that is called between the steps of long work, from any of its threads, and at the same time.
+/// If it returns true, the work ends with Unavailable. An empty one never ends it.
 using Stop = std::function<bool()>;
 
 }  // namespace pirx

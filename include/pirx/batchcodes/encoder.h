@@ -19,8 +19,9 @@ class Encoder {
   /// An encoder for the buckets of `servers`, which are positions in the encoding's list, in this order.
   /// Empty: all servers. With tau = 0 a server that holds the plain database can make its own bucket alone.
   /// Lagrange rows depend on g mod M/u: up to 2^20 elements of them are computed once; if there are more,
-  /// they are computed again for each row. InvalidArgument: there is no such server, or the encoding is over
-  /// another field. ResourceExhausted: no memory.
+  /// they are computed again for each row.
+  /// InvalidArgument: there is no such server, or the encoding is over another field. ResourceExhausted: no
+  /// memory.
   static Result<Encoder> create(const strassen::Engine<F>& engine, const Encoding& encoding,
                                 std::vector<std::size_t> servers = {});
 
@@ -28,11 +29,12 @@ class Encoder {
   std::size_t buckets() const noexcept { return x_.size(); }
 
   /// Encodes rows first_row .. first_row + n - 1 of every bucket. Costs (u + tau) s multiply-adds a row. The
-  /// result is the same for every number of threads. InvalidArgument: the shapes do not fit. On input
-  /// `blocks` holds the database words of blocks first_row u, first_row u + 1, ...: up to u n rows of s
-  /// words; missing rows are zero. `noise` holds tau n rows of s uniform elements, tau for each row: the same
-  /// for all buckets of one database, secret from every server, and never used again. On output rows j n .. j
-  /// n + n - 1 of `out` belong to bucket j; `out` has buckets() * n rows of s sums.
+  /// result is the same for every number of threads.
+  /// On input `blocks` holds the database words of blocks first_row u, first_row u + 1, ...: up to u n rows
+  /// of s words; missing rows are zero. `noise` holds tau n rows of s uniform elements, tau for each row: the
+  /// same for all buckets of one database, secret from every server, and never used again.
+  /// On output rows j n .. j n + n - 1 of `out` belong to bucket j; `out` has buckets() * n rows of s sums.
+  /// InvalidArgument: the shapes do not fit.
   Result<void> encode(std::uint64_t first_row, matrix::ConstView<std::byte> blocks,
                       matrix::ConstView<Elem> noise, matrix::View<Sum> out,
                       const strassen::ExecOptions& exec = {}) const;

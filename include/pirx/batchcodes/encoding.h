@@ -114,10 +114,10 @@ class BatchPlan {
 
 /// Puts the wanted blocks into exactly `queries` query vectors of q slots, so that messages have the same
 /// shape for all indices. Remaining slots are blank. With addends > 1 (only without data coordinates) this
-/// many neighbours in `wanted` fill one slot, which comes back as their sum. OutOfRange: a block is not below
-/// `blocks`. InvalidArgument: nothing is wanted, or more than queries * q blocks, or more than `queries`
-/// different blocks at one coordinate; nothing has been sent then. The work is quadratic in the number of
-/// slots. Time and addresses depend on the indices only if the call fails.
+/// many neighbours in `wanted` fill one slot, which comes back as their sum. The work is quadratic in the
+/// number of slots. Time and addresses depend on the indices only if the call fails.
+/// OutOfRange: a block is not below `blocks`. InvalidArgument: nothing is wanted, or more than queries * q
+/// blocks, or more than `queries` different blocks at one coordinate; nothing has been sent then.
 Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
                              std::span<const std::uint64_t> wanted, std::size_t queries,
                              std::size_t addends = 1);

@@ -1,34 +1,38 @@
-// Private retrievals from several servers: the client half and the transport put together.
+// Private retrievals from what a deployment file describes, whatever its protocol: the client half and the
+// transport put together.
 #pragma once
 
-#include <optional>
-
 #include "pirx/client/deployment.h"
-#include "pirx/itpir/vertical.h"
 
 namespace pirx::client {
 
-/// A record for each one asked for, in order; nothing for a key that has none.
-using Believe = std::function<bool(std::span<const std::optional<Bytes>> records)>;
+/// The most that a server's plan may ask of a client. A plan is a few bytes that the server chooses.
+struct WorkLimits {
+  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< a query and its reply, and keys
+  std::uint64_t memory = std::uint64_t{1} << 30;   ///< for these, and for the rows of all queries
+  std::chrono::milliseconds time{60'000};          ///< of one core, for each query, without making a key
+};
+/// Compares what `queries` of a plan take with the limits, and what one takes with `deadline`, before
+/// anything is done: sizes as they are, time by a model that is right within a factor of four.
+/// ResourceExhausted names the limit, and what raises it in `pirx get`.
+Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
+                        std::chrono::milliseconds deadline);
 
 struct FetchOptions {
-  std::chrono::milliseconds deadline{10'000};
-  /// Lying servers the caller wants to be safe from; nothing: as many as unique decoding corrects, (l - d -
-  /// 1) / 2, and at least one when there are more than the d + 1 servers that must answer.
-  std::optional<unsigned> liars;
-  /// Wait for every server up to the deadline, so that each one's behaviour is reported.
+  /// For each round of messages to the servers and their replies, with their making. Nothing: 10 s, and 10
+  /// minutes where there is one server, which may compute for long.
+  std::optional<std::chrono::milliseconds> deadline = {};
+  std::optional<unsigned> liars = {};  ///< this and the next three: as in RetrieveOptions
   bool wait_for_all = false;
-  /// Queries to ask at most where liars can be told apart by more of them; 1 to itpir::kMaxRounds. Whether
-  /// another one is needed does not depend on the records.
-  unsigned rounds = 4;
-  /// Where the replies prove no answer, the single one that this is true of is taken for the true one: the
-  /// caller's own evidence, say a signature over each record. Empty: records that fit their digests and, by
-  /// key, every key has one. What is asked and how often does not depend on it.
+  std::optional<unsigned> rounds = {};
   Believe believe = {};
+  WorkLimits limits = {};
+  /// Told before messages are sent: how often that was done before, and the bytes of the first of them.
+  std::function<void(std::size_t sent, std::size_t bytes)> sending = {};
 };
 
 struct ServerOutcome {
-  itpir::ServerStatus status = itpir::ServerStatus::kSilent;
+  ServerStatus status = ServerStatus::kSilent;
   std::string error;                           ///< why there was no reply; empty when there was
   double milliseconds = 0;                     ///< all rounds together
   std::uint64_t bytes_up = 0, bytes_down = 0;  ///< likewise
@@ -36,14 +40,11 @@ struct ServerOutcome {
 };
 
 struct FetchReport {
-  itpir::Answer answer;
-  std::vector<std::size_t> missing;  ///< fetch_keys: keys without a record, whose `records` are empty
+  Answer answer;
   std::vector<ServerOutcome> servers;
+  std::size_t request_bytes = 0;  ///< of the longest message, without HTTP
   double query_milliseconds = 0, network_milliseconds = 0, decode_milliseconds = 0;
 };
-
-/// What servers take in one request unless told otherwise (pirx serve --max-queries).
-inline constexpr std::size_t kMaxRecordsPerRound = 256;
 
 /// Sends requests[i] to server i, all at once, and calls on_settled as each one settles, until it is true: as
 /// http::HttpTransport::query_all.
@@ -51,42 +52,37 @@ using Ask = std::function<std::vector<http::CallOutcome>(const std::vector<Bytes
                                                          const http::CallOptions& options,
                                                          const http::HttpTransport::OnSettled& on_settled)>;
 
-/// A client of a deployment. Not thread-safe.
+/// A client of a deployment, under keys of its own where the protocol has keys. Not thread-safe.
 class Fetcher {
  public:
-  /// Asks by HTTP over connections of its own, which are closed at the end of every round, before anything is
-  /// decoded; or by `ask`, where the caller has another way to the servers.
-  static Result<Fetcher> create(Deployment deployment, const itpir::ClientOptions& options = {},
-                                Ask ask = {});
-  const itpir::Client& client() const noexcept { return client_; }
-  /// Fetches the records at these positions, at most kMaxRecordsPerRound, in one round of queries to all
-  /// servers (with a batch code one for every batch of records), or more where the replies do not settle who
-  /// lied. Errors of Client::query and ReplyCollector::finish; the message of an undecodable round lists what
-  /// each server answered. OutOfRange at the end: servers are asked as ever where there is no such position.
-  Result<FetchReport> fetch(std::span<const std::uint64_t> records, const FetchOptions& options);
-  /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key, nor
-  /// does the number of rounds. Where replies prove no answer, one in which every key has a record is taken
-  /// for the true one. That a key is missing is right as far as the answer's proof bound goes, no further: of
-  /// the servers that answered none then say otherwise with a fingerprint that fits (else Undecodable).
-  /// InvalidArgument where the database is not keyed.
+  /// Asks by HTTP over connections of its own, which are closed before anything is computed from replies; or
+  /// by `ask`, where the caller has another way to the servers. `options` are the protocol's client options,
+  /// such as {"seeded", "on"}. InvalidArgument: a wrong option, or a plan that hides nothing (Plan::check).
+  static Result<Fetcher> create(Deployment deployment, const Texts& options = {}, Ask ask = {});
+  /// What a person should be told of the plan before it is used (Plan::check); usually empty.
+  const std::string& warning() const noexcept { return warning_; }
+
+  /// Fetches the records at these positions, at most kMaxWishes. ResourceExhausted: check_work. Else errors
+  /// of AnyClient::retrieve and Retrieval; the message of a retrieval that failed lists what each server
+  /// answered.
+  Result<FetchReport> fetch(std::span<const std::uint64_t> positions, const FetchOptions& options);
+  /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key.
+  /// That a key is missing is right as far as the answer's proof bound goes, no further.
   Result<FetchReport> fetch_keys(std::span<const std::string> keys, const FetchOptions& options);
 
  private:
-  /// What is asked for in each round.
-  struct Request {
-    std::size_t wishes;
-    itpir::QueryKind kind;
-    std::function<Result<itpir::Query>()> query;
-    itpir::DecodeOptions decode;  ///< but for `liars`
-  };
-  Result<FetchReport> run(const Request& request, const FetchOptions& options);
-  Fetcher(std::vector<http::Endpoint> endpoints, itpir::Client client,
-          std::optional<itpir::VerticalClient> vertical, Ask ask, Rng rng);
-  std::vector<http::Endpoint> endpoints_;
-  itpir::Client client_;                           ///< of the buckets where there is a code
-  std::optional<itpir::VerticalClient> vertical_;  ///< where there is a code
+  Fetcher(Deployment deployment, Texts options, Ask ask, std::string warning)
+      : deployment_(std::move(deployment)),
+        options_(std::move(options)),
+        ask_(std::move(ask)),
+        warning_(std::move(warning)) {}
+  template <class Wish>
+  Result<FetchReport> run(std::span<const Wish> wishes, std::size_t queries, const FetchOptions& options);
+  Deployment deployment_;
+  Texts options_;
   Ask ask_;
-  Rng rng_;
+  std::string warning_;
+  std::shared_ptr<const AnyClient> client_;  ///< made at the first retrieval
 };
 
 }  // namespace pirx::client

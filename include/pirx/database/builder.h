@@ -1,33 +1,35 @@
-// DatabaseBuilder: streams records into a new database file with bounded memory; the old file survives any
-// failure.
+// DatabaseBuilder: writes a new database file from a stream of records, with bounded memory. After any
+// failure the old file is still there.
 #pragma once
 
 #include "pirx/database/database.h"
 
 namespace pirx::database {
 
-/// What a keyed database makes of several records with the same key, in the order of the input: nothing (the
-/// build fails), the first, the last, or one record of all of them with a newline between each two.
+/// What a keyed database does with several records of one key: refuse the input, keep the first or the last
+/// of them, or join all of them, in the order of the input, with newlines between them.
 enum class Duplicates : std::uint8_t { kRefuse, kFirst, kLast, kJoin };
 
 struct BuildOptions {
   std::uint64_t epoch = 1;
-  /// By which version of the target `epoch` was chosen, the default Version where there was no file: a target
-  /// that holds another one by the time that the builder locks it is refused (Unavailable). Nothing: any.
+  /// The version of the target from which `epoch` was chosen; the default Version if there was no file. If
+  /// the target has another one when the builder locks it, the build is refused (Unavailable). Nothing: the
+  /// build replaces any version.
   std::optional<Version> replaces = {};
-  /// 0: balanced (query and reply of about the same size). More than there are records: all in one row.
+  /// 0: balanced, so that query and reply have about the same size. More than there are records: all records
+  /// are in one row.
   std::uint64_t records_per_row = 0;
-  /// Every record has exactly this many bytes and no length is stored; 0: lengths vary.
+  /// The length of every record, which is then not stored. 0: lengths vary.
   std::uint64_t fixed_record_bytes = 0;
   bool digests = true;
-  /// Records are fetched by key in one query, without a list of positions (docs/protocols/keyword.md). Takes
-  /// about 1.15 to 1.3 times the rows, digests, about 100 bytes of memory a key and the rows once more on
-  /// disk. The same for the same records in any order.
+  /// Clients fetch records by key in one query, without a list of positions (docs/protocols/keyword.md).
+  /// Needs digests. Takes about 1.15 to 1.3 times the rows and, while it builds, about 100 bytes of memory
+  /// for each key and the rows once more on disk. The file does not depend on the order of the records.
   bool keyed = false;
-  Duplicates duplicates = Duplicates::kRefuse;  ///< in a keyed database; others keep them all
-  /// A longer record is refused with ResourceExhausted. Records of varying length have less than 4 GiB.
+  Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
+  /// A longer record is refused with ResourceExhausted. If lengths vary, a record has less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
-  /// Memory for sorting keys (at most 65,535 bytes each); beyond it sorted runs go to disk.
+  /// Memory for sorting keys. When it is full, sorted runs go to disk. A key has at most 65,535 bytes.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
   Progress progress = {};
 };
@@ -35,38 +37,39 @@ struct BuildOptions {
 /// What was built.
 struct BuildReport {
   std::uint64_t records = 0, longest_record = 0, longest_position = 0;
-  std::uint64_t payload_bytes = 0;  ///< sum of record lengths
+  std::uint64_t payload_bytes = 0;  ///< the sum of all record lengths
   std::uint64_t padding_bytes = 0;  ///< everything else in the rows: lengths, digests, padding
-  /// duplicate_keys: records whose key an earlier one has; a keyed database leaves them out, or joins them.
+  /// duplicate_keys: the records whose key an earlier record has.
   std::uint64_t keys = 0, duplicate_keys = 0, file_bytes = 0;
   Geometry::Spec geometry;
   Version version;
 };
 
-/// Spools records beside the target, then lays out rows, keys and checksums in `TARGET.tmp-PID-N`, syncs it
-/// and renames it over the target. Destroyed before finish(), it removes its temporary files; leftovers of
-/// killed builds are removed by the next build of the same target. While it lives the target is locked: who
-/// would build, update or compact it is refused. One finish() per builder.
+/// Builds one file. It keeps records in a scratch file beside the target, then writes rows, keys and
+/// checksums to `TARGET.tmp-PID-N`, syncs that and renames it over the target. The target is locked while the
+/// builder lives: nobody else can build, update or compact it. A builder that is destroyed before finish()
+/// removes its temporary files. If the process was killed, the next build of the same target removes them.
 class DatabaseBuilder {
  public:
-  /// Unavailable when the folder cannot be written, or another process changes the target.
+  /// Unavailable: the folder cannot be written, or another process changes the target.
   static Result<DatabaseBuilder> create(const std::filesystem::path& target, const BuildOptions& options);
   DatabaseBuilder(DatabaseBuilder&&) noexcept;
   DatabaseBuilder& operator=(DatabaseBuilder&&) noexcept;
   ~DatabaseBuilder();
-  /// Appends a record; its position is the number of records before it. A database has keys for all records
-  /// or none (an empty key is a key). A refused record is not added; after an I/O error nothing more is.
-  /// InvalidArgument, ResourceExhausted (too long, disk full), Unavailable (I/O).
+  /// Appends a record. Its position is the number of records before it. Either all records have keys or none
+  /// has; an empty key counts as a key. A record that is refused is not added.
+  /// InvalidArgument: the record does not fit the options. ResourceExhausted: it is too long, or the disk is
+  /// full. Unavailable: writing failed; then nothing more can be added.
   Result<void> add(ByteSpan data);
   Result<void> add(std::string_view key, ByteSpan data);
-  /// Where in the input the records to come begin, counted from 1: errors name it. 0: not known.
+  /// The line of the input at which the next records begin, from 1, so that errors can name it. 0: unknown.
   void note_line(std::uint64_t line) noexcept;
-  /// Writes, syncs and renames. InvalidArgument when there are no records, or when a key is repeated in a
-  /// keyed database that refuses it; then the message names both lines and the number of such records.
-  /// Unavailable when the target is not the file it was at create(): that one then stays.
+  /// Writes the file and puts it in the target's place. Call it once. InvalidArgument: there are no records,
+  /// or a key is repeated although Duplicates::kRefuse is set; the message names both lines and the number of
+  /// such records. Unavailable: the target is not the file that it was at create(); it then stays.
   Result<BuildReport> finish();
   const std::filesystem::path& target() const noexcept;
-  /// As given to create(), with max_record_bytes cut to what the format can hold.
+  /// The options of create(), with max_record_bytes lowered to what the format can hold.
   const BuildOptions& options() const noexcept;
 
  private:

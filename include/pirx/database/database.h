@@ -13,73 +13,75 @@
 namespace pirx::database {
 
 struct OpenOptions {
-  bool verify_content = false;  ///< also read everything and check every chunk (as `pirx db verify`)
+  bool verify_content = false;  ///< also reads all content and checks it, as `pirx db verify` does
 };
 
-/// How a bucket was encoded from a plain database: row g is the value at `coordinate` of the polynomial
-/// through blocks ug .. ug+u-1 of it and tau random rows (batchcodes::Encoding). Rows are words of `field`.
+/// How a bucket was encoded from a plain database (batchcodes::Encoding). Row g of the bucket is the value at
+/// `coordinate` of the polynomial through rows ug .. ug+u-1 of the database and tau random rows. Its words
+/// are words of `field`.
 struct BucketInfo {
   FieldTag field;
   unsigned arity = 1;            ///< u
   unsigned independence = 0;     ///< tau
   std::uint64_t modulus = 1;     ///< M
-  std::uint64_t coordinate = 0;  ///< x_j of the server that the bucket is for
+  std::uint64_t coordinate = 0;  ///< x_j, of the server that holds the bucket
   friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
-  /// R = ceil(blocks / u).
+  /// The rows of the bucket: ceil(blocks / u), for a database of `blocks` rows.
   std::uint64_t rows(std::uint64_t blocks) const noexcept { return blocks / arity + (blocks % arity != 0); }
 };
 
-/// Called now and then with bytes done and bytes in total (0: unknown).
+/// A function that is called now and then with the bytes done and the bytes in all (0: unknown).
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// An opened database, or one server's bucket of an encoded one. Immutable, thread-safe, cheap to share
-/// through shared_ptr.
+/// An opened database, or one server's bucket of an encoded one. Immutable and thread-safe.
 class Database {
  public:
-  /// Checks the header, its checksum, the geometry and the file's exact length, then maps the file, with the
-  /// changes of the delta beside it (pirx/database/update.h) laid over it.
-  /// Unavailable: cannot be opened. DataLoss: not a pirx database, another version, truncated, or corrupt.
+  /// Opens the file and maps it, with the changes of the delta beside it (pirx/database/update.h). Checks the
+  /// header with its checksum, the geometry and the exact length of the file. Unavailable: it cannot be
+  /// opened. DataLoss: it is no pirx database, has another format version, or is truncated or corrupt.
   static Result<std::shared_ptr<const Database>> open(const std::filesystem::path& path,
                                                       const OpenOptions& options = {});
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Of the plain database, also in a bucket of it.
+  /// The geometry of the plain database, also if this is a bucket of it.
   const Geometry& geometry() const noexcept;
-  /// What clients and all servers of the database agree on: the plain database's in all buckets of it, and
-  /// one drawn at random for a set of buckets with noise (tau > 0), whose shares fit no other set's.
+  /// The version that clients and all servers agree on. All buckets of a database have the version of the
+  /// plain database; but a set of buckets with random rows (tau > 0) has an identity of its own, drawn at
+  /// random, because its buckets fit no other set's.
   const Version& version() const noexcept;
-  /// Of the content of this very file, with the epoch: what is derived from its rows is bound to this. Equal
-  /// to version() in a plain database.
+  /// The identity of the content of this file, with the epoch. A file that is prepared from its rows names
+  /// this one. The same as version() in a plain database.
   Version content_version() const noexcept;
-  /// How this bucket was encoded; null in a plain database.
+  /// How this bucket was encoded. Null: this is a plain database.
   const BucketInfo* bucket() const noexcept;
   bool has_keys() const noexcept;
-  /// Of the database as one file, its changes folded in.
+  /// The bytes of the database as one file, with its changes included.
   std::uint64_t file_bytes() const noexcept;
-  /// Of the file of changes (FILE.delta) beside it; 0 without one.
+  /// The bytes of the file of changes (FILE.delta) beside it. 0: there is none.
   std::uint64_t delta_bytes() const noexcept;
 
-  /// All rows: geometry().rows() x row_stride() bytes; what lies behind row_bytes() is zero. In a bucket
-  /// bucket()->rows(geometry().rows()) rows of the same stride; what lies behind the last word is zero.
+  /// All rows, row_stride() bytes apart: geometry().rows() of them, or in a bucket
+  /// bucket()->rows(geometry().rows()). Bytes after row_bytes() are zero, and in a bucket those after the
+  /// last word.
   matrix::ConstView<std::byte> rows() const noexcept;
 
-  /// The data of a record, borrowed from the map. OutOfRange or DataLoss; InvalidArgument in a bucket, whose
-  /// rows are shares of several records.
+  /// The data of the record at a position, borrowed from the map. OutOfRange: there is no such record.
+  /// DataLoss: it is damaged. InvalidArgument: this is a bucket, whose rows mix several records.
   Result<ByteSpan> record(std::uint64_t index) const;
-  /// Position of the record with that key (the lowest when keys repeat); nothing when absent. DataLoss when
-  /// the index is damaged. A bucket has no keys.
+  /// The position of the record with that key, the lowest one if the key is repeated. Nothing: there is no
+  /// such key; a bucket has none. DataLoss: the index of keys is damaged.
   Result<std::optional<std::uint64_t>> find(std::string_view key) const;
-  /// The record of that key in a keyed database; nothing when absent. InvalidArgument in any other, and in a
-  /// bucket. DataLoss. Nothing private about it: the file is at hand.
+  /// The record of that key in a keyed database. Nothing: there is none. InvalidArgument: the database is not
+  /// keyed, or a bucket. DataLoss: the record is damaged. Reads the file directly; nothing is kept private.
   Result<std::optional<Bytes>> lookup(std::string_view key) const;
-  /// Calls `visit(key, position)` in key order until it returns false.
+  /// Calls `visit(key, position)` for all keys in their order, until it returns false.
   Result<void> for_each_key(
       const std::function<bool(std::string_view key, std::uint64_t position)>& visit) const;
 
-  /// Reads every byte of the file and checks every checksum, padding and the identity. DataLoss names what is
-  /// wrong.
+  /// Reads every byte of the file and checks all checksums, the padding and the identity. DataLoss: the
+  /// message names what is wrong.
   Result<void> verify(const Progress& progress = {}) const;
 
  public:

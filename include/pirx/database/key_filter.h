@@ -1,5 +1,5 @@
-// KeyFilter: a keyed database as a client sees it. Which three rows to add up for a key, and what their sum
-// says (docs/protocols/keyword.md). Binary fuse filters: Graf and Lemire 2022.
+// KeyFilter: a keyed database as a client sees it (docs/protocols/keyword.md). It says which three rows to
+// add up for a key, and reads the record out of their sum. Binary fuse filters: Graf and Lemire 2022.
 #pragma once
 
 #include <array>
@@ -8,20 +8,21 @@
 
 namespace pirx::database {
 
-/// Const and thread-safe. Keys are secrets of the client, and so is whether there is a record: instructions
-/// and memory accesses depend on the geometry and the lengths of the keys only.
+/// Const and thread-safe. A key is a secret of the client, and so is whether it has a record: instructions
+/// and addresses depend only on the geometry and on the lengths of the keys.
 class KeyFilter {
  public:
-  /// InvalidArgument when the database is not keyed.
+  /// InvalidArgument: the database is not keyed.
   static Result<KeyFilter> create(const Geometry& geometry);
 
   struct Place {
     std::array<std::uint64_t, 3> rows{};  ///< distinct, ascending
-    std::uint64_t offset = 0;             ///< of the slot within each of them
+    std::uint64_t offset = 0;             ///< of the slot in each of them, in bytes
   };
+  /// The three rows whose sum has the record of `key`.
   Place place(std::string_view key) const;
 
-  /// What a sum says of a key. Looking into it is what shows whether there is a record.
+  /// The result of a look-up. Time shows nothing about it until somebody looks whether there is a record.
   class Found {
    public:
     bool has_value() const noexcept;
@@ -35,15 +36,18 @@ class KeyFilter {
     Bytes slot_;  ///< record_bytes() long
     std::uint64_t length_, present_;
   };
-  /// The record out of the sum (XOR) of the rows of place(key), row_bytes() long; nothing when the database
-  /// has no such key. A sum that is damaged, or of other rows, looks like a missing key: who trusts the sum
-  /// trusts the absence. A record of another key is taken for this one's with probability 2^-128.
-  /// InvalidArgument: another length. DataLoss: the builder lied.
+  /// Reads the record of `key`.
+  /// On input `row_sum` is the sum (XOR) of the rows of place(key), row_bytes() long.
+  /// On output there is a record, or nothing if the database has no such key. A sum that is damaged, or of
+  /// other rows, looks like a missing key, so trust an absence no more than the sum. A record of another key
+  /// is taken for this key's with probability 2^-128.
+  /// InvalidArgument: the length is wrong. DataLoss: the record is not what a correct builder writes.
   Result<Found> read(std::string_view key, ByteSpan row_sum) const;
-  /// The same from the slot at place(key).offset alone, slot_bytes() long.
+  /// The same from the sum of the slots at place(key).offset alone, slot_bytes() long.
   Result<Found> read_slot(std::string_view key, ByteSpan slot) const;
-  /// The builder's side: what the three slots of `key` must add up to. `slot` has slot_bytes() bytes, `data`
-  /// at most record_bytes(), exactly so when lengths do not vary; it may lie in the slot, where it belongs.
+  /// For the builder: writes to `slot` what the three slots of `key` must add up to. On input `slot` has
+  /// slot_bytes() bytes, and `data` at most record_bytes(), or exactly as many if lengths do not vary. `data`
+  /// may lie in `slot`, at its final place.
   void fill_slot(std::string_view key, ByteSpan data, MutableByteSpan slot) const;
 
  private:

@@ -1,24 +1,26 @@
-// For programs that serve a database for long: its file checked piece by piece, and a file that goes away.
+// For programs that serve a database for a long time: checks the file piece by piece, and survives a file
+// that is truncated.
 #pragma once
 
 #include "pirx/database/database.h"
 
 namespace pirx::database {
 
-/// Number of chunks (1 MiB) of content that the database's file has.
+/// The number of chunks of 1 MiB that the database's file has.
 std::uint64_t chunks(const Database& database) noexcept;
-/// Reads a chunk and compares its checksum. Every bit behind the header lies in a chunk or was checked by
-/// open(). DataLoss names the place.
+/// Reads a chunk and compares its checksum. Every bit after the header lies in a chunk or was checked by
+/// Database::open(). DataLoss: the checksum is wrong; the message names the place.
 Result<void> check_chunk(const Database& database, std::uint64_t chunk);
-/// Whether both were opened from one and the same file on disk, changes aside.
+/// Whether both were opened from the same file on disk. Their deltas may differ.
 bool same_file(const Database& a, const Database& b) noexcept;
 
-/// From now on this process lives on when the file of an open database is truncated, or its disk fails: for
-/// SIGBUS in a mapped database it puts zeros in the place of all its rows and sets pages_lost(); other
-/// SIGBUS ends the process as before. Replaces the process's handler of SIGBUS: for programs, not libraries.
+/// Lets this process survive if the file of an open database is truncated or its disk fails. On SIGBUS in a
+/// mapped database, all its rows are replaced by zeros, and pages_lost() is true from then on. Any other
+/// SIGBUS ends the process as before. Replaces the process's handler of SIGBUS, so call it in programs, not
+/// in libraries.
 Result<void> survive_lost_pages();
-/// Whether pages of this database, or of another one opened from the same file, were lost: what was computed
-/// from its rows since is wrong. Never again false.
+/// Whether pages of this database, or of another one opened from the same file, were lost. Everything that
+/// was computed from its rows since then is wrong. Once true, it stays true.
 bool pages_lost(const Database& database) noexcept;
 
 }  // namespace pirx::database

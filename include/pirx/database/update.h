@@ -1,4 +1,4 @@
-// DatabaseUpdate: changes, appends and truncates records of a database file at a cost in proportion to the
+// DatabaseUpdate: changes, appends and removes records of a database file. The cost is in proportion to the
 // change. Readers and running servers keep the epoch that they opened.
 #pragma once
 
@@ -9,46 +9,47 @@ namespace pirx::database {
 /// What an update did.
 struct UpdateReport {
   Version before, after;
-  std::uint64_t records = 0;                ///< now
-  std::vector<std::uint64_t> changed_rows;  ///< ascending, of those that are left
+  std::uint64_t records = 0;                ///< after the update
+  std::vector<std::uint64_t> changed_rows;  ///< ascending; rows that were removed are left out
   std::uint64_t rows_before = 0, rows = 0;
-  std::uint64_t delta_bytes = 0;  ///< of FILE.delta: all changes since FILE was written
+  std::uint64_t delta_bytes = 0;  ///< the length of FILE.delta, with all changes since FILE was written
 };
 
-/// Collects changes in memory (a row for each row that changes) and writes them as FILE.delta beside the
-/// file: written under another name, synced, renamed, so that after any failure the old epoch or the new one
-/// is there, whole. The content, its identity included, is what a build with the same geometry gives. A
-/// second update of the same file at the same time is refused.
+/// Collects changes in memory, a copy of each row that changes, and writes them to FILE.delta beside the
+/// file. The delta is written under another name, synced and renamed, so that after any failure either the
+/// old epoch or the new one is there. Content and identity are those that a new build with the same geometry
+/// would have. A second update of the same file at the same time is refused.
 ///
-/// Cost: the rows that change and the MiBs around them are read; what has changed since FILE was built and 32
-/// bytes for each MiB of it are written (compact_database starts anew). A database with keys whose number of
-/// records changes has its whole key index written, and read again.
+/// An update reads the rows that change and the MiB around each. It writes everything that has changed since
+/// FILE was built, and 32 bytes for each MiB of that; compact_database() starts anew. If a database has keys
+/// and the number of records changes, the whole index of keys is read and written.
 class DatabaseUpdate {
  public:
-  /// Unavailable: it cannot be opened, or another process changes it. InvalidArgument: a bucket, which
-  /// changes with its plain database only, or a keyed database, whose rows all depend on its set of keys:
-  /// build it again. DataLoss as Database::open.
+  /// Locks the file. Unavailable: it cannot be opened, or another process changes it. InvalidArgument: it is
+  /// a bucket, which changes only with its plain database; or it is keyed, and must be built again, because
+  /// all its rows depend on the set of keys. DataLoss: as Database::open.
   static Result<DatabaseUpdate> begin(const std::filesystem::path& path);
   DatabaseUpdate(DatabaseUpdate&&) noexcept;
   DatabaseUpdate& operator=(DatabaseUpdate&&) noexcept;
   ~DatabaseUpdate();
 
   const Database& before() const noexcept;
-  std::uint64_t records() const noexcept;  ///< as they will be
+  std::uint64_t records() const noexcept;  ///< as many as there will be after commit()
 
-  /// OutOfRange: no such record. InvalidArgument: the data does not fit the records of this database, which
-  /// then has to be built again; a refused change changes nothing.
+  /// Replaces the data of a record. OutOfRange: there is no such record. InvalidArgument: the data does not
+  /// fit the geometry; the database then has to be built again. A refused change changes nothing.
   Result<void> set(std::uint64_t record, ByteSpan data);
-  /// The lowest record with that key.
+  /// The same for the record with that key, the first one if the key is repeated.
   Result<void> set(std::string_view key, ByteSpan data);
-  /// With a key if and only if the database has keys. Gives no position: it is records() before the call.
+  /// Appends a record, whose position is records() before the call. Give a key if and only if the database
+  /// has keys. Errors as set().
   Result<void> append(ByteSpan data);
   Result<void> append(std::string_view key, ByteSpan data);
-  /// Drops all records from `records` on. InvalidArgument when that is more than there are, none, or fewer
-  /// than a row holds.
+  /// Removes all records from position `records` on. InvalidArgument: the
+  /// database has fewer records, or none would be left, or fewer than a row holds.
   Result<void> truncate(std::uint64_t records);
 
-  /// Writes the delta; the epoch rises by one. Once per update; on any error the old epoch stays.
+  /// Writes the delta and raises the epoch by one. Call it once. After any error the old epoch stays.
   Result<UpdateReport> commit(const Progress& progress = {});
 
  private:
@@ -57,8 +58,9 @@ class DatabaseUpdate {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a database, or a bucket, and its delta as one file, then removes the delta. Identity and epoch
-/// stay. Nothing to do without a delta. Unavailable, ResourceExhausted, DataLoss.
+/// Writes a database or bucket and its delta as one file, then removes the delta. Identity and epoch stay.
+/// Does nothing if there is no delta. Unavailable: it cannot be read or written, or another process changes
+/// it. ResourceExhausted: the disk is full. DataLoss: as Database::open.
 Result<void> compact_database(const std::filesystem::path& path, const Progress& progress = {});
 
 }  // namespace pirx::database

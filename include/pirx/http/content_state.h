@@ -1,15 +1,15 @@
-// ContentState: for server halves that know whether the database they answer from is whole.
+// ContentState: implemented by servers that know whether the database that they answer from is undamaged.
 #pragma once
 
 #include <optional>
 
 namespace pirx::http {
 
-/// A pirx::AnyServer that is one of these, too, is asked by GET /metrics. Thread-safe.
+/// If a pirx::AnyServer implements this, too, GET /metrics reports it. Thread-safe.
 class ContentState {
  public:
   virtual ~ContentState() = default;
-  /// Whether every checksum of the database was right, or one was wrong; nothing while it is not known.
+  /// True: every checksum of the database was right. False: one was wrong. Nothing: that is not known yet.
   virtual std::optional<bool> sound() const noexcept = 0;
 };
 

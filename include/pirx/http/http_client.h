@@ -1,4 +1,4 @@
-// HTTP(S) transport of a client: all servers at once, one deadline, no waiting for the slowest.
+// The HTTP(S) transport of a client. It calls all servers at the same time, with one deadline.
 #pragma once
 
 #include <chrono>
@@ -12,68 +12,71 @@
 
 namespace pirx::http {
 
+/// A server of a transport.
 struct Endpoint {
-  /// "https://host:port" or "http://..." (plaintext only to loopback unless allow_plaintext): a server's only
-  /// or first database. "https://host:port/v1/db/NAME": its database of this name.
+  /// "https://host:port" is a server's only or first database, "https://host:port/v1/db/NAME" the one with
+  /// that name. "http://..." needs a loopback address or allow_plaintext.
   std::string url;
-  std::string ca_file = {};  ///< PEM trust anchors for https; empty: the system's
+  std::string ca_file = {};  ///< PEM file of trust anchors for https; empty: the system's
   bool allow_plaintext = false;
-  std::string token = {};  ///< sent as bearer token, where the server wants one; never part of an Error
-  std::string certificate_file = {},
-              key_file = {};   ///< PEM; both or neither: shown to https servers that ask
-  bool allow_tls_1_2 = false;  ///< for a server that does not know TLS 1.3
+  std::string token = {};  ///< the bearer token for a server that wants one; never part of an Error
+  /// PEM files with the client's certificate and key, for https servers that want one; both or neither.
+  std::string certificate_file = {}, key_file = {};
+  bool allow_tls_1_2 = false;  ///< accepts TLS 1.2, for a server without TLS 1.3
 };
 
-/// Whether a host name or address, brackets allowed, is this machine's own: localhost, 127.0.0.0/8, ::1.
+/// Whether `host` is this machine: localhost, 127.0.0.0/8 or ::1, with or without brackets.
 bool is_loopback(std::string host);
-/// The same of a URL's host; false for what is no URL.
+/// The same for the host of a URL. False if the text is no URL.
 bool is_loopback_url(const std::string& url);
 
+/// The limits of one round of calls.
 struct CallOptions {
   std::chrono::milliseconds deadline{10'000};  ///< of the whole round
   std::chrono::milliseconds connect_timeout{5'000};
-  std::size_t max_reply_bytes = std::size_t{64} << 20;  ///< exact reply size for protocols that know it
+  std::size_t max_reply_bytes = std::size_t{64} << 20;  ///< a longer reply is an error
 };
 
-/// How a call to one server ended. A server's refusal arrives as its typed Error (StaleEpoch,
-/// ResourceExhausted...).
+/// How a call to one server ended. If the server refused, `reply` is the Error that it sent, such as
+/// StaleEpoch or ResourceExhausted.
 struct CallOutcome {
   Result<Bytes> reply;
   double milliseconds = 0;
-  std::uint64_t bytes_up = 0, bytes_down = 0;  ///< HTTP headers included
-  /// Of a refusal with StaleEpoch: the parameters message that the server has now, of which the epoch can be
-  /// read (parameters_epoch). For a new plan without another round trip; it proves as little as an answer of
-  /// parameters_all() and is decoded and compared like one. Empty when the server gave none.
+  std::uint64_t bytes_up = 0, bytes_down = 0;  ///< with HTTP headers
+  /// After StaleEpoch: the parameters message that the server has now, so that a new plan needs no other
+  /// round trip; parameters_epoch() reads its epoch. It proves as little as an answer of parameters_all():
+  /// decode and compare it in the same way. Empty: the server sent none.
   Bytes parameters = {};
-  /// Another server of the transport, whose replies name the same instance as this one's: one server under
-  /// two addresses, which has now got two servers' shares. Or one of them claims the other's name, so that
-  /// nothing is refused for it.
+  /// Another server of the transport whose replies name the same instance (Pirx-Instance) as this one's.
+  /// Probably it is one server under two addresses, and it has now received the shares of two. But one of
+  /// them may claim the other's name, so no reply is refused for it.
   std::optional<std::size_t> same_as = {};
 };
 
-/// One client's connections to a set of servers, kept alive between rounds until close(). Not thread-safe.
-/// Nothing is ever retried: a request holds shares that must reach one server only, once. A child of fork
-/// cannot use its parent's (InvalidArgument).
+/// One client's connections to a set of servers, which stay open between rounds until close(). It never sends
+/// a request again: a request holds shares that one server may get, once. Not thread-safe. In a child of
+/// fork, calls on the parent's transport are InvalidArgument.
 class HttpTransport {
  public:
-  /// InvalidArgument also for two databases of one server: it would get two servers' shares. Calls do not
-  /// connect two servers to one address and port either (loopback addresses count as one): one of them is
-  /// sent nothing and gets InvalidArgument.
+  /// InvalidArgument: an endpoint is malformed, or two of them are databases of one server, which would get
+  /// the shares of two. If two servers turn out to have one address and port when they are called (all
+  /// loopback addresses count as one), nothing is sent to one of them, and its outcome is InvalidArgument.
   static Result<HttpTransport> create(std::vector<Endpoint> servers);
   HttpTransport(HttpTransport&&) noexcept;
   HttpTransport& operator=(HttpTransport&&) noexcept;
   ~HttpTransport();
 
-  /// Called as each server settles; true: enough, abandon the others.
+  /// Called when a server's call has ended. True: no others are needed; the calls that still run are
+  /// abandoned.
   using OnSettled = std::function<bool(std::size_t server, const CallOutcome& outcome)>;
-  /// POST requests[i] to server i's database, all in parallel. A result per server; those abandoned or late
-  /// are Unavailable.
+  /// Sends requests[i] to the database of server i (POST), all at the same time. Returns one outcome for each
+  /// server; Unavailable for those that were abandoned or late.
   std::vector<CallOutcome> query_all(const std::vector<Bytes>& requests, const CallOptions& options,
                                      const OnSettled& on_settled = {});
-  /// GET the parameters of every server's database, in parallel.
+  /// Asks all servers for the parameters of their databases (GET), at the same time.
   std::vector<CallOutcome> parameters_all(const CallOptions& options);
-  /// Closes all connections; the next call opens new ones. To be called before replies are decoded: a server
-  /// that sees a connection close later would learn how long that took.
+  /// Closes all connections; the next call opens new ones. Call it before replies are decoded: a server that
+  /// sees the connection close afterwards learns how long decoding took.
   void close() noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// HTTP/1.1 server for any protocol: batches independent clients' requests into single answers.
-// docs/wire_format.md section 5.
+// The HTTP/1.1 server of any protocol (docs/wire_format.md, section 5). Requests of independent clients share
+// a pass over the database.
 #pragma once
 
 #include <chrono>
@@ -14,98 +14,106 @@
 
 namespace pirx::http {
 
-/// How requests for one database wait and are put together.
+/// How requests for one database wait, and how they are put into batches.
 struct QueueOptions {
   std::size_t max_queued_requests = 4096;
-  std::chrono::milliseconds max_queue_time{10'000};  ///< a request that would wait longer is refused at once
-  std::chrono::microseconds batch_window{
-      2'000};                         ///< how long the first request of a batch may wait for others
-  bool batch_window_adaptive = true;  ///< no window while requests come too seldom for it to bring another
-  std::size_t batch_max = 256;        ///< queries in a batch
+  /// A request that would have to wait longer is refused at once.
+  std::chrono::milliseconds max_queue_time{10'000};
+  /// How long the first request of a batch waits for others.
+  std::chrono::microseconds batch_window{2'000};
+  /// Does not wait while requests come so seldom that no other would arrive.
+  bool batch_window_adaptive = true;
+  std::size_t batch_max = 256;  ///< queries in a batch
 };
 
-/// Whether a peer may ask, by the token of its header "Authorization: Bearer TOKEN" (empty: it gave none):
-/// the name that its requests go under when clients take turns, or nothing, which refuses it. Called from
-/// several threads, for every request for queries and parameters; it must not wait for anything, and compare
-/// secrets in constant time (pirx/http/tokens.h does). Names are not logged.
+/// Decides whether a peer may ask.
+/// On input `token` is that of its header "Authorization: Bearer TOKEN", or empty if it sent none.
+/// On output there is the name under which the peer takes its turn among clients, or nothing to refuse it.
+/// Called from several threads, for every query and every request for parameters. It must not wait for
+/// anything, and must compare secrets in constant time (pirx/http/tokens.h does). Names are not logged.
 using Authenticate = std::function<std::optional<std::string>(std::string_view token)>;
 
-/// Every limit is finite; printed at start. Limits by name: pirx/http/limits.h.
+/// The options of a server. Every limit is finite and is logged at the start. pirx/http/limits.h names them.
 struct HttpServerOptions : QueueOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 8100;                       ///< 0: any free port, see HttpServer::port()
-  std::string tls_certificate_file, tls_key_file;  ///< PEM; both or neither. TLS 1.3 (1.2 with tls_allow_1_2)
+  std::uint16_t port = 8100;  ///< 0: any free port; HttpServer::port() tells which
+  /// PEM files; both or neither. TLS 1.3, or also 1.2 with tls_allow_1_2.
+  std::string tls_certificate_file, tls_key_file;
   bool tls_allow_1_2 = false;
-  /// PEM; clients must show a certificate of these authorities. Whoever has one may ask, and its subject is
-  /// the name that requests go under where `authenticate` gives none.
+  /// PEM file of authorities; if set, clients must show a certificate from one of them, and whoever has one
+  /// may ask. If `authenticate` gives no name, the client's name is the subject of its certificate.
   std::string tls_client_ca_file;
   Authenticate authenticate = nullptr;  ///< empty: everyone may ask
-  bool allow_plaintext = false;         ///< without it an address beyond loopback needs TLS
+  bool allow_plaintext = false;         ///< serves without TLS beyond loopback
   int io_threads = 1;
   std::size_t max_connections = 10'000;
-  /// A client (as in HttpServer below) may open another connection while it has fewer than this, or fewer
-  /// than are free.
+  /// A client may open another connection while it has fewer than this, or fewer than are free. HttpServer
+  /// says what counts as one client.
   std::size_t connections_per_client = 1;
   std::size_t max_header_bytes = 8 * 1024;
-  /// Of connections, requests, replies and what computing them takes, held at once; a sixteenth of it is for
-  /// connections only.
+  /// The memory for connections, requests, replies and computing them, all at one time. A sixteenth of it is
+  /// kept for connections.
   std::size_t max_in_flight_bytes = std::size_t{1} << 30;
-  std::size_t max_body_bytes = std::size_t{1} << 30;  ///< of a request, where the protocol allows as many
+  std::size_t max_body_bytes = std::size_t{1} << 30;  ///< of a request; the protocol may allow fewer
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
-  bool metrics_for_all = false;  ///< GET /metrics answers every peer; without it those on this machine
+  bool metrics_for_all = false;  ///< GET /metrics answers every peer, not only those on this machine
   std::chrono::milliseconds drain_timeout{10'000};
 };
 
-/// One of several databases of a server.
+/// One of the databases of a server.
 struct HostedDatabase {
-  /// Its paths are /v1/db/NAME/query and /v1/db/NAME/parameters: 1 to 64 letters, digits, '-', '_' and '.',
-  /// the first a letter or digit. Empty for the only one.
+  /// The NAME in its paths /v1/db/NAME/query and /v1/db/NAME/parameters. It has 1 to 64 letters, digits and
+  /// "-", "_", ".", and begins with a letter or digit. Empty for a server's only database.
   std::string name;
   std::shared_ptr<const AnyServer> server;
   QueueOptions queue = {};
 };
 
-/// A log line: event name and public fields only (sizes, counts, milliseconds, codes; never query content).
+/// A log line: the name of the event, and public fields such as sizes, counts, milliseconds and codes. It
+/// never holds the content of a query.
 struct LogEvent {
   std::string event;
   std::vector<std::pair<std::string, std::string>> text;
   std::vector<std::pair<std::string, double>> numbers;
 };
-using LogSink = std::function<void(const LogEvent&)>;  ///< may be called from several threads
+/// Takes log lines. Called from several threads.
+using LogSink = std::function<void(const LogEvent&)>;
 
-/// One JSON object, without a newline: {"time":"...Z","event":"batch","requests":3,...}.
+/// The event as one JSON object, without a newline: {"time":"...Z","event":"batch","requests":3,...}.
 std::string to_json(const LogEvent& event);
 
-/// POST /v1/query, GET /v1/parameters (of the first database), the same of each by its name, GET /healthz
-/// (the process lives), GET /readyz (it accepts queries), GET /metrics (Prometheus). When more queries wait
-/// than a batch holds, clients (by the name that they proved; otherwise by IP address, IPv6 by /64) take
-/// turns. One thread computes, for one database at a time: the databases with work share its time equally.
+/// Answers POST /v1/query and GET /v1/parameters for the first database, the same by name for each database,
+/// GET /healthz (200 while the process lives), GET /readyz (200 while it accepts queries) and GET /metrics
+/// (Prometheus). When more queries wait than a batch holds, clients take turns; a client is the name that it
+/// proved, otherwise its IP address (IPv6: its /64). One thread computes, for one database at a time.
+/// Databases that have work share its time equally.
 class HttpServer {
  public:
-  /// Binds and loads TLS. InvalidArgument (options), Unavailable (address in use), Unauthenticated (key or
-  /// certificate).
+  /// Binds the address and loads the TLS files. InvalidArgument: an option is wrong. Unavailable: the address
+  /// is in use. Unauthenticated: the key or a certificate is wrong.
   static Result<HttpServer> create(std::shared_ptr<const AnyServer> server, const HttpServerOptions& options,
                                    LogSink log);
-  /// The same for several databases, at least one, each with a name and a queue of its own.
+  /// The same for one or more databases, each with a name and a queue of its own.
   static Result<HttpServer> create(std::vector<HostedDatabase> databases, const HttpServerOptions& options,
                                    LogSink log);
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) noexcept;
   ~HttpServer();
   std::uint16_t port() const noexcept;
-  /// From now on `next` of the database of this name (empty: the first) admits queries and gives the
-  /// parameters, all at once; what was admitted before is answered by who admitted it. Gives the server
-  /// before, which may still answer: the caller lets it go, so that no thread of the server has to free a
-  /// database. InvalidArgument: the limits of this server are too small for `next`, or there is no such
-  /// database; nothing has changed then. From any thread.
+  /// Puts `next` in the place of the server of the database with this name (empty: the first one). From then
+  /// on `next` admits queries and gives the parameters. Queries that the old server admitted are answered by
+  /// it. Returns the old server, which may still be answering; the caller releases it, so that no thread of
+  /// this server has to free a database. Call it from any thread.
+  /// InvalidArgument: the limits of this server are too small for `next`, or there is no such database;
+  /// nothing has changed then.
   Result<std::shared_ptr<const AnyServer>> replace(std::shared_ptr<const AnyServer> next,
                                                    std::string_view database = {});
-  /// Serves on this thread, io_threads - 1 more and one that computes; returns after stop() once in-flight
-  /// requests are answered or drain_timeout has passed.
+  /// Serves on this thread, on io_threads - 1 more, and on one that computes. Returns after stop(), when all
+  /// requests in progress are answered or drain_timeout has passed.
   Result<void> run();
-  /// Graceful: no new connections, /readyz turns 503, in-flight requests finish. From any thread; once is
-  /// enough.
+  /// Ends run(): accepts no more connections, answers /readyz with 503, and finishes requests in progress.
+  /// Call it from any thread, at least once.
   void stop() noexcept;
 
  private:

@@ -8,22 +8,24 @@
 
 namespace pirx::http {
 
-/// A limit: where it is kept, its bounds, and what it is for. Checks at start, the log's line of them, and
-/// the flags, environment variables, config keys and help of programs all come from the table.
+/// A limit of a server: its name, its bounds, its place in the options, and its help. The checks at the
+/// start, the log line, and the flags, environment variables, config keys and help of programs are made from
+/// these.
 struct Limit {
   enum class Unit : std::uint8_t { kCount, kBytes, kTime };
   const char* name;  ///< "max_connections"; --max-connections and PIRX_MAX_CONNECTIONS are made from it
   Unit unit;
   std::uint64_t least, most;  ///< counts, bytes or microseconds
-  bool queue;                 ///< of a database's queue (QueueOptions): each database may have its own
+  bool queue;                 ///< part of QueueOptions, so each database may have its own value
   std::uint64_t (*get)(const HttpServerOptions& options);
-  /// A value within the bounds; times become whole milliseconds where the option is kept so, rounded up.
+  /// Sets a value within the bounds. A time is rounded up to whole milliseconds if the option has these.
   void (*set)(HttpServerOptions& options, std::uint64_t value);
   const char* help;
 };
+/// All limits.
 std::span<const Limit> limits();
 
-/// Its value as the log says it: "idle_timeout_ms", "max_body_bytes", "max_connections".
+/// The name and value of a limit in the log, such as "idle_timeout_ms" and 60000.
 std::pair<std::string, double> logged(const Limit& limit, const HttpServerOptions& options);
 
 }  // namespace pirx::http

@@ -1,4 +1,4 @@
-// Bearer tokens: who may ask, kept as digests.
+// Bearer tokens of the clients that may ask. The server keeps digests of them.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,14 @@
 
 namespace pirx::http {
 
-/// For HttpServerOptions::authenticate, from lines "NAME DIGEST": 1 to 64 letters, digits, '-', '_' and '.',
-/// a blank, and the SHA-256 of the token in 64 hexadecimal digits. Empty lines and those that begin with '#'
-/// are left out. Names and digests are there once, and at least one. A token is looked for in time that
-/// depends on the number of tokens only. The digest is no protection for tokens that can be guessed: make
-/// them of 16 random bytes or more. DataLoss names the line, and never what is in it.
+/// Makes HttpServerOptions::authenticate from lines "NAME DIGEST". NAME has 1 to 64 letters, digits and "-",
+/// "_", "."; DIGEST is the SHA-256 of the token in 64 hexadecimal digits. Empty lines and those that begin
+/// with "#" are skipped. A digest does not protect a token that can be guessed: make tokens of 16 random
+/// bytes or more. The time of a look-up depends only on the number of tokens.
+/// DataLoss: a line is malformed, a name or digest is repeated, or there is none; the message names the line
+/// but not its content.
 Result<Authenticate> parse_tokens(std::string_view text);
-/// The same from a file of at most 1 MiB. Unavailable: it cannot be read.
+/// The same from a file of at most 1 MiB. Unavailable: the file cannot be read.
 Result<Authenticate> load_tokens(const std::filesystem::path& path);
 
 }  // namespace pirx::http

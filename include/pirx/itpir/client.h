@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "pirx/base/rng.h"
 #include "pirx/itpir/common.h"
+#include "pirx/protocol/retrieval.h"
 
 namespace pirx::itpir {
 
@@ -21,25 +21,6 @@ inline constexpr std::size_t kSummedRows = 3;
 
 struct Wishes;
 struct ChorQuery;
-
-/// How sure an answer is.
-enum class Certainty : std::uint8_t {
-  kProven,      ///< right unless more than proof_bound servers lied
-  kProbable,    ///< beyond what shares alone can prove; settled by the records' digests or the caller's check
-  kUnverified,  ///< d + 1 replies and nothing to check them by
-};
-std::string_view certainty_name(Certainty certainty) noexcept;
-
-enum class ServerStatus : std::uint8_t {
-  kOk,
-  kLied,        ///< a reply of it is wrong (proven)
-  kSuspected,   ///< a reply of it disagrees with the probable answer, and no other answer fits
-  kSilent,      ///< no reply in time
-  kRefused,     ///< it answered, but with a refusal
-  kMalformed,   ///< a reply of another shape, field, coordinate or with values that are no elements
-  kStaleEpoch,  ///< a reply (or refusal) for another database version
-};
-std::string_view server_status_name(ServerStatus status) noexcept;
 
 /// What the replies alone decide.
 enum class DecodeStatus : std::uint8_t {
@@ -93,16 +74,6 @@ struct DecodeReport {
   unsigned rank = 0;            ///< linearly independent errors seen
   std::vector<Candidate>
       candidates;  ///< where it is not kOk: the answers that fit, as far as they were sought
-};
-
-struct Answer {
-  std::vector<Bytes> records;  ///< in the order of the indices asked for; for sums, row_bytes() bytes each
-  Certainty certainty = Certainty::kUnverified;
-  unsigned responders = 0;  ///< k: well-formed replies used
-  /// kProven: the answer is right, and whoever is kLied did lie, unless more servers lied than this.
-  unsigned proof_bound = 0;
-  unsigned rounds = 1;  ///< queries that were decoded together
-  std::vector<ServerStatus> servers;
 };
 
 /// What decoding needs: the wanted indices and the blinding of the query vectors. Move-only, consumed by

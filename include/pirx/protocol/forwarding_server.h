@@ -1,4 +1,4 @@
-// ForwardingServer: what a server that stands before another one has in common.
+// ForwardingServer: the base of servers that add something to another server.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace pirx {
 
-/// Everything as the server behind it has it. Override what differs.
+/// Forwards every call to another server. Override what differs.
 class ForwardingServer : public AnyServer {
  public:
   /// `server` is not null.

@@ -4,25 +4,27 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pirx/base/result.h"
 
 namespace pirx {
 
 struct Option {
-  enum class Kind : std::uint8_t { kText, kPath, kNumber, kSize, kTime, kSwitch };
+  enum class Kind : std::uint8_t { kText, kPath, kNumber, kNumbers, kSize, kTime, kSwitch };
   std::string_view name;  ///< the key in config files, as in "max_queries"; flag_of(name) is the flag
   Kind kind;
-  std::uint64_t least, most;  ///< bounds of the value: a number, bytes or microseconds
+  std::uint64_t least, most;  ///< bounds of the value: a number (or each of a list), bytes or microseconds
   std::string_view help;      ///< ends with the default in brackets
 
-  /// The value of a text: a number, bytes or microseconds, and 1 for a switch that is "on". 0 for kText and
-  /// kPath. InvalidArgument: the text is not such a value, or the value is out of range.
+  /// The value of a text: a number, bytes or microseconds, and 1 for a switch that is "on". 0 for kText,
+  /// kPath and kNumbers. InvalidArgument: the text is not such a value, or the value is out of range.
   Result<std::uint64_t> value(const std::string& text) const;
 };
 
@@ -40,6 +42,10 @@ class Options {
   std::optional<std::uint64_t> number(std::string_view name) const;
   /// The value of a text or a path; empty if it was not given.
   std::string text(std::string_view name) const;
+  /// The value of a list of numbers, written as "32,16"; empty if it was not given.
+  std::vector<std::uint64_t> numbers(std::string_view name) const;
+  /// DataLoss: one of these was not given.
+  Result<void> require(std::initializer_list<std::string_view> names) const;
   bool on(std::string_view name) const { return texts_.find(name) != texts_.end(); }
 
  private:
@@ -58,6 +64,10 @@ Result<std::chrono::microseconds> parse_duration(const std::string& text);
 Result<std::uint64_t> parse_size(const std::string& text);
 /// Reads decimal digits and nothing else. InvalidArgument: other characters, or a number outside [low, high].
 Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t low, std::uint64_t high);
+
+/// Reads whole numbers with commas between them, at least one. InvalidArgument as parse_whole_number.
+Result<std::vector<std::uint64_t>> parse_whole_numbers(const std::string& text, std::uint64_t low,
+                                                       std::uint64_t high);
 
 /// Texts that parse_duration() and parse_size() read back exactly: "250us", "10s", "1GiB", "4097".
 std::string show_duration(std::uint64_t microseconds);

@@ -69,7 +69,8 @@ class Shards {
   /// Compares on rank 0 what all ranks hold, after each has opened its server: the same database and content
   /// in the same epoch, served with the same parameters by the same program, and exactly the parts that make
   /// up the whole. Waits for all ranks, however long they read. `content` is Database::content_version() as
-  /// bytes. InvalidArgument names the first rank that differs. Unavailable: MPI failed.
+  /// bytes.
+  /// InvalidArgument names the first rank that differs. Unavailable: MPI failed.
   Result<void> agree(const AnyServer& server, ByteSpan content);
 
   /// On ranks other than 0: computes until rank 0 leaves. While there is nothing to do, it calls `give_up`

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "pirx/cpir/spiral/client.h"
@@ -21,6 +22,22 @@ class TestDatabase : public cpir::testing::TestDatabase {
     return Params::create({database()->geometry(), database()->version(), scheme});
   }
 };
+
+using Call = std::function<Result<Bytes>(const Bytes& request)>;
+
+/// A whole retrieval: query and reply, and where the server lacks the keys, these and another query.
+inline Result<SecretVector<std::byte>> fetch(const Client& client, std::uint64_t item, Rng& rng,
+                                             const Call& call) {
+  PIRX_ASSIGN(const auto request, client.query(item, rng));
+  PIRX_ASSIGN(auto reply, call(request));
+  if (client.keys_unknown(reply)) {
+    PIRX_ASSIGN(const auto held, call(client.keys()));
+    PIRX_TRY(client.check_keys_held(held));
+    PIRX_ASSIGN(const auto again, client.query(item, rng));
+    PIRX_ASSIGN(reply, call(again));
+  }
+  return client.decode(item, reply);
+}
 
 /// A ring of dimension 256 without any security.
 inline Scheme toy_scheme() {

@@ -52,7 +52,7 @@ TEST(SpiralOverHttp, EveryItem) {
     const auto& geometry = params.geometry();
     for (std::uint64_t record = 0; record < geometry.records(); ++record) {
       const auto at = params.locate(record).value();
-      const auto item = client.fetch(at.row, rng, [&](const Bytes& request) -> Result<Bytes> {
+      const auto item = fetch(client, at.row, rng, [&](const Bytes& request) -> Result<Bytes> {
         return std::move(transport.query_all({request}, {}).at(0).reply);
       });
       ASSERT_TRUE(item) << item.error().message();

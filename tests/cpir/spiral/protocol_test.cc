@@ -7,12 +7,12 @@
 #include <fstream>
 #include <thread>
 
-#include "cpir/message.h"
 #include "cpir/spiral/public_keys.h"
 #include "deployment.h"
 #include "pirx/batchcodes/vertical_database.h"
 #include "pirx/database/key_filter.h"
 #include "pirx/gf2e/gf2.h"
+#include "src/protocol/message.h"
 #include "support/seed.h"
 #include "support/serve.h"
 
@@ -250,7 +250,7 @@ TEST_F(Protocol, ThreadsMayAskAtOnce) {
       for (std::uint64_t round = 0; round < 4; ++round) {
         const auto client = Client::create(params, true).value();
         const std::uint64_t item = (round + static_cast<std::uint64_t>(i)) % 5;
-        const auto got = client.fetch(item, rng, [&](const Bytes& request) {
+        const auto got = fetch(client, item, rng, [&](const Bytes& request) {
           return answer(*deployment.server, request, "sender " + std::to_string(i));
         });
         // Another thread's keys may have taken the place of these, twice in a row.
@@ -272,25 +272,25 @@ TEST_F(Protocol, FetchingUploadsKeysWhereTheyAreMissing) {
   Deployment deployment(db, toy_scheme());
   const auto stranger = Client::create(deployment.params(), true).value();
   std::vector<std::size_t> sent;
-  const Client::Call call = [&](const Bytes& request) {
+  const Call call = [&](const Bytes& request) {
     sent.push_back(request.size());
     return answer(*deployment.server, request);
   };
-  deployment.expect_item(3, stranger.fetch(3, deployment.rng, call).value());
-  deployment.expect_item(4, stranger.fetch(4, deployment.rng, call).value());
+  deployment.expect_item(3, fetch(stranger, 3, deployment.rng, call).value());
+  deployment.expect_item(4, fetch(stranger, 4, deployment.rng, call).value());
   const auto query = deployment.params().request_bytes(), keys = deployment.params().keys_bytes();
   EXPECT_EQ(sent, (std::vector<std::size_t>{query, keys, query, query}));
   // A server that never holds keys, or none at all.
   const auto forgetful =
       make_spiral_server(db.database(), {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
           .value();
-  const auto failed = stranger.fetch(3, deployment.rng, [&](const Bytes& request) -> Result<Bytes> {
+  const auto failed = fetch(stranger, 3, deployment.rng, [&](const Bytes& request) -> Result<Bytes> {
     if (request.size() == keys) return answer(*deployment.server, request);
     return answer(*forgetful, request);
   });
   EXPECT_EQ(failed.error().code(), ErrorCode::kUnavailable);
   const auto down = [](const Bytes&) -> Result<Bytes> { return fail(ErrorCode::kUnavailable, "down"); };
-  EXPECT_EQ(stranger.fetch(3, deployment.rng, down).error().message(), "down");
+  EXPECT_EQ(fetch(stranger, 3, deployment.rng, down).error().message(), "down");
 }
 
 TEST_F(Protocol, WrongKeysGiveGarbageOnly) {
@@ -460,7 +460,7 @@ TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
     for (const auto row : filter.place(key).rows) {
       const auto at = params.locate(row).value();
       const auto item =
-          client.fetch(at.row, rng, [&](const Bytes& request) { return answer(*server, request); }).value();
+          fetch(client, at.row, rng, [&](const Bytes& request) { return answer(*server, request); }).value();
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] ^= item.expose()[at.offset + i];
     }
     const std::optional<Bytes> found = filter.read(key, sum).value();
@@ -509,7 +509,7 @@ TEST_F(Protocol, BucketsOfAVerticalCodeAreDatabases) {
       const auto client = Client::create(Params::decode(servers[bucket]->parameters()).value(), true).value();
       const auto at = client.params().locate(plan.row(bucket)).value();
       const auto item =
-          client.fetch(at.row, rng, [&](const Bytes& request) { return answer(*servers[bucket], request); })
+          fetch(client, at.row, rng, [&](const Bytes& request) { return answer(*servers[bucket], request); })
               .value();
       const auto use = plan.uses()[bucket].wanted;
       for (std::size_t i = 0; use < got.size() && i < kBytes; ++i)

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cpir/message.h"
 #include "cpir/spiral/client_core.h"
 #include "cpir/spiral/encoded_database.h"
 #include "cpir/spiral/evaluate.h"
@@ -16,6 +15,7 @@
 #include "deployment.h"
 #include "pirx/cpir/spiral/profile.h"
 #include "spiral_support.h"
+#include "src/protocol/message.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::spiral {

@@ -12,19 +12,20 @@
 
 namespace pirx::cpir::dj {
 
-/// (1 + N)^m r^(N^s) modulo N^(s+1) with the public key alone, in ciphertext_bytes(s) bytes. Constant time in
-/// message and r. InvalidArgument: s out of 1 .. kMaxLevels, the message not below N^s, or r not from 1 to N
-/// - 1. That r is prime to N, as a random one is, is not checked.
+/// Encrypts with the public key alone: (1 + N)^m r^(N^s) modulo N^(s+1), in ciphertext_bytes(s) bytes. On
+/// input r is prime to N, as a random one is; that is not checked. Constant time in message and r.
+/// InvalidArgument: s is not in 1 .. kMaxLevels, the message is not below N^s, or r is not in 1 .. N - 1.
 Result<Bytes> encrypt(const PublicKey& key, unsigned s, ByteSpan message, ByteSpan r);
-/// The same with r from `rng`, uniform.
+/// The same with a uniform r from `rng`.
 Result<Bytes> encrypt(const PublicKey& key, unsigned s, ByteSpan message, Rng& rng);
 
-/// What the holder of the secret key computes, with the tables for it: decryption by the two primes and
-/// p-adic logarithms, and fast encryption. Constant time in the key, plaintexts and coins. Thread-safe.
-/// Secrets are wiped.
+/// Encryption and decryption for the holder of the secret key, with tables that make them fast. Decryption
+/// computes modulo the two primes, by p-adic logarithms. Constant time in the key, plaintexts and coins.
+/// Thread-safe. Secrets are wiped.
 class Cipher {
  public:
-  /// For layers 1 to s_max. InvalidArgument: s_max out of 1 .. kMaxLevels, or a toy's prime not above it.
+  /// A cipher for layers 1 to s_max. InvalidArgument: s_max is not in 1 .. kMaxLevels, or the key is a toy
+  /// with a prime that is not above s_max.
   static Result<Cipher> create(const SecretKey& key, unsigned s_max);
   Cipher(Cipher&&) noexcept;
   Cipher& operator=(Cipher&&) noexcept;
@@ -33,19 +34,21 @@ class Cipher {
   const PublicKey& public_key() const noexcept;
   unsigned s_max() const noexcept;
 
-  /// E_s(0) with a uniform coin, ciphertext_bytes(s) long: a secret until the ciphertext it becomes is all
-  /// that is left. It hides one bit, once. InvalidArgument: s out of range.
+  /// E_s(0) with a uniform coin, ciphertext_bytes(s) long. It is a secret until encrypt_bit() has turned it
+  /// into a ciphertext. Use it for one bit, once. InvalidArgument: s is out of range.
   Result<SecretVector<std::byte>> encrypt_zero(unsigned s, Rng& rng) const;
-  /// One E_s(0) for each of the layers, by all threads. Unavailable: `stop` ended it.
+  /// One E_s(0) for each of the layers, computed by all threads. Unavailable: `stop` ended it.
   Result<std::vector<SecretVector<std::byte>>> encrypt_zeros(std::span<const unsigned> layers, Rng& rng,
                                                              const Stop& stop = {}) const;
-  /// E_s(bit) from an unused E_s(0). `bit` is 0 or 1; microseconds.
+  /// E_s(bit) from an unused E_s(0). On input `bit` is 0 or 1. Takes microseconds.
   Result<Bytes> encrypt_bit(unsigned s, unsigned bit, SecretVector<std::byte> zero) const;
 
-  /// D_1(D_2(... D_s(c))), the plaintext modulo N in ceil(k / 8) bytes. Exactly ciphertext_bytes(s) bytes of
-  /// c. Undecodable: c is not below N^(s+1), or at some layer no unit; decided after everything was computed.
+  /// Decrypts all layers: D_1(D_2(... D_s(c))), the plaintext modulo N in ceil(k / 8) bytes. On input c has
+  /// ciphertext_bytes(s) bytes. Undecodable: c is not below N^(s+1), or is no unit at some layer. This is
+  /// decided after everything was computed, so that time does not tell.
   Result<SecretVector<std::byte>> decrypt_layers(unsigned s, ByteSpan c) const;
-  /// D_s(c), the plaintext modulo N^s in ciphertext_bytes(s - 1) bytes. Errors as decrypt_layers.
+  /// Decrypts one layer: D_s(c), the plaintext modulo N^s in ciphertext_bytes(s - 1) bytes. Errors as
+  /// decrypt_layers.
   Result<SecretVector<std::byte>> decrypt(unsigned s, ByteSpan c) const;
 
  private:

@@ -1,5 +1,4 @@
-// The client half of the Damgard-Jurik tree: one query for a row, one reply, any number of queries under one
-// key.
+// The client half of the Damgard-Jurik tree. A query fetches one row. One key serves any number of queries.
 #pragma once
 
 #include <memory>
@@ -10,10 +9,11 @@
 
 namespace pirx::cpir::dj {
 
-/// Coins of one query: for every selector an encryption of zero and the same coin's of one, which need
-/// neither the index nor the server. Used once, by type, and in the process that made them only: a child of
-/// fork has copies. Who sees them knows what was asked for with them, and two queries with the same show
-/// whether they ask for the same: wiped, never stored. Pool makes them ahead.
+/// The slow part of a query, made before the row is known: for every selector an encryption of zero and one
+/// of one, under the same coin. It depends neither on the row nor on the server's content. It serves one
+/// query, which consumes it, in the process that made it: a child of fork has a copy that it cannot use.
+/// Whoever sees it can tell what was asked with it, and two queries with the same one show whether they ask
+/// for the same row. So it is wiped and never stored. Pool makes several ahead of time.
 class Blinding {
  public:
   Blinding(Blinding&&) noexcept = default;
@@ -28,14 +28,14 @@ class Blinding {
   Blinding(std::vector<Selector> selectors, std::uint64_t process)
       : selectors_(std::move(selectors)), process_(process) {}
   std::vector<Selector> selectors_;  // leaves first
-  std::uint64_t process_;            // that made them
+  std::uint64_t process_;            // the one that made them
 };
 
-/// Const and thread-safe. Constant time in the key, the row and the coins.
+/// Makes queries and reads replies. Const and thread-safe. Constant time in the key, the row and the coins.
 class Client {
  public:
-  /// InvalidArgument: the key is not of the plan's length and policy. Accepting a plan whose policy is not
-  /// kSecure is the caller's decision, made by handing in such a key.
+  /// A client with this plan and key. InvalidArgument: the key does not have the plan's length and policy. A
+  /// caller that passes a key with another policy than kSecure accepts an insecure plan by that.
   static Result<Client> create(Params params, const SecretKey& key);
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
@@ -43,21 +43,22 @@ class Client {
 
   const Params& params() const noexcept;
 
-  /// The slow part of a query, for any row: two long powers a selector, by all threads. Unavailable: `stop`
-  /// ended it.
+  /// The slow part of a query for any row: two long powers for each selector, computed by all threads.
+  /// Unavailable: `stop` ended it.
   Result<Blinding> blind(Rng& rng, const Stop& stop) const;
   Blinding blind(Rng& rng) const { return blind(rng, {}).value(); }
-  /// The request for a row of params().geometry(). OutOfRange when there is none, without naming it;
-  /// InvalidArgument: the blinding is of another tree or another process, or was moved from. Less than a
-  /// millisecond.
+  /// The request for a row of params().geometry(). Takes less than a millisecond. OutOfRange: there is no
+  /// such row; the message does not name it. InvalidArgument: the blinding is for another tree or from
+  /// another process, or was moved from.
   Result<Bytes> query(std::uint64_t row, Blinding blinding) const;
-  /// With a blinding made for it; errors of both.
+  /// The same with a new blinding. Errors are those of both.
   Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;
 
-  /// The row that a reply holds, geometry().row_bytes() long; Geometry::locate and read_slot find the record
-  /// in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not as it
-  /// must be. Undecodable: some chunk is no ciphertext; decided when all are decrypted, so that time tells
-  /// nothing of which. Unavailable: `stop` ended it.
+  /// The row that a reply holds, geometry().row_bytes() long. Find the record in it with Geometry::locate and
+  /// read_slot, which checks the record's digest; nothing else shows a wrong row.
+  /// DataLoss: the message is malformed. InvalidArgument: another protocol or format version. StaleEpoch:
+  /// another plan or version of the database. Undecodable: some chunk is no ciphertext; this is decided when
+  /// all are decrypted, so that time does not tell which. Unavailable: `stop` ended it.
   Result<SecretVector<std::byte>> decode(ByteSpan reply, const Stop& stop = {}) const;
 
  private:

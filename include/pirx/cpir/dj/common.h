@@ -73,15 +73,6 @@ class Params {
   /// SHA-256 of the parameters message.
   const Digest& digest() const noexcept { return digest_; }
 
-  /// The header of a query or reply: 40 bytes that name the message, the protocol and the plan.
-  static constexpr std::size_t kHeaderBytes = 40;
-  enum class Message : std::uint8_t { kQuery = 1, kReply = 2, kParameters = 3 };
-  void encode_header(Writer& writer, Message type) const;
-  /// The bytes after the header of a message, which must have exactly the right length. DataLoss: the message
-  /// is malformed or has another length. InvalidArgument: another protocol or format version. StaleEpoch:
-  /// another plan or version of the database.
-  Result<ByteSpan> decode_header(ByteSpan message, Message type) const;
-
  private:
   explicit Params(Spec spec) : spec_(std::move(spec)) {}
   Spec spec_;

@@ -8,18 +8,19 @@
 
 namespace pirx::cpir::dj {
 
-/// In memory only, on purpose: a file of coins that comes back, from a copy or a backup, makes two queries
-/// with the same ones, which show the server what they have in common. For the same reason a child of fork
-/// finds its copy of the pool empty. Thread-safe: one thread may fill it while others ask. The client
-/// outlives it.
+/// Keeps blindings in memory. They are never written to a file: a copy or a backup of it could be used twice,
+/// and two queries with the same blinding show the server whether they ask for the same row. For the same
+/// reason a child of fork finds its copy of the pool empty. Thread-safe: one thread may fill it while others
+/// take. The client must outlive it.
 class Pool {
  public:
   explicit Pool(const Client& client) : client_(&client) {}
 
-  /// Makes blindings until there are `count`, by all threads. ResourceExhausted: no memory for more.
+  /// Makes blindings with all threads until there are `count`. ResourceExhausted: there is no memory for
+  /// more.
   Result<void> fill(std::size_t count, Rng& rng);
   std::size_t size() const;
-  /// One that nobody gets again, for Client::query; nothing when the pool is empty.
+  /// Takes a blinding out of the pool, for Client::query. Nothing: the pool is empty.
   std::optional<Blinding> take();
 
  private:

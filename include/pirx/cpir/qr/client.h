@@ -1,5 +1,5 @@
-// The client half of quadratic-residuosity PIR: one query for a row, one reply, any number of queries under
-// one key.
+// The client half of quadratic-residuosity PIR. A query fetches one row. One key serves any number of
+// queries.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,12 @@
 
 namespace pirx::cpir::qr {
 
-/// Const and thread-safe. Constant time in the key, the row, the coins and what the row holds.
+/// Makes queries and reads replies. Const and thread-safe. Constant time in the key, the row, the coins and
+/// the content of the row.
 class Client {
  public:
-  /// InvalidArgument: the key is not of the plan's length and policy. Accepting a plan whose policy is not
-  /// kSecure is the caller's decision, made by handing in such a key.
+  /// A client with this plan and key. InvalidArgument: the key does not have the plan's length and policy. A
+  /// caller that passes a key with another policy than kSecure accepts an insecure plan by that.
   static Result<Client> create(Params params, const SecretKey& key);
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
@@ -22,15 +23,17 @@ class Client {
 
   const Params& params() const noexcept;
 
-  /// The request for a row of the plan's matrix (Params::locate finds a record's). OutOfRange when there is
-  /// none, without naming it. ResourceExhausted: no memory for params().request_bytes(). Unavailable: `stop`
-  /// ended it.
+  /// The request for a row of the plan's matrix; Params::locate gives the row of a record. OutOfRange: there
+  /// is no such row; the message does not name it. ResourceExhausted: there is no memory for
+  /// params().request_bytes(). Unavailable: `stop` ended it.
   Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop = {}) const;
 
-  /// The row that a reply holds, params().row_bytes() long: Params::locate and Geometry::read_slot find the
-  /// record in it, whose digest tells a false row. DataLoss, InvalidArgument, StaleEpoch: the message is not
-  /// as it must be. Undecodable: some number is not below N or does not have Jacobi symbol 1; decided when
-  /// all are decrypted. Unavailable: `stop` ended it. threads: 0 for all.
+  /// The row that a reply holds, params().row_bytes() long. Find the record in it with Params::locate and
+  /// Geometry::read_slot, which checks the record's digest; nothing else shows a wrong row.
+  /// On input `threads` is 0 for all.
+  /// DataLoss: the message is malformed. InvalidArgument: another protocol or format version. StaleEpoch:
+  /// another plan or version of the database. Undecodable: some number is not below N or does not have Jacobi
+  /// symbol 1; this is decided when all are decrypted. Unavailable: `stop` ended it.
   Result<SecretVector<std::byte>> decode(ByteSpan reply, int threads = 0, const Stop& stop = {}) const;
 
  private:

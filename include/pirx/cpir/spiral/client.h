@@ -1,7 +1,6 @@
-// The client half of Spiral: keys that are uploaded once, small queries, one reply each.
+// The client half of Spiral. It uploads its keys once and then sends small queries.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "pirx/base/rng.h"
@@ -10,12 +9,14 @@
 
 namespace pirx::cpir::spiral {
 
-/// Const and thread-safe but for the Rng that is handed in. Constant time in its secrets, the item and what
-/// it holds. Its secrets are drawn with it, serve one keys message and any number of queries, and are wiped
-/// with it: public randomness is never used twice under one secret.
+/// A client with secrets of its own, which are drawn when it is made and wiped when it is destroyed. They
+/// serve one keys message and any number of queries; public randomness is never used twice under one secret.
+/// Const and thread-safe, except for the Rng that the caller passes. Constant time in its secrets, the item
+/// and the item's content.
 class Client {
  public:
-  /// InvalidArgument: the plan's policy is not kSecure, unless `allow_insecure`. Unavailable: no randomness.
+  /// InvalidArgument: the plan's policy is not kSecure, and `allow_insecure` is not set. Unavailable: the
+  /// operating system gives no randomness.
   static Result<Client> create(Params params, bool allow_insecure = false);
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
@@ -23,29 +24,26 @@ class Client {
 
   const Params& params() const noexcept;
 
-  /// The keys message, params().keys_bytes() long: a request that the server answers by naming the keys. To
-  /// be sent before the first query, and again when a reply says that they are unknown.
+  /// The keys message, params().keys_bytes() long. Send it before the first query, and again when a reply
+  /// says that the keys are unknown. The server's answer names the keys.
   const Bytes& keys() const noexcept;
-  /// That the server holds the keys. DataLoss, InvalidArgument: the message is no such answer to keys().
+  /// Checks the server's answer to keys(). DataLoss, InvalidArgument: it does not say that the server holds
+  /// these keys.
   Result<void> check_keys_held(ByteSpan reply) const;
 
-  /// The request for an item (Params::locate finds a record's). OutOfRange when there is none, without naming
-  /// it.
+  /// The request for an item; Params::locate gives the item of a record. OutOfRange: there is no such item;
+  /// the message does not name it.
   Result<Bytes> query(std::uint64_t item, Rng& rng) const;
-  /// Whether the reply says that the server does not hold the keys (any more): upload them and ask again.
+  /// Whether the reply says that the server does not hold the keys, or no longer. Then upload them and ask
+  /// again.
   bool keys_unknown(ByteSpan reply) const noexcept;
-  /// The item that a reply holds, params().item_bytes() long: Params::locate and Geometry::read_slot find the
-  /// record in it, whose digest tells a false one. `item` is the query's. DataLoss, InvalidArgument,
-  /// StaleEpoch: the message is not as it must be. Unavailable: keys_unknown(). Whatever else the reply holds
-  /// decodes to something: do not tell the server whether it was right.
+  /// The item that a reply holds, params().item_bytes() long.
+  /// On input `item` is the query's.
+  /// Find the record in it with Params::locate and Geometry::read_slot, which checks the record's digest.
+  /// Nothing else shows a wrong item, since any reply of the right form decodes to something. Do not tell the
+  /// server whether it was right. DataLoss: the message is malformed. InvalidArgument: another protocol or
+  /// format version. StaleEpoch: another plan or version of the database. Unavailable: keys_unknown(reply).
   Result<SecretVector<std::byte>> decode(std::uint64_t item, ByteSpan reply) const;
-
-  /// Query and reply, and where the server lacks the keys, these and another query. `call` sends a request
-  /// and gives the reply. Errors of `call`, query and check_keys_held.
-  using Call = std::function<Result<Bytes>(const Bytes& request)>;
-  Result<Bytes> ask(std::uint64_t item, Rng& rng, const Call& call) const;
-  /// A whole retrieval: ask, then decode.
-  Result<SecretVector<std::byte>> fetch(std::uint64_t item, Rng& rng, const Call& call) const;
 
  private:
   struct State;

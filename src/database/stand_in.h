@@ -8,20 +8,25 @@
 #include "pirx/database/geometry.h"
 #include "src/base/constant_time.h"
 
-namespace pirx::client {
+namespace pirx::database {
 
 /// The positions to ask for: those given, and 0 in place of those that there are no records for. Constant
 /// time.
 inline SecretVector<std::uint64_t> with_stand_ins(std::span<const std::uint64_t> records,
-                                                  const database::Geometry& geometry) {
+                                                  const Geometry& geometry) {
   SecretVector<std::uint64_t> positions(records);
   for (auto& position : positions.expose()) position &= mask_less(position, geometry.records());
   return positions;
 }
 
+/// InvalidArgument: the database is keyed.
+inline Result<void> check_by_position(const Geometry& geometry) {
+  if (!geometry.keyed()) return {};
+  return invalid("the database is keyed: its records have no positions, ask for them by key");
+}
+
 /// OutOfRange if with_stand_ins() replaced one. For when all was sent.
-inline Result<void> check_in_range(std::span<const std::uint64_t> records,
-                                   const database::Geometry& geometry) {
+inline Result<void> check_in_range(std::span<const std::uint64_t> records, const Geometry& geometry) {
   std::uint64_t beyond = 0;
   for (const auto record : records) beyond |= ~mask_less(record, geometry.records());
   if (!reveal(beyond)) return {};
@@ -29,4 +34,4 @@ inline Result<void> check_in_range(std::span<const std::uint64_t> records,
                                           std::to_string(geometry.records()) + " records, numbered from 0");
 }
 
-}  // namespace pirx::client
+}  // namespace pirx::database

@@ -1,9 +1,9 @@
 // The fixed parts of messages of single-server protocols.
-#include "message.h"
+#include "src/protocol/message.h"
 
 #include <algorithm>
 
-namespace pirx::cpir {
+namespace pirx {
 namespace {
 
 constexpr std::string_view kMagic = "PIRX";
@@ -11,14 +11,14 @@ constexpr std::uint16_t kFormatVersion = 1;
 
 }  // namespace
 
-void encode_prefix(Writer& writer, ProtocolId protocol, Message type) {
+void encode_prefix(Writer& writer, ProtocolId protocol, MessageType type) {
   writer.put_bytes(as_bytes(kMagic));
   writer.put(kFormatVersion);
   writer.put(static_cast<std::uint8_t>(type));
   writer.put(static_cast<std::uint8_t>(protocol));
 }
 
-Result<void> decode_prefix(Reader& reader, ProtocolId protocol, Message type) {
+Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type) {
   PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
   if (as_text(magic) != kMagic) {
     return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
@@ -44,16 +44,16 @@ Result<void> decode_prefix(Reader& reader, ProtocolId protocol, Message type) {
   return {};
 }
 
-void encode_header(Writer& writer, ProtocolId protocol, Message type, const Digest& plan) {
+void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const Digest& plan) {
   encode_prefix(writer, protocol, type);
   writer.put_bytes(plan);
 }
 
-Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, Message type, const Digest& plan,
+Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, MessageType type, const Digest& plan,
                                std::size_t bytes) {
-  const std::string what = type == Message::kQuery  ? "query"
-                           : type == Message::kKeys ? "keys message"
-                                                    : "reply";
+  const std::string what = type == MessageType::kQuery  ? "query"
+                           : type == MessageType::kKeys ? "keys message"
+                                                        : "reply";
   Reader reader(message, what);
   PIRX_TRY(decode_prefix(reader, protocol, type));
   PIRX_ASSIGN(const auto digest, reader.get_bytes(plan.size()));
@@ -70,4 +70,4 @@ Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, Message ty
   return message.subspan(kHeaderBytes);
 }
 
-}  // namespace pirx::cpir
+}  // namespace pirx

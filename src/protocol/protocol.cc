@@ -1,7 +1,7 @@
-// What parameters messages have in common.
-#include <cstring>
-
+// What the rows of the table have in common.
 #include "pirx/protocol.h"
+
+#include <cstring>
 
 namespace pirx {
 
@@ -19,6 +19,7 @@ std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept {
     case ProtocolId::kDamgardJurikTree:
     case ProtocolId::kQuadraticResiduosity:
     case ProtocolId::kSpiral:
+    case ProtocolId::kDownload:
       at = 40;
       break;
   }
@@ -37,6 +38,13 @@ Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec sp
                    " is not a product of queries and rows that could be spread over processes");
   }
   return protocol.serve(spec);
+}
+
+Result<std::unique_ptr<AnyClient>> join(const Plan& plan, ClientSpec spec, const Texts& options) {
+  const auto& protocol = plan.protocol();
+  PIRX_ASSIGN(spec.options, Options::create(protocol.client_options, options, protocol.name));
+  PIRX_TRY(plan.check(spec));
+  return plan.join(spec);
 }
 
 }  // namespace pirx

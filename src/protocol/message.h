@@ -5,10 +5,10 @@
 #include "pirx/base/wire.h"
 #include "pirx/protocol.h"
 
-namespace pirx::cpir {
+namespace pirx {
 
 /// The last three are Spiral's: keys for the server to hold, that it holds them, and that it holds none.
-enum class Message : std::uint8_t {
+enum class MessageType : std::uint8_t {
   kQuery = 1,
   kReply = 2,
   kParameters = 3,
@@ -18,16 +18,16 @@ enum class Message : std::uint8_t {
 };
 
 /// Magic, format version, type and protocol: 8 bytes.
-void encode_prefix(Writer& writer, ProtocolId protocol, Message type);
+void encode_prefix(Writer& writer, ProtocolId protocol, MessageType type);
 /// DataLoss: no pirx message, or another type. InvalidArgument: another format version or protocol.
-Result<void> decode_prefix(Reader& reader, ProtocolId protocol, Message type);
+Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type);
 
 /// Start of a query or reply: the prefix and the digest of the plan.
 inline constexpr std::size_t kHeaderBytes = 40;
-void encode_header(Writer& writer, ProtocolId protocol, Message type, const Digest& plan);
+void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const Digest& plan);
 /// What is behind the header of a message of exactly `bytes` bytes. Errors as decode_prefix; StaleEpoch:
 /// another plan; DataLoss: another length.
-Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, Message type, const Digest& plan,
+Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, MessageType type, const Digest& plan,
                                std::size_t bytes);
 
-}  // namespace pirx::cpir
+}  // namespace pirx

@@ -1,0 +1,156 @@
+// Retrievals from one server: all queries are sent, one after the other, whatever the replies hold, so that a
+// server which damages a reply is not told whose.
+#include "cpir/rows_client.h"
+
+#include <algorithm>
+
+#include "pirx/database/key_filter.h"
+#include "src/database/stand_in.h"
+
+namespace pirx::cpir {
+
+class RowsRetrieval final : public Retrieval {
+ public:
+  RowsRetrieval(const RowsClient& client, std::span<const std::uint64_t> positions,
+                const RetrieveOptions& options, Rng rng)
+      : client_(client), options_(options), rng_(std::move(rng)), positions_(positions) {}
+  RowsRetrieval(const RowsClient& client, database::KeyFilter filter, std::span<const std::string> keys,
+                const RetrieveOptions& options, Rng rng)
+      : client_(client),
+        options_(options),
+        rng_(std::move(rng)),
+        filter_(std::move(filter)),
+        keys_(keys.begin(), keys.end()) {}
+  ~RowsRetrieval() override {
+    for (auto& key : keys_) secure_wipe(key.data(), key.size());
+  }
+
+  /// Where the slots or rows lie that are wanted.
+  Result<void> locate(std::span<const std::uint64_t> slots_or_rows) {
+    rows_ = SecretVector<database::Location>(slots_or_rows.size());
+    for (std::size_t i = 0; i < slots_or_rows.size(); ++i) {
+      PIRX_ASSIGN(rows_.expose()[i], client_.locate(slots_or_rows[i]));
+    }
+    return {};
+  }
+
+  /// The rows that are added up for a key.
+  static constexpr std::size_t kEach = std::tuple_size_v<decltype(database::KeyFilter::Place::rows)>;
+
+ private:
+  Result<std::vector<Request>> next() override {
+    std::vector<Request> requests;
+    if (failed_ || replies_.size() == rows_.size()) return requests;
+    if (upload_ != nullptr) {
+      requests.push_back({0, *upload_, client_.reply_bytes()});
+    } else {
+      PIRX_ASSIGN(auto query, client_.query(rows_.expose()[replies_.size()].row, rng_, options_.stop));
+      requests.push_back({0, std::move(query), client_.reply_bytes()});
+    }
+    return requests;
+  }
+  Result<void> take(std::size_t, ByteSpan reply) override {
+    if (upload_ != nullptr) {
+      upload_ = nullptr;
+      uploaded_ = true;
+      const auto held = client_.check_held(reply);
+      if (!held) failed_ = held.error();
+      return held;
+    }
+    if (!uploaded_) upload_ = client_.lacking(reply);
+    if (upload_ != nullptr) return {};
+    uploaded_ = false;
+    replies_.emplace_back(reply.begin(), reply.end());
+    return {};
+  }
+  void miss(std::size_t, const Error& why) override { failed_ = why; }
+  Result<Answer> conclude() override {
+    if (failed_) return tl::unexpected(*failed_);
+    const auto& geometry = client_.geometry();
+    const bool keyed = filter_.has_value();
+    const auto bytes = static_cast<std::size_t>(keyed ? geometry.row_bytes() : geometry.slot_bytes());
+    std::vector<SecretVector<std::byte>> found;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const auto& at = rows_.expose()[i];
+      PIRX_ASSIGN(const auto row, client_.decode(at.row, replies_[i], options_.stop));
+      found.emplace_back(row.expose().subspan(static_cast<std::size_t>(at.offset), bytes));
+    }
+    Answer answer;
+    PIRX_TRY(keyed ? read_sums(found, answer) : read_slots(found, answer));
+    answer.responders = 1;
+    answer.servers = {ServerStatus::kOk};
+    // What one reply can prove: nothing. A digest shows damage.
+    if ((geometry.spec().digests && answer.missing.empty()) || believed(answer)) {
+      answer.certainty = Certainty::kProbable;
+    }
+    return answer;
+  }
+
+  Result<void> read_slots(const std::vector<SecretVector<std::byte>>& slots, Answer& answer) const {
+    PIRX_TRY(database::check_in_range(positions_.expose(), client_.geometry()));
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      PIRX_ASSIGN(const auto record, client_.geometry().read_slot(positions_.expose()[i], slots[i].expose()));
+      answer.records.emplace_back(record.begin(), record.end());
+    }
+    return {};
+  }
+  Result<void> read_sums(std::vector<SecretVector<std::byte>>& rows, Answer& answer) const {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const auto sum = rows[i * kEach].expose();
+      for (std::size_t j = 1; j < kEach; ++j) {
+        const auto row = rows[i * kEach + j].expose();
+        for (std::size_t b = 0; b < sum.size(); ++b) sum[b] ^= row[b];
+      }
+      PIRX_ASSIGN(std::optional<Bytes> record, filter_->read(keys_[i], sum));
+      if (!record) answer.missing.push_back(i);
+      answer.records.push_back(std::move(record).value_or(Bytes()));
+    }
+    return {};
+  }
+  bool believed(const Answer& answer) const {
+    if (!options_.believe) return false;
+    std::vector<std::optional<Bytes>> records(answer.records.begin(), answer.records.end());
+    for (const auto i : answer.missing) records[i].reset();
+    return options_.believe(records);
+  }
+
+  const RowsClient& client_;
+  const RetrieveOptions options_;
+  Rng rng_;
+  const SecretVector<std::uint64_t> positions_;
+  const std::optional<database::KeyFilter> filter_;
+  std::vector<std::string> keys_;
+  SecretVector<database::Location> rows_;
+  std::vector<Bytes> replies_;
+  const Bytes* upload_ = nullptr;  ///< what the server lacks and gets before the query is asked again
+  bool uploaded_ = false;          ///< it was sent for the query that is asked now
+  std::optional<Error> failed_;
+};
+
+Result<std::unique_ptr<Retrieval>> RowsClient::retrieve(std::span<const std::uint64_t> positions,
+                                                        const RetrieveOptions& options, Rng rng) const {
+  PIRX_TRY(check_wishes(positions.size()));
+  PIRX_TRY(check_one_server(options));
+  PIRX_TRY(database::check_by_position(geometry()));
+  auto retrieval = std::make_unique<RowsRetrieval>(*this, positions, options, std::move(rng));
+  PIRX_TRY(retrieval->locate(database::with_stand_ins(positions, geometry()).expose()));
+  return retrieval;
+}
+
+Result<std::unique_ptr<Retrieval>> RowsClient::retrieve(std::span<const std::string> keys,
+                                                        const RetrieveOptions& options, Rng rng) const {
+  PIRX_TRY(check_wishes(keys.size()));
+  PIRX_TRY(check_one_server(options));
+  PIRX_ASSIGN(const auto filter, database::KeyFilter::create(geometry()));
+  SecretVector<std::uint64_t> rows(keys.size() * RowsRetrieval::kEach);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto place = filter.place(keys[i]);
+    std::copy(place.rows.begin(), place.rows.end(),
+              rows.expose().subspan(i * RowsRetrieval::kEach, RowsRetrieval::kEach).begin());
+  }
+  auto retrieval = std::make_unique<RowsRetrieval>(*this, filter, keys, options, std::move(rng));
+  PIRX_TRY(retrieval->locate(rows.expose()));
+  return retrieval;
+}
+
+}  // namespace pirx::cpir

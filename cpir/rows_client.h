@@ -1,0 +1,57 @@
+// What the client halves of this folder share: one server, and one query after another, each of which fetches
+// a row (or an item) of what the server holds.
+#pragma once
+
+#include "pirx/base/secret.h"
+#include "pirx/protocol.h"
+
+namespace pirx::cpir {
+
+class RowsClient : public AnyClient {
+ public:
+  Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::uint64_t> positions,
+                                              const RetrieveOptions& options, Rng rng) const override;
+  Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::string> keys,
+                                              const RetrieveOptions& options, Rng rng) const override;
+
+ protected:
+  friend class RowsRetrieval;
+  virtual const database::Geometry& geometry() const = 0;
+  /// Where a slot lies, or a row of a keyed database: the row to ask for, and the byte in it. Constant time.
+  virtual Result<database::Location> locate(std::uint64_t slot_or_row) const = 0;
+  virtual std::uint64_t reply_bytes() const = 0;
+  virtual Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop) const = 0;
+  virtual Result<SecretVector<std::byte>> decode(std::uint64_t row, ByteSpan reply,
+                                                 const Stop& stop) const = 0;
+  /// What must be sent before the query is asked again, if a reply says that the server lacks it; else null.
+  virtual const Bytes* lacking([[maybe_unused]] ByteSpan reply) const { return nullptr; }
+  /// Checks the reply to lacking().
+  virtual Result<void> check_held([[maybe_unused]] ByteSpan reply) const { return {}; }
+};
+
+/// A plan of a protocol of this folder: `Params` are the server's, and its parameters message tells all of
+/// them.
+template <class Params>
+class PlanOf : public Plan {
+ public:
+  explicit PlanOf(Params params) : params_(std::move(params)) {}
+  const database::Geometry& geometry() const noexcept override { return params_.geometry(); }
+  const database::Version& version() const noexcept override { return params_.spec().version; }
+  std::optional<Digest> digest() const override { return params_.digest(); }
+  static Told told(const PlanOf& plan) {
+    return {plan.members(), plan.geometry(), plan.version(), std::nullopt, plan.params_.digest()};
+  }
+
+ protected:
+  const Params& params() const noexcept { return params_; }
+  /// "a query takes 12 bytes up and 34 down"
+  std::string traffic() const {
+    return "a query takes " + std::to_string(params_.request_bytes()) + " bytes up and " +
+           std::to_string(params_.reply_bytes()) + " down";
+  }
+
+ private:
+  Params params_;
+};
+
+}  // namespace pirx::cpir

@@ -1,0 +1,78 @@
+// What a client must know of a deployment beside its servers' addresses: what the servers told, as a
+// deployment file holds it, and what the client chose.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "pirx/base/sha256.h"
+#include "pirx/database/geometry.h"
+#include "pirx/protocol/option.h"
+#include "pirx/protocol/retrieval.h"
+
+namespace pirx {
+
+struct Protocol;
+
+/// What one retrieval asks of a client, by a rough model.
+struct Work {
+  double bytes = 0;      ///< of a query, its reply, and keys
+  double memory = 0;     ///< bytes held for these
+  double row_bytes = 0;  ///< bytes held in addition for each query of a retrieval
+  double seconds = 0;    ///< of one core, for each query, without the making of a key
+};
+
+/// In which surroundings a client joins a deployment.
+struct ClientSpec {
+  Options options = {};   ///< checked against Protocol::client_options
+  bool loopback = false;  ///< all servers are on this machine
+  Stop stop = {};         ///< ends the making of keys with Unavailable
+};
+
+/// A validated, immutable value; public.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  virtual const Protocol& protocol() const noexcept = 0;
+  virtual const database::Geometry& geometry() const noexcept = 0;
+  virtual const database::Version& version() const noexcept = 0;
+  /// Members of the deployment file, by Protocol::members.
+  virtual Texts members() const = 0;
+  /// The servers' public coordinates, in their order; empty if the protocol has one server.
+  virtual std::vector<std::uint64_t> coordinates() const { return {}; }
+  /// What the server at that position of the deployment must be given (Protocol::options).
+  virtual Texts server_options([[maybe_unused]] std::size_t server) const { return {}; }
+  /// Names everything that a single server chose; nothing where there are several.
+  virtual std::optional<Digest> digest() const { return std::nullopt; }
+  virtual Work work() const { return {}; }
+  /// What a person should know of it, in one or two lines.
+  virtual std::string summary() const = 0;
+  /// Whether a client may use it: a plan whose keys hide nothing is refused. Gives a warning, or an empty
+  /// text. InvalidArgument.
+  virtual Result<std::string> check(const ClientSpec&) const { return std::string(); }
+  /// Makes a client. It makes the client's keys, which takes seconds in some protocols. Errors of check;
+  /// Unavailable: no randomness, or `stop` ended it.
+  virtual Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const = 0;
+};
+
+/// What a deployment file, or whoever writes one, says.
+struct PlanSpec {
+  Options members;  ///< checked against Protocol::members
+  /// Absent where Protocol::describes_database.
+  std::optional<database::Geometry> geometry = {};
+  database::Version version = {};
+  std::vector<std::uint64_t> coordinates = {};  ///< none if the protocol has one server
+};
+
+/// What a server says of itself in its parameters message.
+struct Told {
+  Texts members;  ///< for a deployment file; those that clients choose have their least values
+  database::Geometry geometry;
+  database::Version version;
+  std::optional<std::uint64_t> coordinate;  ///< nothing if the protocol has one server
+  /// SHA-256 of the message, with the coordinate zero: what every client must be told alike.
+  Digest digest{};
+};
+
+}  // namespace pirx

@@ -1,0 +1,174 @@
+// One private retrieval in progress, and the client that makes retrievals. Neither sends anything: whoever
+// has a way to the servers moves the bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pirx/base/bytes.h"
+#include "pirx/base/rng.h"
+#include "pirx/base/stop.h"
+
+namespace pirx {
+
+/// How sure an answer is.
+enum class Certainty : std::uint8_t {
+  kProven,      ///< right unless more than proof_bound servers lied
+  kProbable,    ///< beyond what the replies can prove; settled by the records' digests or the caller's check
+  kUnverified,  ///< just enough replies, and nothing to check them by
+};
+std::string_view certainty_name(Certainty certainty) noexcept;
+
+/// What a client says of a server after a retrieval.
+enum class ServerStatus : std::uint8_t {
+  kOk,
+  kLied,        ///< one of its replies is wrong (proven)
+  kSuspected,   ///< one of its replies disagrees with the probable answer, and no other answer fits
+  kSilent,      ///< there was no reply in time
+  kRefused,     ///< it answered, but with a refusal
+  kMalformed,   ///< its reply has another shape, field or coordinate, or holds values that are no elements
+  kStaleEpoch,  ///< its reply (or refusal) is for another version of the database
+};
+std::string_view server_status_name(ServerStatus status) noexcept;
+/// What an error in place of a reply says of the server.
+ServerStatus status_of(const Error& error) noexcept;
+
+/// What a retrieval found.
+struct Answer {
+  std::vector<Bytes> records;  ///< in the order asked for; empty for a key that has none
+  Certainty certainty = Certainty::kUnverified;
+  unsigned responders = 0;  ///< k: well-formed replies used
+  /// kProven: the answer is right, and whoever is kLied did lie, unless more servers lied than this.
+  unsigned proof_bound = 0;
+  unsigned rounds = 1;  ///< queries that were decoded together
+  std::vector<ServerStatus> servers;
+  std::vector<std::size_t> missing = {};  ///< which of the keys have no record, ascending
+};
+
+/// The caller's own evidence, such as a signature over each record: whether these can be the records asked
+/// for, in order; nothing stands for a key without a record.
+using Believe = std::function<bool(std::span<const std::optional<Bytes>> records)>;
+
+struct RetrieveOptions {
+  /// Lying servers that the caller wants to be safe from. Nothing: as many as unique decoding corrects, and
+  /// at least one where more servers are asked than must answer. For protocols with several servers.
+  std::optional<unsigned> liars = {};
+  /// The most queries to ask where more of them tell liars apart, 1 to 8; 4 if nothing. Whether another one
+  /// is needed does not depend on the records. For protocols with several servers.
+  std::optional<unsigned> rounds = {};
+  /// Waits for every server, so that each one's behaviour is reported. For protocols with several servers.
+  bool wait_for_all = false;
+  /// Where the replies prove no answer, the single one that this is true of is taken for the true one. Empty:
+  /// records that fit their digests and, by key, every key has one. What is asked does not depend on it.
+  Believe believe = {};
+  /// Ends long work on queries and replies with Unavailable.
+  Stop stop = {};
+};
+
+/// The number of one message of one retrieval in this process.
+struct MessageId {
+  std::uint64_t retrieval = 0, number = 0;
+  friend bool operator==(const MessageId&, const MessageId&) = default;
+};
+
+/// What is to be sent to a server, once.
+struct Message {
+  MessageId id;
+  std::size_t server = 0;  ///< its position in the deployment
+  Bytes bytes;
+  std::uint64_t reply_bytes = 0;  ///< the longest valid reply
+};
+
+/// A private retrieval as a state machine without input or output:
+///
+///     for (auto wave = retrieval->outgoing(); !wave->empty(); wave = retrieval->outgoing()) {
+///       for (auto& message : *wave) transport.send(message.server, message.bytes);
+///       while (retrieval->waiting()) {
+///         auto [id, reply] = transport.next();          // of any server of the wave
+///         reply ? retrieval->receive(id, *reply) : retrieval->lost(id, reply.error());
+///       }
+///     }
+///     auto answer = std::move(*retrieval).finish();
+///
+/// What is sent, how long it is and how often does not depend on what is wanted, nor on a record. What is
+/// wanted, and all that could tell it, is wiped with the retrieval. Not thread-safe.
+class Retrieval {
+ public:
+  virtual ~Retrieval() = default;
+  Retrieval(const Retrieval&) = delete;
+  Retrieval& operator=(const Retrieval&) = delete;
+
+  /// The next messages; none when nothing is left to ask. It may compute for long: close connections before,
+  /// if their ends could tell a server how long. InvalidArgument: replies are still awaited. Errors of the
+  /// protocol end the retrieval.
+  Result<std::vector<Message>> outgoing();
+  /// Whether replies to the latest messages can still be of use. Once this is false the others are not
+  /// awaited.
+  bool waiting() const noexcept;
+  /// Takes a reply. InvalidArgument: no reply to `id` is awaited; nothing has changed. Another error says
+  /// why the reply is no valid one; it then counts as lost.
+  Result<void> receive(MessageId id, ByteSpan reply);
+  /// Says why there will be no reply to a message. InvalidArgument as receive.
+  Result<void> lost(MessageId id, const Error& why);
+  /// The records. InvalidArgument: it was called before, or before outgoing() gave nothing. Else the
+  /// protocol's errors: Undecodable, StaleEpoch, DataLoss, OutOfRange, Unavailable. Whether it succeeds, and
+  /// how long it takes, may depend on the records: servers must not see it.
+  Result<Answer> finish() &&;
+
+ protected:
+  Retrieval();
+  struct Request {
+    std::size_t server;
+    Bytes bytes;
+    std::uint64_t reply_bytes;
+  };
+  /// The next messages, at most one a server.
+  virtual Result<std::vector<Request>> next() = 0;
+  virtual Result<void> take(std::size_t server, ByteSpan reply) = 0;
+  virtual void miss(std::size_t server, const Error& why) = 0;
+  /// Whether what has come of this wave is enough.
+  virtual bool enough() const { return false; }
+  virtual Result<Answer> conclude() = 0;
+
+ private:
+  struct Awaited {
+    std::uint64_t number;
+    std::size_t server;
+  };
+  /// The server of a message whose reply is awaited, which it is not any more.
+  Result<std::size_t> settle(MessageId id);
+  const std::uint64_t id_;
+  std::uint64_t messages_ = 0;
+  std::vector<Awaited> awaited_;
+  bool asked_all_ = false, finished_ = false;
+};
+
+/// The client half of a protocol, for one deployment. Const and thread-safe. It holds what may live long,
+/// such as keys: servers can tell that two of its retrievals are of one client where the protocol has keys.
+class AnyClient {
+ public:
+  virtual ~AnyClient() = default;
+  /// Begins a retrieval of the records at these positions, or of these keys; they are copied. The client must
+  /// outlive the retrieval. A position beyond the database is asked for like any other, and finish() says
+  /// OutOfRange, so that a server which claims to have fewer records learns nothing. InvalidArgument: no wish
+  /// or more than kMaxWishes, keys of a database that is not keyed (or positions of one that is), or options
+  /// that the protocol does not have.
+  virtual Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::uint64_t> positions,
+                                                      const RetrieveOptions& options, Rng rng) const = 0;
+  virtual Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::string> keys,
+                                                      const RetrieveOptions& options, Rng rng) const = 0;
+};
+
+/// Records or keys in one retrieval: what servers take in one request unless told otherwise.
+inline constexpr std::size_t kMaxWishes = 256;
+/// InvalidArgument: no wish or too many.
+Result<void> check_wishes(std::size_t wishes);
+/// InvalidArgument: options for several servers.
+Result<void> check_one_server(const RetrieveOptions& options);
+
+}  // namespace pirx

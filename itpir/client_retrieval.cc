@@ -1,0 +1,269 @@
+// Retrievals of Goldberg's and Chor's protocols: queries to all servers, and more of them where liars are not
+// told apart yet.
+#include <algorithm>
+
+#include "client_plan.h"
+#include "pirx/database/key_filter.h"
+#include "pirx/itpir/vertical.h"
+#include "src/database/stand_in.h"
+
+namespace pirx::itpir {
+namespace {
+
+/// As many as unique decoding corrects, and at least one where one can be noticed at all.
+unsigned default_liars(const Params& params) {
+  const unsigned redundant = params.servers() - params.needed();
+  return std::max(redundant / 2, std::min(redundant, 1u));
+}
+
+struct SharesClient final : AnyClient {
+  SharesClient(Client of, std::optional<VerticalClient> buckets)
+      : client(std::move(of)), vertical(std::move(buckets)) {}
+  Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::uint64_t> positions,
+                                              const RetrieveOptions& options, Rng rng) const override;
+  Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::string> keys,
+                                              const RetrieveOptions& options, Rng rng) const override;
+
+  Client client;                           ///< of the buckets where there is a code
+  std::optional<VerticalClient> vertical;  ///< where there is a code
+};
+
+/// Rounds of queries for the same wishes, decoded together. What the wishes are is its heirs' business.
+class SharesRetrieval : public Retrieval {
+ public:
+  SharesRetrieval(const Client& client, const RetrieveOptions& options, Rng rng)
+      : client_(client),
+        options_(options),
+        liars_(options.liars.value_or(default_liars(client.params()))),
+        rng_(std::move(rng)) {}
+
+ protected:
+  const Client& client() const { return client_; }
+  const RetrieveOptions& options() const { return options_; }
+  Rng& rng() { return rng_; }
+  virtual Result<Query> query() = 0;
+  virtual DecodeOptions decode_options() = 0;
+  virtual std::uint64_t reply_bytes() const = 0;
+  /// Makes the answer to the queries the answer to the wishes.
+  virtual Result<Answer> read(Answer answer) = 0;
+
+ private:
+  Result<std::vector<Request>> next() override {
+    if (collector_) {
+      PIRX_ASSIGN(const auto decoded, collector_->decode());
+      if (decoded.status != DecodeStatus::kNeedMoreQueries || round_ >= options_.rounds.value_or(4)) {
+        return std::vector<Request>();
+      }
+    }
+    PIRX_ASSIGN(auto query, this->query());
+    if (collector_) {
+      PIRX_TRY(collector_->ask_again(std::move(query.state)));
+    } else {
+      auto decode = decode_options();
+      decode.liars = options_.liars;
+      collector_.emplace(client_.collect(std::move(query.state), std::move(decode)));
+    }
+    ++round_;
+    usable_ = locked_out_ = 0;
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < query.requests.size(); ++i) {
+      requests.push_back({i, std::move(query.requests[i]), reply_bytes()});
+    }
+    return requests;
+  }
+  Result<void> take(std::size_t server, ByteSpan reply) override {
+    PIRX_TRY(collector_->add(server, reply));
+    ++usable_;
+    return {};
+  }
+  void miss(std::size_t server, const Error& why) override {
+    if (why.code() == ErrorCode::kUnauthenticated) ++locked_out_;
+    collector_->set_missing(server, status_of(why));
+  }
+  bool enough() const override { return !options_.wait_for_all && collector_->settled(liars_); }
+  Result<Answer> conclude() override {
+    auto answer = std::move(*collector_).finish();
+    if (answer) return read(std::move(*answer));
+    const auto& params = client_.params();
+    if (answer.error().code() != ErrorCode::kUndecodable || usable_ >= params.needed() ||
+        usable_ + locked_out_ < params.needed()) {
+      return answer;
+    }
+    return fail(ErrorCode::kUnauthenticated,
+                std::to_string(usable_) + " usable replies of " + std::to_string(params.servers()) +
+                    " servers, at least " + std::to_string(params.needed()) + " are needed, and " +
+                    std::to_string(locked_out_) +
+                    " are not trusted or do not trust this client: check the trust anchors (ca_file), the "
+                    "tokens and the client's certificate");
+  }
+
+  const Client& client_;
+  const RetrieveOptions options_;
+  const unsigned liars_;
+  Rng rng_;
+  std::optional<ReplyCollector> collector_;
+  unsigned round_ = 0;
+  std::size_t usable_ = 0, locked_out_ = 0;  // in the last round: good replies; servers we may not ask
+};
+
+/// `believe` where the collector asks about records.
+RecordCheck evidence_of(const Believe& believe) {
+  if (!believe) return {};
+  return [&believe](std::span<const Bytes> found) {
+    return believe(std::vector<std::optional<Bytes>>(found.begin(), found.end()));
+  };
+}
+
+class ByPosition final : public SharesRetrieval {
+ public:
+  ByPosition(const Client& client, std::span<const std::uint64_t> positions, const RetrieveOptions& options,
+             Rng rng)
+      : SharesRetrieval(client, options, std::move(rng)),
+        positions_(positions),
+        asked_(database::with_stand_ins(positions, client.params().geometry())) {}
+
+ private:
+  Result<Query> query() override { return client().query(asked_.expose(), rng()); }
+  DecodeOptions decode_options() override {
+    return {.liars = {}, .evidence = evidence_of(options().believe)};
+  }
+  std::uint64_t reply_bytes() const override { return client().reply_bytes(positions_.size()); }
+  Result<Answer> read(Answer answer) override {
+    PIRX_TRY(database::check_in_range(positions_.expose(), client().params().geometry()));
+    return answer;
+  }
+  const SecretVector<std::uint64_t> positions_;
+  SecretVector<std::uint64_t> asked_;
+};
+
+/// By position from the buckets of a vertical batch code.
+class FromBuckets final : public SharesRetrieval {
+ public:
+  FromBuckets(const VerticalClient& vertical, std::span<const std::uint64_t> positions,
+              VerticalClient::Wish wish, const RetrieveOptions& options, Rng rng)
+      : SharesRetrieval(vertical.client(), options, std::move(rng)),
+        vertical_(vertical),
+        positions_(positions),
+        wish_(std::move(wish)) {}
+
+ private:
+  Result<Query> query() override { return client().query(wish_.rows(), rng()); }
+  DecodeOptions decode_options() override {
+    DecodeOptions decode{.liars = {}, .check = vertical_.check(wish_)};
+    if (options().believe) decode.evidence = vertical_.check(wish_, evidence_of(options().believe));
+    return decode;
+  }
+  std::uint64_t reply_bytes() const override { return client().reply_bytes(wish_.rows().size()); }
+  Result<Answer> read(Answer answer) override {
+    PIRX_TRY(database::check_in_range(positions_.expose(), vertical_.layout().plain));
+    PIRX_ASSIGN(answer.records, vertical_.records(wish_, answer.records));
+    return answer;
+  }
+  const VerticalClient& vertical_;
+  const SecretVector<std::uint64_t> positions_;
+  const VerticalClient::Wish wish_;
+};
+
+/// By key: the slots of a key's column in three rows, which add up to its record.
+class ByKey final : public SharesRetrieval {
+ public:
+  ByKey(const Client& client, database::KeyFilter filter, std::span<const std::string> keys,
+        const RetrieveOptions& options, Rng rng)
+      : SharesRetrieval(client, options, std::move(rng)),
+        filter_(std::move(filter)),
+        keys_(keys.begin(), keys.end()),
+        rows_(keys.size()) {
+    for (std::size_t i = 0; i < keys.size(); ++i) rows_.expose()[i] = filter_.place(keys[i]).rows;
+  }
+  ~ByKey() override {
+    for (auto& key : keys_) secure_wipe(key.data(), key.size());
+  }
+
+ private:
+  Result<Query> query() override { return client().query_sums(std::as_const(rows_).expose(), rng()); }
+  DecodeOptions decode_options() override {
+    DecodeOptions decode;
+    decode.sums = SumReader{
+        [this](std::size_t i) { return filter_.place(keys_[i]).offset; },
+        [this](std::size_t i, ByteSpan slot) {
+          const auto record = filter_.read_slot(keys_[i], slot);
+          return record && record->has_value();
+        },
+    };
+    if (!options().believe) return decode;
+    decode.evidence = [this](std::span<const Bytes> slots) {
+      std::vector<std::optional<Bytes>> records;
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        auto record = filter_.read_slot(keys_[i], slots[i]);
+        if (!record) return false;
+        records.push_back(std::move(*record));
+      }
+      return options().believe(records);
+    };
+    return decode;
+  }
+  std::uint64_t reply_bytes() const override {
+    return client().reply_bytes(keys_.size(), QueryKind::kRowSums);
+  }
+  Result<Answer> read(Answer answer) override {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      PIRX_ASSIGN(std::optional<Bytes> record, filter_.read_slot(keys_[i], answer.records[i]));
+      if (!record) answer.missing.push_back(i);
+      answer.records[i] = std::move(record).value_or(Bytes());
+    }
+    // A fingerprint that fits is evidence; one that does not is none.
+    if (!answer.missing.empty() && answer.certainty == Certainty::kProbable) {
+      answer.certainty = Certainty::kUnverified;
+    }
+    return answer;
+  }
+  const database::KeyFilter filter_;
+  std::vector<std::string> keys_;
+  SecretVector<std::array<std::uint64_t, kSummedRows>> rows_;
+};
+
+Result<void> check_options(const Params& params, const RetrieveOptions& options) {
+  const unsigned redundant = params.servers() - params.needed();
+  if (options.liars && *options.liars > redundant) {
+    return invalid("of " + std::to_string(params.servers()) + " servers, of which " +
+                   std::to_string(params.needed()) + " must answer, at most " + std::to_string(redundant) +
+                   " liars can be noticed, not " + std::to_string(*options.liars));
+  }
+  if (options.rounds && (*options.rounds < 1 || *options.rounds > kMaxRounds)) {
+    return invalid("rounds are 1 to " + std::to_string(kMaxRounds));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Retrieval>> SharesClient::retrieve(std::span<const std::uint64_t> positions,
+                                                          const RetrieveOptions& options, Rng rng) const {
+  PIRX_TRY(check_wishes(positions.size()));
+  PIRX_TRY(check_options(client.params(), options));
+  if (!vertical) {
+    PIRX_TRY(database::check_by_position(client.params().geometry()));
+    return std::make_unique<ByPosition>(client, positions, options, std::move(rng));
+  }
+  const auto asked = database::with_stand_ins(positions, vertical->layout().plain);
+  PIRX_ASSIGN(auto wish, vertical->plan(asked.expose()));
+  return std::make_unique<FromBuckets>(*vertical, positions, std::move(wish), options, std::move(rng));
+}
+
+Result<std::unique_ptr<Retrieval>> SharesClient::retrieve(std::span<const std::string> keys,
+                                                          const RetrieveOptions& options, Rng rng) const {
+  PIRX_TRY(check_wishes(keys.size()));
+  PIRX_TRY(check_options(client.params(), options));
+  PIRX_ASSIGN(auto filter, database::KeyFilter::create(client.params().geometry()));
+  return std::make_unique<ByKey>(client, std::move(filter), keys, options, std::move(rng));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AnyClient>> make_shares_client(const Params& params, const std::string& code,
+                                                      const ClientOptions& options) {
+  if (code.empty()) return std::make_unique<SharesClient>(Client(params, options), std::nullopt);
+  PIRX_ASSIGN(auto vertical, VerticalClient::create(params, code, options));
+  auto client = vertical.client();
+  return std::make_unique<SharesClient>(std::move(client), std::move(vertical));
+}
+
+}  // namespace pirx::itpir

@@ -1,0 +1,120 @@
+// What every retrieval does alike: it numbers its messages and takes one reply to each.
+#include "pirx/protocol/retrieval.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace pirx {
+namespace {
+
+std::atomic<std::uint64_t> next_retrieval{1};
+
+auto misused(const char* what) { return invalid(std::string("retrieval: ") + what); }
+
+}  // namespace
+
+Retrieval::Retrieval() : id_(next_retrieval++) {}
+
+Result<std::vector<Message>> Retrieval::outgoing() {
+  if (waiting()) return misused("replies to the latest messages are still awaited");
+  if (finished_) return misused("it is finished");
+  awaited_.clear();
+  std::vector<Message> messages;
+  if (asked_all_) return messages;
+  PIRX_ASSIGN(auto requests, next());
+  asked_all_ = requests.empty();
+  for (auto& request : requests) {
+    awaited_.push_back({messages_, request.server});
+    messages.push_back({{id_, messages_++}, request.server, std::move(request.bytes), request.reply_bytes});
+  }
+  return messages;
+}
+
+bool Retrieval::waiting() const noexcept { return !awaited_.empty() && !enough(); }
+
+Result<std::size_t> Retrieval::settle(MessageId id) {
+  const auto at = std::find_if(awaited_.begin(), awaited_.end(),
+                               [&](const auto& one) { return one.number == id.number; });
+  if (id.retrieval != id_ || finished_ || at == awaited_.end()) {
+    return misused("no reply to this message is awaited");
+  }
+  const auto server = at->server;
+  awaited_.erase(at);
+  return server;
+}
+
+Result<void> Retrieval::receive(MessageId id, ByteSpan reply) {
+  PIRX_ASSIGN(const auto server, settle(id));
+  return take(server, reply);
+}
+
+Result<void> Retrieval::lost(MessageId id, const Error& why) {
+  PIRX_ASSIGN(const auto server, settle(id));
+  miss(server, why);
+  return {};
+}
+
+Result<Answer> Retrieval::finish() && {
+  if (finished_) return misused("it is finished");
+  if (!asked_all_) return misused("not everything has been asked: call outgoing() until it gives nothing");
+  finished_ = true;
+  return conclude();
+}
+
+Result<void> check_wishes(std::size_t wishes) {
+  if (wishes >= 1 && wishes <= kMaxWishes) return {};
+  return invalid("ask for 1 to " + std::to_string(kMaxWishes) + " records at a time, not " +
+                 std::to_string(wishes));
+}
+
+Result<void> check_one_server(const RetrieveOptions& options) {
+  if (!options.liars && !options.rounds && !options.wait_for_all) return {};
+  return invalid("--liars, --rounds and --wait-for-all are for several servers; this protocol has one");
+}
+
+std::string_view certainty_name(Certainty certainty) noexcept {
+  switch (certainty) {
+    case Certainty::kProven:
+      return "proven";
+    case Certainty::kProbable:
+      return "probable";
+    case Certainty::kUnverified:
+      break;
+  }
+  return "unverified";
+}
+
+std::string_view server_status_name(ServerStatus status) noexcept {
+  switch (status) {
+    case ServerStatus::kOk:
+      return "ok";
+    case ServerStatus::kLied:
+      return "lied";
+    case ServerStatus::kSuspected:
+      return "suspected";
+    case ServerStatus::kSilent:
+      return "silent";
+    case ServerStatus::kRefused:
+      return "refused";
+    case ServerStatus::kMalformed:
+      return "malformed";
+    case ServerStatus::kStaleEpoch:
+      break;
+  }
+  return "stale epoch";
+}
+
+ServerStatus status_of(const Error& error) noexcept {
+  switch (error.code()) {
+    case ErrorCode::kStaleEpoch:
+      return ServerStatus::kStaleEpoch;
+    case ErrorCode::kUnavailable:
+      return ServerStatus::kSilent;
+    case ErrorCode::kDataLoss:
+      return ServerStatus::kMalformed;
+    default:
+      return ServerStatus::kRefused;
+  }
+}
+
+}  // namespace pirx

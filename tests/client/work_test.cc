@@ -1,0 +1,80 @@
+// Plans of single servers that ask too much of a client.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pirx/client/fetch.h"
+#include "pirx/cpir/dj/common.h"
+#include "pirx/cpir/qr/common.h"
+#include "pirx/cpir/spiral/common.h"
+#include "support/files.h"
+
+namespace pirx::client {
+namespace {
+
+using pirx::testing::expect_error;
+using pirx::testing::good;
+
+constexpr std::chrono::milliseconds kTenMinutes{600'000};
+
+const http::Endpoint kNobody{.url = "http://127.0.0.1:1", .ca_file = {}};
+
+database::Geometry geometry(std::uint64_t records, std::uint64_t bytes) {
+  return *database::Geometry::create({.records = records, .record_bytes = bytes});
+}
+
+/// The deployment that a server's parameters message leads to.
+Deployment deployment_of(ByteSpan parameters) {
+  const auto& protocol = **find_protocol_of(parameters);
+  const auto told = *protocol.tell(parameters);
+  PlanSpec spec{*Options::create(protocol.members, told.members, ""), {}, told.version};
+  if (!protocol.describes_database) spec.geometry = told.geometry;
+  return {*protocol.plan(spec), {kNobody}};
+}
+
+TEST(Work, HostilePlansAreRefusedBeforeAnythingIsDone) {
+  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/hostile_parameters.json");
+  const auto plans = nlohmann::json::parse(file);
+  EXPECT_EQ(plans.size(), 7u);
+  for (const auto& one : plans) {
+    const auto deployment = deployment_of(*from_hex(one.at("message").get<std::string>()));
+    EXPECT_TRUE(good(deployment.plan->check({}))) << one;
+    const auto option = one.at("refused").get<std::string>();
+    expect_error(check_work(deployment.plan->work(), 1, {}, kTenMinutes), ErrorCode::kResourceExhausted,
+                 option);
+    auto fetcher = Fetcher::create(deployment);
+    ASSERT_TRUE(good(fetcher));
+    expect_error(fetcher->fetch(std::vector<std::uint64_t>{0}, {}), ErrorCode::kResourceExhausted, option);
+    const WorkLimits all{~std::uint64_t{0}, ~std::uint64_t{0}, std::chrono::hours(100)};
+    EXPECT_TRUE(good(check_work(deployment.plan->work(), 1, all, std::chrono::hours(100)))) << one;
+  }
+}
+
+TEST(Work, UsualPlansAreNot) {
+  for (const auto& of : {geometry(63'666, 240), geometry(1 << 20, 256), geometry(1000, 1 << 14)}) {
+    for (const auto& message : {cpir::dj::Params::create({.geometry = of, .version = {}})->encode(),
+                                cpir::qr::Params::create({.geometry = of, .version = {}})->encode(),
+                                cpir::spiral::choose_params(of, {})->encode()}) {
+      const auto plan = deployment_of(message).plan;
+      EXPECT_TRUE(good(check_work(plan->work(), 3, {}, kTenMinutes))) << plan->summary() << of.records();
+    }
+  }
+}
+
+TEST(Work, MakingAQueryCountsAgainstItsDeadline) {
+  const auto small = *database::Geometry::create(
+      {.records = 4, .record_bytes = 1, .variable_length = false, .digests = false});
+  const auto plan =
+      *cpir::qr::Params::create({.geometry = small, .version = {}, .slots = 1, .modulus_bits = 2048});
+  // The key alone takes longer than this. Nobody listens: what was sent would fail in another way.
+  auto fetcher = Fetcher::create(deployment_of(plan.encode()));
+  ASSERT_TRUE(good(fetcher));
+  expect_error(fetcher->fetch(std::vector<std::uint64_t>{0}, {.deadline = std::chrono::milliseconds(2)}),
+               ErrorCode::kUnavailable, "not made in time");
+  const auto tree = *cpir::dj::Params::create({.geometry = geometry(1 << 20, 256), .version = {}});
+  expect_error(check_work(deployment_of(tree.encode()).plan->work(), 1, {}, std::chrono::milliseconds(5)),
+               ErrorCode::kResourceExhausted, "--deadline");
+}
+
+}  // namespace
+}  // namespace pirx::client

@@ -1,0 +1,313 @@
+// Retrievals of every protocol of the table, driven in memory: every order of arrival, loss and lie.
+#include "pirx/protocol/retrieval.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "pirx/database/builder.h"
+#include "pirx/protocol.h"
+#include "support/files.h"
+
+namespace pirx {
+namespace {
+
+using testing::expect_error;
+using testing::good;
+
+constexpr std::uint64_t kRecords = 40;
+
+Bytes record(std::uint64_t i) {
+  const auto text = "record " + std::to_string(i * i);
+  const auto bytes = as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+std::string key(std::uint64_t i) { return "key" + std::to_string(i); }
+
+/// What a server does with a message.
+enum class Mood { kTrue, kLies, kSilent };
+
+/// The servers of a protocol over one database, and a client of theirs.
+class World {
+ public:
+  World(const Protocol& protocol, bool keyed, unsigned servers) : protocol_(protocol), keyed_(keyed) {
+    auto builder = *database::DatabaseBuilder::create(folder_ / "db", {.digests = true, .keyed = keyed});
+    for (std::uint64_t i = 0; i < kRecords; ++i) {
+      EXPECT_TRUE(good(keyed ? builder.add(key(i), record(i)) : builder.add(record(i))));
+    }
+    EXPECT_TRUE(good(builder.finish()));
+    const auto database = *database::Database::open(folder_ / "db");
+    Texts options;
+    const bool weak = find_option(protocol.options, "paper_reproduction") != nullptr;
+    if (weak) options["paper_reproduction"] = "on";  // a second faster
+    PlanSpec spec;
+    for (unsigned i = 1; i <= servers; ++i) {
+      if (protocol.several) options["coordinate"] = std::to_string(i);
+      auto server = serve(protocol, {.database = database, .threads = 1, .loopback = true}, options);
+      EXPECT_TRUE(good(server));
+      if (!server) return;
+      const auto told = *tell((*server)->parameters());
+      if (told.coordinate) spec.coordinates.push_back(*told.coordinate);
+      spec.members = *Options::create(protocol.members, told.members, "");
+      spec.version = told.version;
+      if (!protocol.describes_database) spec.geometry = told.geometry;
+      servers_.push_back(std::move(*server));
+      members_ = told.members;
+    }
+    auto plan = protocol.plan(spec);
+    if (!plan) {  // all but one server may collude
+      members_["threshold"] = std::to_string(servers - 1);
+      spec.members = *Options::create(protocol.members, members_, "");
+      plan = protocol.plan(spec);
+    }
+    EXPECT_TRUE(good(plan));
+    plan_ = *plan;
+    auto client = join(*plan_, {.loopback = true}, weak ? Texts{{"paper_reproduction", "on"}} : Texts());
+    EXPECT_TRUE(good(client));
+    client_ = std::move(*client);
+  }
+
+  unsigned servers() const { return static_cast<unsigned>(servers_.size()); }
+  /// Of records by these numbers, which need not exist.
+  Result<std::unique_ptr<Retrieval>> begin(const std::vector<std::uint64_t>& wanted,
+                                           const RetrieveOptions& options = {}) const {
+    auto rng = *Rng::from_os();
+    if (!keyed_) return client_->retrieve(wanted, options, std::move(rng));
+    std::vector<std::string> keys;
+    for (const auto i : wanted) keys.push_back(key(i));
+    return client_->retrieve(keys, options, std::move(rng));
+  }
+  Bytes reply(const Message& message, Mood mood = Mood::kTrue) const {
+    const ByteSpan request = message.bytes;
+    auto replies = servers_[message.server]->answer({&request, 1});
+    EXPECT_TRUE(good(replies.front()));
+    auto reply = std::move(*replies.front());
+    if (mood == Mood::kLies) reply.back() ^= std::byte{1};
+    return reply;
+  }
+  /// Drives it to its end. Replies come in this order of the servers; `lengths` gets those of the messages.
+  Result<Answer> drive(Retrieval& retrieval, const std::vector<unsigned>& order,
+                       const std::vector<Mood>& moods, std::vector<std::size_t>* lengths = nullptr) const {
+    for (;;) {
+      PIRX_ASSIGN(auto wave, retrieval.outgoing());
+      if (wave.empty()) return std::move(retrieval).finish();
+      for (const auto& message : wave) {
+        if (lengths != nullptr) lengths->push_back(message.bytes.size());
+      }
+      for (const auto server : order) {
+        if (!retrieval.waiting()) break;
+        const auto at = std::find_if(wave.begin(), wave.end(),
+                                     [&](const auto& message) { return message.server == server; });
+        if (at == wave.end()) continue;
+        if (moods[server] == Mood::kSilent) {
+          EXPECT_TRUE(good(retrieval.lost(at->id, Error(ErrorCode::kUnavailable, "silent"))));
+        } else {
+          static_cast<void>(retrieval.receive(at->id, reply(*at, moods[server])));
+        }
+      }
+      EXPECT_FALSE(retrieval.waiting());
+    }
+  }
+  Result<Answer> drive(Retrieval& retrieval) const {
+    std::vector<unsigned> order(servers());
+    std::iota(order.begin(), order.end(), 0u);
+    return drive(retrieval, order, std::vector<Mood>(servers(), Mood::kTrue));
+  }
+
+ private:
+  testing::TemporaryFolder folder_;
+  const Protocol& protocol_;
+  const bool keyed_;
+  Texts members_;
+  std::vector<std::unique_ptr<AnyServer>> servers_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<AnyClient> client_;
+};
+
+/// Calls `test` with the worlds of every protocol: plain and, where the protocol can, keyed.
+template <class Test>
+void for_every_protocol(const Test& test, bool one_server_too = true) {
+  for (const auto* protocol : protocols()) {
+    if (!protocol->several && !one_server_too) continue;
+    for (const bool keyed : {false, true}) {
+      if (keyed && protocol->id == ProtocolId::kQuadraticResiduosity) continue;
+      SCOPED_TRACE(std::string(protocol->name) + (keyed ? ", keyed" : ""));
+      test(World(*protocol, keyed, protocol->several ? 4 : 1), *protocol, keyed);
+    }
+  }
+}
+
+TEST(Retrieval, FindsRecords) {
+  for_every_protocol([](const World& world, const Protocol&, bool keyed) {
+    for (const std::vector<std::uint64_t>& wanted : {std::vector<std::uint64_t>{0}, {kRecords - 1, 7, 7}}) {
+      auto retrieval = world.begin(wanted);
+      ASSERT_TRUE(good(retrieval));
+      const auto answer = world.drive(**retrieval);
+      ASSERT_TRUE(good(answer));
+      for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(answer->records[i], record(wanted[i]));
+      EXPECT_TRUE(answer->missing.empty());
+    }
+    auto retrieval = world.begin({3, kRecords});
+    ASSERT_TRUE(good(retrieval));
+    const auto answer = world.drive(**retrieval);
+    if (keyed) {
+      ASSERT_TRUE(good(answer));
+      EXPECT_EQ(answer->missing, std::vector<std::size_t>{1});
+      EXPECT_EQ(answer->records[0], record(3));
+    } else {
+      expect_error(answer, ErrorCode::kOutOfRange, "40 records");
+    }
+  });
+}
+
+TEST(Retrieval, SendsTheSameWhateverIsWanted) {
+  for_every_protocol([](const World& world, const Protocol&, bool) {
+    std::vector<std::size_t> expected;
+    for (const std::vector<std::uint64_t>& wanted :
+         {std::vector<std::uint64_t>{5, 6}, {0, 0}, {kRecords, 3}, {~std::uint64_t{0}, kRecords - 1}}) {
+      // Keys that the server of a protocol lacks are sent once.
+      for (int again = 0; again < (expected.empty() ? 2 : 1); ++again) {
+        auto retrieval = world.begin(wanted);
+        ASSERT_TRUE(good(retrieval));
+        std::vector<std::size_t> lengths;
+        std::vector<unsigned> order(world.servers());
+        std::iota(order.begin(), order.end(), 0u);
+        static_cast<void>(
+            world.drive(**retrieval, order, std::vector<Mood>(world.servers(), Mood::kTrue), &lengths));
+        if (expected.empty() && again == 1) expected = lengths;
+        if (!expected.empty()) EXPECT_EQ(lengths, expected);
+      }
+    }
+  });
+}
+
+// Four servers, every order in which their replies come, and every way in which they answer, lie or are lost.
+TEST(Retrieval, HoldsInEveryOrderOfArrivalLossAndLie) {
+  for_every_protocol(
+      [](const World& world, const Protocol& protocol, bool) {
+        const bool corrects = protocol.id == ProtocolId::kGoldberg;
+        unsigned found = 0;
+        for (unsigned kinds = 0; kinds < 81; ++kinds) {
+          std::vector<Mood> moods;
+          for (unsigned rest = kinds, i = 0; i < 4; ++i, rest /= 3)
+            moods.push_back(static_cast<Mood>(rest % 3));
+          const auto lies = std::count(moods.begin(), moods.end(), Mood::kLies);
+          const auto losses = std::count(moods.begin(), moods.end(), Mood::kSilent);
+          std::vector<unsigned> order{0, 1, 2, 3};
+          do {
+            for (const bool wait_for_all : {false, true}) {
+              auto retrieval = world.begin({11, 4}, {.wait_for_all = wait_for_all});
+              ASSERT_TRUE(good(retrieval));
+              const auto answer = world.drive(**retrieval, order, moods);
+              // One liar among four, or none among two: what the other replies prove.
+              if (corrects && ((lies <= 1 && losses == 0) || (lies == 0 && losses <= 2))) {
+                ASSERT_TRUE(good(answer)) << kinds;
+              }
+              if (!corrects && lies + losses > 0) ASSERT_FALSE(answer) << kinds;
+              if (!answer) continue;
+              ++found;
+              // A lie flips the same bit in every reply: three liars agree with one another, beyond the
+              // bound.
+              if (lies > answer->proof_bound && answer->certainty == Certainty::kProven) continue;
+              EXPECT_EQ(answer->records[0], record(11)) << kinds;
+              EXPECT_EQ(answer->records[1], record(4)) << kinds;
+              for (unsigned i = 0; i < 4; ++i) {
+                if (answer->servers[i] == ServerStatus::kLied) EXPECT_EQ(moods[i], Mood::kLies);
+              }
+            }
+          } while (std::next_permutation(order.begin(), order.end()));
+        }
+        EXPECT_GT(found, 0u);
+      },
+      /*one_server_too=*/false);
+}
+
+TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
+  for_every_protocol([](const World& world, const Protocol& protocol, bool keyed) {
+    if (protocol.several) return;
+    std::size_t waves = 0;
+    {
+      auto retrieval = *world.begin({2, 9});
+      ASSERT_TRUE(good(world.drive(*retrieval)));
+      retrieval = *world.begin({2, 9});
+      for (auto wave = retrieval->outgoing(); !wave->empty(); wave = retrieval->outgoing()) {
+        ++waves;
+        EXPECT_TRUE(good(retrieval->receive(wave->front().id, world.reply(wave->front()))));
+      }
+    }
+    for (std::size_t bad = 0; bad < waves; ++bad) {
+      for (const Mood mood : {Mood::kLies, Mood::kSilent}) {
+        auto retrieval = *world.begin({2, 9});
+        for (std::size_t i = 0;; ++i) {
+          auto wave = retrieval->outgoing();
+          ASSERT_TRUE(good(wave));
+          if (wave->empty()) break;
+          const auto& message = wave->front();
+          if (i == bad && mood == Mood::kSilent) {
+            EXPECT_TRUE(good(retrieval->lost(message.id, Error(ErrorCode::kUnavailable, "silent"))));
+          } else {
+            static_cast<void>(
+                retrieval->receive(message.id, world.reply(message, i == bad ? mood : Mood::kTrue)));
+          }
+        }
+        const auto answer = std::move(*retrieval).finish();
+        if (mood == Mood::kSilent) {
+          expect_error(answer, ErrorCode::kUnavailable, "silent");
+        } else if (answer) {
+          // A damaged sum looks like a missing key, and what is not read may be damaged.
+          EXPECT_TRUE(keyed || answer->records == (std::vector<Bytes>{record(2), record(9)}));
+          EXPECT_NE(answer->certainty, Certainty::kProven);
+        }
+      }
+    }
+  });
+}
+
+TEST(Retrieval, RefusesRepliesThatItDoesNotAwait) {
+  for_every_protocol([](const World& world, const Protocol&, bool) {
+    auto retrieval = *world.begin({8});
+    const auto other = *world.begin({9});
+    constexpr auto kMisused = ErrorCode::kInvalidArgument;
+    expect_error(std::move(*retrieval).finish(), kMisused, "not everything has been asked");
+    const auto foreign = *other->outgoing();
+    Message last;
+    for (;;) {
+      auto wave = retrieval->outgoing();
+      ASSERT_TRUE(good(wave));
+      if (wave->empty()) break;
+      expect_error(retrieval->outgoing(), kMisused, "still awaited");
+      for (auto& message : *wave) {
+        const auto reply = world.reply(message);
+        expect_error(retrieval->receive(foreign[0].id, reply), kMisused, "no reply");
+        expect_error(retrieval->receive({message.id.retrieval, 1000}, reply), kMisused, "no reply");
+        if (retrieval->waiting()) {
+          EXPECT_TRUE(good(retrieval->receive(message.id, reply)));
+          expect_error(retrieval->receive(message.id, reply), kMisused, "no reply");
+          expect_error(retrieval->lost(message.id, Error(ErrorCode::kUnavailable, "")), kMisused, "no reply");
+        }
+        last = std::move(message);
+      }
+    }
+    const auto answer = std::move(*retrieval).finish();
+    ASSERT_TRUE(good(answer));
+    EXPECT_EQ(answer->records[0], record(8));
+    expect_error(retrieval->receive(last.id, Bytes(10)), kMisused, "no reply");
+    expect_error(retrieval->outgoing(), kMisused, "finished");
+    expect_error(std::move(*retrieval).finish(), kMisused, "finished");
+  });
+}
+
+TEST(Retrieval, RefusesWishesThatCannotBe) {
+  for_every_protocol([](const World& world, const Protocol& protocol, bool) {
+    expect_error(world.begin({}), ErrorCode::kInvalidArgument, "1 to 256");
+    expect_error(world.begin(std::vector<std::uint64_t>(257)), ErrorCode::kInvalidArgument, "257");
+    if (protocol.several) return;
+    expect_error(world.begin({1}, {.liars = 1}), ErrorCode::kInvalidArgument, "several servers");
+    expect_error(world.begin({1}, {.rounds = 2}), ErrorCode::kInvalidArgument, "several servers");
+    expect_error(world.begin({1}, {.wait_for_all = true}), ErrorCode::kInvalidArgument, "several servers");
+  });
+}
+
+}  // namespace
+}  // namespace pirx
