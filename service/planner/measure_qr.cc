@@ -109,7 +109,7 @@ Result<QrClientRates> measure_qr_client(unsigned modulus_bits, qr::KeyPolicy pol
   const double hide = cpu_seconds([&] { static_cast<void>(client.query(0, rng)); }) / kRows;
   // Numbers of a query are numbers that a reply can hold.
   Writer reply(params.reply_bytes());
-  cpir::encode_header(reply, ProtocolId::kQuadraticResiduosity, MessageType::kReply, params.digest());
+  encode_header(reply, ProtocolId::kQuadraticResiduosity, MessageType::kReply, params.digest());
   reply.put_bytes(
       ByteSpan(request).subspan(kHeaderBytes + params.number_bytes(), 8 * kRowBytes * params.number_bytes()));
   const Bytes message = std::move(reply).take();

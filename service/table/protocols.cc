@@ -1,7 +1,4 @@
 // The table of protocols: one line a protocol.
-#include <algorithm>
-#include <cstring>
-
 #include "pirx/protocol.h"
 
 namespace pirx {
@@ -19,35 +16,6 @@ std::span<const Protocol* const> protocols() noexcept {
       &kDownloadProtocol,     // download/
   };
   return kTable;
-}
-
-Result<const Protocol*> find_protocol(std::string_view name) {
-  for (const auto* protocol : protocols()) {
-    if (protocol->name == name) return protocol;
-  }
-  return invalid("no protocol is called '" + std::string(name) + "': there are " + protocol_names());
-}
-
-Result<const Protocol*> find_protocol_of(ByteSpan parameters) {
-  constexpr unsigned char kPrefix[] = {'P', 'I', 'R', 'X'};  // docs/wire_format.md
-  constexpr std::size_t kProtocolAt = 7;
-  if (parameters.size() > kProtocolAt && std::memcmp(parameters.data(), kPrefix, sizeof kPrefix) == 0) {
-    for (const auto* protocol : protocols()) {
-      if (protocol->id == static_cast<ProtocolId>(parameters[kProtocolAt])) return protocol;
-    }
-  }
-  return invalid("a parameters message is of none of the protocols known here: " + protocol_names());
-}
-
-Result<Told> tell(ByteSpan parameters) {
-  PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
-  return protocol->tell(parameters);
-}
-
-std::string protocol_names() {
-  std::string names;
-  for (const auto* protocol : protocols()) names += (names.empty() ? "" : ", ") + std::string(protocol->name);
-  return names;
 }
 
 }  // namespace pirx

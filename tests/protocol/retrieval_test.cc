@@ -176,7 +176,9 @@ TEST(Retrieval, SendsTheSameWhateverIsWanted) {
         static_cast<void>(
             world.drive(**retrieval, order, std::vector<Mood>(world.servers(), Mood::kTrue), &lengths));
         if (expected.empty() && again == 1) expected = lengths;
-        if (!expected.empty()) EXPECT_EQ(lengths, expected);
+        if (!expected.empty()) {
+          EXPECT_EQ(lengths, expected);
+        }
       }
     }
   });
@@ -204,16 +206,22 @@ TEST(Retrieval, HoldsInEveryOrderOfArrivalLossAndLie) {
               if (corrects && ((lies <= 1 && losses == 0) || (lies == 0 && losses <= 2))) {
                 ASSERT_TRUE(good(answer)) << kinds;
               }
-              if (!corrects && lies + losses > 0) ASSERT_FALSE(answer) << kinds;
+              if (!corrects && losses > 0) {
+                ASSERT_FALSE(answer) << kinds;
+              }
               if (!answer) continue;
               ++found;
               // A lie flips the same bit in every reply: three liars agree with one another, beyond the
               // bound.
               if (lies > answer->proof_bound && answer->certainty == Certainty::kProven) continue;
+              // Of just enough replies nothing is claimed.
+              if (answer->certainty == Certainty::kUnverified) continue;
               EXPECT_EQ(answer->records[0], record(11)) << kinds;
               EXPECT_EQ(answer->records[1], record(4)) << kinds;
               for (unsigned i = 0; i < 4; ++i) {
-                if (answer->servers[i] == ServerStatus::kLied) EXPECT_EQ(moods[i], Mood::kLies);
+                if (answer->servers[i] == ServerStatus::kLied) {
+                  EXPECT_EQ(moods[i], Mood::kLies);
+                }
               }
             }
           } while (std::next_permutation(order.begin(), order.end()));

@@ -7,12 +7,12 @@
 #include "cli.h"
 #include "pirx/base/cpu.h"
 #include "pirx/base/rng.h"
-#include "pirx/client/deployment.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "pirx/itpir/common.h"
 #include "pirx/strassen/engine.h"
 
 namespace pirx::cli {

@@ -265,8 +265,10 @@ Result<void> get(Arguments a) {
   options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
   if (a.deadline.count() > 0) options.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
   if (!a.quiet && !protocol.several) {
-    options.sending = [slow = protocol.slow](std::size_t sent, std::size_t bytes) {
-      std::fprintf(stderr, "  query %zu, %s up: waiting for the server%s\n", sent + 1,
+    const auto queries = keyed ? 3 * a.keys.size() : a.positions.size();
+    options.sending = [slow = protocol.slow, queries](std::size_t sent, std::size_t bytes) {
+      const auto of = slow ? " of " + std::to_string(queries) : std::string();
+      std::fprintf(stderr, "  query %zu%s, %s up: waiting for the server%s\n", sent + 1, of.c_str(),
                    human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
     };
   }

@@ -55,7 +55,7 @@ Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const T
 }
 
 /// Requests for records that nobody wants. Each client retrieves once before, so that the server holds its
-/// keys, where the protocol has such; a reply of another length than the answer then is none.
+/// keys, where the protocol has such.
 Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Send& send) {
   PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
   PIRX_ASSIGN(const auto told, protocol->tell(parameters));
@@ -69,7 +69,6 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
   Requests requests;
   requests.protocol = protocol->name;
   const auto clients = std::make_shared<std::vector<std::unique_ptr<AnyClient>>>();
-  std::optional<std::size_t> answer_bytes;
   for (std::size_t i = 0, bodies = 1; i < bodies; ++i) {
     const bool first = clients->size() < (protocol->several || protocol->slow ? 1 : kClients);
     if (first) {
@@ -89,7 +88,6 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
         if (wave.empty()) break;
         PIRX_ASSIGN(const auto reply, send(wave.front().bytes));
         PIRX_TRY(retrieval->receive(wave.front().id, reply));
-        answer_bytes = reply.size();
       }
     }
     PIRX_ASSIGN(auto retrieval, begin());
@@ -101,8 +99,8 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
   }
   // A server that has no room for more keys lets the longest unused go, and computes nothing for their
   // queries.
-  if (answer_bytes) {
-    requests.fault = [bytes = *answer_bytes](std::size_t, ByteSpan reply) -> std::string {
+  if (!protocol->several) {
+    requests.fault = [bytes = requests.reply_bytes](std::size_t, ByteSpan reply) -> std::string {
       return reply.size() == bytes ? "" : "keys not held";
     };
   }
