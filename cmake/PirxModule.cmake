@@ -10,9 +10,10 @@
 #       macro.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
 #       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
-#   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [PLAIN])
+#   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [SPOILED] [PLAIN])
 #       A Google Benchmark binary and a smoke run of it as ctest bench_<name>, label medium. ARGS are for the smoke run only.
-#       PLAIN: the file has its own main() and its own flags, Google Benchmark's are not passed.
+#       SPOILED: ctest bench_<name>_spoiled makes every answer wrong and wants errors instead of times (bench/measure.h).
+#       PLAIN: not a Google Benchmark binary, as it counts and takes no times.
 #
 # What depends on a module that is not part of this build is left out; a pirx:: target that no module makes is an error.
 
@@ -242,7 +243,7 @@ function(pirx_script_test name)
 endfunction()
 
 function(pirx_bench name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN" "TIMEOUT" "SOURCES;DEPS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN;SPOILED" "TIMEOUT" "SOURCES;DEPS;ARGS")
   pirx_map_deps(deps ${arg_DEPS})
   pirx_have_deps(have_deps "benchmark ${name}" ${deps})
   if(NOT have_deps)
@@ -257,4 +258,8 @@ function(pirx_bench name)
     set(smoke --benchmark_min_time=0.001)
   endif()
   pirx_add_ctest(bench_${name} LABEL medium TIMEOUT "${arg_TIMEOUT}" COMMAND ${name} ${smoke} ${arg_ARGS})
+  if(arg_SPOILED)
+    pirx_script_test(bench_${name}_spoiled LABEL medium
+      COMMAND ${Python3_EXECUTABLE} tests/bench/spoiled_test.py $<TARGET_FILE:${name}> ${smoke} ${arg_ARGS})
+  endif()
 endfunction()

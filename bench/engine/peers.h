@@ -1,29 +1,32 @@
-// Other libraries that multiply over GF(2^8), measured beside the engine where they are installed.
+// What is measured beside the engine: instructions, and other ways to multiply over GF(2^8). Libraries are
+// measured where they are installed.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 
+#include "bench/measure.h"
 #include "pirx/base/matrix.h"
 
 namespace pirx::bench {
 
-/// A product over GF(2^8), ready to run.
+/// Registers rate/instruction:<mnemonic>_<bits of the vector> for each instruction of the kernels that this
+/// CPU has, and rate/instruction:clock, the cycles. The counter per_second is of one core.
+void add_instruction_rates();
+
+/// A product over GF(2^8), or over another field of 256 elements, ready to run.
 struct Peer {
   std::function<void()> run;
-  std::function<bool()> check;  ///< after a run: whether some entries are right
+  std::function<std::uint8_t(std::size_t i, std::size_t j)> entry;  ///< of the product, after a run
+  std::function<std::uint8_t(std::uint8_t, std::uint8_t)> multiply;
 };
-
 using PeerMaker = Peer (*)(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
 
-#if defined(PIRX_BENCH_M4RIE)
-/// Bit-sliced Karatsuba over M4RI's GF(2) products, the database sliced beforehand.
+/// Look-up in a table of all products.
+Peer make_table(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
+/// M4RIE: bit-sliced Karatsuba over M4RI's GF(2) products, the database sliced beforehand.
 Peer make_m4rie(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
-#endif
-#if defined(PIRX_BENCH_ISAL)
-/// Erasure coding as a matrix product (modulo 0x11D, its only polynomial), in blocks that fit the cache.
+/// ISA-L: erasure coding as a matrix product (modulo 0x11D, its only polynomial), in blocks that fit the
+/// cache.
 Peer make_isal(matrix::ConstView<std::uint8_t> Q, matrix::ConstView<std::byte> D);
-#endif
 
 }  // namespace pirx::bench

@@ -1,24 +1,22 @@
 // Loops of one instruction on twelve registers, enough to hide its latency. In assembly, so that no compiler
 // and no flag of the build decides what is measured; a loop runs only where the CPU has its instruction.
-#include "bench/engine/rates.h"
-
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-
-#include "pirx/base/cpu.h"
+#include "bench/engine/peers.h"
 
 namespace pirx::bench {
 
 #if defined(__x86_64__)
 
 #define PIRX_ONE(op, width, n) op " %%" width "12, %%" width #n ", %%" width #n "\n\t"
-#define PIRX_LOAD(width, n) "vmovdqu64 64(%1), %%" width #n "\n\t"
-#define PIRX_TWELVE(one) one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11)
-#define PIRX_LOOP(body)                                                                                    \
+#define PIRX_LOAD(op, width, n) op " 64(%1), %%" width #n "\n\t"
+#define PIRX_TWELVE(one, op, width)                                                             \
+  one(op, width, 0) one(op, width, 1) one(op, width, 2) one(op, width, 3) one(op, width, 4)     \
+      one(op, width, 5) one(op, width, 6) one(op, width, 7) one(op, width, 8) one(op, width, 9) \
+          one(op, width, 10) one(op, width, 11)
+#define PIRX_LOOP(one, op, width)                                                                          \
   [](std::uint64_t loops) {                                                                                \
     alignas(64) static const unsigned char memory[128] = {};                                               \
-    asm volatile("1:\n\t" body body "dec %0\n\tjnz 1b\n\tvzeroupper"                                       \
+    asm volatile("1:\n\t" PIRX_TWELVE(one, op, width)                                                      \
+                     PIRX_TWELVE(one, op, width) "dec %0\n\tjnz 1b\n\tvzeroupper"                          \
                  : "+r"(loops)                                                                             \
                  : "r"(memory)                                                                             \
                  : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
@@ -67,63 +65,42 @@ struct Loop {
   void (*run)(std::uint64_t loops);
 };
 
-#define PIRX_AFFINE_512(n) PIRX_ONE("vgf2p8affineqb $0,", "zmm", n)
-#define PIRX_AFFINE_256(n) PIRX_ONE("vgf2p8affineqb $0,", "ymm", n)
-#define PIRX_MUL_512(n) PIRX_ONE("vgf2p8mulb", "zmm", n)
-#define PIRX_MUL_256(n) PIRX_ONE("vgf2p8mulb", "ymm", n)
-#define PIRX_MADD_LOW_512(n) PIRX_ONE("vpmadd52luq", "zmm", n)
-#define PIRX_MADD_HIGH_512(n) PIRX_ONE("vpmadd52huq", "zmm", n)
-#define PIRX_SHUFFLE_512(n) PIRX_ONE("vpshufb", "zmm", n)
-#define PIRX_SHUFFLE_256(n) PIRX_ONE("vpshufb", "ymm", n)
-#define PIRX_TERNARY_512(n) PIRX_ONE("vpternlogq $0x96,", "zmm", n)
-#define PIRX_XOR_256(n) PIRX_ONE("vpxor", "ymm", n)
-#define PIRX_MULTIPLY_256(n) PIRX_ONE("vpmuludq", "ymm", n)
-#define PIRX_DOT_512(n) PIRX_ONE("vpdpbusd", "zmm", n)
-#define PIRX_MADDW_256(n) PIRX_ONE("vpmaddwd", "ymm", n)
-#define PIRX_LOAD_512(n) PIRX_LOAD("zmm", n)
-
 constexpr Loop kLoops[] = {
     {"clock", 0, run_clock},
-    {"vgf2p8affineqb_512", kCpuAvx512 | kCpuGfni, PIRX_LOOP(PIRX_TWELVE(PIRX_AFFINE_512))},
-    {"vgf2p8affineqb_256", kCpuAvx2 | kCpuGfni, PIRX_LOOP(PIRX_TWELVE(PIRX_AFFINE_256))},
-    {"vgf2p8mulb_512", kCpuAvx512 | kCpuGfni, PIRX_LOOP(PIRX_TWELVE(PIRX_MUL_512))},
-    {"vgf2p8mulb_256", kCpuAvx2 | kCpuGfni, PIRX_LOOP(PIRX_TWELVE(PIRX_MUL_256))},
-    {"vpmadd52luq_512", kCpuAvx512 | kCpuAvx512Ifma, PIRX_LOOP(PIRX_TWELVE(PIRX_MADD_LOW_512))},
-    {"vpmadd52huq_512", kCpuAvx512 | kCpuAvx512Ifma, PIRX_LOOP(PIRX_TWELVE(PIRX_MADD_HIGH_512))},
+    {"vgf2p8affineqb_512", kCpuAvx512 | kCpuGfni, PIRX_LOOP(PIRX_ONE, "vgf2p8affineqb $0,", "zmm")},
+    {"vgf2p8affineqb_256", kCpuAvx2 | kCpuGfni, PIRX_LOOP(PIRX_ONE, "vgf2p8affineqb $0,", "ymm")},
+    {"vgf2p8mulb_512", kCpuAvx512 | kCpuGfni, PIRX_LOOP(PIRX_ONE, "vgf2p8mulb", "zmm")},
+    {"vgf2p8mulb_256", kCpuAvx2 | kCpuGfni, PIRX_LOOP(PIRX_ONE, "vgf2p8mulb", "ymm")},
+    {"vpmadd52luq_512", kCpuAvx512 | kCpuAvx512Ifma, PIRX_LOOP(PIRX_ONE, "vpmadd52luq", "zmm")},
+    {"vpmadd52huq_512", kCpuAvx512 | kCpuAvx512Ifma, PIRX_LOOP(PIRX_ONE, "vpmadd52huq", "zmm")},
     {"tdpbsud", kCpuAmxInt8, run_tiles},
-    {"vpdpbusd_512", kCpuAvx512 | kCpuAvx512Vnni, PIRX_LOOP(PIRX_TWELVE(PIRX_DOT_512))},
-    {"vpmaddwd_256", kCpuAvx2, PIRX_LOOP(PIRX_TWELVE(PIRX_MADDW_256))},
-    {"vpshufb_512", kCpuAvx512, PIRX_LOOP(PIRX_TWELVE(PIRX_SHUFFLE_512))},
-    {"vpshufb_256", kCpuAvx2, PIRX_LOOP(PIRX_TWELVE(PIRX_SHUFFLE_256))},
-    {"vpternlogq_512", kCpuAvx512, PIRX_LOOP(PIRX_TWELVE(PIRX_TERNARY_512))},
-    {"vpxor_256", kCpuAvx2, PIRX_LOOP(PIRX_TWELVE(PIRX_XOR_256))},
-    {"vpmuludq_256", kCpuAvx2, PIRX_LOOP(PIRX_TWELVE(PIRX_MULTIPLY_256))},
-    {"load_512", kCpuAvx512, PIRX_LOOP(PIRX_TWELVE(PIRX_LOAD_512))},
+    {"vpdpbusd_512", kCpuAvx512 | kCpuAvx512Vnni, PIRX_LOOP(PIRX_ONE, "vpdpbusd", "zmm")},
+    {"vpmaddwd_256", kCpuAvx2, PIRX_LOOP(PIRX_ONE, "vpmaddwd", "ymm")},
+    {"vpshufb_512", kCpuAvx512, PIRX_LOOP(PIRX_ONE, "vpshufb", "zmm")},
+    {"vpshufb_256", kCpuAvx2, PIRX_LOOP(PIRX_ONE, "vpshufb", "ymm")},
+    {"vpternlogq_512", kCpuAvx512, PIRX_LOOP(PIRX_ONE, "vpternlogq $0x96,", "zmm")},
+    {"vpxor_256", kCpuAvx2, PIRX_LOOP(PIRX_ONE, "vpxor", "ymm")},
+    {"vpmuludq_256", kCpuAvx2, PIRX_LOOP(PIRX_ONE, "vpmuludq", "ymm")},
+    {"load_512", kCpuAvx512, PIRX_LOOP(PIRX_LOAD, "vmovdqu64", "zmm")},
 };
 
 }  // namespace
 
-std::vector<InstructionRate> measure_instruction_rates() {
-  using Clock = std::chrono::steady_clock;
+void add_instruction_rates() {
   constexpr std::uint64_t kRuns = 50000;
-  std::vector<InstructionRate> rates;
-  for (const Loop& loop : kLoops) {
-    if ((loop.needs & ~detected_cpu_features()) != 0) continue;
-    double best = 0;
-    for (int round = 0; round < 20; ++round) {
-      const auto start = Clock::now();
-      loop.run(kRuns);
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      best = std::max(best, static_cast<double>(kRuns * kInLoop) / seconds);
-    }
-    rates.push_back({loop.name, best});
+  for (const Loop& of : kLoops) {
+    if ((of.needs & ~detected_cpu_features()) != 0) continue;
+    const auto run = [instructions = of.run](benchmark::State& state) {
+      for (auto _ : state) instructions(kRuns);
+      state.counters["per_second"] = {kRuns * kInLoop, benchmark::Counter::kIsIterationInvariantRate};
+    };
+    benchmark::RegisterBenchmark((std::string("rate/instruction:") + of.name).c_str(), run);
   }
-  return rates;
 }
 
 #else
 
-std::vector<InstructionRate> measure_instruction_rates() { return {}; }
+void add_instruction_rates() {}
 
 #endif
 

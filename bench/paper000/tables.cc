@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "bench/gbench.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "pirx/batchcodes/vertical_database.h"
@@ -16,6 +17,7 @@ namespace {
 
 using namespace pirx;
 using namespace pirx::batchcodes;
+using bench::need;
 using F = fp::W48;
 using Value = F::Elem;
 using matrix::ConstView;
@@ -73,19 +75,6 @@ void sub(const F& f, std::size_t n, const Value* a, const Value* b, Value* out) 
 const Kernels<F> kCounting{"counting", 0, &muladd_words, &muladd_sums, &add, &sub, 4096, 1 << 20};
 const strassen::Engine<F> engine{F{}, kCounting};
 constexpr strassen::ExecOptions kPlain{1, 0};
-
-template <class T>
-T need(Result<T> result) {
-  if (result) {
-    if constexpr (std::is_void_v<T>) {
-      return;
-    } else {
-      return std::move(*result);
-    }
-  }
-  std::fprintf(stderr, "paper000_tables: %s\n", result.error().to_string().c_str());
-  std::exit(1);
-}
 
 std::mt19937_64 source(1);
 struct Random {

@@ -1,53 +1,40 @@
 // Servers and a client in one process over random records: for the benchmarks of what clients compute.
 #pragma once
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <optional>
-#include <random>
 
-#include "paper002/measure.h"
+#include "bench/measure.h"
+#include "bench/random_database.h"
 #include "pirx/batchcodes/encoding.h"
-#include "pirx/database/builder.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
 
 namespace pirx::bench {
 
 struct Settings {
-  std::string field = "gf2_8";
+  std::string field;
   unsigned servers = 8, threshold = 2, ramp = 1;
-  std::uint64_t records = 2, record_bytes = std::uint64_t{4} << 20;
+  std::uint64_t records = 2, record_bytes = 0;
+
+  std::string name() const {
+    std::ostringstream text;
+    text << field << ' ' << servers << ' ' << threshold << ' ' << ramp << ' ' << records << ' '
+         << record_bytes;
+    return text.str();
+  }
 };
 
-/// A database of random records, a row each, in a folder that is removed again; all servers hold it whole.
+/// A database of random records, a row each; all servers hold it whole.
 class Deployment {
  public:
   explicit Deployment(const Settings& a)
-      : folder_(std::filesystem::temp_directory_path() / ("pirx-paper002-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-    const database::BuildOptions options{
-        .records_per_row = 1, .fixed_record_bytes = a.record_bytes, .digests = false};
-    auto builder = need(database::DatabaseBuilder::create(folder_ / "db", options));
-    std::mt19937_64 random(1);
-    for (std::uint64_t i = 0; i < a.records; ++i) {
-      Bytes record(static_cast<std::size_t>(a.record_bytes));
-      for (std::size_t b = 0; b < record.size(); b += 8) {
-        const std::uint64_t value = random();
-        std::memcpy(record.data() + b, &value, std::min<std::size_t>(8, record.size() - b));
-      }
-      need(builder.add(record));
-      records_.push_back(std::move(record));
-    }
-    need(builder.finish());
-    const std::shared_ptr<const database::Database> database = need(database::Database::open(folder_ / "db"));
+      : database_(need(random_database(
+            std::filesystem::temp_directory_path(), a.records,
+            {.records_per_row = 1, .fixed_record_bytes = a.record_bytes, .digests = false}))) {
     const auto field = need(itpir::field_by_name(a.field));
     itpir::Params::Spec spec{field,
-                             database->geometry(),
-                             database->version(),
+                             database_->geometry(),
+                             database_->version(),
                              need(batchcodes::Encoding::suggested_coordinates(field, a.servers)),
                              a.threshold,
                              a.ramp};
@@ -57,16 +44,12 @@ class Deployment {
       server.coordinate = coordinate;
       server.threads = 1;
       server.layout.layout = strassen::Layout::kRows;
-      servers_.push_back(need(itpir::make_goldberg_server(database, server)));
+      servers_.push_back(need(itpir::make_goldberg_server(database_, server)));
     }
     client_.emplace(need(itpir::Params::create(spec)));
   }
-  ~Deployment() { std::filesystem::remove_all(folder_); }
-  Deployment(const Deployment&) = delete;
-  Deployment& operator=(const Deployment&) = delete;
 
   const itpir::Client& client() const { return *client_; }
-  const Bytes& record(std::uint64_t i) const { return records_[static_cast<std::size_t>(i)]; }
   std::vector<Bytes> answer(const itpir::Query& query) const {
     std::vector<Bytes> replies;
     for (std::size_t j = 0; j < servers_.size(); ++j) {
@@ -75,12 +58,59 @@ class Deployment {
     }
     return replies;
   }
+  /// Whether these are the records, and proven to be.
+  bool right(const std::vector<std::uint64_t>& indices, Answer answer) const {
+    bool right = answer.certainty == Certainty::kProven && answer.records.size() == indices.size();
+    for (std::size_t m = 0; right && m < indices.size(); ++m) {
+      spoil(answer.records[m]);
+      right = std::ranges::equal(answer.records[m], need(database_->record(indices[m])));
+    }
+    return right;
+  }
 
  private:
-  std::filesystem::path folder_;
-  std::vector<Bytes> records_;
+  std::shared_ptr<const database::Database> database_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
   std::optional<itpir::Client> client_;
+};
+
+/// One query, its replies and the records. Each step may be taken once.
+class Exchange {
+ public:
+  Exchange(const Deployment& deployment, Rng& rng, std::vector<std::uint64_t> indices)
+      : deployment_(deployment), rng_(rng), indices_(std::move(indices)) {}
+  void ask() { query_.emplace(need(deployment_.client().query(indices_, rng_))); }
+  /// The servers answer, and one may lie.
+  void serve(std::optional<std::size_t> liar) {
+    replies_ = deployment_.answer(*query_);
+    collector_.emplace(deployment_.client().collect(std::move(query_->state)));
+    if (!liar) return;
+    // A bit in every 21st byte: an element of every field it was one of before, but for the top of a few.
+    for (std::size_t b = itpir::MessageHeader::kBytes; b < replies_[*liar].size(); b += 21) {
+      replies_[*liar][b] ^= std::byte{1};
+    }
+  }
+  void gather() {
+    for (std::size_t j = 0; j < replies_.size(); ++j) need(collector_->add(j, replies_[j]));
+  }
+  void decode() { need(need(collector_->decode()).status == itpir::DecodeStatus::kOk, "no answer"); }
+  void finish() { answer_ = need(std::move(*collector_).finish()); }
+  /// Whether the records are right, and nobody but the liar is named as one.
+  bool right(std::optional<std::size_t> liar) const {
+    for (std::size_t j = 0; j < answer_.servers.size(); ++j) {
+      if ((answer_.servers[j] == ServerStatus::kLied) != (liar == j)) return false;
+    }
+    return deployment_.right(indices_, answer_);
+  }
+
+ private:
+  const Deployment& deployment_;
+  Rng& rng_;
+  std::vector<std::uint64_t> indices_;
+  std::optional<itpir::Query> query_;
+  std::vector<Bytes> replies_;
+  std::optional<itpir::ReplyCollector> collector_;
+  Answer answer_;
 };
 
 }  // namespace pirx::bench

@@ -1,13 +1,13 @@
 // Experiment 2 of paper 002 (Henry 2016): one server's time for a query to a u-ary bucket, against the plain
-// database, through the encoder, the client's shares and the engine that ship. Every bucket's answers are
-// decoded on a narrow window before the clock runs. Prints a JSON record a case; the figure is speedup / u,
-// of medians taken in turns, in seconds of one core.
-#include <CLI/CLI.hpp>
-#include <memory>
-#include <optional>
+// database, through the encoder, the client's shares and the engine that ship.
+//
+// u-ary/field:.../stored_as:.../q:.../u:...   seconds of the processor; u:1 is the plain database
+//
+// Every bucket's answers are decoded on a narrow window before the clock runs. The counter speedup_over_u
+// compares with a query to the plain database right after; it should be 1.
+#include <map>
 
-#include "engine/record.h"
-#include "paper002/measure.h"
+#include "bench/measure.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "pirx/fp/w160.h"
@@ -15,23 +15,15 @@
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
 
+namespace pirx::bench {
 namespace {
 
-using namespace pirx;
-using namespace pirx::batchcodes;
-using bench::cpu_milliseconds;
-using bench::median;
-using bench::need;
+using namespace batchcodes;
+using benchmark::State;
 using matrix::ConstView;
 using matrix::Matrix;
 
-struct Arguments {
-  std::uint64_t mib = 1024, row_kib = 64;
-  std::vector<std::string> fields{"gf2_8", "gf2_16", "w160", "w48"};
-  std::vector<unsigned> arities{1, 2, 4, 6, 8};
-  std::vector<std::size_t> queries{1, 16};
-  int samples = 7;
-};
+constexpr strassen::ExecOptions kOneThread{1, -1};
 
 /// One server's bucket for one arity.
 template <class F>
@@ -62,18 +54,15 @@ class Bucket {
     if (u > 1) {
       bucket_ = need(Matrix<Elem>::create(R, s));
       const auto encoder = need(Encoder<F>::create(engine_, encoding, {0}));
-      const double start = cpu_milliseconds();
-      need(encoder.encode(0, D.view(), {}, bucket_.view(), exec_));
-      encode_seconds_ = (cpu_milliseconds() - start) / 1e3;
+      encode_seconds_ =
+          seconds_of([&] { need(encoder.encode(0, D.view(), {}, bucket_.view(), exec_)); }, processor_clock);
     }
     if (u > 1 && as_words) {
       words_ = need(Matrix<std::byte>::create(R, s * f.word_bytes()));
       for (std::size_t g = 0; g < R; ++g) {
         const std::span<const Elem> sums(bucket_.row(g), s);
-        if (!store_words(f, sums, {words_.row(g), words_.cols()})) {
-          std::fprintf(stderr, "paper002_encode: a sum is no word, by a rare chance: run it again\n");
-          std::exit(1);
-        }
+        need(store_words(f, sums, {words_.row(g), words_.cols()}),
+             "a sum is no word, by a rare chance: run it again");
       }
       bucket_ = {};
     }
@@ -83,14 +72,12 @@ class Bucket {
     }
   }
 
-  double answer() {
-    const double start = cpu_milliseconds();
+  void answer() {
     if (prepared_) {
       need(engine_.multiply(shares_[0].view(), *prepared_, answers_.view(), exec_));
     } else {
       need(engine_.multiply_sums(shares_[0].view(), std::as_const(bucket_).view(), answers_.view(), exec_));
     }
-    return (cpu_milliseconds() - start) / 1e3;
   }
 
   /// Answers of server 0, and those of the other servers for the first words of each row, give the wanted
@@ -113,7 +100,9 @@ class Bucket {
       need(engine_.multiply_sums(W.view(), std::as_const(replies).view(), block.view()));
       const std::byte* expected = D_->row(static_cast<std::size_t>(wanted_[i].block));
       for (std::size_t c = 0; c < width; ++c) {
-        if (!f_.sum_equal(f_.load_word(expected + c * f_.word_bytes()), block.at(0, c))) return false;
+        Elem found = block.at(0, c);
+        spoil(std::as_writable_bytes(std::span(&found, 1)));
+        if (!f_.sum_equal(f_.load_word(expected + c * f_.word_bytes()), found)) return false;
       }
     }
     return true;
@@ -144,80 +133,89 @@ class Bucket {
   double encode_seconds_ = 0;
 };
 
+struct Sizes {
+  std::uint64_t mib, row_kib;
+};
+
+/// The plain database and its buckets.
 template <class F>
-void run(const F& f, const Arguments& a, std::size_t queries, bool as_words) {
-  auto rng = need(Rng::from_os());
-  const strassen::ExecOptions exec{1, -1};
-  const std::size_t s = std::max<std::size_t>(1, (a.row_kib << 10) / f.word_bytes());
-  // A multiple of 24 rows: every arity divides it, so that none pays for padding.
-  const std::size_t r = std::max<std::size_t>(1, (a.mib << 20) / (s * f.word_bytes()) / 24) * 24;
-  auto D = need(Matrix<std::byte>::create(r, s * f.word_bytes()));
-  for (std::size_t i = 0; i < r; ++i) rng.fill({D.row(i), D.cols()});
-  std::vector<std::unique_ptr<Bucket<F>>> buckets;
-  std::vector<std::vector<double>> times(a.arities.size());
-  for (const unsigned u : a.arities) {
-    buckets.push_back(std::make_unique<Bucket<F>>(f, u, D, s, queries, as_words, rng, exec));
-    buckets.back()->answer();
-    if (!buckets.back()->answers_decode()) {
-      std::fprintf(stderr, "paper002_encode: wrong blocks with u = %u over %s\n", u, f.tag().name().c_str());
-      std::exit(1);
+struct Buckets {
+  explicit Buckets(const Sizes& a) : s(std::max<std::size_t>(1, (a.row_kib << 10) / f.word_bytes())) {
+    // A multiple of 24 rows: every arity divides it, so that none pays for padding.
+    const std::size_t r = std::max<std::size_t>(1, (a.mib << 20) / (s * f.word_bytes()) / 24) * 24;
+    D = need(Matrix<std::byte>::create(r, s * f.word_bytes()));
+    for (std::size_t i = 0; i < r; ++i) rng.fill({D.row(i), D.cols()});
+  }
+  /// Null if its answers are wrong.
+  Bucket<F>* of(unsigned u, std::size_t queries, bool as_words) {
+    auto& bucket = made[u];
+    if (!bucket) {
+      bucket = std::make_unique<Bucket<F>>(f, u, D, s, queries, as_words, rng, kOneThread);
+      bucket->answer();
+      if (!bucket->answers_decode()) bucket.reset();
     }
+    return bucket.get();
   }
-  for (int sample = 0; sample < a.samples; ++sample) {
-    for (std::size_t i = 0; i < buckets.size(); ++i) times[i].push_back(buckets[i]->answer());
-  }
-  const double base = median(times[0]);
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const double time = median(times[i]);
-    const double speedup = base / time * a.arities[0];
-    const auto [fastest, slowest] = std::minmax_element(times[i].begin(), times[i].end());
-    bench::Record record("u-ary");
-    record.add("field", f.tag().name())
-        .add("stored_as", as_words ? "words" : "sums")
-        .add("u", a.arities[i])
-        .add("queries", queries)
-        .add("rows", r)
-        .add("words", s)
-        .add("bucket_bytes", buckets[i]->bytes())
-        .add("median_s", time)
-        .add("min_s", *fastest)
-        .add("max_s", *slowest)
-        .add("plain_gb_per_s", static_cast<double>(r * D.cols()) / time * 1e-9)
-        .add("speedup", speedup)
-        .add("speedup_over_u", speedup / a.arities[i])
-        .add("encode_one_bucket_s", buckets[i]->encode_seconds())
-        .add("plan", buckets[i]->plan());
-    std::printf("%s\n", record.to_string().c_str());
-    std::fflush(stdout);
+  F f;
+  Rng rng = need(Rng::from_os());
+  std::size_t s;
+  Matrix<std::byte> D;
+  std::map<unsigned, std::unique_ptr<Bucket<F>>> made;
+};
+
+/// A run in random order is for one field, way to store and number of queries.
+template <class F>
+void run(State& state, const Sizes& sizes, unsigned u, std::size_t queries, bool as_words) {
+  const std::string kind = F{}.tag().name() + (as_words ? " words " : " sums ") + std::to_string(queries);
+  auto& buckets = shared<Buckets<F>>(kind, sizes);
+  Bucket<F>*const plain = buckets.of(1, queries, as_words), *const bucket = buckets.of(u, queries, as_words);
+  if (plain == nullptr || bucket == nullptr) return Program::wrong(state, "a wrong answer");
+  const double seconds = processor_loop(
+      state, [] {}, [&] { bucket->answer(); });
+  const double base = seconds_of([&] { plain->answer(); }, processor_clock);
+  state.counters["rows"] = static_cast<double>(buckets.D.rows());
+  state.counters["words"] = static_cast<double>(buckets.s);
+  state.counters["bucket_bytes"] = static_cast<double>(bucket->bytes());
+  state.counters["plain_gb_per_s"] = static_cast<double>(buckets.D.rows() * buckets.D.cols()) / seconds / 1e9;
+  state.counters["speedup_over_u"] = base / seconds / u;
+  state.counters["encode_one_bucket_s"] = bucket->encode_seconds();
+  state.SetLabel(bucket->plan());
+}
+
+template <class F>
+void add_field(const Sizes& sizes, const std::vector<std::size_t>& queries,
+               const std::vector<unsigned>& arities) {
+  // Over a binary field every sum is a word.
+  for (const char* stored_as : {"words", "sums"}) {
+    const bool as_words = stored_as == std::string("words");
+    if (!as_words && F{}.tag().kind == FieldKind::kBinary) break;
+    for (const auto q : queries) {
+      for (const auto u : arities) {
+        const std::string name = "u-ary/field:" + F{}.tag().name() + "/stored_as:" + stored_as +
+                                 "/q:" + std::to_string(q) + "/u:" + std::to_string(u);
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [=](State& state) { run<F>(state, sizes, u, q, as_words); })
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+      }
+    }
   }
 }
 
 }  // namespace
+}  // namespace pirx::bench
 
 int main(int argc, char** argv) {
-  Arguments a;
-  CLI::App app{"Server speed-up of u-ary buckets (experiment 2 of paper 002)"};
-  app.add_option("--mib", a.mib, "size of the plain database");
-  app.add_option("--row_kib", a.row_kib, "size of a block");
-  app.add_option("--fields", a.fields, "gf2_8, gf2_16, w160, w48")->delimiter(',');
-  app.add_option("--u", a.arities, "arities; the first is what the others are compared with")->delimiter(',');
-  app.add_option("--q", a.queries, "query vectors at a time")->delimiter(',');
-  app.add_option("--samples", a.samples, "rounds; the median is reported");
-  CLI11_PARSE(app, argc, argv);
-  for (const auto& field : a.fields) {
-    for (const auto queries : a.queries) {
-      if (field == "gf2_8") {
-        run(gf2e::Gf2_8{}, a, queries, true);
-      } else if (field == "gf2_16") {
-        run(gf2e::Gf2_16{}, a, queries, true);
-      } else if (field == "w160") {
-        for (const bool as_words : {true, false}) run(fp::W160{}, a, queries, as_words);
-      } else if (field == "w48") {
-        for (const bool as_words : {true, false}) run(fp::W48{}, a, queries, as_words);
-      } else {
-        std::fprintf(stderr, "paper002_encode: no field %s\n", field.c_str());
-        return 1;
-      }
-    }
-  }
+  using namespace pirx;
+  bench::Program program(argc, argv);
+  const bench::Sizes sizes{program.number("mib", 1024, 1, 1 << 20),
+                           program.number("row_kib", 64, 1, 1 << 20)};
+  const auto queries = program.numbers<std::size_t>("q", "1,16", 1, 1 << 20);
+  const auto arities = program.numbers<unsigned>("u", "1,2,4,6,8", 1, 64);
+  program.start();
+  bench::add_field<gf2e::Gf2_8>(sizes, queries, arities);
+  bench::add_field<gf2e::Gf2_16>(sizes, queries, arities);
+  bench::add_field<fp::W160>(sizes, queries, arities);
+  bench::add_field<fp::W48>(sizes, queries, arities);
+  return bench::Program::run();
 }

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <numeric>
 
-#include "paper002/deployment.h"
+#include "bench/measure.h"
+#include "pirx/batchcodes/encoding.h"
+#include "pirx/itpir/client.h"
 
 namespace {
 

@@ -1,37 +1,26 @@
-// A pass over a database that is spread over the ranks of an MPI run, beside the same pass by one process, in
-// turns. Rank 0 measures; the answers are compared first. Prints JSON. bench/shards/report starts it.
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
+// A pass over a database that is spread over the ranks of an MPI run, beside the same pass by one process.
+//
+// single/q:...   one process with --single_threads threads
+// ranks/q:...    all ranks, with --threads threads each
+//
+// Rank 0 measures, and prints; the answers are compared first. The counter processor_ms of a pass is of all
+// ranks together, waiting included. bench/shards/report starts it.
+#include <fstream>
 #include <random>
 
-#include "pirx/base/cpu.h"
+#include "bench/measure.h"
 #include "pirx/database/database.h"
 #include "pirx/itpir/server.h"
 #include "pirx/shards/shards.h"
 
 namespace {
 
-using namespace pirx;  // a program of its own
-using Clock = std::chrono::steady_clock;
-
-template <class T>
-T or_die(Result<T> result) {
-  if (result) {
-    if constexpr (!std::is_void_v<T>) return std::move(*result);
-  } else {
-    std::fprintf(stderr, "shards_bench: %s\n", result.error().to_string().c_str());
-    std::exit(1);
-  }
-}
+using namespace pirx;
+using bench::need;
 
 /// Random bytes are elements of GF(2^8) and GF(2^16), which is what is measured here.
 Bytes request(const AnyServer& server, std::uint32_t queries, std::mt19937_64& random) {
-  const auto p = or_die(itpir::ServerParameters::decode(server.parameters()));
+  const auto p = need(itpir::ServerParameters::decode(server.parameters()));
   Writer writer;
   itpir::MessageHeader{
       itpir::MessageHeader::Type::kQuery, p.field, p.version, p.coordinate, queries, p.geometry.rows()}
@@ -42,111 +31,90 @@ Bytes request(const AnyServer& server, std::uint32_t queries, std::mt19937_64& r
   return std::move(writer).take();
 }
 
-/// What answering took: by the clock, and of this process's processors.
-struct Took {
-  double seconds = 0, processor = 0;
+Bytes answer(const AnyServer& server, const Bytes& message) {
+  const ByteSpan span = message;
+  return need(std::move(server.answer({&span, 1})[0]));
+}
+
+/// Seconds of the processor that all ranks have used so far: the children of mpirun.
+double processors_of_ranks() {
+  const std::string parent = std::to_string(getppid());
+  std::ifstream children("/proc/" + parent + "/task/" + parent + "/children");
+  double seconds = 0;
+  for (pid_t child = 0; children >> child;) {
+    clockid_t clock{};
+    timespec used{};
+    if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &used) != 0) continue;
+    seconds += static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  }
+  return seconds;
+}
+
+void add(const char* kind, std::uint32_t queries, const AnyServer& server, const AnyServer& other) {
+  const auto run = [queries, &server, &other, checked = false](benchmark::State& state) mutable {
+    std::mt19937_64 random(1);
+    const Bytes message = request(server, queries, random);
+    if (!checked) {
+      auto found = answer(server, message);
+      bench::spoil(found);
+      if (found != answer(other, message)) return bench::Program::wrong(state, "a wrong answer");
+      checked = true;
+    }
+    const double before = processors_of_ranks();
+    for (auto _ : state) answer(server, message);
+    state.counters["processor_ms"] =
+        1e3 * (processors_of_ranks() - before) / static_cast<double>(state.iterations());
+  };
+  benchmark::RegisterBenchmark((kind + ("/q:" + std::to_string(queries))).c_str(), run)
+      ->MeasureProcessCPUTime()
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+struct Settings {
+  std::string file, field;
+  shards::Split split;
+  int threads, single_threads;
+  std::vector<std::uint32_t> queries;
 };
 
-double processor_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+int run(const Settings& a, const shards::World& world) {
+  auto shards = need(shards::Shards::create(world, {.split = a.split, .timeout = std::chrono::minutes(1)}));
+  const auto database = need(database::Database::open(a.file));
+  const Texts options{{"field", a.field}, {"coordinate", "1"}, {"max_queries", "4096"}};
+  const auto open = [&](int team, Spread spread) {
+    return need(serve(*need(find_protocol("goldberg")),
+                      {.database = database, .threads = team, .spread = std::move(spread)}, options));
   };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-Took answer(const AnyServer& server, const Bytes& message, Bytes* reply = nullptr) {
-  const ByteSpan span = message;
-  const double before = processor_seconds();
-  const auto start = Clock::now();
-  auto replies = server.answer({&span, 1});
-  const std::chrono::duration<double> took = Clock::now() - start;
-  const Took all{took.count(), processor_seconds() - before};
-  auto bytes = or_die(std::move(replies[0]));
-  if (reply != nullptr) *reply = std::move(bytes);
-  return all;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// One rank's part: DATABASE FIELD SPLIT THREADS SINGLE_THREADS REPEATS QUERIES. A line of JSON from each
-/// rank.
-void measure(shards::World& world, char** argv) {
-  const std::string file = argv[1], field = argv[2];
-  auto run = or_die(shards::Shards::create(
-      world, {.split = or_die(shards::parse_split(argv[3])), .timeout = std::chrono::minutes(1)}));
-  const auto database = or_die(database::Database::open(file));
-  const Texts options{{"field", field}, {"coordinate", "1"}, {"max_queries", "4096"}};
-  const auto open = [&](int threads, Spread spread) {
-    return or_die(serve(*or_die(find_protocol("goldberg")),
-                        {.database = database, .threads = threads, .spread = std::move(spread)}, options));
-  };
-  const auto ours = open(std::atoi(argv[4]), run->spread());
-  or_die(run->agree(*ours, database->content_version().identity));
+  const auto ours = open(a.threads, shards->spread());
+  need(shards->agree(*ours, database->content_version().identity));
   if (world.rank() != 0) {
-    const double before = processor_seconds();
-    or_die(run->work());
-    std::printf("{\"rank\": %d, \"processor_seconds\": %.6f}\n", world.rank(), processor_seconds() - before);
-    std::fflush(stdout);
-    return;
+    need(shards->work());
+    return 0;
   }
-  const auto single = open(std::atoi(argv[5]), nullptr);
-  const auto queries = static_cast<std::uint32_t>(std::atoi(argv[7]));
-  const int repeats = std::max(1, std::atoi(argv[6]));
-  std::mt19937_64 random(1);
-  const Bytes message = request(*single, queries, random);
-  Bytes expected, got;
-  answer(*single, message, &expected);
-  double processor = answer(*ours, message, &got).processor;
-  if (expected != got) {
-    std::fprintf(stderr, "shards_bench: the ranks answer something else than one process\n");
-    world.abort(1);
+  const auto single = open(a.single_threads, nullptr);
+  for (const auto q : a.queries) {
+    add("single", q, *single, *ours);
+    add("ranks", q, *ours, *single);
   }
-  std::vector<double> single_seconds, single_processor, our_seconds, ratios;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    const Took theirs = answer(*single, message), took = answer(*ours, message);
-    single_seconds.push_back(theirs.seconds);
-    single_processor.push_back(theirs.processor);
-    our_seconds.push_back(took.seconds);
-    processor += took.processor;
-    ratios.push_back(took.seconds / theirs.seconds);
-  }
-  or_die(run->leave());
-  const nlohmann::ordered_json json{{"rank", 0},
-                                    {"processor_seconds", processor},
-                                    {"passes", run->passes()},
-                                    {"ranks", world.ranks()},
-                                    {"threads_of_a_rank", std::atoi(argv[4])},
-                                    {"threads_of_the_single_process", std::atoi(argv[5])},
-                                    {"field", field},
-                                    {"split", argv[3]},
-                                    {"rows", database->geometry().rows()},
-                                    {"row_bytes", database->geometry().row_bytes()},
-                                    {"isa", cpu_features_name(or_die(allowed_cpu_features()))},
-                                    {"queries", queries},
-                                    {"single_processor_seconds", median(single_processor)},
-                                    {"single_seconds", median(single_seconds)},
-                                    {"shards_seconds", median(our_seconds)},
-                                    {"ratio", median(ratios)}};
-  std::printf("%s\n", json.dump().c_str());
-  std::fflush(stdout);
+  const int code = bench::Program::run();
+  need(shards->leave());
+  return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 8) {
-    std::fprintf(
-        stderr,
-        "usage: mpirun -n N shards_bench DATABASE FIELD SPLIT THREADS SINGLE_THREADS REPEATS QUERIES\n");
-    return 1;
-  }
-  const auto world = or_die(shards::World::create());
-  measure(*world, argv);
+  bench::Program program(argc, argv);
+  const Settings settings{program.text("database", ""),
+                          program.text("field", "gf2_8"),
+                          need(shards::parse_split(program.text("split", "auto"))),
+                          static_cast<int>(program.number("threads", 1, 1, 1024)),
+                          static_cast<int>(program.number("single_threads", 1, 1, 1024)),
+                          program.numbers<std::uint32_t>("q", "1,16,64,256", 1, 4096)};
+  program.start();
+  const auto world = need(shards::World::create());
+  const int code = run(settings, *world);
   world->finish();
-  return 0;
+  return code;
 }
