@@ -12,6 +12,7 @@ Rules:
   bench-only      benchmark only in bench/
   mpi             mpi.h only in service/shards/
   sockets         socket, Asio, Beast and curl headers only in service/http/ (and in tests/)
+  names           nothing in service/, src/ and tools/, code or list of CMake, names a protocol; rows of the table do
   unresolved      a quoted include names a file of this tree
   unknown         every C++ file lies in a folder that the architecture knows
 """
@@ -55,6 +56,14 @@ BENCH_ONLY = re.compile(r"^benchmark/")
 SOCKETS = re.compile(
     r"^(sys/(socket|un|epoll|select)\.h|netinet/.*|arpa/inet\.h|netdb\.h|net/if\.h|poll\.h|sys/poll\.h"
     r"|boost/(asio|beast)(/.*|\.hpp)|curl/.*)$")
+
+# What names a protocol, and who may: the numbers are given out in one file, and messages of the first two begin in another
+# way; the planner's cost models, and the commands about buckets of Goldberg's encoded databases, still name theirs.
+NAMES = re.compile(r'"(goldberg|chor|dj-tree|qr|spiral|download)[" ]|ProtocolId::k[A-Z]|\bpirx/(itpir|cpir|download)/'
+                   r"|\bpirx::(itpir|cpir|download)\b|\b(itpir|cpir|download)::")
+NAMELESS = re.compile(r"^(src|service|tools|include/pirx)/")
+MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir|planner)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/(table|planner)/"
+                      r"|tools/pirx/(bench|plan|db_encode|db_update)_command\.cc$|tools/pirx/CMakeLists\.txt$)")
 
 SUFFIXES = {".h", ".cc", ".inc"}
 SKIPPED_FOLDERS = re.compile(r"^(\..*|build|build-.*|out|__pycache__)$")
@@ -105,6 +114,20 @@ class Tree:
             elif entry.suffix in SUFFIXES:
                 yield entry.relative_to(self.root)
 
+    def check_names(self):
+        lists = sorted(path.relative_to(self.root) for top in ("src", "service", "tools")
+                       for path in (self.root / top).rglob("CMakeLists.txt"))
+        for path in self.files + lists:
+            name = path.as_posix()
+            if not NAMELESS.match(name) or MAY_NAME.match(name):
+                continue
+            for number, line in enumerate((self.root / path).read_text(encoding="utf-8").splitlines(), 1):
+                if INCLUDE.match(line) and not name.startswith("tools/"):
+                    continue  # a matter of rank
+                found = NAMES.search(re.sub(r"(//|#(?!include)).*", "", line))
+                if found:
+                    self.report(path, number, "names", f"{found.group(0).strip()} is a protocol's own: take it from the table")
+
     def _read(self, path):
         """[(line, quoted, name)] of the includes of a file."""
         found = []
@@ -150,6 +173,7 @@ class Tree:
                     self.report(path, line, "unresolved", f'"{name}" is no file of this tree')
                 self.check_foreign(path, module, line, name)
             self.check_sides(path)
+        self.check_names()
         return self.violations
 
     def check_own(self, path, module, line, target):

@@ -40,9 +40,9 @@ CLEAN = {
     "itpir/server.cc": '#include "pirx/database/database.h"\n#include "pirx/itpir/server.h"\n#include "pirx/strassen/engine.h"\n',
     "cpir/dj/client.cc": '#include "pirx/batchcodes/ramp.h"\n',
     "cpir/dj/server.cc": '#include "pirx/strassen/engine.h"\n',
-    "service/shards/world.cc": '#include <mpi.h>\n#include "pirx/itpir/server.h"\n',
+    "service/shards/world.cc": '#include <mpi.h>\n#include "pirx/protocol.h"\n',
     "service/http/server.cc": '#include <boost/asio.hpp>\n#include <curl/curl.h>\n#include <sys/socket.h>\n',
-    "tools/pirx/main.cc": '#include "pirx/itpir/client.h"\n#include "pirx/http/http_client.h"\n#include "options.h"\n',
+    "tools/pirx/main.cc": '#include "pirx/protocol.h"\n#include "pirx/http/http_client.h"\n#include "options.h"\n',
     "tools/pirx/options.h": "",
     "examples/embed/main.cc": "#include <pirx/itpir/client.h>\n",
     "bench/engine/engine_bench.cc": '#include <benchmark/benchmark.h>\n#include "pirx/strassen/engine.h"\n',
@@ -68,7 +68,7 @@ VIOLATIONS = [
     ("rank", "batchcodes/ramp.cc", '"pirx/database/database.h"'),
     ("rank", "include/pirx/protocol.h", '"pirx/strassen/engine.h"'),
     ("rank", "service/table/protocols.cc", '"pirx/itpir/server.h"'),
-    ("rank", "src/protocol/option.cc", '"pirx/database/database.h"'),
+    ("rank", "src/database/database.cc", '"pirx/protocol.h"'),
     ("rank", "include/pirx/itpir/common.h", '"pirx/http/http_client.h"'),
     ("rank", "itpir/decoder.h", '"cpir/dj/client.cc"'),
     ("rank", "cpir/dj/server.cc", '"pirx/itpir/common.h"'),
@@ -111,6 +111,7 @@ VIOLATIONS = [
     ("sockets", "tools/pirx/main.cc", "<boost/beast/http.hpp>"),
     ("sockets", "tools/pirx/main.cc", "<curl/curl.h>"),
     ("sockets", "bench/engine/engine_bench.cc", "<poll.h>"),
+    ("names", "tools/pirx/main.cc", '"pirx/itpir/client.h"'),
     ("unresolved", "src/base/bytes.cc", '"nothing.h"'),
     ("unresolved", "src/base/bytes.cc", "<pirx/base/nothing.h>"),
     # Spelling does not hide one.
@@ -163,6 +164,21 @@ class CheckLayersTest(unittest.TestCase):
         status, lines = check(files)
         self.assertEqual(status, 1)
         self.assertTrue(any(line.startswith("itpir/client_impl.h:1: [client-server] ") for line in lines), lines)
+
+    def test_naming_a_protocol_is_caught(self):
+        for name, line in (
+            ("tools/pirx/main.cc", 'if (name == "spiral") return;'),
+            ("service/client/fetch.cc", "switch (id) { case ProtocolId::kChor: break; }"),
+            ("src/database/database.cc", "void f(pirx::itpir::Params);"),
+            ("service/client/CMakeLists.txt", "pirx_library(client PUBLIC_DEPS pirx::cpir)"),
+        ):
+            with self.subTest(file=name):
+                status, lines = check(dict(CLEAN, **{name: line + "\n"}))
+                self.assertEqual(status, 1)
+                self.assertIn(f"{name}:1: [names] ", lines[0])
+        # Words about one are no code.
+        status, lines = check(dict(CLEAN, **{"service/client/fetch.cc": '// as "goldberg" does\n'}))
+        self.assertEqual(status, 0, lines)
 
     def test_unknown_folder_is_caught(self):
         for name in ("src/utils/x.h", "include/pirx/tools/x.h", "include/pirx/stray.h", "x.cc"):

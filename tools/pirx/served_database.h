@@ -20,7 +20,7 @@ std::span<const Option> database_options();
 struct DatabaseSettings {
   std::string name;  ///< used in paths, logs and metrics; empty if it is the only database
   std::string file;
-  std::string protocol = "goldberg";
+  std::string protocol = std::string(protocols().front()->name);
   Texts options = {};  ///< by the names of the protocol's options
 };
 
