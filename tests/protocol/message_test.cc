@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-namespace pirx::cpir {
+namespace pirx {
 namespace {
 
 const Digest kPlan = sha256(as_bytes(std::string_view("plan")));
 
-Bytes message(ProtocolId protocol, Message type, std::size_t body) {
+Bytes message(ProtocolId protocol, MessageType type, std::size_t body) {
   Writer writer;
   encode_header(writer, protocol, type, kPlan);
   auto bytes = std::move(writer).take();
@@ -57,4 +57,4 @@ TEST(Message, RefusesEveryChangedByteOfTheHeader) {
 }
 
 }  // namespace
-}  // namespace pirx::cpir
+}  // namespace pirx
