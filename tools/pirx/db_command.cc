@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct BuildArguments {
-  std::string target, format, input, key, query;
+  std::string target, format, input, key;
   std::vector<std::string> values;
   bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
   std::string duplicates;
@@ -81,8 +81,7 @@ Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder)
   if (a.format == "tsv") return database::import_delimited(a.input, '\t', !a.no_header, columns, builder);
   if (a.format == "jsonl") return database::import_json_lines(a.input, columns, builder);
   if (a.format == "lines") return database::import_lines(a.input, builder);
-  if (a.format == "fixed") return database::import_fixed(a.input, a.record_bytes, builder);
-  return database::import_sqlite(a.input, a.query, columns, builder);
+  return database::import_fixed(a.input, a.record_bytes, builder);
 }
 
 double slots_per_key(const database::Geometry& geometry) {
@@ -116,9 +115,6 @@ Result<void> build(const BuildArguments& a) {
   }
   if (a.hidden && a.format != "folder") {
     return fail(ErrorCode::kInvalidArgument, "--hidden goes with --from folder only");
-  }
-  if ((a.format == "sqlite") == a.query.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "--query is needed with --from sqlite, and only there");
   }
   if (!a.duplicates.empty() && !a.keyed) {
     return fail(ErrorCode::kInvalidArgument,
@@ -278,7 +274,7 @@ void add_build(CLI::App& db) {
       ->required();
   command.add_option("--from", a->format, "What the input is")
       ->required()
-      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed", "sqlite"}));
+      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
   command
       .add_option("--value", a->values,
@@ -287,7 +283,6 @@ void add_build(CLI::App& db) {
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
-  command.add_option("--query", a->query, "The SELECT statement of --from sqlite");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
   add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");
   command.add_option("--records-per-row", a->records_per_row, "Slots in a row; 0 balances query and reply")
@@ -316,8 +311,8 @@ void add_build(CLI::App& db) {
       "  pirx db build packages.pirx packages.csv --from csv --key name --value description\n"
       "  pirx db build pages.pirx site/ --from folder\n"
       "  pirx db build proofs.pirx proofs.bin --from fixed --record-bytes 704\n"
-      "  pirx db build users.pirx app.db --from sqlite --query 'SELECT id, profile FROM users' --key id "
-      "--value profile");
+      "  sqlite3 -readonly -json app.db 'SELECT id, profile FROM users' |\n"
+      "    pirx db build users.pirx /dev/stdin --from jsonl --key id --value profile");
   set_action(command, [a] { return build(*a); });
 }
 
