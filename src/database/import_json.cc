@@ -32,8 +32,7 @@ Result<void> check_shape(std::string_view line) {
     } else if (c == '{' || c == '[') {
       ++values;
       if (++depth > kMaxDepth) {
-        return fail(ErrorCode::kInvalidArgument,
-                    "JSON nested deeper than " + std::to_string(kMaxDepth) + " levels");
+        return invalid("JSON nested deeper than " + std::to_string(kMaxDepth) + " levels");
       }
     } else if (c == '}' || c == ']') {
       --depth;
@@ -52,13 +51,12 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
   if (found == object.end()) {
     std::vector<std::string> names;
     for (const auto& item : object.items()) names.push_back(item.key());
-    return fail(ErrorCode::kInvalidArgument,
-                "there is no member \"" + printable(name) + "\"; the object has: " + listed(names));
+    return invalid("there is no member \"" + printable(name) + "\"; the object has: " + listed(names));
   }
   if (found->is_null()) {
-    return fail(ErrorCode::kInvalidArgument, "member \"" + printable(name) +
-                                                 "\" is null, which is no text: leave such lines out, or "
-                                                 "give it a value");
+    return invalid("member \"" + printable(name) +
+                   "\" is null, which is no text: leave such lines out, or "
+                   "give it a value");
   }
   if (const auto* text = found->get_ptr<const std::string*>()) {
     out += *text;

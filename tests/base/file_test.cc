@@ -33,11 +33,12 @@ TEST(File, ForeignTextIsMadeHarmless) {
 TEST(File, ReadAtNamesAFileThatGotShorter) {
   const TemporaryFolder folder;
   write_file(folder / "f", to_bytes("12345"));
-  const auto fd = open_for_reading(folder / "f", true);
-  ASSERT_TRUE(good(fd));
+  const auto file = open_for_reading(folder / "f", true);
+  ASSERT_TRUE(good(file));
+  EXPECT_EQ(file->bytes(), 5u);
   Bytes bytes(6);
-  expect_error(read_at(fd->get(), 0, bytes, folder / "f"), ErrorCode::kDataLoss, "shorter");
-  EXPECT_EQ(*read_full(fd->get(), bytes, folder / "f"), 5u);
+  expect_error(read_at(file->fd.get(), 0, bytes, folder / "f"), ErrorCode::kDataLoss, "shorter");
+  EXPECT_EQ(*read_full(file->fd.get(), bytes, folder / "f"), 5u);
 }
 
 TEST(File, AFileIsReplacedAsAWholeOrNotAtAll) {

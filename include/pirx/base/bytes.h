@@ -29,6 +29,9 @@ inline std::string_view as_text(ByteSpan bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Whether every byte is zero. Reads all of them, whatever they are.
+bool all_zero(ByteSpan bytes) noexcept;
+
 /// Lower-case hexadecimal.
 std::string to_hex(ByteSpan bytes);
 /// Bytes of a hexadecimal string of either case. InvalidArgument on an odd length or another character.

@@ -7,6 +7,8 @@
 
 #include "pirx/base/bytes.h"
 
+struct evp_cipher_ctx_st;  // OpenSSL's
+
 namespace pirx {
 
 /// Anything that fills memory with random bytes. The shipped one is Rng; tests replay coins through another.
@@ -44,15 +46,14 @@ inline constexpr std::size_t kSeedBytes = 32;
 class SeedStream {
  public:
   explicit SeedStream(std::span<const std::byte, kSeedBytes> seed);
-  SeedStream(SeedStream&&) noexcept;
-  SeedStream& operator=(SeedStream&&) noexcept;
-  ~SeedStream();
   /// The next bytes of the stream; fill(a), fill(b) is fill(ab).
   void fill(MutableByteSpan out);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(evp_cipher_ctx_st* cipher) const noexcept;
+  };
+  std::unique_ptr<evp_cipher_ctx_st, Free> cipher_;
 };
 
 }  // namespace pirx

@@ -17,7 +17,7 @@ struct OpenOptions {
 };
 
 /// How a bucket was encoded from a plain database: row g is the value at `coordinate` of the polynomial
-/// through blocks ug .. ug+u-1 of it and tau random rows (batchcodes::Encoding). Rows are words of `field`.
+/// through rows ug .. ug+u-1 of it and tau random rows (batchcodes::Encoding). Rows are words of `field`.
 struct BucketInfo {
   FieldTag field;
   unsigned arity = 1;            ///< u
@@ -25,8 +25,10 @@ struct BucketInfo {
   std::uint64_t modulus = 1;     ///< M
   std::uint64_t coordinate = 0;  ///< x_j of the server that the bucket is for
   friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
-  /// R = ceil(blocks / u).
-  std::uint64_t rows(std::uint64_t blocks) const noexcept { return blocks / arity + (blocks % arity != 0); }
+  /// R = ceil(plain_rows / u).
+  std::uint64_t rows(std::uint64_t plain_rows) const noexcept {
+    return plain_rows / arity + (plain_rows % arity != 0);
+  }
 };
 
 /// Called now and then with bytes done and bytes in total (0: unknown).
@@ -67,7 +69,7 @@ class Database {
 
   /// The data of a record, borrowed from the map. OutOfRange or DataLoss; InvalidArgument in a bucket, whose
   /// rows are shares of several records.
-  Result<ByteSpan> record(std::uint64_t index) const;
+  Result<ByteSpan> record(std::uint64_t position) const;
   /// Position of the record with that key (the lowest when keys repeat); nothing when absent. DataLoss when
   /// the index is damaged. A bucket has no keys.
   Result<std::optional<std::uint64_t>> find(std::string_view key) const;
