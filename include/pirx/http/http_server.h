@@ -21,7 +21,7 @@ struct QueueOptions {
   std::chrono::microseconds batch_window{
       2'000};                         ///< how long the first request of a batch may wait for others
   bool batch_window_adaptive = true;  ///< no window while requests come too seldom for it to bring another
-  std::size_t batch_max = 256;        ///< queries in a batch
+  std::size_t batch_max = 256;        ///< queries in a batch; a request that alone has more runs alone
 };
 
 /// Whether a peer may ask, by the token of its header "Authorization: Bearer TOKEN" (empty: it gave none):
