@@ -11,7 +11,7 @@
 
 #include "pirx/base/buffer.h"
 #include "pirx/database/key_filter.h"
-#include "src/base/file.h"
+#include "src/base/threads.h"
 
 namespace pirx::database {
 namespace {
@@ -308,10 +308,7 @@ Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::ui
 }
 
 void KeyedRows::settle(const KeyPlan& plan) {
-  const auto columns = static_cast<std::int64_t>(geometry_.spec().records_per_row);
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const auto column = static_cast<std::size_t>(c);
+  parallel_for(thread_count(), geometry_.spec().records_per_row, [&](std::size_t column, std::size_t) {
     for (std::uint64_t i = plan.column_begin[column]; i < plan.column_begin[column + 1]; ++i) {
       const KeyPlan::Step& step = plan.steps[i];
       const auto rows = rows_of(step.row_hash, plan.filter);
@@ -320,7 +317,7 @@ void KeyedRows::settle(const KeyPlan& plan) {
         if (j != step.own) add_into(own, at(column, rows[j]), geometry_.slot_bytes());
       }
     }
-  }
+  });
 }
 
 }  // namespace pirx::database

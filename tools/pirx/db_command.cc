@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -39,9 +40,8 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   if (old) {
     const std::uint64_t before = (*old)->version().epoch;
     if (wanted != 0 && wanted <= before) {
-      return fail(ErrorCode::kInvalidArgument, "--epoch " + std::to_string(wanted) +
-                                                   " does not follow epoch " + std::to_string(before) +
-                                                   " of the file to replace: epochs only grow");
+      return invalid("--epoch " + std::to_string(wanted) + " does not follow epoch " +
+                     std::to_string(before) + " of the file to replace: epochs only grow");
     }
     return Epoch{std::max(wanted, before + 1), (*old)->version()};
   }
@@ -49,13 +49,11 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   char head[kMagic.size()] = {};
   std::ifstream(target, std::ios::binary).read(head, sizeof head);
   if (std::string_view(head, sizeof head) != kMagic) {
-    return fail(ErrorCode::kInvalidArgument,
-                target + " exists and is no pirx database: choose another name, or remove it first");
+    return invalid(target + " exists and is no pirx database: choose another name, or remove it first");
   }
   if (wanted == 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the database to replace cannot be read, so its epoch is not known (" +
-                    old.error().message() + "): give --epoch");
+    return invalid("the database to replace cannot be read, so its epoch is not known (" +
+                   old.error().message() + "): give --epoch");
   }
   return Epoch{wanted, std::nullopt};
 }
@@ -66,11 +64,10 @@ Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& b
   PIRX_ASSIGN(const auto left_out, database::import_folder(a.input, builder, hidden));
   if (left_out == database::LeftOut()) return {};
   std::fprintf(stderr,
-               "pirx: left out of %s: %llu hidden files or folders (--hidden takes them), %llu links, "
-               "%llu pipes, sockets or devices\n",
-               a.input.c_str(), static_cast<unsigned long long>(left_out.hidden),
-               static_cast<unsigned long long>(left_out.links),
-               static_cast<unsigned long long>(left_out.others));
+               "pirx: left out of %s: %" PRIu64 " hidden files or folders (--hidden takes them), %" PRIu64
+               " links, "
+               "%" PRIu64 " pipes, sockets or devices\n",
+               a.input.c_str(), left_out.hidden, left_out.links, left_out.others);
   return {};
 }
 
@@ -90,35 +87,31 @@ double slots_per_key(const database::Geometry& geometry) {
 }
 
 void print_geometry(const database::Geometry& geometry, const database::Version& version) {
-  std::printf("records         %llu\n", static_cast<unsigned long long>(geometry.records()));
-  std::printf("record length   %s%llu bytes\n", geometry.spec().variable_length ? "up to " : "",
-              static_cast<unsigned long long>(geometry.record_bytes()));
-  std::printf("rows            %llu x %llu bytes, %llu %s each\n",
-              static_cast<unsigned long long>(geometry.rows()),
-              static_cast<unsigned long long>(geometry.row_bytes()),
-              static_cast<unsigned long long>(geometry.spec().records_per_row),
-              geometry.keyed() ? "slots" : "records");
+  std::printf("records         %" PRIu64 "\n", geometry.records());
+  std::printf("record length   %s%" PRIu64 " bytes\n", geometry.spec().variable_length ? "up to " : "",
+              geometry.record_bytes());
+  std::printf("rows            %" PRIu64 " x %" PRIu64 " bytes, %" PRIu64 " %s each\n", geometry.rows(),
+              geometry.row_bytes(), geometry.spec().records_per_row, geometry.keyed() ? "slots" : "records");
   if (geometry.keyed()) {
     std::printf("keyed           yes, %.3f slots a key\n", slots_per_key(geometry));
   }
   std::printf("record digests  %s\n", geometry.spec().digests ? "yes" : "no");
-  std::printf("epoch           %llu\n", static_cast<unsigned long long>(version.epoch));
+  std::printf("epoch           %" PRIu64 "\n", version.epoch);
   std::printf("identity        %s\n", to_hex(version.identity).c_str());
 }
 
 Result<void> build(const BuildArguments& a) {
   if (a.format == "fixed" && a.record_bytes == 0) {
-    return fail(ErrorCode::kInvalidArgument, "--from fixed needs --record-bytes above 0");
+    return invalid("--from fixed needs --record-bytes above 0");
   }
   if (a.format != "fixed" && a.record_bytes != 0) {
-    return fail(ErrorCode::kInvalidArgument, "--record-bytes goes with --from fixed only");
+    return invalid("--record-bytes goes with --from fixed only");
   }
   if (a.hidden && a.format != "folder") {
-    return fail(ErrorCode::kInvalidArgument, "--hidden goes with --from folder only");
+    return invalid("--hidden goes with --from folder only");
   }
   if (!a.duplicates.empty() && !a.keyed) {
-    return fail(ErrorCode::kInvalidArgument,
-                "--duplicates goes with --keyed only: other databases keep all records of a key");
+    return invalid("--duplicates goes with --keyed only: other databases keep all records of a key");
   }
   PIRX_ASSIGN(const Epoch epoch, choose_epoch(a.target, a.epoch));
   ProgressLine line("pirx db build");
@@ -160,17 +153,16 @@ Result<void> build(const BuildArguments& a) {
   PIRX_ASSIGN(const auto geometry, database::Geometry::create(report.geometry));
   std::printf("built %s (%s)\n", a.target.c_str(), human_bytes(report.file_bytes).c_str());
   print_geometry(geometry, report.version);
-  std::printf("longest record  %llu bytes, at position %llu\n",
-              static_cast<unsigned long long>(report.longest_record),
-              static_cast<unsigned long long>(report.longest_position));
+  std::printf("longest record  %" PRIu64 " bytes, at position %" PRIu64 "\n", report.longest_record,
+              report.longest_position);
   std::printf("payload         %s; padding, lengths and digests %s (%.0f%% of the rows)\n",
               human_bytes(report.payload_bytes).c_str(), human_bytes(report.padding_bytes).c_str(), padding);
   if (report.keys > 0) {
-    std::printf(a.duplicates == "join" ? "keys            %llu; %llu records were joined to others\n"
-                : a.keyed ? "keys            %llu; %llu records with a repeated key were left out\n"
-                          : "keys            %llu, %llu of them repeated\n",
-                static_cast<unsigned long long>(report.keys),
-                static_cast<unsigned long long>(report.duplicate_keys));
+    std::printf(
+        a.duplicates == "join" ? "keys            %" PRIu64 "; %" PRIu64 " records were joined to others\n"
+        : a.keyed ? "keys            %" PRIu64 "; %" PRIu64 " records with a repeated key were left out\n"
+                  : "keys            %" PRIu64 ", %" PRIu64 " of them repeated\n",
+        report.keys, report.duplicate_keys);
   }
   return {};
 }
@@ -181,9 +173,10 @@ Result<void> info(const std::string& path, bool json) {
   if (!json) {
     print_geometry(geometry, db->version());
     if (const auto* bucket = db->bucket(); bucket != nullptr) {
-      std::printf("bucket          of the server at coordinate %llu: u = %u, tau = %u, M = %llu over %s\n",
-                  static_cast<unsigned long long>(bucket->coordinate), bucket->arity, bucket->independence,
-                  static_cast<unsigned long long>(bucket->modulus), bucket->field.name().c_str());
+      std::printf("bucket          of the server at coordinate %" PRIu64 ": u = %u, tau = %u, M = %" PRIu64
+                  " over %s\n",
+                  bucket->coordinate, bucket->arity, bucket->independence, bucket->modulus,
+                  bucket->field.name().c_str());
     }
     std::printf("keys            %s\n", geometry.keyed() ? "yes, in the rows: nobody can list them"
                                         : db->has_keys() ? "yes"
@@ -212,6 +205,12 @@ Result<void> info(const std::string& path, bool json) {
   return {};
 }
 
+std::shared_ptr<std::string> add_database(CLI::App& command) {
+  auto path = std::make_shared<std::string>();
+  command.add_option("database", *path, "Database file")->required();
+  return path;
+}
+
 Result<void> verify(const std::string& path) {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   {
@@ -238,11 +237,11 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
     return write_out(*record, !raw);
   }
   if (by_key) {
-    if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
+    if (!db->has_keys()) return invalid(path + " was built without keys");
     PIRX_ASSIGN(position, db->find(key));
     if (!position) return fail(ErrorCode::kOutOfRange, "no record has that key");
   }
-  if (!position) return fail(ErrorCode::kInvalidArgument, "give a position or --key");
+  if (!position) return invalid("give a position or --key");
   PIRX_ASSIGN(const auto record, db->record(*position));
   return write_out(record, !raw);
 }
@@ -250,10 +249,9 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
 Result<void> list(const std::string& path, std::uint64_t limit) {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   if (db->geometry().keyed()) {
-    return fail(ErrorCode::kInvalidArgument,
-                path + " is keyed: it holds no list of its keys, and clients need none (pirx get --key)");
+    return invalid(path + " is keyed: it holds no list of its keys, and clients need none (pirx get --key)");
   }
-  if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
+  if (!db->has_keys()) return invalid(path + " was built without keys");
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
     std::cout << position << '\t' << escape_key(key) << '\n';
@@ -327,17 +325,15 @@ void add_db_command(CLI::App& app) {
 
   {
     auto& command = *db.add_subcommand("info", "Geometry, epoch and identity of a database");
-    auto path = std::make_shared<std::string>();
+    auto path = add_database(command);
     auto json = std::make_shared<bool>(false);
-    command.add_option("database", *path, "Database file")->required();
     command.add_flag("--json", *json, "As JSON");
     command.footer("Example:\n  pirx db info packages.pirx");
     set_action(command, [path, json] { return info(*path, *json); });
   }
   {
     auto& command = *db.add_subcommand("verify", "Read every byte and check every checksum");
-    auto path = std::make_shared<std::string>();
-    command.add_option("database", *path, "Database file")->required();
+    auto path = add_database(command);
     command.footer("Example:\n  pirx db verify packages.pirx");
     set_action(command, [path] { return verify(*path); });
   }
@@ -360,9 +356,8 @@ void add_db_command(CLI::App& app) {
   {
     auto& command =
         *db.add_subcommand("list", "Print 'position TAB key' in key order: the list that clients need");
-    auto path = std::make_shared<std::string>();
+    auto path = add_database(command);
     auto limit = std::make_shared<std::uint64_t>(0);
-    command.add_option("database", *path, "Database file")->required();
     command.add_option("--limit", *limit, "Stop after so many; 0: all")
         ->capture_default_str()
         ->check(whole_number(0, ~std::uint64_t{0}));
