@@ -39,7 +39,6 @@ endif()
 # --- tools
 if(PIRX_BUILD_TOOLS)
   find_package(CLI11 2.1 CONFIG REQUIRED)
-  find_package(SQLite3 REQUIRED)
 endif()
 
 # --- tests and benchmarks

@@ -7,9 +7,9 @@ forged, to be served in place of the honest one.
 Takes the honest proof of the certificate with that SHA-256 (hexadecimal) out of PROOFS, changes a bit of its first hash, and
 builds FORGED and FORGED.head.json, with the tree head that the log really signed. Standard library only.
 """
-import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 FIRST_HASH = 16  # behind timestamp and index, docs/certificate_transparency.md
@@ -23,18 +23,12 @@ def main() -> int:
     honest = subprocess.run([pirx, "db", "get", proofs, "--key", fingerprint, "--raw"], check=True, capture_output=True)
     record = bytearray(honest.stdout)
     record[FIRST_HASH] ^= 1
-    rows = Path(forged + ".sqlite")
-    rows.unlink(missing_ok=True)
-    base = sqlite3.connect(rows)
-    base.execute("create table proofs (fingerprint text, record blob)")
-    others = [(f"nobody's {i}", bytes(len(record))) for i in range(99)]
-    base.executemany("insert into proofs values (?, ?)", [(fingerprint, bytes(record)), *others])
-    base.commit()
-    base.close()
-    build = [pirx, "db", "build", forged, str(rows), "--from", "sqlite", "--key", "fingerprint", "--value", "record"]
-    build += ["--query", "select fingerprint, record from proofs", "--keyed"]
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-    rows.unlink()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / fingerprint).write_bytes(record)
+        for i in range(99):
+            (Path(folder) / f"nobody's {i}").write_bytes(bytes(len(record)))
+        build = [pirx, "db", "build", forged, folder, "--from", "folder", "--keyed"]
+        subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([ct_log, "publish", log, forged], check=True)
     return 0
 

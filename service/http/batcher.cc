@@ -33,12 +33,11 @@ std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const B
 
 }  // namespace
 
-Batcher::Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics, ComputeThread* shared)
+Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, ComputeThread& compute)
     : limits_(limits),
       log_(std::move(log)),
       metrics_(metrics),
-      own_(shared == nullptr ? std::make_unique<ComputeThread>() : nullptr),
-      compute_(shared == nullptr ? *own_ : *shared),
+      compute_(compute),
       seat_(compute_.add(*this)) {}
 
 Batcher::~Batcher() {
@@ -56,7 +55,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
   PIRX_TRY(admit(caller, queries));
-  const bool full = queue_.size() >= limits_.max_queued;
+  const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
     return fail(ErrorCode::kResourceExhausted, "the server's queue is full: try again later");
@@ -80,7 +79,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   if (full) evicted = take(loser);
   publish();
   // The thread waits for a first request, or for enough of them.
-  const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.max_queries;
+  const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.batch_max;
   lock.unlock();
   if (wake) compute_.notify();
   if (evicted) {
@@ -114,9 +113,9 @@ std::size_t Batcher::queued() const {
 std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
-  if (queued_queries_ >= limits_.max_queries) return Clock::time_point::min();
-  const bool wait = !limits_.adaptive_window || gap_ <= limits_.window;
-  return queue_.front().arrival + (wait ? limits_.window : std::chrono::microseconds(0));
+  if (queued_queries_ >= limits_.batch_max) return Clock::time_point::min();
+  const bool wait = !limits_.batch_window_adaptive || gap_ <= limits_.batch_window;
+  return queue_.front().arrival + (wait ? limits_.batch_window : std::chrono::microseconds(0));
 }
 
 // --- all below under mutex_, up to next_batch()
@@ -132,15 +131,15 @@ double Batcher::seconds_left() const {
 }
 
 double Batcher::seconds_of(std::size_t queries) const {
-  const auto full = queries / limits_.max_queries, rest = queries % limits_.max_queries;
-  return static_cast<double>(full) * cost_.predict(limits_.max_queries) +
+  const auto full = queries / limits_.batch_max, rest = queries % limits_.batch_max;
+  return static_cast<double>(full) * cost_.predict(limits_.batch_max) +
          (rest > 0 ? cost_.predict(rest) : 0.0);
 }
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   // Clients take turns: before this request go its client's own, and of every other client as many.
   std::size_t ahead = queued_queries_;
-  if (ahead + queries > limits_.max_queries) {
+  if (ahead + queries > limits_.batch_max) {
     const auto own = shares_.find(caller.client);
     const auto mine = (own == shares_.end() ? 0 : own->second.queries) + queries;
     ahead = 0;
@@ -148,12 +147,13 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
       ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
     }
   }
-  auto before = seconds_of(ahead - ahead % limits_.max_queries) + seconds_left();
+  auto before = seconds_of(ahead - ahead % limits_.batch_max) + seconds_left();
   before += others(before);
-  const auto end = before + seconds_of(ahead % limits_.max_queries + queries);
+  const auto end = before + seconds_of(ahead % limits_.batch_max + queries);
   const std::chrono::duration<double> useful =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - Clock::now();
-  if (before <= std::chrono::duration<double>(limits_.max_wait).count() && end <= useful.count()) return {};
+  if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
+    return {};
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk: of those
   // that an idle server would refuse, some are let in.
   const bool idle = queue_.empty() && computing_ == 0 && useful.count() > 0;
@@ -179,7 +179,7 @@ std::size_t Batcher::greediest_but(const std::string& client) const {
 
 void Batcher::note_arrival(Clock::time_point now) {
   // A pause counts as a few windows, so that the first request after it is answered at once.
-  const auto longest = 4.0 * std::chrono::duration<double>(limits_.window);
+  const auto longest = 4.0 * std::chrono::duration<double>(limits_.batch_window);
   const std::chrono::duration<double> gap = now - last_arrival_;
   gap_ = (std::min(gap_, longest) + std::min(gap, longest)) / 2;
   last_arrival_ = now;
@@ -224,7 +224,7 @@ void Batcher::mark_late() {
 
 void Batcher::mark_batch() {
   // Whose turn it is: fewest queries of the same client before it, then earliest arrival.
-  const bool turns_matter = queued_queries_ > limits_.max_queries;
+  const bool turns_matter = queued_queries_ > limits_.batch_max;
   std::vector<std::pair<std::size_t, std::size_t>> turns;
   turns.reserve(queue_.size());
   std::unordered_map<std::string_view, std::size_t> before;
@@ -245,7 +245,7 @@ void Batcher::mark_batch() {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (!first && job.server.get() != server) continue;
-    if (!first && job.queries > limits_.max_queries - std::min(queries, limits_.max_queries)) break;
+    if (!first && job.queries > limits_.batch_max - std::min(queries, limits_.batch_max)) break;
     server = job.server.get();
     queries += job.queries;
     job.leaves = true;
@@ -284,12 +284,10 @@ void Batcher::compute(std::vector<Job>& batch) {
     const std::lock_guard lock(mutex_);
     cost_.learn(queries, std::chrono::duration<double>(end - start).count());
   }
-  if (metrics_ != nullptr) {
-    metrics_->pass_queries.add(static_cast<double>(queries));
-    metrics_->pass_seconds.add(std::chrono::duration<double>(end - start).count());
-    for (const auto& job : batch) {
-      metrics_->queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
-    }
+  metrics_.pass_queries.add(static_cast<double>(queries));
+  metrics_.pass_seconds.add(std::chrono::duration<double>(end - start).count());
+  for (const auto& job : batch) {
+    metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
   }
 
   // Logged before the replies leave: who has a reply can find its batch in the log.

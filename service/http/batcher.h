@@ -20,16 +20,6 @@
 
 namespace pirx::http {
 
-struct BatchLimits {
-  std::chrono::microseconds window{2'000};  ///< how long the first request of a batch may wait for others
-  std::size_t max_queries = 256;            ///< of a batch; a request that alone has more runs alone
-  std::size_t max_queued = 4096;            ///< requests that wait for their batch
-  /// A request whose batch is not going to begin so soon is refused when it arrives.
-  std::chrono::milliseconds max_wait{10'000};
-  /// The window is only waited for while requests come so often that it will bring another.
-  bool adaptive_window = true;
-};
-
 /// Who asks, as far as taking turns goes, and until when an answer is of use.
 struct Caller {
   std::string client;
@@ -46,9 +36,7 @@ class Batcher {
   /// not outlive its budget.
   using Done = std::function<void(Result<Bytes> reply, ByteLease lease)>;
 
-  /// Without a thread to share it has one of its own.
-  Batcher(const BatchLimits& limits, LogSink log, Metrics* metrics = nullptr,
-          ComputeThread* shared = nullptr);
+  Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, ComputeThread& compute);
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
@@ -59,8 +47,8 @@ class Batcher {
   /// cancel() is in time; with Unavailable when the caller's deadline passes in the queue, and with
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
   /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
-  /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after max_wait
-  /// or to end after the deadline.
+  /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after
+  /// max_queue_time or to end after the deadline.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
@@ -117,9 +105,9 @@ class Batcher {
   void mark_late();
   void mark_batch();
 
-  const BatchLimits limits_;
+  const QueueOptions limits_;
   const LogSink log_;
-  Metrics* const metrics_;
+  Metrics& metrics_;
 
   mutable std::mutex mutex_;
   std::deque<Job> queue_;
@@ -134,7 +122,6 @@ class Batcher {
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;
-  const std::unique_ptr<ComputeThread> own_;
   ComputeThread& compute_;
   const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists
 };

@@ -17,12 +17,8 @@ class Hosted {
     std::optional<std::uint64_t> number = parameters_epoch(parameters);
   };
 
-  /// Without a thread to share it has one of its own.
-  Hosted(HostedDatabase database, const LogSink& log, ComputeThread* shared = nullptr)
-      : name_(std::move(database.name)),
-        batcher_({database.queue.batch_window, database.queue.batch_max, database.queue.max_queued_requests,
-                  database.queue.max_queue_time, database.queue.batch_window_adaptive},
-                 named(log), &metrics_, shared) {
+  Hosted(HostedDatabase database, const LogSink& log, ComputeThread& compute)
+      : name_(std::move(database.name)), batcher_(database.queue, named(log), metrics_, compute) {
     auto parameters = database.server->parameters();
     replace(std::move(database.server), std::move(parameters));
   }

@@ -41,18 +41,17 @@ constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
 constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
 constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
 
-struct MultiFree {
-  void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
+template <auto kFree>
+struct FreedBy {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    kFree(object);
+  }
 };
-struct EasyFree {
-  void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
-};
-struct UrlFree {
-  void operator()(CURLU* url) const noexcept { curl_url_cleanup(url); }
-};
-struct ListFree {
-  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
-};
+using Multi = std::unique_ptr<CURLM, FreedBy<curl_multi_cleanup>>;
+using Easy = std::unique_ptr<CURL, FreedBy<curl_easy_cleanup>>;
+using Url = std::unique_ptr<CURLU, FreedBy<curl_url_cleanup>>;
+using List = std::unique_ptr<curl_slist, FreedBy<curl_slist_free_all>>;
 
 /// One part of a parsed URL, nothing when the URL lacks it.
 std::optional<std::string> url_part(CURLU* url, CURLUPart part) {
@@ -71,34 +70,34 @@ struct Address {
 /// InvalidArgument for anything that is more than scheme, host, port and perhaps a database, or less.
 Result<Address> parse_address(const Endpoint& endpoint) {
   const auto shown = printable(endpoint.url, 256);
-  const auto invalid = [&](const std::string& message) {
-    return fail(ErrorCode::kInvalidArgument, "server address '" + shown + "': " + message);
+  const auto refuse = [&](const std::string& message) {
+    return invalid("server address '" + shown + "': " + message);
   };
-  const std::unique_ptr<CURLU, UrlFree> url(curl_url());
+  const Url url(curl_url());
   if (!url) return fail(ErrorCode::kResourceExhausted, "out of memory");
   if (curl_url_set(url.get(), CURLUPART_URL, endpoint.url.c_str(), 0) != CURLUE_OK ||
       endpoint.url.find('\0') != std::string::npos) {
-    return invalid("not a URL, write https://host:port");
+    return refuse("not a URL, write https://host:port");
   }
   const auto scheme = url_part(url.get(), CURLUPART_SCHEME).value_or("");
   auto host = url_part(url.get(), CURLUPART_HOST).value_or("");
   for (auto& c : host) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  if (scheme != "https" && scheme != "http") return invalid("only https:// and http:// are known");
+  if (scheme != "https" && scheme != "http") return refuse("only https:// and http:// are known");
   for (const auto part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY,
                           CURLUPART_FRAGMENT, CURLUPART_ZONEID}) {
-    if (url_part(url.get(), part)) return invalid("give only scheme, host and port");
+    if (url_part(url.get(), part)) return refuse("give only scheme, host and port");
   }
   std::string root = url_part(url.get(), CURLUPART_PATH).value_or("/");
   if (root == "/") {
     root = kRootPath;
   } else if (root.rfind(kDatabasePath, 0) != 0 || !is_database_name(root.substr(sizeof kDatabasePath - 1))) {
-    return invalid("give no path but that of a database, as in https://host:port/v1/db/NAME");
+    return refuse("give no path but that of a database, as in https://host:port/v1/db/NAME");
   }
-  if (host.empty()) return invalid("there is no host");
+  if (host.empty()) return refuse("there is no host");
   if (scheme == "http" && !endpoint.allow_plaintext && !is_loopback(host)) {
-    return invalid(
+    return refuse(
         "refusing plaintext http to another machine, anyone on the way could read and change replies: use "
         "https, or allow plaintext explicitly");
   }
@@ -159,19 +158,17 @@ bool is_loopback(std::string host) {
 }
 
 bool is_loopback_url(const std::string& text) {
-  const std::unique_ptr<CURLU, UrlFree> url(curl_url());
+  const Url url(curl_url());
   if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return false;
   return is_loopback(url_part(url.get(), CURLUPART_HOST).value_or(""));
 }
 
 struct HttpTransport::Impl {
-  /// A server, and the call under way with its handle.
-  struct Peer {
-    Endpoint endpoint;
-    Address address;
-    std::string url;  ///< as people know it: the origin, and the database if it was named
-    std::unique_ptr<CURL, EasyFree> easy;
+  struct Peer;
 
+  /// What one call needs; a new one for each.
+  struct Call {
+    Easy easy;
     ByteSpan unsent;
     Bytes received;
     std::size_t max_received = 0;
@@ -181,11 +178,18 @@ struct HttpTransport::Impl {
     bool active = false;
     bool too_long = false;
     bool no_memory = false;
+    const Peer* twin = nullptr;  ///< another server, at the place that this one leads to
+    char error_text[CURL_ERROR_SIZE] = {};
+  };
+
+  /// A server, and the call under way.
+  struct Peer : Call {
+    Endpoint endpoint;
+    Address address;
+    std::string url;  ///< as people know it: the origin, and the database if it was named
     const std::vector<std::unique_ptr<Peer>>* all = nullptr;  ///< of the transport, this one too
     std::vector<Place> places;                                ///< connected to, or tried
-    const Peer* twin = nullptr;       ///< another server, at the place that this one leads to
-    std::array<char, 32> instance{};  ///< that replied last; zeros: unknown
-    char error_text[CURL_ERROR_SIZE] = {};
+    std::array<char, 32> instance{};                          ///< that replied last; zeros: unknown
 
     static curl_socket_t on_open(void* user, curlsocktype purpose, curl_sockaddr* to) noexcept;
     static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* user) noexcept;
@@ -217,11 +221,9 @@ struct HttpTransport::Impl {
   static Result<Bytes> result(Peer& peer, CURLcode code);
 
   void release(Peer& peer) noexcept {
-    if (!std::exchange(peer.active, false)) return;
+    if (!peer.active) return;
     curl_multi_remove_handle(multi.get(), peer.easy.get());
-    peer.easy.reset();
-    peer.unsent = {};
-    peer.received = {};
+    static_cast<Call&>(peer) = {};
   }
 
   /// In a child of fork the connections are its parent's, and so are their TLS keys: whatever the child sent,
@@ -233,8 +235,8 @@ struct HttpTransport::Impl {
   }
 
   const std::uint64_t process = process_token();  ///< that made the connections
-  std::unique_ptr<CURLM, MultiFree> multi;  ///< holds the kept-alive connections; null when all are closed
-  std::unique_ptr<curl_slist, ListFree> query_headers;  ///< of the round
+  Multi multi;                               ///< holds the kept-alive connections; null when all are closed
+  List query_headers;                        ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
 };
 
@@ -329,28 +331,22 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
   const auto url = address.origin + (address.root == kRootPath ? "" : address.root);
   for (const auto& other : peers) {
     if (other->address.origin == address.origin) {
-      return fail(ErrorCode::kInvalidArgument,
-                  address.origin + " is listed twice: one server would get two servers' shares");
+      return invalid(address.origin + " is listed twice: one server would get two servers' shares");
     }
   }
-  if (!endpoint.ca_file.empty() && !std::ifstream(endpoint.ca_file)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "cannot read the trust anchors '" + endpoint.ca_file + "' of " + url);
-  }
   if (endpoint.certificate_file.empty() != endpoint.key_file.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a client's certificate needs its key, and the key its certificate: "
-                "give both files or neither to " +
-                    url);
+    return invalid(
+        "a client's certificate needs its key, and the key its certificate: "
+        "give both files or neither to " +
+        url);
   }
-  for (const auto& file : {endpoint.certificate_file, endpoint.key_file}) {
+  for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {
     if (!file.empty() && !std::ifstream(file)) {
-      return fail(ErrorCode::kInvalidArgument, "cannot read '" + file + "', to be shown to " + url);
+      return invalid("cannot read '" + file + "', which TLS with " + url + " needs");
     }
   }
   if (!is_token(endpoint.token)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the token for " + url + " is none: up to 4096 printable characters without spaces");
+    return invalid("the token for " + url + " is none: up to 4096 printable characters without spaces");
   }
   auto peer = std::make_unique<Peer>();
   peer->endpoint = endpoint;
@@ -361,7 +357,6 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
   return {};
 }
 
-/// Sets every option that matters, from libcurl's defaults, and starts the call.
 bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline) {
   query_headers.reset();
   const auto timeout = std::string(kTimeoutHeader) + ": " + std::to_string(deadline.count());
@@ -375,20 +370,15 @@ bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline)
   return true;
 }
 
+/// Sets every option that matters, from libcurl's defaults, and starts the call.
 std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
                                                 const CallOptions& options) {
+  static_cast<Call&>(peer) = {};
   peer.easy.reset(curl_easy_init());
   if (!peer.easy) return peer.error(ErrorCode::kResourceExhausted, "libcurl gives no handle");
   auto* easy = peer.easy.get();
   peer.unsent = body != nullptr ? ByteSpan(*body) : ByteSpan();
-  peer.received = {};
   peer.max_received = options.max_reply_bytes;
-  peer.header_bytes = 0;
-  peer.refusal.reset();
-  peer.header_complete = false;
-  peer.too_long = peer.no_memory = false;
-  peer.twin = nullptr;
-  peer.error_text[0] = '\0';
 
   CURLcode failed = CURLE_OK;
   const auto set = [&](CURLoption option, auto value) {
@@ -633,8 +623,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
 Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
   static const CURLcode initialised = start_curl();
   if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
-  if (servers.empty())
-    return fail(ErrorCode::kInvalidArgument, "there is no server to ask: list at least one");
+  if (servers.empty()) return invalid("there is no server to ask: list at least one");
   auto impl = std::make_unique<Impl>();
   for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
   return HttpTransport(std::move(impl));

@@ -50,8 +50,7 @@ class Pending {
 std::string no_room(const char* what) {
   return std::string("cannot set up the server: ") + what +
          " (the system gives it no more threads or memory: raise ulimit -u and -v or the container's limits, "
-         "or "
-         "lower --io-threads)";
+         "or lower --io-threads)";
 }
 
 std::string in_words(const Limit& limit, std::uint64_t value) {
@@ -131,7 +130,7 @@ struct HttpServer::Impl {
     for (auto& database : hosted) {
       const auto& server = *database.server;
       host.reserve_pass(server);  // an empty budget has room, as check_server() saw
-      databases.push_back(std::make_unique<Hosted>(std::move(database), host.log, &compute));
+      databases.push_back(std::make_unique<Hosted>(std::move(database), host.log, compute));
       host.databases.push_back(databases.back().get());
     }
     host.on_drained = [this] { asio::post(loops[0].io, [this] { finish_when_drained(); }); };
@@ -142,16 +141,15 @@ struct HttpServer::Impl {
     error_code ec;
     const auto address = asio::ip::make_address(options.address, ec);
     if (ec) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "'" + options.address + "' is no IP address: give one such as 127.0.0.1, 0.0.0.0 or ::1");
+      return invalid("'" + options.address +
+                     "' is no IP address: give one such as 127.0.0.1, 0.0.0.0 or ::1");
     }
     if (options.tls_certificate_file.empty()) {
       if (!address.is_loopback() && !options.allow_plaintext) {
-        return fail(ErrorCode::kInvalidArgument,
-                    "refusing to serve plaintext on " + options.address +
-                        ", where anyone on the way can read and change replies: give a TLS certificate and "
-                        "key, listen on "
-                        "127.0.0.1 or ::1, or allow plaintext explicitly (behind a proxy that does TLS)");
+        return invalid("refusing to serve plaintext on " + options.address +
+                       ", where anyone on the way can read and change replies: give a TLS certificate and "
+                       "key, listen on "
+                       "127.0.0.1 or ::1, or allow plaintext explicitly (behind a proxy that does TLS)");
       }
     } else {
       PIRX_ASSIGN(auto context, make_tls_context(options));
@@ -314,8 +312,7 @@ struct HttpServer::Impl {
   }
 
   Result<void> run() {
-    if (running.exchange(true))
-      return fail(ErrorCode::kInvalidArgument, "run() was called before: make a new server");
+    if (running.exchange(true)) return invalid("run() was called before: make a new server");
     write_log(host.log, [this] { return start_event(); });
     std::vector<std::thread> threads;
     Result<void> result;

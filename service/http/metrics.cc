@@ -74,25 +74,6 @@ void MetricsPage::histogram(std::string_view labels, const Histogram& histogram)
   name_ = name;
 }
 
-void MetricsPage::value(std::string_view name, std::string_view help, std::string_view type, double value) {
-  begin(name, help, type);
-  sample("", value);
-}
-
-void MetricsPage::add(const ServerMetrics& metrics) {
-  begin("pirx_requests_total", "HTTP requests answered, by status.", "counter");
-  for (std::size_t i = 0; i < metrics.replies.size(); ++i) {
-    sample("{status=\"" + std::to_string(ServerMetrics::kStatuses[i]) + "\"}",
-           static_cast<double>(metrics.replies[i]));
-  }
-  const auto counter = [&](const char* name, const char* help, const std::atomic<std::uint64_t>& count) {
-    value(name, help, "counter", static_cast<double>(count));
-  };
-  counter("pirx_request_bytes_total", "Bytes of query bodies received.", metrics.request_bytes);
-  counter("pirx_reply_bytes_total", "Bytes of reply bodies.", metrics.reply_bytes);
-  counter("pirx_connections_total", "Connections accepted.", metrics.connections);
-}
-
 double resident_bytes() noexcept {
   double pages = 0;
   if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {

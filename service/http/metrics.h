@@ -51,9 +51,6 @@ class MetricsPage {
   /// `labels` as "{database=\"a\"}", or empty.
   void sample(std::string_view labels, double value);
   void histogram(std::string_view labels, const Histogram& histogram);
-  /// Begins a metric of one sample.
-  void value(std::string_view name, std::string_view help, std::string_view type, double value);
-  void add(const ServerMetrics& metrics);
   std::string take() && { return std::move(text_); }
 
  private:

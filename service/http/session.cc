@@ -199,20 +199,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   void clear_timer() { timer_.expires_at(std::chrono::steady_clock::time_point::max()); }
 
   const char* state_name() const {
-    switch (state_) {
-      case State::kIdle:
-        return "idle";
-      case State::kHeader:
-        return "header";
-      case State::kBody:
-        return "body";
-      case State::kWaiting:
-        return "answer";
-      case State::kWriting:
-        return "reply";
-      default:
-        return "closing";
-    }
+    constexpr const char* kNames[] = {"idle", "header", "body", "answer", "reply", "closing", "closing"};
+    return kNames[static_cast<std::size_t>(state_)];
   }
 
   // --- headers

@@ -1,4 +1,4 @@
-// Converts bytes to and from hexadecimal.
+// Hexadecimal digits, and the search for a byte that is not zero.
 #include "pirx/base/bytes.h"
 
 namespace pirx {
@@ -13,6 +13,15 @@ int digit_value(char c) noexcept {
 
 }  // namespace
 
+bool all_zero(ByteSpan bytes) noexcept {
+  // Word by word; the compiler turns this into vector code.
+  std::uint64_t any = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) any |= load_le<std::uint64_t>(bytes.data() + i);
+  for (; i < bytes.size(); ++i) any |= std::to_integer<std::uint64_t>(bytes[i]);
+  return any == 0;
+}
+
 std::string to_hex(ByteSpan bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -25,14 +34,12 @@ std::string to_hex(ByteSpan bytes) {
 }
 
 Result<Bytes> from_hex(std::string_view text) {
-  if (text.size() % 2 != 0)
-    return fail(ErrorCode::kInvalidArgument, "a hexadecimal string has an odd length");
+  if (text.size() % 2 != 0) return invalid("a hexadecimal string has an odd length");
   Bytes bytes(text.size() / 2);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const int high = digit_value(text[2 * i]);
     const int low = digit_value(text[2 * i + 1]);
-    if (high < 0 || low < 0)
-      return fail(ErrorCode::kInvalidArgument, "a hexadecimal string has another character");
+    if (high < 0 || low < 0) return invalid("a hexadecimal string has another character");
     bytes[i] = static_cast<std::byte>(high * 16 + low);
   }
   return bytes;

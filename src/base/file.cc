@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +57,10 @@ Error system_error(std::string_view action, const std::filesystem::path& path, i
   }
 }
 
+tl::unexpected<Error> with_path(const std::filesystem::path& path, const Error& error) {
+  return fail(error.code(), printable(path.native()) + ": " + error.message());
+}
+
 std::string printable(std::string_view text) {
   constexpr std::size_t kMost = 300;
   std::string result(text.substr(0, kMost));
@@ -67,16 +71,29 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-Result<Fd> open_for_reading(const std::filesystem::path& path, bool regular_only) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular_only ? O_NONBLOCK : 0)));
-  if (!fd) return tl::unexpected(system_error("open", path, errno));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
-  if (S_ISDIR(status.st_mode)) return tl::unexpected(system_error("read", path, EISDIR));
-  if (regular_only && !S_ISREG(status.st_mode)) {
+Result<OpenedFile> open_for_reading(const std::filesystem::path& path, bool regular_only) {
+  OpenedFile file{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular_only ? O_NONBLOCK : 0)))};
+  if (!file.fd || ::fstat(file.fd.get(), &file.status) != 0) {
+    return tl::unexpected(system_error("open", path, errno));
+  }
+  if (S_ISDIR(file.status.st_mode)) return tl::unexpected(system_error("read", path, EISDIR));
+  if (regular_only && !S_ISREG(file.status.st_mode)) {
     return fail(ErrorCode::kUnavailable, "cannot read " + printable(path.native()) + ": not a regular file");
   }
-  return fd;
+  return file;
+}
+
+Result<FileMap> FileMap::create(std::uint64_t bytes, int protection, int flags, int fd,
+                                const std::filesystem::path& path) {
+  void* at = ::mmap(nullptr, bytes, protection, flags, fd, 0);
+  if (at == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
+  FileMap map;
+  map.bytes_ = {static_cast<std::byte*>(at), static_cast<std::size_t>(bytes)};
+  return map;
+}
+
+FileMap::~FileMap() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
 Result<std::size_t> read_full(int fd, MutableByteSpan buffer, const std::filesystem::path& path) {
@@ -189,7 +206,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
                                             " bytes that it may have");
     }
     text.resize(std::min(std::max<std::size_t>(2 * read, 4096), limit + 1));
-    PIRX_ASSIGN(const auto more, read_full(opened->get(),
+    PIRX_ASSIGN(const auto more, read_full(opened->fd.get(),
                                            MutableByteSpan(reinterpret_cast<std::byte*>(text.data()) + read,
                                                            text.size() - read),
                                            path));

@@ -2,7 +2,7 @@
 // and temporary files that are removed. Errors name the file and the cause.
 #pragma once
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -34,18 +34,47 @@ class Fd {
 /// limit is full, else Unavailable.
 Error system_error(std::string_view action, const std::filesystem::path& path, int error_number);
 
+/// "PATH: message".
+tl::unexpected<Error> with_path(const std::filesystem::path& path, const Error& error);
+
 /// The printable form of a path or of foreign text for messages: control bytes become '?', long text is cut.
 std::string printable(std::string_view text);
 
+/// A file that was opened, and what it was then.
+struct OpenedFile {
+  Fd fd;
+  struct stat status {};
+  std::uint64_t bytes() const noexcept { return static_cast<std::uint64_t>(status.st_size); }
+};
+
 /// Opens for reading, without waiting for the writer of a pipe when `regular_only`, which refuses all but
 /// regular files.
-Result<Fd> open_for_reading(const std::filesystem::path& path, bool regular_only);
+Result<OpenedFile> open_for_reading(const std::filesystem::path& path, bool regular_only);
 /// Up to buffer.size() bytes from the current position; fewer only at the end of the file.
 Result<std::size_t> read_full(int fd, MutableByteSpan buffer, const std::filesystem::path& path);
 /// Exactly buffer.size() bytes at `offset`. DataLoss when the file ends before.
 Result<void> read_at(int fd, std::uint64_t offset, MutableByteSpan buffer, const std::filesystem::path& path);
 /// All bytes at `offset`.
 Result<void> write_at(int fd, std::uint64_t offset, ByteSpan bytes, const std::filesystem::path& path);
+
+/// Mapped memory, given back on destruction.
+class FileMap {
+ public:
+  FileMap() = default;
+  /// By mmap(2), anywhere. `path` is for messages.
+  static Result<FileMap> create(std::uint64_t bytes, int protection, int flags, int fd,
+                                const std::filesystem::path& path);
+  FileMap(FileMap&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  FileMap& operator=(FileMap&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~FileMap();
+  MutableByteSpan bytes() const noexcept { return bytes_; }
+
+ private:
+  MutableByteSpan bytes_;
+};
 
 inline constexpr std::string_view kTemporaryMark = ".tmp-", kSpoolMark = ".spool-";
 

@@ -3,31 +3,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 namespace pirx {
 
 std::string_view error_code_name(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return "InvalidArgument";
-    case ErrorCode::kOutOfRange:
-      return "OutOfRange";
-    case ErrorCode::kDataLoss:
-      return "DataLoss";
-    case ErrorCode::kUnavailable:
-      return "Unavailable";
-    case ErrorCode::kResourceExhausted:
-      return "ResourceExhausted";
-    case ErrorCode::kUnauthenticated:
-      return "Unauthenticated";
-    case ErrorCode::kStaleEpoch:
-      return "StaleEpoch";
-    case ErrorCode::kUndecodable:
-      return "Undecodable";
-    case ErrorCode::kInternal:
-      return "Internal";
-  }
-  return "Internal";
+  constexpr std::string_view kNames[] = {"InvalidArgument", "OutOfRange",        "DataLoss",
+                                         "Unavailable",     "ResourceExhausted", "Unauthenticated",
+                                         "StaleEpoch",      "Undecodable",       "Internal"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ErrorCode::kInternal));
+  const std::size_t at = static_cast<std::size_t>(code) - 1;
+  return at < std::size(kNames) ? kNames[at] : kNames[std::size(kNames) - 1];
 }
 
 std::string Error::to_string() const { return std::string(error_code_name(code_)) + ": " + message_; }

@@ -13,27 +13,6 @@
 #include "process.h"
 
 namespace pirx {
-namespace {
-
-bool start_stream(EVP_CIPHER_CTX* cipher, const unsigned char* key) {
-  const std::array<unsigned char, 16> iv{};
-  return EVP_EncryptInit_ex(cipher, EVP_aes_256_ctr(), nullptr, key, iv.data()) == 1;
-}
-
-void next_bytes(EVP_CIPHER_CTX* cipher, MutableByteSpan out) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  while (!out.empty()) {
-    const auto chunk = out.first(std::min(out.size(), kChunk));
-    std::fill(chunk.begin(), chunk.end(), std::byte{0});
-    auto* bytes = reinterpret_cast<unsigned char*>(chunk.data());
-    int written = 0;
-    PIRX_CHECK(EVP_EncryptUpdate(cipher, bytes, &written, bytes, static_cast<int>(chunk.size())) == 1);
-    PIRX_CHECK(static_cast<std::size_t>(written) == chunk.size());
-    out = out.subspan(chunk.size());
-  }
-}
-
-}  // namespace
 
 struct Rng::State {
   SecretVector<std::byte> unused{std::size_t{16} << 10};  ///< the last `left` bytes of it
@@ -79,19 +58,26 @@ void Rng::fill(MutableByteSpan out) {
   left -= out.size();
 }
 
-struct SeedStream::State {
-  EVP_CIPHER_CTX* cipher = EVP_CIPHER_CTX_new();
-  ~State() { EVP_CIPHER_CTX_free(cipher); }
-};
+void SeedStream::Free::operator()(evp_cipher_ctx_st* cipher) const noexcept { EVP_CIPHER_CTX_free(cipher); }
 
-SeedStream::SeedStream(std::span<const std::byte, kSeedBytes> seed) : state_(std::make_unique<State>()) {
-  PIRX_CHECK(state_->cipher != nullptr &&
-             start_stream(state_->cipher, reinterpret_cast<const unsigned char*>(seed.data())));
+SeedStream::SeedStream(std::span<const std::byte, kSeedBytes> seed) : cipher_(EVP_CIPHER_CTX_new()) {
+  const std::array<unsigned char, 16> iv{};
+  PIRX_CHECK(cipher_ != nullptr &&
+             EVP_EncryptInit_ex(cipher_.get(), EVP_aes_256_ctr(), nullptr,
+                                reinterpret_cast<const unsigned char*>(seed.data()), iv.data()) == 1);
 }
-SeedStream::SeedStream(SeedStream&&) noexcept = default;
-SeedStream& SeedStream::operator=(SeedStream&&) noexcept = default;
-SeedStream::~SeedStream() = default;
 
-void SeedStream::fill(MutableByteSpan out) { next_bytes(state_->cipher, out); }
+void SeedStream::fill(MutableByteSpan out) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  while (!out.empty()) {
+    const auto chunk = out.first(std::min(out.size(), kChunk));
+    std::fill(chunk.begin(), chunk.end(), std::byte{0});
+    auto* bytes = reinterpret_cast<unsigned char*>(chunk.data());
+    int written = 0;
+    PIRX_CHECK(EVP_EncryptUpdate(cipher_.get(), bytes, &written, bytes, static_cast<int>(chunk.size())) == 1);
+    PIRX_CHECK(static_cast<std::size_t>(written) == chunk.size());
+    out = out.subspan(chunk.size());
+  }
+}
 
 }  // namespace pirx

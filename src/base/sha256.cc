@@ -14,34 +14,30 @@ const EVP_MD* algorithm() {
 
 }  // namespace
 
-struct Sha256::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  ~State() { EVP_MD_CTX_free(context); }
-};
+void Sha256::Free::operator()(evp_md_ctx_st* context) const noexcept { EVP_MD_CTX_free(context); }
 
-Sha256::Sha256() : state_(std::make_unique<State>()) {
-  PIRX_CHECK(state_->context != nullptr && EVP_DigestInit_ex(state_->context, algorithm(), nullptr) == 1);
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  PIRX_CHECK(context_ != nullptr && EVP_DigestInit_ex(context_.get(), algorithm(), nullptr) == 1);
 }
-Sha256::Sha256(Sha256&&) noexcept = default;
-Sha256& Sha256::operator=(Sha256&&) noexcept = default;
-Sha256::~Sha256() = default;
 
 void Sha256::update(ByteSpan bytes) {
-  PIRX_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+  PIRX_CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
 }
 
 Digest Sha256::finish() && {
   Digest digest{};
   unsigned length = 0;
-  PIRX_CHECK(EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()), &length) ==
+  PIRX_CHECK(EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), &length) ==
              1);
   PIRX_CHECK(length == digest.size());
   return digest;
 }
 
-Digest sha256(ByteSpan bytes) {
+Digest sha256(ByteSpan bytes) { return sha256_of({bytes}); }
+
+Digest sha256_of(std::initializer_list<ByteSpan> parts) {
   Sha256 hash;
-  hash.update(bytes);
+  for (const ByteSpan part : parts) hash.update(part);
   return std::move(hash).finish();
 }
 

@@ -10,7 +10,7 @@
 #include "key_index.h"
 #include "key_sorter.h"
 #include "keyed_rows.h"
-#include "layout.h"
+#include "replacement.h"
 #include "spool.h"
 
 namespace pirx::database {
@@ -69,9 +69,8 @@ struct DatabaseBuilder::State {
 Result<void> DatabaseBuilder::State::check_record(const std::string_view* key, ByteSpan data) const {
   const auto bytes = std::to_string(data.size());
   if (options.fixed_record_bytes != 0 && data.size() != options.fixed_record_bytes) {
-    return fail(ErrorCode::kInvalidArgument, "a record of " + bytes +
-                                                 " bytes, but all records of this database have " +
-                                                 std::to_string(options.fixed_record_bytes));
+    return invalid("a record of " + bytes + " bytes, but all records of this database have " +
+                   std::to_string(options.fixed_record_bytes));
   }
   if (data.size() > options.max_record_bytes) {
     return fail(ErrorCode::kResourceExhausted, "a record of " + bytes +
@@ -84,11 +83,10 @@ Result<void> DatabaseBuilder::State::check_record(const std::string_view* key, B
                                                    std::to_string(KeySorter::kMaxKeyBytes));
   }
   if (options.keyed && key == nullptr) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a keyed database needs a key for every record: name its column (--key)");
+    return invalid("a keyed database needs a key for every record: name its column (--key)");
   }
   if (report.records != 0 && (key != nullptr) != (keys.count() != 0)) {
-    return fail(ErrorCode::kInvalidArgument, "all records of a database have keys, or none");
+    return invalid("all records of a database have keys, or none");
   }
   return {};
 }
@@ -198,8 +196,7 @@ Result<void> DatabaseBuilder::State::write_keys(ContentWriter& writer) {
 
 Result<BuildReport> DatabaseBuilder::State::finish() {
   if (report.records == 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "cannot build " + printable(target.native()) + ": there are no records in the input");
+    return invalid("cannot build " + printable(target.native()) + ": there are no records in the input");
   }
   PIRX_TRY(records.flush());
   std::optional<KeyedRows> keyed;
@@ -241,16 +238,14 @@ Result<DatabaseBuilder> DatabaseBuilder::create(const std::filesystem::path& tar
   return guarded([&]() -> Result<DatabaseBuilder> {
     BuildOptions checked = options;
     if (checked.fixed_record_bytes > checked.max_record_bytes) {
-      return fail(ErrorCode::kInvalidArgument, "records of " + std::to_string(checked.fixed_record_bytes) +
-                                                   " bytes are longer than the limit of " +
-                                                   std::to_string(checked.max_record_bytes));
+      return invalid("records of " + std::to_string(checked.fixed_record_bytes) +
+                     " bytes are longer than the limit of " + std::to_string(checked.max_record_bytes));
     }
     if (checked.keyed && !checked.digests) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "a keyed database needs digests: they tell whether a key is there");
+      return invalid("a keyed database needs digests: they tell whether a key is there");
     }
     if (checked.duplicates == Duplicates::kJoin && checked.fixed_record_bytes != 0) {
-      return fail(ErrorCode::kInvalidArgument, "records that all are of one length cannot be joined");
+      return invalid("records that all are of one length cannot be joined");
     }
     checked.max_record_bytes = std::min(checked.max_record_bytes,
                                         checked.fixed_record_bytes == 0 ? kMaxStoredLength : kMaxFixedBytes);

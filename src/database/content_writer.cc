@@ -1,60 +1,11 @@
-// Writes chunks and their checksums, and locks the file that a new one may replace.
+// Writes chunks and their checksums.
 #include "content_writer.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 namespace pirx::database {
-namespace {
-
-/// What a file may be built over: nothing yet, or a regular file that may be written. Gives its permissions.
-Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) {
-  const auto refuse = [&target](ErrorCode code, const std::string& cause) {
-    return fail(code, "cannot build " + printable(target.native()) + ": " + cause);
-  };
-  if (target.filename().empty() || target.filename() == "." || target.filename() == "..") {
-    return refuse(ErrorCode::kInvalidArgument, "not a file name");
-  }
-  struct stat status {};
-  if (::stat(target.c_str(), &status) != 0) {
-    if (errno == ENOENT) return std::optional<mode_t>();
-    return tl::unexpected(system_error("build", target, errno));
-  }
-  if (S_ISDIR(status.st_mode))
-    return refuse(ErrorCode::kInvalidArgument, "it is a folder; name a file in it");
-  if (!S_ISREG(status.st_mode)) return refuse(ErrorCode::kInvalidArgument, "it is not a regular file");
-  if (::access(target.c_str(), W_OK) != 0) return tl::unexpected(system_error("replace", target, errno));
-  return std::optional<mode_t>(status.st_mode & 0777);
-}
-
-}  // namespace
-
-Result<Replacement> Replacement::begin(const std::filesystem::path& target) {
-  PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
-  PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
-  remove_leftovers(target);
-  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
-  // A database that only its owner could read stays so.
-  if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
-    return tl::unexpected(system_error("set the permissions of", file.path(), errno));
-  }
-  return Replacement(target, std::move(lock), std::move(file));
-}
-
-Result<void> Replacement::commit() && {
-  // Both are locked until the end of this function.
-  const UpdateLock old = std::move(lock_);
-  TemporaryFile next = std::move(file_);
-  PIRX_TRY(old.check());
-  PIRX_TRY(next.commit(target_, old.over()));
-  remove_delta(target_);
-  return {};
-}
-
 Result<void> ContentWriter::append(ByteSpan bytes) {
   while (!bytes.empty()) {
     const std::size_t count = std::min(bytes.size(), chunk_.size() - used_);

@@ -2,29 +2,10 @@
 // The checksums of the chunks are computed on the way and written last.
 #pragma once
 
-#include "delta.h"
+#include "layout.h"
+#include "replacement.h"
 
 namespace pirx::database {
-
-/// A temporary file that will become `target`, with the permissions of the file it replaces, and the lock of
-/// that file: until it is in place or given up, nobody else builds, updates or compacts `target`.
-class Replacement {
- public:
-  /// Removes what killed writers left. InvalidArgument or Unavailable when `target` is nothing that may be
-  /// replaced; Unavailable when another process changes it.
-  static Result<Replacement> begin(const std::filesystem::path& target);
-  const TemporaryFile& file() const noexcept { return file_; }
-  /// Renames it over the target and removes the delta of what was there; the lock passes from the old file to
-  /// the new one and is let go. Unavailable when the target is not what it was at the beginning.
-  Result<void> commit() &&;
-
- private:
-  Replacement(std::filesystem::path target, UpdateLock lock, TemporaryFile file)
-      : target_(std::move(target)), lock_(std::move(lock)), file_(std::move(file)) {}
-  std::filesystem::path target_;
-  UpdateLock lock_;
-  TemporaryFile file_;
-};
 
 /// Writes the content of a file from kPageBytes on, chunk by chunk, and keeps the chunks' checksums. File,
 /// layout and progress stay where they are while it lives.

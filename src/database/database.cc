@@ -13,27 +13,6 @@
 #include "pirx/database/key_filter.h"
 
 namespace pirx::database {
-namespace {
-
-bool all_zero(ByteSpan bytes) {
-  // Word by word; the compiler turns this into vector code.
-  std::uint64_t any = 0;
-  std::size_t i = 0;
-  for (; i + 8 <= bytes.size(); i += 8) any |= load_le<std::uint64_t>(bytes.data() + i);
-  for (; i < bytes.size(); ++i) any |= std::to_integer<std::uint64_t>(bytes[i]);
-  return any == 0;
-}
-
-Error with_path(const std::filesystem::path& path, const Error& error) {
-  return {error.code(), printable(path.native()) + ": " + error.message()};
-}
-
-}  // namespace
-
-Database::Mapping::~Mapping() {
-  guard.reset();  // before another map may lie there
-  if (!file.empty()) ::munmap(const_cast<std::byte*>(file.data()), file.size());
-}
 
 Result<void> Database::Mapping::check_identity() const {
   if (content_identity(header.layout, section(header.layout.checksums)) != header.content) {
@@ -109,37 +88,31 @@ namespace {
 
 /// The file as it lies on disk, without a delta.
 struct BaseFile {
-  Fd fd;
-  struct stat status {};
+  OpenedFile file;
   Header header;
-  Digest checksum{};  ///< of the header page
-  std::uint64_t bytes() const { return static_cast<std::uint64_t>(status.st_size); }
+  Digest checksum;  ///< of the header page
 };
 
 Result<BaseFile> open_base(const std::filesystem::path& path) {
-  PIRX_ASSIGN(Fd fd, open_for_reading(path, true));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  PIRX_ASSIGN(OpenedFile file, open_for_reading(path, true));
   const auto data_loss = [&path](std::string message) {
-    return tl::unexpected(with_path(path, Error(ErrorCode::kDataLoss, std::move(message))));
+    return with_path(path, Error(ErrorCode::kDataLoss, std::move(message)));
   };
-  Bytes page(static_cast<std::size_t>(std::min(file_bytes, kPageBytes)));
-  PIRX_TRY(read_at(fd.get(), 0, page, path));
+  Bytes page(static_cast<std::size_t>(std::min(file.bytes(), kPageBytes)));
+  PIRX_TRY(read_at(file.fd.get(), 0, page, path));
   if (!as_text(page).starts_with(kMagic.substr(0, page.size())) || page.empty()) {
     return data_loss("not a pirx database");
   }
   if (page.size() < kPageBytes) return data_loss("truncated: the file ends inside its header");
   auto header = decode_header(page);
-  if (!header) return tl::unexpected(with_path(path, header.error()));
+  if (!header) return with_path(path, header.error());
   const std::uint64_t expected = header->layout.file_bytes();
-  if (file_bytes != expected) {
-    return data_loss((file_bytes < expected ? "truncated: the file has " : "the file is too long: it has ") +
-                     std::to_string(file_bytes) + " bytes, its header says " + std::to_string(expected));
+  if (file.bytes() != expected) {
+    return data_loss(
+        (file.bytes() < expected ? "truncated: the file has " : "the file is too long: it has ") +
+        std::to_string(file.bytes()) + " bytes, its header says " + std::to_string(expected));
   }
-  BaseFile base{std::move(fd), status, std::move(*header), {}};
-  std::copy(page.end() - sizeof(Digest), page.end(), base.checksum.begin());
-  return base;
+  return BaseFile{std::move(file), std::move(*header), seal_of(page)};
 }
 
 /// The delta that belongs to `base`, if there is one. One that is no newer than the file is what a build or a
@@ -177,8 +150,8 @@ Result<Opened> open_files(const std::filesystem::path& path) {
     PIRX_ASSIGN(BaseFile base, open_base(path));
     auto delta = open_delta(path, base);
     struct stat now {};
-    const bool same = ::stat(path.c_str(), &now) == 0 && now.st_ino == base.status.st_ino &&
-                      now.st_dev == base.status.st_dev;
+    const bool same = ::stat(path.c_str(), &now) == 0 && now.st_ino == base.file.status.st_ino &&
+                      now.st_dev == base.file.status.st_dev;
     if (!same && attempt < kAttempts) continue;
     if (!delta) return tl::unexpected(delta.error());
     return Opened{std::move(base), std::move(*delta)};
@@ -186,28 +159,21 @@ Result<Opened> open_files(const std::filesystem::path& path) {
 }
 
 /// The file in memory: as it is, or a private copy of the pages that the delta changes.
-Result<ByteSpan> map_file(const BaseFile& base, const std::optional<Delta>& delta,
-                          const std::filesystem::path& path) {
-  if (!delta) {
-    void* map = ::mmap(nullptr, base.bytes(), PROT_READ, MAP_SHARED, base.fd.get(), 0);
-    if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
-    return ByteSpan(static_cast<const std::byte*>(map), base.bytes());
-  }
+Result<FileMap> map_file(const OpenedFile& file, const std::optional<Delta>& delta,
+                         const std::filesystem::path& path) {
+  if (!delta) return FileMap::create(file.bytes(), PROT_READ, MAP_SHARED, file.fd.get(), path);
   const std::uint64_t bytes = delta->header().layout.file_bytes();
-  constexpr int kPrivate = MAP_PRIVATE | MAP_NORESERVE;
-  void* map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kPrivate | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
-  const ByteSpan file(static_cast<const std::byte*>(map), bytes);
+  constexpr int kWritable = PROT_READ | PROT_WRITE, kPrivate = MAP_PRIVATE | MAP_NORESERVE;
+  PIRX_ASSIGN(FileMap map, FileMap::create(bytes, kWritable, kPrivate | MAP_ANONYMOUS, -1, path));
+  std::byte* const start = map.bytes().data();
   // Over the front of the reservation; what lies behind the file's end stays zero.
-  if (::mmap(map, std::min(bytes, base.bytes()), PROT_READ | PROT_WRITE, kPrivate | MAP_FIXED, base.fd.get(),
-             0) == MAP_FAILED) {
-    const int error = errno;
-    ::munmap(map, bytes);
-    return tl::unexpected(system_error("map", path, error));
+  if (::mmap(start, std::min(bytes, file.bytes()), kWritable, kPrivate | MAP_FIXED, file.fd.get(), 0) ==
+      MAP_FAILED) {
+    return tl::unexpected(system_error("map", path, errno));
   }
-  delta->apply(MutableByteSpan(static_cast<std::byte*>(map), bytes));
-  static_cast<void>(::mprotect(map, bytes, PROT_READ));
-  return file;
+  delta->apply(map.bytes());
+  static_cast<void>(::mprotect(start, bytes, PROT_READ));
+  return map;
 }
 
 }  // namespace
@@ -217,26 +183,25 @@ Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::pa
   return guarded([&]() -> Result<std::shared_ptr<const Database>> {
     PIRX_ASSIGN(const Opened opened, open_files(path));
     const Header& header = opened.delta ? opened.delta->header() : opened.base.header;
-    // Before the map, so that the map always has an owner.
-    auto mapping = std::make_unique<Mapping>(path, header);
+    std::unique_ptr<Mapping> mapping(new Mapping{path, header});
     mapping->base_version = opened.base.header.version;
     mapping->base = opened.base.checksum;
     if (opened.delta) {
       mapping->patched = opened.delta->extents();
       mapping->delta_bytes = opened.delta->bytes();
     }
-    PIRX_ASSIGN(mapping->file, map_file(opened.base, opened.delta, path));
-    mapping->status = opened.base.status;
-    mapping->guard.emplace(mapping->file, mapping->status);
+    PIRX_ASSIGN(mapping->map, map_file(opened.base.file, opened.delta, path));
+    const MutableByteSpan file = mapping->map.bytes();
+    mapping->file = file;
+    mapping->status = opened.base.file.status;
+    mapping->guard.emplace(file, mapping->status);
     // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
-    static_cast<void>(
-        ::madvise(const_cast<std::byte*>(mapping->file.data()), mapping->file.size(), MADV_HUGEPAGE));
+    static_cast<void>(::madvise(file.data(), file.size(), MADV_HUGEPAGE));
 
-    if (auto checked = mapping->check_identity(); !checked)
-      return tl::unexpected(with_path(path, checked.error()));
+    if (auto checked = mapping->check_identity(); !checked) return with_path(path, checked.error());
     if (header.layout.keys.length != 0) {
       auto keys = KeyIndex::create(mapping->section(header.layout.keys), header.layout.geometry.records());
-      if (!keys) return tl::unexpected(with_path(path, keys.error()));
+      if (!keys) return with_path(path, keys.error());
       mapping->keys = *keys;
     }
     std::shared_ptr<const Database> database(new Database(std::move(mapping)));
@@ -267,19 +232,19 @@ matrix::ConstView<std::byte> Database::rows() const noexcept {
   return {mapping_->section(layout.rows).data(), layout.file_rows(), stride, stride};
 }
 
-Result<ByteSpan> Database::record(std::uint64_t index) const {
+Result<ByteSpan> Database::record(std::uint64_t position) const {
   if (bucket() != nullptr) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a bucket holds shares, not records: ask the servers (pirx get), or read the plain database");
+    return invalid(
+        "a bucket holds shares, not records: ask the servers (pirx get), or read the plain database");
   }
-  PIRX_ASSIGN(const Location location, geometry().locate(index));
-  return geometry().read_slot(index,
+  PIRX_ASSIGN(const Location location, geometry().locate(position));
+  return geometry().read_slot(position,
                               ByteSpan(rows().row(location.row) + location.offset, geometry().slot_bytes()));
 }
 
 Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const {
   if (bucket() != nullptr) {
-    return fail(ErrorCode::kInvalidArgument, "a bucket has no keys: look them up in the plain database");
+    return invalid("a bucket has no keys: look them up in the plain database");
   }
   return mapping_->keys.find(key);
 }
@@ -287,8 +252,7 @@ Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const 
 Result<std::optional<Bytes>> Database::lookup(std::string_view key) const {
   return guarded([&]() -> Result<std::optional<Bytes>> {
     if (bucket() != nullptr) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "a bucket holds shares, not records: look keys up in the plain database");
+      return invalid("a bucket holds shares, not records: look keys up in the plain database");
     }
     PIRX_ASSIGN(const KeyFilter filter, KeyFilter::create(geometry()));
     const KeyFilter::Place place = filter.place(key);
@@ -310,7 +274,7 @@ Result<void> Database::for_each_key(
 Result<void> Database::verify(const Progress& progress) const {
   return guarded([&]() -> Result<void> {
     auto verified = mapping_->verify(progress);
-    if (!verified) return tl::unexpected(with_path(mapping_->path, verified.error()));
+    if (!verified) return with_path(mapping_->path, verified.error());
     return {};
   });
 }

@@ -1,10 +1,8 @@
 // Reads, checks and writes delta files.
 #include "delta.h"
 
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -187,21 +185,6 @@ Result<void> write_file(const Database::Mapping& before, const UpdateLock& lock,
 
 }  // namespace
 
-std::filesystem::path delta_path(const std::filesystem::path& database) {
-  std::error_code error;
-  auto file = std::filesystem::canonical(database, error);
-  if (error) file = database;
-  file += ".delta";
-  return file;
-}
-
-void remove_delta(const std::filesystem::path& database) noexcept {
-  try {
-    static_cast<void>(::unlink(delta_path(database).c_str()));
-  } catch (const std::exception&) {  // no memory: the next open says what lies there
-  }
-}
-
 Result<Version> write_delta(const Database& database, const UpdateLock& lock, const RowChanges& changes,
                             const Progress& progress) {
   const Database::Mapping& before = database.mapping();
@@ -243,35 +226,21 @@ Result<std::optional<Delta>> Delta::open(const std::filesystem::path& path) {
   };
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return std::optional<Delta>();
-  PIRX_ASSIGN(const Fd fd, open_for_reading(path, true));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", path, errno));
-  const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes < kTableOffset + sizeof(Digest)) return damaged("no pirx delta, or truncated");
-  void* map = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-  if (map == MAP_FAILED) return tl::unexpected(system_error("map", path, errno));
-  const ByteSpan file(static_cast<const std::byte*>(map), bytes);
-  const auto unmap = [&] { ::munmap(map, bytes); };
-
-  const bool ours = as_text(file.first(kDeltaMagic.size())) == kDeltaMagic;
-  const auto version = load_le<std::uint32_t>(&file[kDeltaMagic.size()]);
-  const Digest digest = sha256(file.first(bytes - sizeof(Digest)));
-  const bool whole = std::equal(digest.begin(), digest.end(), file.end() - sizeof(Digest));
-  if (!ours || version != kDeltaVersion || !whole) {
-    unmap();
-    if (!ours) return damaged("not a pirx delta");
-    if (version != kDeltaVersion) {
-      return damaged("delta version " + std::to_string(version) +
-                     " is not known to this pirx: use the pirx that wrote it, and `pirx db compact`");
-    }
+  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(path, true));
+  if (opened.bytes() < kTableOffset + sizeof(Digest)) return damaged("no pirx delta, or truncated");
+  PIRX_ASSIGN(FileMap map, FileMap::create(opened.bytes(), PROT_READ, MAP_PRIVATE, opened.fd.get(), path));
+  const ByteSpan file = map.bytes();
+  if (as_text(file.first(kDeltaMagic.size())) != kDeltaMagic) return damaged("not a pirx delta");
+  if (const auto version = load_le<std::uint32_t>(&file[kDeltaMagic.size()]); version != kDeltaVersion) {
+    return damaged("delta version " + std::to_string(version) +
+                   " is not known to this pirx: use the pirx that wrote it, and `pirx db compact`");
+  }
+  if (sha256(file.first(file.size() - sizeof(Digest))) != seal_of(file)) {
     return damaged("the delta is damaged or truncated: its checksum does not match");
   }
   auto header = decode_header(file.subspan(kPageBytes, kPageBytes));
-  if (!header) {
-    unmap();
-    return damaged(header.error().message());
-  }
-  Delta delta(file, *header);
+  if (!header) return damaged(header.error().message());
+  Delta delta(std::move(map), *header);
   if (auto parsed = delta.parse(); !parsed) return damaged(parsed.error().message());
   return std::optional<Delta>(std::move(delta));
 }
@@ -280,23 +249,20 @@ Result<void> Delta::parse() {
   const auto impossible = [](const char* what) {
     return fail(ErrorCode::kDataLoss, std::string("the delta is impossible: ") + what);
   };
-  Reader reader(map_.first(kPageBytes), "delta");
+  Reader reader(file().first(kPageBytes), "delta");
   PIRX_TRY(reader.get_bytes(kDeltaMagic.size() + sizeof kDeltaVersion));
   PIRX_ASSIGN(const auto page_bytes, reader.get<std::uint32_t>());
   if (page_bytes != kPageBytes) return impossible("it names a wrong size of its header");
-  PIRX_ASSIGN(const ByteSpan base, reader.get_bytes(base_.size()));
-  std::copy(base.begin(), base.end(), base_.begin());
+  PIRX_TRY(reader.read(base_));
   PIRX_ASSIGN(const auto count, reader.get<std::uint64_t>());
   PIRX_ASSIGN(const auto file_bytes, reader.get<std::uint64_t>());
   PIRX_ASSIGN(const ByteSpan rest, reader.get_bytes(reader.remaining()));
-  if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
-    return impossible("bytes behind its fields are not zero");
-  }
-  const std::uint64_t room = map_.size() - kTableOffset - sizeof(Digest);
-  if (file_bytes != map_.size() || count > room / kExtentBytes) return impossible("its length");
+  if (!all_zero(rest)) return impossible("bytes behind its fields are not zero");
+  const std::uint64_t room = file().size() - kTableOffset - sizeof(Digest);
+  if (file_bytes != file().size() || count > room / kExtentBytes) return impossible("its length");
   data_ = kTableOffset + count * kExtentBytes;
   std::uint64_t left = room - count * kExtentBytes, end = kPageBytes;
-  Reader table(map_.subspan(kTableOffset, count * kExtentBytes), "delta");
+  Reader table(file().subspan(kTableOffset, count * kExtentBytes), "delta");
   for (std::uint64_t i = 0; i < count; ++i) {
     Section extent;
     PIRX_ASSIGN(extent.offset, table.get<std::uint64_t>());
@@ -314,77 +280,13 @@ Result<void> Delta::parse() {
   return {};
 }
 
-void Delta::apply(MutableByteSpan file) const {
-  std::copy_n(&map_[kPageBytes], kPageBytes, file.data());
-  const std::byte* from = map_.data() + data_;
+void Delta::apply(MutableByteSpan target) const {
+  std::copy_n(&file()[kPageBytes], kPageBytes, target.data());
+  const std::byte* from = file().data() + data_;
   for (const Section& extent : extents_) {
-    std::memcpy(&file[extent.offset], from, extent.length);
+    std::memcpy(&target[extent.offset], from, extent.length);
     from += extent.length;
   }
-}
-
-namespace {
-
-bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_mode != 0 && b.st_mode != 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
-/// Of what look() saw: no file twice, or one that nobody wrote to.
-bool unchanged(const struct stat& before, const struct stat& now) {
-  if (before.st_mode == 0 || now.st_mode == 0) return before.st_mode == now.st_mode;
-  return same_file(before, now) && before.st_size == now.st_size &&
-         before.st_mtim.tv_sec == now.st_mtim.tv_sec && before.st_mtim.tv_nsec == now.st_mtim.tv_nsec;
-}
-
-}  // namespace
-
-Delta::Delta(Delta&& other) noexcept
-    : map_(std::exchange(other.map_, {})),
-      header_(std::move(other.header_)),
-      base_(other.base_),
-      extents_(std::move(other.extents_)),
-      data_(other.data_) {}
-
-Delta::~Delta() {
-  if (!map_.empty()) ::munmap(const_cast<std::byte*>(map_.data()), map_.size());
-}
-
-UpdateLock::Seen UpdateLock::look(const std::filesystem::path& path) {
-  Seen seen{};
-  const auto stat_or_none = [](const std::filesystem::path& file, struct stat& status) {
-    if (::stat(file.c_str(), &status) != 0) status = {};
-  };
-  stat_or_none(path, seen.file);
-  stat_or_none(delta_path(path), seen.delta);
-  return seen;
-}
-
-Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
-  PIRX_ASSIGN(Fd fd, open_for_reading(path, true));
-  struct stat held {};
-  const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &held) == 0;
-  const Seen before = look(path);
-  // A file that was replaced in between has another lock.
-  if (!locked || !same_file(held, before.file)) {
-    return fail(ErrorCode::kUnavailable,
-                "another process is changing " + printable(path.native()) + ": try again when it is done");
-  }
-  return UpdateLock(path, std::move(fd), before);
-}
-
-Result<UpdateLock> UpdateLock::take_if_there(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return UpdateLock(path, Fd(), Seen{});
-  return take(path);
-}
-
-Result<void> UpdateLock::check() const {
-  const Seen now = look(path_);
-  // Without a file, a delta that lies about belongs to none.
-  if (unchanged(before_.file, now.file) && (!fd_ || unchanged(before_.delta, now.delta))) return {};
-  return fail(ErrorCode::kUnavailable,
-              printable(path_.native()) +
-                  " was replaced or changed meanwhile, so it stays as it is now: do the same again");
 }
 
 }  // namespace pirx::database

@@ -22,15 +22,8 @@ constexpr std::uint64_t kMaxSegment = std::numeric_limits<std::uint32_t>::max();
 /// First bytes of SHA-256("pirx record v1" || position || length || data): a slot moved to another place is
 /// caught too.
 std::array<std::byte, kDigestBytes> slot_digest(std::uint64_t record, ByteSpan data) {
-  constexpr std::string_view kDomain = "pirx record v1";
-  std::array<std::byte, kDomain.size() + 16> prefix;
-  std::memcpy(prefix.data(), kDomain.data(), kDomain.size());
-  store_le(prefix.data() + kDomain.size(), record);
-  store_le(prefix.data() + kDomain.size() + 8, std::uint64_t{data.size()});
-  Sha256 hash;
-  hash.update(prefix);
-  hash.update(data);
-  const Digest digest = std::move(hash).finish();
+  const std::uint64_t numbers[] = {record, data.size()};
+  const Digest digest = sha256_of({as_bytes("pirx record v1"), std::as_bytes(std::span(numbers)), data});
   std::array<std::byte, kDigestBytes> result;
   std::copy_n(digest.begin(), kDigestBytes, result.begin());
   return result;
@@ -46,6 +39,18 @@ std::uint64_t row_count(const Geometry::Spec& spec) {
 }
 
 }  // namespace
+
+void Version::encode(Writer& writer) const {
+  writer.put_bytes(identity);
+  writer.put(epoch);
+}
+
+Result<Version> Version::decode(Reader& reader) {
+  Version version;
+  PIRX_TRY(reader.read(version.identity));
+  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  return version;
+}
 
 Geometry::Geometry(const Spec& spec)
     : spec_(spec),
@@ -116,10 +121,7 @@ std::uint64_t Geometry::balanced_records_per_row(std::uint64_t records, std::uin
 }
 
 Result<Location> Geometry::locate(std::uint64_t record) const {
-  if (keyed()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the database is keyed: its records have no positions, ask for them by key");
-  }
+  if (keyed()) return invalid("the database is keyed: its records have no positions, ask for them by key");
   if (reveal(~mask_less(record, spec_.records))) {
     return fail(ErrorCode::kOutOfRange, "no such record: the database has " + std::to_string(spec_.records) +
                                             " records, numbered from 0");
@@ -159,8 +161,7 @@ Result<ByteSpan> Geometry::read_slot(std::uint64_t record, ByteSpan slot) const 
   // All checks run whatever the first one says; only the verdict differs.
   const bool length_good = length <= spec_.record_bytes;
   const ByteSpan data = slot.first(std::min(length, spec_.record_bytes));
-  std::byte padding{0};
-  for (const std::byte b : slot.subspan(data.size())) padding |= b;
+  const bool padding_good = all_zero(slot.subspan(data.size()));
   bool digest_good = true;
   if (spec_.digests) {
     const auto expected = slot_digest(record, data);
@@ -171,8 +172,7 @@ Result<ByteSpan> Geometry::read_slot(std::uint64_t record, ByteSpan slot) const 
                 "the record is damaged: its stored length exceeds the longest record, " +
                     std::to_string(spec_.record_bytes) + " bytes");
   }
-  if (padding != std::byte{0})
-    return fail(ErrorCode::kDataLoss, "the record is damaged: its padding is not zero");
+  if (!padding_good) return fail(ErrorCode::kDataLoss, "the record is damaged: its padding is not zero");
   if (!digest_good) return fail(ErrorCode::kDataLoss, "the record is damaged: its digest does not match");
   return data;
 }
@@ -205,8 +205,7 @@ Result<Geometry> Geometry::decode(Reader& reader) {
   PIRX_ASSIGN(filter.segment_length, reader.get<std::uint64_t>());
   PIRX_ASSIGN(filter.segments, reader.get<std::uint64_t>());
   PIRX_ASSIGN(filter.tweak, reader.get<std::uint64_t>());
-  PIRX_ASSIGN(const ByteSpan seed, reader.get_bytes(filter.seed.size()));
-  std::copy(seed.begin(), seed.end(), filter.seed.begin());
+  PIRX_TRY(reader.read(filter.seed));
   if ((flags & kFlagKeyed) != 0) {
     spec.filter = filter;
   } else if (filter != FilterSpec{}) {

@@ -114,14 +114,14 @@ Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
 Result<void> import_rows(const std::filesystem::path& file, char separator, bool header,
                          const Columns& columns, DatabaseBuilder& builder) {
   if (separator == '"' || separator == '\n' || separator == '\r') {
-    return fail(ErrorCode::kInvalidArgument, "a separator may not be a quote or a newline");
+    return invalid("a separator may not be a quote or a newline");
   }
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   PIRX_TRY(input.skip_byte_order_mark());
   RowReader rows(std::move(input), separator);
   PIRX_ASSIGN(bool more, rows.next());
   if (!more) {
-    return fail(ErrorCode::kInvalidArgument, printable(file.native()) + ": the file is empty");
+    return invalid(printable(file.native()) + ": the file is empty");
   }
   std::vector<std::string> names = rows.fields();
   if (!header) {

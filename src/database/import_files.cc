@@ -39,17 +39,15 @@ Result<std::vector<std::string>> list_files(const fs::path& folder, HiddenFiles 
 
 /// The whole file into `data`, if it has at most `limit` bytes.
 Result<void> read_whole(const fs::path& file, std::uint64_t limit, Bytes& data) {
-  PIRX_ASSIGN(const Fd fd, open_for_reading(file, true));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("read", file, errno));
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, true));
+  const std::uint64_t size = opened.bytes();
   if (size > limit) {
     return fail(ErrorCode::kResourceExhausted,
                 printable(file.native()) + ": the file has " + std::to_string(size) +
                     " bytes, the limit of a record is " + std::to_string(limit));
   }
   data.resize(size + 1);  // One more, to see that the file ends.
-  PIRX_ASSIGN(const std::size_t count, read_full(fd.get(), data, file));
+  PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), data, file));
   if (count != size)
     return fail(ErrorCode::kDataLoss, printable(file.native()) + ": the file changed while it was read");
   data.resize(size);
@@ -64,9 +62,9 @@ Result<LeftOut> add_folder(const fs::path& folder, DatabaseBuilder& builder, Hid
   if (error) return tl::unexpected(folder_error(builder.target(), error));
   if (const fs::path inside = target.lexically_relative(real_folder);
       !inside.empty() && *inside.begin() != "..") {
-    return fail(ErrorCode::kInvalidArgument, "the database " + printable(builder.target().native()) +
-                                                 " would lie in the folder that it is made from, " +
-                                                 printable(folder.native()) + "; write it elsewhere");
+    return invalid("the database " + printable(builder.target().native()) +
+                   " would lie in the folder that it is made from, " + printable(folder.native()) +
+                   "; write it elsewhere");
   }
   LeftOut left_out;
   PIRX_ASSIGN(const std::vector<std::string> names, list_files(real_folder, hidden, left_out));
@@ -75,7 +73,7 @@ Result<LeftOut> add_folder(const fs::path& folder, DatabaseBuilder& builder, Hid
     const fs::path file = real_folder / name;
     PIRX_TRY(read_whole(file, builder.options().max_record_bytes, data));
     if (auto added = builder.add(name, data); !added) {
-      return fail(added.error().code(), printable(file.native()) + ": " + added.error().message());
+      return with_path(file, added.error());
     }
   }
   return left_out;
@@ -93,32 +91,31 @@ Result<void> add_lines(const fs::path& file, DatabaseBuilder& builder) {
 }
 
 Result<void> add_fixed(const fs::path& file, std::uint64_t record_bytes, DatabaseBuilder& builder) {
-  if (record_bytes == 0) return fail(ErrorCode::kInvalidArgument, "records need a size of at least one byte");
+  if (record_bytes == 0) return invalid("records need a size of at least one byte");
   if (record_bytes > builder.options().max_record_bytes) {
     return fail(ErrorCode::kResourceExhausted, "records of " + std::to_string(record_bytes) +
                                                    " bytes are longer than the limit of " +
                                                    std::to_string(builder.options().max_record_bytes));
   }
-  PIRX_ASSIGN(const Fd fd, open_for_reading(file, false));
+  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, false));
   const auto wrong_size = [&](const std::string& bytes) {
     return fail(ErrorCode::kDataLoss, printable(file.native()) + ": " + bytes +
                                           " bytes are no multiple of the record size, " +
                                           std::to_string(record_bytes));
   };
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("read", file, errno));
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (S_ISREG(status.st_mode) && size % record_bytes != 0) return wrong_size(std::to_string(size));
-
-  if (S_ISREG(status.st_mode) && size == 0) return {};
+  if (S_ISREG(opened.status.st_mode)) {
+    const std::uint64_t size = opened.bytes();
+    if (size % record_bytes != 0) return wrong_size(std::to_string(size));
+    if (size == 0) return {};
+  }
   Bytes buffer(std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / record_bytes) * record_bytes);
   for (std::uint64_t total = 0;;) {
-    PIRX_ASSIGN(const std::size_t count, read_full(fd.get(), buffer, file));
+    PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), buffer, file));
     total += count;
     if (count % record_bytes != 0) return wrong_size(std::to_string(total));
     for (std::size_t at = 0; at < count; at += record_bytes) {
       if (auto added = builder.add(ByteSpan(buffer).subspan(at, record_bytes)); !added) {
-        return fail(added.error().code(), printable(file.native()) + ": " + added.error().message());
+        return with_path(file, added.error());
       }
     }
     if (count < buffer.size()) return {};

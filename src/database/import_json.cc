@@ -32,8 +32,7 @@ Result<void> check_shape(std::string_view line) {
     } else if (c == '{' || c == '[') {
       ++values;
       if (++depth > kMaxDepth) {
-        return fail(ErrorCode::kInvalidArgument,
-                    "JSON nested deeper than " + std::to_string(kMaxDepth) + " levels");
+        return invalid("JSON nested deeper than " + std::to_string(kMaxDepth) + " levels");
       }
     } else if (c == '}' || c == ']') {
       --depth;
@@ -52,13 +51,12 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
   if (found == object.end()) {
     std::vector<std::string> names;
     for (const auto& item : object.items()) names.push_back(item.key());
-    return fail(ErrorCode::kInvalidArgument,
-                "there is no member \"" + printable(name) + "\"; the object has: " + listed(names));
+    return invalid("there is no member \"" + printable(name) + "\"; the object has: " + listed(names));
   }
   if (found->is_null()) {
-    return fail(ErrorCode::kInvalidArgument, "member \"" + printable(name) +
-                                                 "\" is null, which is no text: leave such lines out, or "
-                                                 "give it a value");
+    return invalid("member \"" + printable(name) +
+                   "\" is null, which is no text: leave such lines out, or "
+                   "give it a value");
   }
   if (const auto* text = found->get_ptr<const std::string*>()) {
     out += *text;
@@ -82,19 +80,52 @@ Result<void> add_object(std::string_view line, const Columns& columns, DatabaseB
   return add_row(columns, key, columns.values.empty() ? line : value, builder);
 }
 
+/// Takes the brackets and commas of an array off the lines of its objects.
+class ArrayLines {
+ public:
+  /// The object of a line that is not blank.
+  Result<std::string_view> object(std::string_view line) {
+    constexpr std::string_view kBlanks = " \t\r";
+    line.remove_prefix(line.find_first_not_of(kBlanks));
+    if (state_ == State::kStart) {
+      state_ = line.front() == '[' ? State::kInside : State::kNoArray;
+      if (state_ == State::kInside) line.remove_prefix(1);
+    }
+    if (state_ == State::kNoArray) return line;
+    if (state_ == State::kEnded) return invalid("text behind the end of the array");
+    line = line.substr(0, line.find_last_not_of(kBlanks) + 1);
+    if (!line.ends_with(',') && !line.ends_with(']')) {
+      return invalid("a line of an array is one object with ',' or ']' behind it");
+    }
+    if (line.ends_with(']')) state_ = State::kEnded;
+    line.remove_suffix(1);
+    return line;
+  }
+  bool broken_off() const noexcept { return state_ == State::kInside; }
+
+ private:
+  enum class State : std::uint8_t { kStart, kNoArray, kInside, kEnded } state_ = State::kStart;
+};
+
 Result<void> import_objects(const std::filesystem::path& file, const Columns& columns,
                             DatabaseBuilder& builder) {
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   PIRX_TRY(input.skip_byte_order_mark());
+  ArrayLines lines;
   for (std::string line;; line.clear()) {
     PIRX_ASSIGN(const bool more, input.append_line(line));
-    if (!more) return {};
+    if (!more) break;
     const std::string_view text = without_newline(line);
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     builder.note_line(input.line());
-    if (auto added = add_object(text, columns, builder); !added)
+    const auto object = lines.object(text);
+    if (!object) return input.fail_at(input.line(), object.error());
+    if (auto added = add_object(*object, columns, builder); !added)
       return input.fail_at(input.line(), added.error());
   }
+  if (!lines.broken_off()) return {};
+  return input.fail_at(
+      input.line(), Error(ErrorCode::kDataLoss, "the array does not end: what wrote it may have broken off"));
 }
 
 }  // namespace

@@ -14,13 +14,7 @@ namespace {
 std::array<std::byte, kDigestBytes> keyed_digest(std::string_view key, ByteSpan length, ByteSpan body) {
   std::array<std::byte, 8> key_bytes;
   store_le(key_bytes.data(), std::uint64_t{key.size()});
-  Sha256 hash;
-  hash.update(as_bytes("pirx keyed record v1"));
-  hash.update(key_bytes);
-  hash.update(as_bytes(key));
-  hash.update(length);
-  hash.update(body);
-  const Digest digest = std::move(hash).finish();
+  const Digest digest = sha256_of({as_bytes("pirx keyed record v1"), key_bytes, as_bytes(key), length, body});
   std::array<std::byte, kDigestBytes> result;
   std::copy_n(digest.begin(), kDigestBytes, result.begin());
   return result;
@@ -30,9 +24,9 @@ std::array<std::byte, kDigestBytes> keyed_digest(std::string_view key, ByteSpan 
 
 Result<KeyFilter> KeyFilter::create(const Geometry& geometry) {
   if (!geometry.keyed()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the database is not keyed: its records are asked for by position; `pirx db build --keyed` "
-                "makes one that is");
+    return invalid(
+        "the database is not keyed: its records are asked for by position; `pirx db build --keyed` "
+        "makes one that is");
   }
   return KeyFilter(geometry);
 }
@@ -54,8 +48,7 @@ KeyFilter::Found::operator std::optional<Bytes>() && {
 
 Result<KeyFilter::Found> KeyFilter::read(std::string_view key, ByteSpan row_sum) const {
   if (row_sum.size() != geometry_.row_bytes()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a sum of rows has " + std::to_string(geometry_.row_bytes()) + " bytes");
+    return invalid("a sum of rows has " + std::to_string(geometry_.row_bytes()) + " bytes");
   }
   // Every column is read: which one it is, the key alone says.
   const std::uint64_t offset = place(key).offset;
@@ -69,8 +62,7 @@ Result<KeyFilter::Found> KeyFilter::read(std::string_view key, ByteSpan row_sum)
 
 Result<KeyFilter::Found> KeyFilter::read_slot(std::string_view key, ByteSpan slot) const {
   if (slot.size() != geometry_.slot_bytes()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a slot has " + std::to_string(geometry_.slot_bytes()) + " bytes");
+    return invalid("a slot has " + std::to_string(geometry_.slot_bytes()) + " bytes");
   }
   const ByteSpan length = slot.first(geometry_.spec().variable_length ? kLengthBytes : 0);
   const ByteSpan digest = slot.subspan(length.size(), kDigestBytes);

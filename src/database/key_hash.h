@@ -13,11 +13,7 @@ struct KeyHash {
 };
 
 inline KeyHash hash_key(const Digest& seed, std::string_view key) {
-  Sha256 hash;
-  hash.update(as_bytes("pirx key v1"));
-  hash.update(seed);
-  hash.update(as_bytes(key));
-  const Digest digest = std::move(hash).finish();
+  const Digest digest = sha256_of({as_bytes("pirx key v1"), seed, as_bytes(key)});
   return {load_le<std::uint64_t>(digest.data()), load_le<std::uint64_t>(digest.data() + 8)};
 }
 

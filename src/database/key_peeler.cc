@@ -93,9 +93,9 @@ std::optional<KeyPlan> plan_keys(std::vector<HashedKey>& keys, std::uint64_t col
       static_cast<int>(std::min<std::uint64_t>(columns, static_cast<std::uint64_t>(thread_count())));
   std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
   std::vector<Peeled> order(keys.size());
-  const auto column = [&plan](auto& all, std::int64_t c) {
-    const auto begin = plan.column_begin[static_cast<std::size_t>(c)];
-    return std::span(all).subspan(begin, plan.column_begin[static_cast<std::size_t>(c) + 1] - begin);
+  const auto column = [&plan](auto& all, std::size_t c) {
+    const auto begin = plan.column_begin[c];
+    return std::span(all).subspan(begin, plan.column_begin[c + 1] - begin);
   };
   for (std::uint64_t length = shortest; length <= longest;
        length += std::max<std::uint64_t>(shortest / 100, 1)) {
@@ -106,18 +106,12 @@ std::optional<KeyPlan> plan_keys(std::vector<HashedKey>& keys, std::uint64_t col
     }
     for (plan.filter.tweak = 0; plan.filter.tweak < kTweaks; ++plan.filter.tweak) {
       std::atomic<bool> failed = false;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-      for (std::int64_t c = 0; c < static_cast<std::int64_t>(columns); ++c) {
-#ifdef _OPENMP
-        Workspace& work = workspaces[static_cast<std::size_t>(omp_get_thread_num())];
-#else
-        Workspace& work = workspaces[0];
-#endif
-        if (failed.load(std::memory_order_relaxed)) continue;
-        if (!peel(column(keys, c), plan.filter, column(order, c), work)) {
+      parallel_for(threads, columns, [&](std::size_t c, std::size_t worker) {
+        if (failed.load(std::memory_order_relaxed)) return;
+        if (!peel(column(keys, c), plan.filter, column(order, c), workspaces[worker])) {
           failed.store(true, std::memory_order_relaxed);
         }
-      }
+      });
       if (failed) continue;
       plan.steps.resize(keys.size());
       for (std::uint64_t c = 0; c < columns; ++c) {

@@ -34,23 +34,23 @@ KeySorter::KeySorter(std::filesystem::path target, std::uint64_t memory_bytes)
 Result<void> KeySorter::add(std::string_view key, std::uint64_t position) {
   PIRX_CHECK(key.size() <= kMaxKeyBytes);
   // Vectors grow by doubling, so what is in use may be half of what is held.
-  if (2 * (text_.size() + key.size() + (items_.size() + 1) * sizeof(Item)) > memory_bytes_ &&
-      !items_.empty()) {
+  if (2 * (text_.size() + key.size() + (entries_.size() + 1) * sizeof(Entry)) > memory_bytes_ &&
+      !entries_.empty()) {
     PIRX_TRY(write_run());
   }
-  items_.push_back({text_.size(), position, static_cast<std::uint32_t>(key.size())});
+  entries_.push_back({text_.size(), position, static_cast<std::uint32_t>(key.size())});
   text_ += key;
   ++count_;
   key_bytes_ += key.size();
   return {};
 }
 
-std::string_view KeySorter::key_of(const Item& item) const {
-  return std::string_view(text_).substr(item.offset, item.length);
+std::string_view KeySorter::key_of(const Entry& entry) const {
+  return std::string_view(text_).substr(entry.offset, entry.length);
 }
 
-void KeySorter::sort_items() {
-  std::sort(items_.begin(), items_.end(), [this](const Item& a, const Item& b) {
+void KeySorter::sort_entries() {
+  std::sort(entries_.begin(), entries_.end(), [this](const Entry& a, const Entry& b) {
     const int order = key_of(a).compare(key_of(b));
     return order != 0 ? order < 0 : a.position < b.position;
   });
@@ -60,29 +60,29 @@ Result<void> KeySorter::write_run() {
   if (!spool_) {
     PIRX_ASSIGN(spool_, Spool::create(target_));
   }
-  sort_items();
+  sort_entries();
   const std::uint64_t begin = spool_->size();
-  for (const Item& item : items_) {
-    const std::string_view key = key_of(item);
-    PIRX_TRY(spool_->append(std::as_bytes(std::span(&item.length, 1))));
-    PIRX_TRY(spool_->append(std::as_bytes(std::span(&item.position, 1))));
+  for (const Entry& entry : entries_) {
+    const std::string_view key = key_of(entry);
+    PIRX_TRY(spool_->append(std::as_bytes(std::span(&entry.length, 1))));
+    PIRX_TRY(spool_->append(std::as_bytes(std::span(&entry.position, 1))));
     PIRX_TRY(spool_->append(as_bytes(key)));
   }
   runs_.push_back({begin, spool_->size()});
-  items_.clear();
+  entries_.clear();
   text_.clear();
   return {};
 }
 
 Result<void> KeySorter::for_each(const Visit& visit) {
   if (runs_.empty()) {
-    sort_items();
-    for (const Item& item : items_) PIRX_TRY(visit(key_of(item), item.position));
+    sort_entries();
+    for (const Entry& entry : entries_) PIRX_TRY(visit(key_of(entry), entry.position));
     return {};
   }
-  if (!items_.empty()) PIRX_TRY(write_run());
+  if (!entries_.empty()) PIRX_TRY(write_run());
   PIRX_TRY(spool_->flush());
-  items_ = {};
+  entries_ = {};
   text_ = {};
 
   const std::uint64_t buffer_bytes = std::clamp<std::uint64_t>(memory_bytes_ / runs_.size(), 4096, 1 << 20);

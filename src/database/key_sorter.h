@@ -27,22 +27,22 @@ class KeySorter {
   Result<void> for_each(const Visit& visit);
 
  private:
-  struct Item {
+  struct Entry {
     std::uint64_t offset, position;
     std::uint32_t length;
   };
   struct Run {
     std::uint64_t begin, end;
   };
-  std::string_view key_of(const Item& item) const;
-  void sort_items();
+  std::string_view key_of(const Entry& entry) const;
+  void sort_entries();
   Result<void> write_run();
 
   std::filesystem::path target_;
   std::uint64_t memory_bytes_;
   std::uint64_t count_ = 0, key_bytes_ = 0;
-  std::string text_;  ///< keys of `items_`, one after another
-  std::vector<Item> items_;
+  std::string text_;  ///< keys of `entries_`, one after another
+  std::vector<Entry> entries_;
   std::optional<Spool> spool_;
   std::vector<Run> runs_;
 };

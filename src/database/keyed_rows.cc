@@ -12,7 +12,7 @@
 
 #include "pirx/base/buffer.h"
 #include "pirx/database/key_filter.h"
-#include "src/base/file.h"
+#include "src/base/threads.h"
 
 namespace pirx::database {
 namespace {
@@ -46,15 +46,7 @@ class KeyedReader {
   }
   Result<void> data(MutableByteSpan out) { return reader_.read(out); }
   SpoolReader& at_data() noexcept { return reader_; }  ///< whose next data_bytes are the data
-  Result<void> skip() {
-    Bytes ignored(std::min<std::uint64_t>(data_bytes, kReadBufferBytes));
-    for (std::uint64_t left = data_bytes; left != 0;) {
-      const auto part = std::min<std::uint64_t>(left, ignored.size());
-      PIRX_TRY(reader_.read(MutableByteSpan(ignored).first(part)));
-      left -= part;
-    }
-    return {};
-  }
+  void skip() { reader_.skip(data_bytes); }
 
   std::uint64_t line = 0, data_bytes = 0;
   std::string key;
@@ -80,16 +72,15 @@ tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count,
     if (auto read = reader.next(); !read) return tl::unexpected(read.error());
     if (i == first) lines[0] = reader.line;
     if (i == second) lines[1] = reader.line;
-    if (auto skipped = reader.skip(); !skipped) return tl::unexpected(skipped.error());
+    reader.skip();
   }
   const bool known = lines[0] != 0 && lines[1] != 0;
   const std::string what = known ? "line " : "record ";
-  return fail(ErrorCode::kInvalidArgument,
-              what + std::to_string(known ? lines[1] : second + 1) + " repeats the key '" +
-                  printable(reader.key) + "' of " + what + std::to_string(known ? lines[0] : first + 1) +
-                  "; " + std::to_string(repeated) + " of " + std::to_string(count) +
-                  " records repeat a key: a keyed database has one record a key, so take the repeated ones "
-                  "out, keep the first or last of each, or join them (--duplicates first|last|join)");
+  return invalid(what + std::to_string(known ? lines[1] : second + 1) + " repeats the key '" +
+                 printable(reader.key) + "' of " + what + std::to_string(known ? lines[0] : first + 1) +
+                 "; " + std::to_string(repeated) + " of " + std::to_string(count) +
+                 " records repeat a key: a keyed database has one record a key, so take the repeated ones "
+                 "out, keep the first or last of each, or join them (--duplicates first|last|join)");
 }
 
 Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates policy) {
@@ -141,7 +132,7 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
   KeyedReader finder(records);
   for (std::uint64_t i = 0, at = 0; i < count; ++i) {
     PIRX_TRY(finder.next());
-    PIRX_TRY(finder.skip());
+    finder.skip();
     const std::uint64_t begin = at + kSpooledHeadBytes + finder.key.size();
     if (distinct.dropped[i]) parts[i] = {begin, finder.data_bytes};
     at = begin + finder.data_bytes;
@@ -163,7 +154,7 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
     PIRX_TRY(reader.next());
     if (distinct.dropped[i]) {
       PIRX_TRY(spool_keyed(result, reader.line, reader.key, {}));
-      PIRX_TRY(reader.skip());
+      reader.skip();
       continue;
     }
     const auto joined = distinct.joined.find(i);
@@ -192,11 +183,7 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
 }
 
 Digest make_seed(const Digest& keys, std::uint64_t number) {
-  Sha256 hash;
-  hash.update(as_bytes("pirx key filter seed v1"));
-  hash.update(keys);
-  hash.update(std::as_bytes(std::span(&number, 1)));
-  return std::move(hash).finish();
+  return sha256_of({as_bytes("pirx key filter seed v1"), keys, std::as_bytes(std::span(&number, 1))});
 }
 
 /// Hashes of the records that are kept, and what the report says of them.
@@ -208,7 +195,7 @@ Result<std::vector<HashedKey>> hash_keys(const Spool& records, const Distinct& d
   KeyedReader reader(records);
   for (std::uint64_t i = 0; i < distinct.dropped.size(); ++i) {
     PIRX_TRY(reader.next());
-    PIRX_TRY(reader.skip());
+    reader.skip();
     if (distinct.dropped[i]) continue;
     if (hashed.empty() || reader.data_bytes > report.longest_record) {
       report.longest_record = reader.data_bytes;
@@ -289,16 +276,9 @@ Result<KeyedRows> KeyedRows::create(const std::filesystem::path& target, const G
     const Error cause = system_error("reserve space for", scratch.path(), error);
     return fail(cause.code(), cause.message() + " (it needs " + std::to_string(bytes) + " bytes)");
   }
-  void* map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, scratch.fd(), 0);
-  if (map == MAP_FAILED) return tl::unexpected(system_error("map", scratch.path(), errno));
-  return KeyedRows(geometry, static_cast<std::byte*>(map));
-}
-
-KeyedRows::KeyedRows(KeyedRows&& other) noexcept
-    : geometry_(other.geometry_), slots_(std::exchange(other.slots_, nullptr)) {}
-
-KeyedRows::~KeyedRows() {
-  if (slots_ != nullptr) ::munmap(slots_, geometry_.rows() * geometry_.row_bytes());
+  PIRX_ASSIGN(FileMap slots,
+              FileMap::create(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, scratch.fd(), scratch.path()));
+  return KeyedRows(geometry, std::move(slots));
 }
 
 Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::uint64_t count) {
@@ -314,11 +294,11 @@ Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::ui
   for (const std::uint64_t home : homes) {
     PIRX_TRY(reader.next());
     if (home == kDropped) {
-      PIRX_TRY(reader.skip());
+      reader.skip();
       continue;
     }
-    const MutableByteSpan slot(slots_ + home * geometry_.slot_bytes(),
-                               static_cast<std::size_t>(geometry_.slot_bytes()));
+    const MutableByteSpan slot =
+        slots_.bytes().subspan(home * geometry_.slot_bytes(), geometry_.slot_bytes());
     // The data is read to where fill_slot puts it.
     const MutableByteSpan data =
         slot.subspan(geometry_.slot_bytes() - geometry_.record_bytes(), reader.data_bytes);
@@ -329,10 +309,7 @@ Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::ui
 }
 
 void KeyedRows::settle(const KeyPlan& plan) {
-  const auto columns = static_cast<std::int64_t>(geometry_.spec().records_per_row);
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const auto column = static_cast<std::size_t>(c);
+  parallel_for(thread_count(), geometry_.spec().records_per_row, [&](std::size_t column, std::size_t) {
     for (std::uint64_t i = plan.column_begin[column]; i < plan.column_begin[column + 1]; ++i) {
       const KeyPlan::Step& step = plan.steps[i];
       const auto rows = rows_of(step.row_hash, plan.filter);
@@ -341,7 +318,7 @@ void KeyedRows::settle(const KeyPlan& plan) {
         if (j != step.own) add_into(own, at(column, rows[j]), geometry_.slot_bytes());
       }
     }
-  }
+  });
 }
 
 }  // namespace pirx::database

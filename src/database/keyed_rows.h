@@ -18,9 +18,6 @@ class KeyedRows {
   /// says of records and keys. InvalidArgument: a repeated key. ResourceExhausted: too many keys, no room.
   static Result<KeyedRows> build(const std::filesystem::path& target, const BuildOptions& options,
                                  KeySorter& keys, const Spool& spooled, BuildReport& report);
-  KeyedRows(KeyedRows&& other) noexcept;
-  KeyedRows& operator=(KeyedRows&&) = delete;
-  ~KeyedRows();
 
   const Geometry& geometry() const noexcept { return geometry_; }
   ByteSpan slot(std::uint64_t column, std::uint64_t row) const noexcept {
@@ -28,16 +25,16 @@ class KeyedRows {
   }
 
  private:
-  KeyedRows(const Geometry& geometry, std::byte* slots) : geometry_(geometry), slots_(slots) {}
+  KeyedRows(const Geometry& geometry, FileMap slots) : geometry_(geometry), slots_(std::move(slots)) {}
   static Result<KeyedRows> create(const std::filesystem::path& target, const Geometry& geometry);
   std::byte* at(std::uint64_t column, std::uint64_t row) const noexcept {
-    return slots_ + (column * geometry_.rows() + row) * geometry_.slot_bytes();
+    return slots_.bytes().data() + (column * geometry_.rows() + row) * geometry_.slot_bytes();
   }
   Result<void> place(const KeyPlan& plan, const Spool& records, std::uint64_t count);
   void settle(const KeyPlan& plan);
 
   Geometry geometry_;
-  std::byte* slots_ = nullptr;  ///< mapped, column after column
+  FileMap slots_;  ///< column after column
 };
 
 }  // namespace pirx::database

@@ -24,13 +24,6 @@ Result<Section> get_section(Reader& reader) {
   return section;
 }
 
-Result<Digest> get_digest(Reader& reader) {
-  Digest digest;
-  PIRX_ASSIGN(const ByteSpan bytes, reader.get_bytes(digest.size()));
-  std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
-}
-
 void put_bucket(Writer& writer, const BucketInfo& bucket) {
   bucket.field.encode(writer);
   writer.put(std::uint32_t{bucket.arity});
@@ -51,16 +44,13 @@ Result<BucketInfo> get_bucket(Reader& reader) {
 
 /// What every encoding keeps; whether the field has the coordinate is for those who know fields.
 Result<void> check_bucket(const BucketInfo& bucket, std::uint64_t key_index_bytes) {
-  const auto invalid = [](std::string message) {
-    return fail(ErrorCode::kInvalidArgument, "a bucket " + std::move(message));
-  };
-  if (key_index_bytes != 0) return invalid("has no keys");
-  if (bucket.arity == 0) return invalid("row holds at least one block");
+  if (key_index_bytes != 0) return invalid("a bucket has no keys");
+  if (bucket.arity == 0) return invalid("a bucket's row encodes at least one row");
   if (bucket.arity == 1 && bucket.independence == 0) {
-    return invalid("with arity 1 and independence 0 would be the plain database");
+    return invalid("a bucket with arity 1 and independence 0 would be the plain database");
   }
   if (bucket.modulus == 0 || bucket.modulus % bucket.arity != 0) {
-    return invalid("wants a modulus that is a multiple of its arity");
+    return invalid("a bucket wants a modulus that is a multiple of its arity");
   }
   return {};
 }
@@ -71,13 +61,12 @@ Result<Layout> Layout::plan(const Geometry& geometry, std::uint64_t key_index_by
                             const std::optional<BucketInfo>& bucket) {
   if (bucket) PIRX_TRY(check_bucket(*bucket, key_index_bytes));
   if (key_index_bytes != 0 && geometry.keyed()) {
-    return fail(ErrorCode::kInvalidArgument, "a keyed database has no key index: its rows are the index");
+    return invalid("a keyed database has no key index: its rows are the index");
   }
   if (key_index_bytes != 0 &&
       (key_index_bytes < key_index_size(geometry.records(), 0) || key_index_bytes > kMaxKeyIndexBytes)) {
-    return fail(ErrorCode::kInvalidArgument, "a key index of " + std::to_string(key_index_bytes) +
-                                                 " bytes cannot hold " + std::to_string(geometry.records()) +
-                                                 " keys");
+    return invalid("a key index of " + std::to_string(key_index_bytes) + " bytes cannot hold " +
+                   std::to_string(geometry.records()) + " keys");
   }
   Layout layout{geometry, bucket, {}, {}, {}};
   layout.rows = {kPageBytes, layout.file_rows() * geometry.row_stride()};
@@ -92,12 +81,26 @@ Digest content_identity(const Layout& layout, ByteSpan checksums) {
   layout.geometry.encode(writer);
   writer.put(layout.keys.length);
   if (layout.bucket) put_bucket(writer, *layout.bucket);
-  Sha256 hash;
-  hash.update(as_bytes(layout.bucket ? "pirx bucket identity v1" : "pirx database identity v1"));
-  hash.update(std::move(writer).take());
-  hash.update(checksums);
-  return std::move(hash).finish();
+  const char* const domain = layout.bucket ? "pirx bucket identity v1" : "pirx database identity v1";
+  return sha256_of({as_bytes(domain), std::move(writer).take(), checksums});
 }
+
+Bytes sealed_page(Writer writer) {
+  Bytes page = std::move(writer).take();
+  PIRX_CHECK(page.size() <= kPageBytes - sizeof(Digest));
+  page.resize(kPageBytes - sizeof(Digest));
+  const Digest digest = sha256(page);
+  page.insert(page.end(), digest.begin(), digest.end());
+  return page;
+}
+
+Digest seal_of(ByteSpan page) {
+  Digest seal;
+  std::copy_n(page.end() - sizeof seal, sizeof seal, seal.begin());
+  return seal;
+}
+
+bool is_sealed(ByteSpan page) { return sha256(page.first(kPageBytes - sizeof(Digest))) == seal_of(page); }
 
 Bytes encode_header(const Header& header) {
   const Layout& layout = header.layout;
@@ -107,8 +110,7 @@ Bytes encode_header(const Header& header) {
   writer.put(kFormatVersion);
   writer.put(static_cast<std::uint32_t>(kPageBytes));
   layout.geometry.encode(writer);
-  writer.put_bytes(header.content);
-  writer.put(header.version.epoch);
+  Version{header.content, header.version.epoch}.encode(writer);
   put_section(writer, layout.rows);
   put_section(writer, layout.keys);
   put_section(writer, layout.checksums);
@@ -118,11 +120,7 @@ Bytes encode_header(const Header& header) {
     put_bucket(writer, *layout.bucket);
     writer.put_bytes(header.version.identity);
   }
-  Bytes page = std::move(writer).take();
-  page.resize(kPageBytes - sizeof(Digest));
-  const Digest digest = sha256(page);
-  page.insert(page.end(), digest.begin(), digest.end());
-  return page;
+  return sealed_page(std::move(writer));
 }
 
 Result<Header> decode_header(ByteSpan page) {
@@ -137,16 +135,12 @@ Result<Header> decode_header(ByteSpan page) {
                    " is not known to this pirx, which reads version " + std::to_string(kFormatVersion) +
                    ": build the database again or use the pirx that built it");
   }
-  const Digest digest = sha256(page.first(kPageBytes - sizeof(Digest)));
-  if (!std::equal(digest.begin(), digest.end(), page.end() - sizeof(Digest))) {
-    return damaged("the header is damaged: its checksum does not match");
-  }
+  if (!is_sealed(page)) return damaged("the header is damaged: its checksum does not match");
   PIRX_ASSIGN(const auto header_bytes, reader.get<std::uint32_t>());
   if (header_bytes != kPageBytes) return damaged("the header names a wrong size of its own");
   PIRX_ASSIGN(const Geometry geometry, Geometry::decode(reader));
-  PIRX_ASSIGN(const Digest content, get_digest(reader));
-  Version version{content, 0};
-  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(Version version, Version::decode(reader));
+  const Digest content = version.identity;
   PIRX_ASSIGN(const Section rows, get_section(reader));
   PIRX_ASSIGN(const Section keys, get_section(reader));
   PIRX_ASSIGN(const Section checksums, get_section(reader));
@@ -158,7 +152,7 @@ Result<Header> decode_header(ByteSpan page) {
     auto read = get_bucket(reader);
     if (!read) return damaged("the header is impossible: " + read.error().message());
     bucket = *read;
-    PIRX_ASSIGN(version.identity, get_digest(reader));
+    PIRX_TRY(reader.read(version.identity));
   }
   auto layout = Layout::plan(geometry, keys.length, bucket);
   if (!layout) return damaged("the header is impossible: " + layout.error().message());
@@ -167,9 +161,7 @@ Result<Header> decode_header(ByteSpan page) {
     return damaged("the header is impossible: its section table does not follow from its geometry");
   }
   PIRX_ASSIGN(const ByteSpan rest, reader.get_bytes(reader.remaining()));
-  if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) {
-    return damaged("the header is impossible: bytes behind its fields are not zero");
-  }
+  if (!all_zero(rest)) return damaged("the header is impossible: bytes behind its fields are not zero");
   return Header{*layout, version, content};
 }
 

@@ -48,6 +48,13 @@ struct Header {
   Digest content{};  ///< of this file; version.identity unless it is a bucket
 };
 
+/// kPageBytes bytes: what was written, zeros, and the SHA-256 of both.
+Bytes sealed_page(Writer page);
+/// Whether a page of kPageBytes bytes is as sealed_page() made it.
+bool is_sealed(ByteSpan page);
+/// The page's SHA-256, which stands for all of it.
+Digest seal_of(ByteSpan page);
+
 /// The header page.
 Bytes encode_header(const Header& header);
 /// Of a plain database.

@@ -17,17 +17,17 @@ class MapGuard {
   MapGuard(const MapGuard&) = delete;
   MapGuard& operator=(const MapGuard&) = delete;
   ~MapGuard();
-  bool lost() const noexcept { return slot_ != nullptr && slot_->lost; }
+  bool lost() const noexcept { return entry_ != nullptr && entry_->lost; }
 
   /// What the handler reads.
-  struct Slot {
+  struct Entry {
     std::atomic<bool> taken{false}, lost{false};
     std::atomic<std::uintptr_t> begin{0}, end{0};  ///< end: 0 while the others change
     std::atomic<std::uint64_t> device{0}, inode{0};
   };
 
  private:
-  Slot* slot_ = nullptr;
+  Entry* entry_ = nullptr;
 };
 
 }  // namespace pirx::database

@@ -5,26 +5,22 @@
 #include "key_index.h"
 #include "layout.h"
 #include "map_guard.h"
+#include "src/base/file.h"
 
 namespace pirx::database {
 
 struct Database::Mapping {
   std::filesystem::path path;
   Header header;
-  ByteSpan file;  ///< the whole file, changes laid over it; empty until it is mapped
-  KeyIndex keys;
-  Version base_version;          ///< of the file on disk
-  Digest base{};                 ///< checksum of the header page of the file on disk
-  std::vector<Section> patched;  ///< where `file` may differ from the file on disk, its header aside
+  FileMap map = {};
+  ByteSpan file = {};  ///< the whole file, changes laid over it: all of `map`
+  KeyIndex keys = {};
+  Version base_version = {};          ///< of the file on disk
+  Digest base{};                      ///< checksum of the header page of the file on disk
+  std::vector<Section> patched = {};  ///< where `file` may differ from the file on disk, its header aside
   std::uint64_t delta_bytes = 0;
-  struct stat status {};          ///< of the file on disk
-  std::optional<MapGuard> guard;  ///< of `file`, from when it is mapped
-
-  Mapping(std::filesystem::path path_in, Header header_in)
-      : path(std::move(path_in)), header(std::move(header_in)) {}
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping();
+  struct stat status {};               ///< of the file on disk
+  std::optional<MapGuard> guard = {};  ///< of `file`; behind `map`, so that it ends before that
 
   ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
   Result<void> check_identity() const;

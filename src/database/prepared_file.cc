@@ -2,27 +2,22 @@
 // checksum for every MiB.
 #include "prepared_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <limits>
-#include <new>
+#include <mutex>
 #include <optional>
 
-#include "pirx/base/sha256.h"
+#include "guarded.h"
+#include "layout.h"
 #include "src/base/checksum.h"
+#include "src/base/threads.h"
 
 namespace pirx::database {
 namespace {
 
-constexpr std::string_view kMagic = "PIRXPD\r\n";
-constexpr std::uint32_t kFormatVersion = 2;
-constexpr std::uint32_t kHeaderBytes = 4096;
-constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;  // under one checksum, and read at once
+constexpr std::string_view kPreparedMagic = "PIRXPD\r\n";
+constexpr std::uint32_t kPreparedVersion = 2;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 constexpr std::size_t kMostLayout = 3072;  // bytes of the text
 
@@ -41,61 +36,47 @@ std::uint64_t checksum_bytes(const PreparedLabel& label) {
   return saturated_mul(saturated_mul(label.parts, chunks_of_part(label)), sizeof(Checksum));
 }
 
-/// Everything but the header's own digest.
 Bytes encode_header(const PreparedLabel& label, const Digest& checksums) {
-  Writer writer(kHeaderBytes);
-  writer.put_bytes(as_bytes(kMagic));
-  writer.put(kFormatVersion);
-  writer.put(kHeaderBytes);
-  writer.put_bytes(label.version.identity);
-  writer.put(label.version.epoch);
+  Writer writer(kPageBytes);
+  writer.put_bytes(as_bytes(kPreparedMagic));
+  writer.put(kPreparedVersion);
+  writer.put(static_cast<std::uint32_t>(kPageBytes));
+  label.version.encode(writer);
   writer.put(label.parts);
   writer.put(static_cast<std::uint32_t>(label.layout.size()));
   writer.put(label.part_bytes);
   writer.put(label.file_bytes());
   writer.put_bytes(checksums);
   writer.put_bytes(as_bytes(label.layout));
-  Bytes page = std::move(writer).take();
-  page.resize(kHeaderBytes - sizeof(Digest));
-  const Digest digest = sha256(page);
-  page.insert(page.end(), digest.begin(), digest.end());
-  return page;
+  return sealed_page(std::move(writer));
 }
 
 /// The digest of the checksums that a header holds, once the header is what the label asks for.
 Result<Digest> check_header(ByteSpan page, const PreparedLabel& expected) {
   const auto damaged = [](const std::string& what) { return fail(ErrorCode::kDataLoss, what); };
-  const auto other = [](const std::string& what) { return fail(ErrorCode::kInvalidArgument, what); };
-  Reader reader(page.first(kHeaderBytes - sizeof(Digest)), "header of the prepared database");
-  PIRX_TRY(reader.get_bytes(kMagic.size()));
+  Reader reader(page.first(kPageBytes - sizeof(Digest)), "header of the prepared database");
+  PIRX_TRY(reader.get_bytes(kPreparedMagic.size()));
   PIRX_ASSIGN(const auto format, reader.get<std::uint32_t>());
-  if (format != kFormatVersion) {
+  if (format != kPreparedVersion) {
     return damaged("format version " + std::to_string(format) +
-                   " is not known to this pirx, which reads version " + std::to_string(kFormatVersion));
+                   " is not known to this pirx, which reads version " + std::to_string(kPreparedVersion));
   }
-  const Digest digest = sha256(page.first(kHeaderBytes - sizeof(Digest)));
-  if (!std::equal(digest.begin(), digest.end(), page.end() - sizeof(Digest))) {
-    return damaged("the header is damaged: its checksum does not match");
-  }
+  if (!is_sealed(page)) return damaged("the header is damaged: its checksum does not match");
   PIRX_TRY(reader.get<std::uint32_t>());  // its own length: compared with everything else below
-  Version version;
-  PIRX_ASSIGN(const ByteSpan identity, reader.get_bytes(version.identity.size()));
-  std::copy(identity.begin(), identity.end(), version.identity.begin());
-  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const Version version, Version::decode(reader));
   if (version != expected.version) {
-    return other("it was made from another database (epoch " + std::to_string(version.epoch) + ", identity " +
-                 to_hex(identity.first(8)) + ")");
+    return invalid("it was made from another database (epoch " + std::to_string(version.epoch) +
+                   ", identity " + to_hex(ByteSpan(version.identity).first(8)) + ")");
   }
   PIRX_TRY(reader.get<std::uint32_t>());  // parts
   PIRX_ASSIGN(const auto length, reader.get<std::uint32_t>());
   PIRX_TRY(reader.get_bytes(2 * sizeof(std::uint64_t)));
   Digest checksums;
-  PIRX_ASSIGN(const ByteSpan bytes, reader.get_bytes(checksums.size()));
-  std::copy(bytes.begin(), bytes.end(), checksums.begin());
+  PIRX_TRY(reader.read(checksums));
   if (length > kMostLayout) return damaged("the header is impossible");
   PIRX_ASSIGN(const ByteSpan layout, reader.get_bytes(length));
   if (as_text(layout) != expected.layout) {
-    return other("it holds " + printable(as_text(layout)) + "; wanted are " + expected.layout);
+    return invalid("it holds " + printable(as_text(layout)) + "; wanted are " + expected.layout);
   }
   // Sizes and zeros, which have no message of their own.
   const Bytes whole = encode_header(expected, checksums);
@@ -106,23 +87,23 @@ Result<Digest> check_header(ByteSpan page, const PreparedLabel& expected) {
 /// Calls `work(part, offset, length, number of the chunk)` for every chunk, on so many threads, until one
 /// fails.
 template <class Work>
-Result<void> for_each_chunk(const PreparedLabel& label, [[maybe_unused]] int threads, const Work& work) {
-  const std::uint64_t each = chunks_of_part(label), chunks = label.parts * each;
+Result<void> for_each_chunk(const PreparedLabel& label, int threads, const Work& work) {
+  const std::uint64_t each = chunks_of_part(label);
   std::atomic<bool> failed = false;
+  std::mutex mutex;
   std::optional<Error> error;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && chunks > 1)
-  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    if (failed) continue;
+  parallel_for(threads, label.parts * each, [&](std::uint64_t chunk, std::size_t) {
+    if (failed) return;
     const std::uint64_t offset = chunk % each * kChunkBytes;
     try {
       Result<void> done = work(chunk / each, offset, std::min(kChunkBytes, label.part_bytes - offset), chunk);
-      if (done) continue;
-#pragma omp critical(pirx_prepared_file)
+      if (done) return;
+      const std::lock_guard lock(mutex);
       if (!error) error = std::move(done.error());
     } catch (const std::bad_alloc&) {  // nobody said why: there was no memory for the words either
     }
     failed = true;
-  }
+  });
   if (error) return tl::unexpected(*std::move(error));
   if (failed) return fail(ErrorCode::kResourceExhausted, "out of memory");
   return {};
@@ -134,103 +115,90 @@ tl::unexpected<Error> with_file(const std::filesystem::path& file, const Error& 
 
 /// InvalidArgument when the name belongs to something that is no side file: it would be lost.
 Result<void> check_target(const std::filesystem::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0 && errno == ENOENT) return {};
-  PIRX_ASSIGN(const Fd fd, open_for_reading(file, true));
-  Bytes start(kMagic.size());
-  PIRX_ASSIGN(const std::size_t count, read_full(fd.get(), start, file));
-  if (as_text(start).substr(0, count) != kMagic.substr(0, count)) {
-    return fail(ErrorCode::kInvalidArgument, printable(file.native()) +
-                                                 " exists and is no prepared database: delete it or "
-                                                 "choose another name");
-  }
-  return {};
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) && !error) return {};
+  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, true));
+  Bytes start(kPreparedMagic.size());
+  PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), start, file));
+  if (as_text(start).substr(0, count) == kPreparedMagic.substr(0, count)) return {};
+  return invalid(printable(file.native()) +
+                 " exists and is no prepared database: delete it or choose another name");
 }
 
 }  // namespace
 
 std::uint64_t PreparedLabel::file_bytes() const noexcept {
-  return saturated_add(kHeaderBytes, saturated_add(parts_bytes(*this), checksum_bytes(*this)));
+  return saturated_add(kPageBytes, saturated_add(parts_bytes(*this), checksum_bytes(*this)));
 }
 
 Result<void> write_prepared_file(const std::filesystem::path& file, const PreparedLabel& label,
-                                 std::span<const ByteSpan> parts, int threads) try {
+                                 std::span<const ByteSpan> parts, int threads) {
   PIRX_CHECK(parts.size() == label.parts && label.layout.size() <= kMostLayout);
-  PIRX_TRY(check_target(file));
-  remove_leftovers(file);
-  // The database may be readable to few; the file that holds the same bytes is no way around that.
-  PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(file, 0600));
-  PIRX_TRY(out.reserve(label.file_bytes()));
-  Bytes checksums(static_cast<std::size_t>(checksum_bytes(label)));
-  PIRX_TRY(for_each_chunk(label, threads,
-                          [&](std::uint64_t part, std::uint64_t offset, std::uint64_t length,
-                              std::uint64_t chunk) -> Result<void> {
-                            const ByteSpan bytes = parts[part].subspan(offset, length);
-                            PIRX_ASSIGN(const Checksum sum, checksum(bytes));
-                            std::copy(sum.begin(), sum.end(), checksums.data() + chunk * sizeof sum);
-                            return write_at(out.fd(), kHeaderBytes + part * label.part_bytes + offset, bytes,
-                                            out.path());
-                          }));
-  PIRX_TRY(write_at(out.fd(), kHeaderBytes + parts_bytes(label), checksums, out.path()));
-  PIRX_TRY(write_at(out.fd(), 0, encode_header(label, sha256(checksums)), out.path()));
-  return out.commit(file);
-} catch (const std::bad_alloc&) {
-  return fail(ErrorCode::kResourceExhausted, "there is no memory to write the prepared database");
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(check_target(file));
+    remove_leftovers(file);
+    // The database may be readable to few; the file that holds the same bytes is no way around that.
+    PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(file, 0600));
+    PIRX_TRY(out.reserve(label.file_bytes()));
+    Bytes checksums(static_cast<std::size_t>(checksum_bytes(label)));
+    const auto write_chunk = [&](std::uint64_t part, std::uint64_t offset, std::uint64_t length,
+                                 std::uint64_t chunk) -> Result<void> {
+      const ByteSpan bytes = parts[part].subspan(offset, length);
+      PIRX_ASSIGN(const Checksum sum, checksum(bytes));
+      std::copy(sum.begin(), sum.end(), checksums.data() + chunk * sizeof sum);
+      return write_at(out.fd(), kPageBytes + part * label.part_bytes + offset, bytes, out.path());
+    };
+    PIRX_TRY(for_each_chunk(label, threads, write_chunk));
+    PIRX_TRY(write_at(out.fd(), kPageBytes + parts_bytes(label), checksums, out.path()));
+    PIRX_TRY(write_at(out.fd(), 0, encode_header(label, sha256(checksums)), out.path()));
+    return out.commit(file);
+  });
 }
 
-Result<PreparedFile> PreparedFile::open(const std::filesystem::path& file,
-                                        const PreparedLabel& expected) try {
+Result<PreparedFile> PreparedFile::open(const std::filesystem::path& file, const PreparedLabel& expected) {
   const auto damaged = [&file](std::string what) {
     return with_file(file, Error(ErrorCode::kDataLoss, std::move(what)));
   };
-  if (expected.file_bytes() > kMostBytes) {
-    return fail(ErrorCode::kInvalidArgument, "a prepared database of that shape fits no file");
-  }
-  PIRX_ASSIGN(Fd fd, open_for_reading(file, true));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(system_error("open", file, errno));
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-  Bytes page(static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, kHeaderBytes)));
-  PIRX_TRY(read_at(fd.get(), 0, page, file));
-  if (page.empty() || !as_text(page).starts_with(kMagic.substr(0, page.size()))) {
-    return damaged("it is no prepared database");
-  }
-  if (page.size() < kHeaderBytes) return damaged("truncated: it ends inside its header");
-  const auto digest = check_header(page, expected);
-  if (!digest) return with_file(file, digest.error());
-  if (file_bytes != expected.file_bytes()) {
-    return damaged((file_bytes < expected.file_bytes() ? "truncated: it has " : "it is too long: it has ") +
-                   std::to_string(file_bytes) + " bytes, its header says " +
-                   std::to_string(expected.file_bytes()));
-  }
-  Bytes checksums(static_cast<std::size_t>(checksum_bytes(expected)));
-  PIRX_TRY(read_at(fd.get(), kHeaderBytes + parts_bytes(expected), checksums, file));
-  if (sha256(checksums) != *digest)
-    return damaged("it is damaged: its checksums are not those of its header");
-  return PreparedFile(std::move(fd), file, expected, std::move(checksums));
-} catch (const std::bad_alloc&) {
-  return fail(ErrorCode::kResourceExhausted, "there is no memory to read the prepared database");
+  if (expected.file_bytes() > kMostBytes) return invalid("a prepared database of that shape fits no file");
+  return guarded([&]() -> Result<PreparedFile> {
+    PIRX_ASSIGN(OpenedFile opened, open_for_reading(file, true));
+    Bytes page(static_cast<std::size_t>(std::min(opened.bytes(), kPageBytes)));
+    PIRX_TRY(read_at(opened.fd.get(), 0, page, file));
+    if (page.empty() || !as_text(page).starts_with(kPreparedMagic.substr(0, page.size()))) {
+      return damaged("it is no prepared database");
+    }
+    if (page.size() < kPageBytes) return damaged("truncated: it ends inside its header");
+    const auto digest = check_header(page, expected);
+    if (!digest) return with_file(file, digest.error());
+    if (opened.bytes() != expected.file_bytes()) {
+      return damaged(
+          (opened.bytes() < expected.file_bytes() ? "truncated: it has " : "it is too long: it has ") +
+          std::to_string(opened.bytes()) + " bytes, its header says " +
+          std::to_string(expected.file_bytes()));
+    }
+    Bytes checksums(static_cast<std::size_t>(checksum_bytes(expected)));
+    PIRX_TRY(read_at(opened.fd.get(), kPageBytes + parts_bytes(expected), checksums, file));
+    if (sha256(checksums) != *digest) {
+      return damaged("it is damaged: its checksums are not those of its header");
+    }
+    return PreparedFile(std::move(opened.fd), file, expected, std::move(checksums));
+  });
 }
 
-Result<void> PreparedFile::read(std::span<const MutableByteSpan> parts, int threads) const try {
+Result<void> PreparedFile::read(std::span<const MutableByteSpan> parts, int threads) const {
   PIRX_CHECK(parts.size() == label_.parts);
-  return for_each_chunk(
-      label_, threads,
-      [&](std::uint64_t part, std::uint64_t offset, std::uint64_t length,
-          std::uint64_t chunk) -> Result<void> {
-        const MutableByteSpan bytes = parts[part].subspan(offset, length);
-        const std::uint64_t at = kHeaderBytes + part * label_.part_bytes + offset;
-        PIRX_TRY(read_at(fd_.get(), at, bytes, file_));
-        PIRX_ASSIGN(const Checksum sum, checksum(bytes));
-        if (!std::equal(sum.begin(), sum.end(), checksums_.data() + chunk * sizeof sum)) {
-          return with_file(file_, Error(ErrorCode::kDataLoss,
-                                        "it is damaged between bytes " + std::to_string(at) + " and " +
-                                            std::to_string(at + length) + ": a checksum does not match"));
-        }
-        return {};
-      });
-} catch (const std::bad_alloc&) {
-  return fail(ErrorCode::kResourceExhausted, "there is no memory to read the prepared database");
+  const auto read_chunk = [&](std::uint64_t part, std::uint64_t offset, std::uint64_t length,
+                              std::uint64_t chunk) -> Result<void> {
+    const MutableByteSpan bytes = parts[part].subspan(offset, length);
+    const std::uint64_t at = kPageBytes + part * label_.part_bytes + offset;
+    PIRX_TRY(read_at(fd_.get(), at, bytes, file_));
+    PIRX_ASSIGN(const Checksum sum, checksum(bytes));
+    if (std::equal(sum.begin(), sum.end(), checksums_.data() + chunk * sizeof sum)) return {};
+    return with_file(
+        file_, Error(ErrorCode::kDataLoss, "it is damaged between bytes " + std::to_string(at) + " and " +
+                                               std::to_string(at + length) + ": a checksum does not match"));
+  };
+  return guarded([&] { return for_each_chunk(label_, threads, read_chunk); });
 }
 
 Result<void> read_or_prepare(const std::filesystem::path& file, const PreparedLabel& label,

@@ -14,28 +14,28 @@
 namespace pirx::database {
 namespace {
 
-std::array<MapGuard::Slot, 512> slots;
+std::array<MapGuard::Entry, 512> entries;
 
-/// Whether the address lies in the slot's map. A slot of another map may change meanwhile: its end is 0 then,
-/// or another one.
-bool holds(const MapGuard::Slot& slot, std::uintptr_t address) noexcept {
-  const std::uintptr_t end = slot.end, begin = slot.begin;
-  return end == slot.end && begin <= address && address < end;
+/// Whether the address lies in the entry's map. An entry of another map may change meanwhile: its end is 0
+/// then, or another one.
+bool holds(const MapGuard::Entry& entry, std::uintptr_t address) noexcept {
+  const std::uintptr_t end = entry.end, begin = entry.begin;
+  return end == entry.end && begin <= address && address < end;
 }
 
 /// For SIGBUS: calls nothing that may not be called from a handler.
 void replace_by_zeros(int, siginfo_t* info, void*) noexcept {
   const int error = errno;
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  const auto slot = std::find_if(slots.begin(), slots.end(),
-                                 [address](const MapGuard::Slot& one) { return holds(one, address); });
+  const auto entry = std::find_if(entries.begin(), entries.end(),
+                                  [address](const MapGuard::Entry& one) { return holds(one, address); });
   bool replaced = false;
-  if (slot != slots.end()) {
+  if (entry != entries.end()) {
     // Nothing of it is used any more, and page by page there would be more maps than a process may have.
-    replaced = ::mmap(reinterpret_cast<void*>(slot->begin.load()), slot->end - slot->begin, PROT_READ,
+    replaced = ::mmap(reinterpret_cast<void*>(entry->begin.load()), entry->end - entry->begin, PROT_READ,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
-    for (auto& other : slots) {
-      if (other.end != 0 && other.device == slot->device && other.inode == slot->inode) other.lost = true;
+    for (auto& other : entries) {
+      if (other.end != 0 && other.device == entry->device && other.inode == entry->inode) other.lost = true;
     }
   }
   // Without a handler the same access ends the process.
@@ -47,20 +47,20 @@ void replace_by_zeros(int, siginfo_t* info, void*) noexcept {
 
 MapGuard::MapGuard(ByteSpan map, const struct stat& file) noexcept {
   const auto free =
-      std::find_if(slots.begin(), slots.end(), [](Slot& slot) { return !slot.taken.exchange(true); });
-  if (free == slots.end()) return;
-  slot_ = &*free;
-  slot_->lost = false;
-  slot_->device = file.st_dev;
-  slot_->inode = file.st_ino;
-  slot_->begin = reinterpret_cast<std::uintptr_t>(map.data());
-  slot_->end = slot_->begin + map.size();
+      std::find_if(entries.begin(), entries.end(), [](Entry& entry) { return !entry.taken.exchange(true); });
+  if (free == entries.end()) return;
+  entry_ = &*free;
+  entry_->lost = false;
+  entry_->device = file.st_dev;
+  entry_->inode = file.st_ino;
+  entry_->begin = reinterpret_cast<std::uintptr_t>(map.data());
+  entry_->end = entry_->begin + map.size();
 }
 
 MapGuard::~MapGuard() {
-  if (slot_ == nullptr) return;
-  slot_->end = 0;
-  slot_->taken = false;
+  if (entry_ == nullptr) return;
+  entry_->end = 0;
+  entry_->taken = false;
 }
 
 std::uint64_t chunks(const Database& database) noexcept { return database.mapping().header.layout.chunks(); }
@@ -68,8 +68,7 @@ std::uint64_t chunks(const Database& database) noexcept { return database.mappin
 Result<void> check_chunk(const Database& database, std::uint64_t chunk) {
   auto checked = database.mapping().check_chunk(chunk);
   if (checked) return {};
-  return fail(checked.error().code(),
-              printable(database.mapping().path.native()) + ": " + checked.error().message());
+  return with_path(database.mapping().path, checked.error());
 }
 
 bool same_file(const Database& a, const Database& b) noexcept {

@@ -56,4 +56,11 @@ Result<void> SpoolReader::read(MutableByteSpan out) {
   return {};
 }
 
+void SpoolReader::skip(std::uint64_t count) {
+  const std::uint64_t ready = std::min<std::uint64_t>(count, buffer_.size() - used_);
+  used_ += ready;
+  at_ += count - ready;
+  PIRX_CHECK(at_ <= end_);
+}
+
 }  // namespace pirx::database

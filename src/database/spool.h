@@ -32,6 +32,8 @@ class SpoolReader {
       : spool_(&spool), at_(begin), end_(end), buffer_bytes_(buffer_bytes) {}
   bool done() const noexcept { return at_ == end_ && used_ == buffer_.size(); }
   Result<void> read(MutableByteSpan out);
+  /// Passes over the next bytes, without reading those that are not in its buffer yet.
+  void skip(std::uint64_t count);
   template <class T>
   Result<T> get() {
     T value;

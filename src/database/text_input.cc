@@ -13,8 +13,8 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }  // namespace
 
 Result<TextInput> TextInput::open(const std::filesystem::path& file, std::uint64_t max_line_bytes) {
-  PIRX_ASSIGN(Fd fd, open_for_reading(file, false));
-  return TextInput(std::move(fd), file, max_line_bytes);
+  PIRX_ASSIGN(OpenedFile opened, open_for_reading(file, false));
+  return TextInput(std::move(opened.fd), file, max_line_bytes);
 }
 
 Result<void> TextInput::fill() {
@@ -94,8 +94,8 @@ Result<std::size_t> find_column(const std::vector<std::string>& names, const std
   const auto found = std::find(names.begin(), names.end(), column);
   if (found != names.end()) {
     if (std::find(found + 1, names.end(), column) != names.end()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "there are several columns \"" + printable(column) + "\"; name the column by its number");
+      return invalid("there are several columns \"" + printable(column) +
+                     "\"; name the column by its number");
     }
     return static_cast<std::size_t>(found - names.begin());
   }
@@ -104,8 +104,8 @@ Result<std::size_t> find_column(const std::vector<std::string>& names, const std
   if (error == std::errc() && end == column.data() + column.size() && number >= 1 && number <= names.size()) {
     return number - 1;
   }
-  return fail(ErrorCode::kInvalidArgument, "there is no column \"" + printable(column) + "\" among the " +
-                                               std::to_string(names.size()) + " columns: " + listed(names));
+  return invalid("there is no column \"" + printable(column) + "\" among the " +
+                 std::to_string(names.size()) + " columns: " + listed(names));
 }
 
 }  // namespace pirx::database

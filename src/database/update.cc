@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "content_writer.h"
+#include "delta.h"
 #include "guarded.h"
 #include "key_sorter.h"
 #include "mapping.h"

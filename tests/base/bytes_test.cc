@@ -1,4 +1,4 @@
-// Hexadecimal and little-endian access.
+// Zeros, hexadecimal and little-endian access.
 #include "pirx/base/bytes.h"
 
 #include <gtest/gtest.h>
@@ -21,6 +21,18 @@ TEST(Bytes, HexRefusesOddLengthAndOtherCharacters) {
   EXPECT_EQ(from_hex("abc").error().code(), ErrorCode::kInvalidArgument);
   for (const char* bad : {"0g", "g0", " 0", "0 ", "-1", "0/", "0:", "@0", "`0"}) {
     EXPECT_EQ(from_hex(bad).error().code(), ErrorCode::kInvalidArgument) << bad;
+  }
+}
+
+TEST(Bytes, EveryByteThatIsNotZeroIsSeen) {
+  for (std::size_t size = 0; size < 20; ++size) {
+    Bytes bytes(size);
+    EXPECT_TRUE(all_zero(bytes));
+    for (std::size_t at = 0; at < size; ++at) {
+      bytes[at] = std::byte{0x80};
+      EXPECT_FALSE(all_zero(bytes)) << at << " of " << size;
+      bytes[at] = {};
+    }
   }
 }
 

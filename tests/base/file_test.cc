@@ -1,6 +1,8 @@
 // The file layer's own promises: errors, printable text, files that are replaced as a whole.
 #include "src/base/file.h"
 
+#include <sys/mman.h>
+
 #include <cerrno>
 
 #include "pirx/base/small_file.h"
@@ -33,11 +35,26 @@ TEST(File, ForeignTextIsMadeHarmless) {
 TEST(File, ReadAtNamesAFileThatGotShorter) {
   const TemporaryFolder folder;
   write_file(folder / "f", to_bytes("12345"));
-  const auto fd = open_for_reading(folder / "f", true);
-  ASSERT_TRUE(good(fd));
+  const auto file = open_for_reading(folder / "f", true);
+  ASSERT_TRUE(good(file));
+  EXPECT_EQ(file->bytes(), 5u);
   Bytes bytes(6);
-  expect_error(read_at(fd->get(), 0, bytes, folder / "f"), ErrorCode::kDataLoss, "shorter");
-  EXPECT_EQ(*read_full(fd->get(), bytes, folder / "f"), 5u);
+  expect_error(read_at(file->fd.get(), 0, bytes, folder / "f"), ErrorCode::kDataLoss, "shorter");
+  EXPECT_EQ(*read_full(file->fd.get(), bytes, folder / "f"), 5u);
+}
+
+TEST(File, AMapGoesWithItsOwner) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", to_bytes("12345"));
+  const auto file = open_for_reading(folder / "f", true);
+  ASSERT_TRUE(good(file));
+  auto map = FileMap::create(file->bytes(), PROT_READ, MAP_PRIVATE, file->fd.get(), folder / "f");
+  ASSERT_TRUE(good(map));
+  const FileMap moved = std::move(*map);
+  EXPECT_EQ(as_text(moved.bytes()), "12345");
+  EXPECT_TRUE(map->bytes().empty());  // NOLINT(bugprone-use-after-move): that is the point
+  expect_error(FileMap::create(0, PROT_READ, MAP_PRIVATE, file->fd.get(), folder / "f"),
+               ErrorCode::kUnavailable, "cannot map");
 }
 
 TEST(File, AFileIsReplacedAsAWholeOrNotAtAll) {

@@ -22,6 +22,7 @@ TEST(Sha256, PiecesEqualTheWhole) {
     hash.update(ByteSpan(data).first(cut));
     hash.update(ByteSpan(data).subspan(cut));
     EXPECT_EQ(std::move(hash).finish(), sha256(data)) << cut;
+    EXPECT_EQ(sha256_of({ByteSpan(data).first(cut), {}, ByteSpan(data).subspan(cut)}), sha256(data)) << cut;
   }
 }
 

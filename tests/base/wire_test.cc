@@ -39,6 +39,16 @@ TEST(Wire, EveryTruncationIsAnErrorThatNamesTheMessage) {
   }
 }
 
+TEST(Wire, ArraysAreReadWholeOrNotAtAll) {
+  Reader reader(as_bytes("abcdef"), "m");
+  std::array<std::byte, 4> array{};
+  ASSERT_TRUE(reader.read(array));
+  EXPECT_EQ(as_text(array), "abcd");
+  EXPECT_EQ(reader.read(array).error().code(), ErrorCode::kDataLoss);
+  EXPECT_EQ(as_text(array), "abcd");
+  EXPECT_EQ(reader.remaining(), 2u);
+}
+
 TEST(Wire, ALyingLengthAllocatesNothing) {
   const Bytes bytes(8);
   Reader reader(bytes, "m");

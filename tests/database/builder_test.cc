@@ -209,25 +209,6 @@ TEST(Builder, BadRecordsAreRefusedAndTheBuildGoesOn) {
   expect_error(keyless->add("key", to_bytes("1234")), ErrorCode::kInvalidArgument, "keys, or none");
 }
 
-TEST(Builder, BadTargetsAreRefused) {
-  const TemporaryFolder folder;
-  expect_error(DatabaseBuilder::create(folder.path(), {}), ErrorCode::kInvalidArgument, "is a folder");
-  expect_error(DatabaseBuilder::create(folder / "", {}), ErrorCode::kInvalidArgument, "file name");
-  expect_error(DatabaseBuilder::create("", {}), ErrorCode::kInvalidArgument, "file name");
-  expect_error(DatabaseBuilder::create("/dev/null", {}), ErrorCode::kInvalidArgument, "regular file");
-  expect_error(DatabaseBuilder::create(folder / "absent" / "db", {}), ErrorCode::kUnavailable, "absent");
-  write_file(folder / "file", to_bytes("x"));
-  expect_error(DatabaseBuilder::create(folder / "file" / "db", {}), ErrorCode::kUnavailable, "directory");
-  expect_error(DatabaseBuilder::create(folder / "db", {.fixed_record_bytes = 10, .max_record_bytes = 9}),
-               ErrorCode::kInvalidArgument, "limit of 9");
-  if (::geteuid() != 0) {
-    ASSERT_EQ(::chmod(folder.path().c_str(), 0500), 0);
-    expect_error(DatabaseBuilder::create(folder / "db", {}), ErrorCode::kUnavailable, "denied");
-    ASSERT_EQ(::chmod(folder.path().c_str(), 0700), 0);
-  }
-  EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
-}
-
 TEST(Builder, NothingIsLeftOfAbandonedAndEmptyBuilds) {
   const TemporaryFolder folder;
   ASSERT_TRUE(good(build(folder / "db", {to_bytes("old")})));
@@ -242,41 +223,6 @@ TEST(Builder, NothingIsLeftOfAbandonedAndEmptyBuilds) {
   expect_error(build(folder / "db", {}), ErrorCode::kInvalidArgument, "no records");
   EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
   EXPECT_TRUE(read_file(folder / "db") == old);
-}
-
-TEST(Builder, LeftoversOfTheDeadAreRemovedAndOnlyThose) {
-  const TemporaryFolder folder;
-  auto alive = DatabaseBuilder::create(folder / "db", {});
-  ASSERT_TRUE(good(alive));
-  ASSERT_TRUE(good(alive->add(to_bytes("alive"))));
-  for (const char* name : {"db.tmp-1-0", "db.spool-77-3", "db.tmp-1-0x", "db.tmp-1", "db.tmp--1",
-                           "other.tmp-1-0", "db2.tmp-1-0"}) {
-    write_file(folder / name, to_bytes("x"));
-  }
-  std::filesystem::create_symlink(folder / "other.tmp-1-0", folder / "db.tmp-2-0");
-  std::filesystem::create_directory(folder / "db.tmp-3-0");
-  ASSERT_TRUE(good(build(folder / "db", {to_bytes("second")})));
-  auto files = folder.files();
-  EXPECT_EQ(std::erase_if(files,
-                          [](const std::string& name) {
-                            return name.starts_with("db.tmp-" + std::to_string(::getpid()));
-                          }),
-            1u);
-  EXPECT_EQ(files, (std::vector<std::string>{"db", "db.tmp--1", "db.tmp-1", "db.tmp-1-0x", "db.tmp-2-0",
-                                             "db.tmp-3-0", "db2.tmp-1-0", "other.tmp-1-0"}));
-  // It began when there was no file: the second build's stays.
-  expect_error(alive->finish(), ErrorCode::kUnavailable, "meanwhile");
-  EXPECT_EQ(as_text(*(*Database::open(folder / "db"))->record(0)), "second");
-}
-
-TEST(Builder, KeepsThePermissionsOfTheOldFile) {
-  const TemporaryFolder folder;
-  ASSERT_TRUE(good(build(folder / "db", {to_bytes("x")})));
-  ASSERT_EQ(::chmod((folder / "db").c_str(), 0640), 0);
-  ASSERT_TRUE(good(build(folder / "db", {to_bytes("y")})));
-  struct stat status {};
-  ASSERT_EQ(::stat((folder / "db").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0640u);
 }
 
 /// Runs `body` in a child process whose files may have at most `limit` bytes. True when it returns true.

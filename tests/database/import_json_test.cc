@@ -44,8 +44,28 @@ TEST(ImportJson, ErrorsNameLineAndCause) {
   expect_refused("{\"k\":1,\"v\":2} x\n", "not valid JSON");
   expect_refused("{\"k\":1,\"v\":1e999}\n", "not valid JSON");
   expect_refused("{\"k\":1,\"v\":\"\xff\"}\n", "not valid JSON");
-  expect_refused("[1]\n", "not a JSON object but array");
+  expect_refused("[1]\n", "not a JSON object but number");
   expect_refused("5\n", "not a JSON object but number");
+  expect_refused("{\"k\":1,\"v\":2}\n[{\"k\":1,\"v\":2}]\n", "line 2: not a JSON object but array");
+}
+
+TEST(ImportJson, AnArrayWithAnObjectALine) {
+  const Columns columns{"k", {"v"}};
+  const Rows expected{{"a", "x]"}, {"b", "[1]"}};
+  for (const std::string_view text : {"[{\"k\":\"a\",\"v\":\"x]\"},\n{\"k\":\"b\",\"v\":[1]}]\n",
+                                      " [ {\"k\":\"a\",\"v\":\"x]\"} , \r\n\n{\"k\":\"b\",\"v\":[1]} ]"}) {
+    const auto rows = json(text, columns);
+    ASSERT_TRUE(good(rows));
+    EXPECT_EQ(*rows, expected);
+  }
+  // What a program printed that failed on the way.
+  expect_error(json("[{\"k\":1,\"v\":2},\n{\"k\":3,\"v\":4},\n", columns), ErrorCode::kDataLoss,
+               "line 2: the array does not end");
+  expect_error(json("[{\"k\":1,\"v\":2}\n", columns), ErrorCode::kInvalidArgument,
+               "line 1: a line of an array");
+  expect_error(json("[{\"k\":1,\"v\":2}]\n\n{\"k\":3,\"v\":4}]\n", columns), ErrorCode::kInvalidArgument,
+               "line 3: text behind the end");
+  for (const std::string_view text : {"[\n", "[]\n", "[,\n", "[]]\n"}) EXPECT_FALSE(json(text, columns));
 }
 
 TEST(ImportJson, NestingIsBounded) {

@@ -1,34 +1,14 @@
-// Keyed databases: every key is found and no other one, whatever the size; the same file from the same set of
-// records; damage, foreign parameters and refusals.
+// Keyed databases: every key is found and no other one, whatever the size; damage, foreign parameters and
+// refusals.
 #include "pirx/database/key_filter.h"
 
 #include <algorithm>
-#include <map>
 
-#include "database_fixture.h"
+#include "keyed_fixture.h"
 #include "src/database/key_hash.h"
-#include "src/database/key_peeler.h"
 
 namespace pirx::database {
 namespace {
-
-std::string key_of(std::uint64_t i) { return "key-" + std::to_string(i * i + 7); }
-std::string value_of(std::uint64_t i) { return std::string(i % 23, 'v') + std::to_string(i); }
-
-/// Keyed, of records 0 .. n-1 in the order of `order`.
-Result<BuildReport> build_keyed(const std::filesystem::path& path, const std::vector<std::uint64_t>& order,
-                                BuildOptions options = {}) {
-  options.keyed = true;
-  PIRX_ASSIGN(auto builder, DatabaseBuilder::create(path, options));
-  for (const std::uint64_t i : order) PIRX_TRY(builder.add(key_of(i), as_bytes(value_of(i))));
-  return builder.finish();
-}
-
-std::vector<std::uint64_t> upto(std::uint64_t n) {
-  std::vector<std::uint64_t> order(n);
-  for (std::uint64_t i = 0; i < n; ++i) order[i] = i;
-  return order;
-}
 
 /// What a client gets: the sum of three whole rows.
 Bytes row_sum(const Database& db, const KeyFilter::Place& place) {
@@ -86,45 +66,6 @@ INSTANTIATE_TEST_SUITE_P(Sizes, KeyFilterSizes,
                                            std::pair{1000, 0}, std::pair{10000, 0}, std::pair{10000, 1},
                                            std::pair{10000, 300}, std::pair{100000, 0},
                                            std::pair{100000, 1}));
-
-TEST(KeyFilter, RowsStayNearTheNumberOfKeys) {
-  // The figures of docs/protocols/keyword.md, with room for other keys than these.
-  const struct {
-    std::uint64_t keys, columns;
-    double most;
-  } kCases[] = {{1000, 1, 1.33}, {10000, 1, 1.28}, {100000, 1, 1.2}, {100000, 25, 1.40}};
-  for (const auto& c : kCases) {
-    std::vector<HashedKey> keys;
-    for (std::uint64_t i = 0; i < c.keys; ++i) keys.push_back({hash_key(Digest{}, key_of(i)), i});
-    const auto plan = plan_keys(keys, c.columns, Digest{});
-    ASSERT_TRUE(plan.has_value());
-    const std::uint64_t rows = (plan->filter.segments + 2) * plan->filter.segment_length;
-    EXPECT_LE(static_cast<double>(rows * c.columns), c.most * static_cast<double>(c.keys)) << c.keys;
-  }
-}
-
-TEST(KeyFilter, TheSameRecordsGiveTheSameFileInAnyOrder) {
-  auto engine = testing::seeded_engine(3);
-  const TemporaryFolder folder;
-  auto order = upto(3000);
-  const auto base = build_keyed(folder / "a", order);
-  ASSERT_TRUE(good(base));
-  std::shuffle(order.begin(), order.end(), engine);
-  const auto shuffled = build_keyed(folder / "b", order, {.sort_memory_bytes = 1});
-  ASSERT_TRUE(good(shuffled));
-  EXPECT_EQ(base->version, shuffled->version);
-  order.back() = 3000;
-  const auto other = build_keyed(folder / "c", order);
-  ASSERT_TRUE(good(other));
-  EXPECT_NE(base->version.identity, other->version.identity);
-  EXPECT_NE(base->geometry.filter->seed, other->geometry.filter->seed);
-}
-
-TEST(KeyFilter, EqualHashesAreRefusedBySeed) {
-  // What somebody who chose keys after the seed could do: the builder then takes another seed.
-  std::vector<HashedKey> keys = {{{1, 99}, 0}, {{2, 99}, 1}};
-  EXPECT_FALSE(plan_keys(keys, 1, Digest{}).has_value());
-}
 
 TEST(KeyFilter, PlacesAndSlotsAreThoseOfTheDocument) {
   // Computed by a few lines of Python from docs/database_format.md.
@@ -222,84 +163,6 @@ TEST(KeyFilter, RecordsOfOneLengthAndEmptyOnes) {
   ASSERT_TRUE(good(db));
   EXPECT_EQ((*db)->lookup("b")->value().size(), 0u);
   EXPECT_FALSE((*db)->lookup("c")->has_value());
-}
-
-TEST(KeyFilter, RepeatedKeysByPolicy) {
-  const TemporaryFolder folder;
-  const auto with = [&folder](Duplicates policy) -> Result<BuildReport> {
-    PIRX_ASSIGN(auto builder, DatabaseBuilder::create(folder / "db", {.keyed = true, .duplicates = policy}));
-    const std::pair<std::string, std::string> kInput[] = {
-        {"b", "b1"}, {"a", "a1"}, {"c", "c1"}, {"a", "a2, the longest"}, {"b", "b2"}, {"a", "a3"}};
-    std::uint64_t line = 10;
-    for (const auto& [key, value] : kInput) {
-      builder.note_line(++line);
-      PIRX_TRY(builder.add(key, as_bytes(value)));
-    }
-    return builder.finish();
-  };
-  const auto refused = with(Duplicates::kRefuse);
-  expect_error(refused, ErrorCode::kInvalidArgument, "line 14 repeats the key 'a' of line 12");
-  expect_error(refused, ErrorCode::kInvalidArgument, "3 of 6 records");
-  const auto get = [&folder](std::string_view key) {
-    const auto db = Database::open(folder / "db", {.verify_content = true});
-    return std::string(as_text(**(*db)->lookup(key)));
-  };
-  auto report = with(Duplicates::kFirst);
-  ASSERT_TRUE(good(report));
-  EXPECT_EQ(report->records, 3u);
-  EXPECT_EQ(report->duplicate_keys, 3u);
-  EXPECT_EQ(report->longest_record, 2u);
-  EXPECT_EQ(report->payload_bytes, 6u);
-  EXPECT_EQ(get("a") + get("b") + get("c"), "a1b1c1");
-  report = with(Duplicates::kLast);
-  ASSERT_TRUE(good(report));
-  EXPECT_EQ(report->keys, 3u);
-  EXPECT_EQ(get("a") + get("b") + get("c"), "a3b2c1");
-  report = with(Duplicates::kJoin);
-  ASSERT_TRUE(good(report));
-  EXPECT_EQ(report->records, 3u);
-  EXPECT_EQ(report->duplicate_keys, 3u);
-  EXPECT_EQ(report->longest_record, 21u);
-  EXPECT_EQ(report->longest_position, 1u);
-  EXPECT_EQ(report->payload_bytes, 28u);
-  EXPECT_EQ(get("a") + "|" + get("b") + "|" + get("c"), "a1\na2, the longest\na3|b1\nb2|c1");
-  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
-}
-
-TEST(KeyFilter, JoinsRecordsOfAnyLength) {
-  const TemporaryFolder folder(TemporaryFolder::kMemory);
-  auto engine = pirx::testing::seeded_engine(19);
-  // Beyond every buffer, and empty ones; nothing is repeated in the second database.
-  std::map<std::string, std::string> expected;
-  auto builder = DatabaseBuilder::create(folder / "db", {.keyed = true, .duplicates = Duplicates::kJoin});
-  ASSERT_TRUE(good(builder));
-  for (int i = 0; i < 40; ++i) {
-    const std::string key = std::to_string(engine() % 12);
-    std::string record(i == 7 ? 3'000'000 : i % 5 == 0 ? 0 : engine() % 100, static_cast<char>('a' + i % 26));
-    const auto [at, fresh] = expected.try_emplace(key, record);
-    if (!fresh) at->second += "\n" + record;
-    ASSERT_TRUE(good(builder->add(key, as_bytes(record))));
-  }
-  const auto report = builder->finish();
-  ASSERT_TRUE(good(report));
-  EXPECT_EQ(report->keys, expected.size());
-  const auto db = Database::open(folder / "db", {.verify_content = true});
-  ASSERT_TRUE(good(db));
-  for (const auto& [key, record] : expected) EXPECT_EQ(as_text(**(*db)->lookup(key)), record) << key;
-
-  const auto limited = [&](std::uint64_t limit) -> Result<BuildReport> {
-    PIRX_ASSIGN(auto small, DatabaseBuilder::create(
-                                folder / "small",
-                                {.keyed = true, .duplicates = Duplicates::kJoin, .max_record_bytes = limit}));
-    PIRX_TRY(small.add("k", as_bytes("four")));
-    PIRX_TRY(small.add("k", as_bytes("five.")));
-    return small.finish();
-  };
-  ASSERT_TRUE(good(limited(10)));
-  expect_error(limited(9), ErrorCode::kResourceExhausted, "'k' have 10 bytes when they are joined");
-  expect_error(DatabaseBuilder::create(
-                   folder / "db", {.fixed_record_bytes = 4, .keyed = true, .duplicates = Duplicates::kJoin}),
-               ErrorCode::kInvalidArgument, "cannot be joined");
 }
 
 TEST(KeyFilter, RefusesWhatCannotBeKeyed) {

@@ -142,7 +142,7 @@ TEST(Layout, EveryFieldOfABucketIsChecked) {
   expect_refused(200, 3, "unknown parts");
   expect_refused(208, 0, "field tag");
   expect_refused(208, 0x1b00080301, "field tag");
-  expect_refused(216, 0, "at least one block");
+  expect_refused(216, 0, "at least one row");
   expect_refused(216, 3, "section table");
   expect_refused(216, 1, "would be the plain");
   expect_refused(224, 0, "modulus");

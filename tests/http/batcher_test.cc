@@ -49,18 +49,18 @@ class Answers {
 };
 
 /// Limits of a batcher that always waits for its window.
-BatchLimits patient(std::chrono::microseconds window, std::size_t max_queries, std::size_t max_queued) {
-  BatchLimits limits;
-  limits.window = window;
-  limits.max_queries = max_queries;
-  limits.max_queued = max_queued;
-  limits.adaptive_window = false;
+QueueOptions patient(std::chrono::microseconds window, std::size_t max_queries, std::size_t max_queued) {
+  QueueOptions limits;
+  limits.batch_window = window;
+  limits.batch_max = max_queries;
+  limits.max_queued_requests = max_queued;
+  limits.batch_window_adaptive = false;
   return limits;
 }
 
 struct Rig {
-  explicit Rig(const BatchLimits& limits = {}, std::size_t budget_bytes = 1 << 20)
-      : budget(budget_bytes), batcher(limits, log.sink(), &metrics) {}
+  explicit Rig(const QueueOptions& limits = {}, std::size_t budget_bytes = 1 << 20)
+      : budget(budget_bytes), batcher(limits, log.sink(), metrics, compute) {}
   ~Rig() { fake->release(); }
   Result<Batcher::Ticket> submit(const std::string& text, std::size_t queries = 1, Caller caller = {}) {
     ByteLease lease(budget);
@@ -80,6 +80,7 @@ struct Rig {
   ByteBudget budget;
   Answers answers;
   Metrics metrics;
+  ComputeThread compute;
   Batcher batcher;
 };
 
@@ -284,17 +285,17 @@ TEST(Batcher, RequestsAreAnsweredByWhoAdmittedThem) {
 }
 
 TEST(Batcher, AnIdleBatcherDoesNotWaitForItsWindow) {
-  BatchLimits limits;
-  limits.window = 60s;
+  QueueOptions limits;
+  limits.batch_window = 60s;
   Rig rig(limits);
   ASSERT_TRUE(rig.submit("abc"));
   EXPECT_TRUE(rig.answers.wait_for(1));  // gives up long before the window
 }
 
 TEST(Batcher, ABusyBatcherWaitsForItsWindow) {
-  BatchLimits limits;
-  limits.window = 60s;
-  limits.max_queries = 8;
+  QueueOptions limits;
+  limits.batch_window = 60s;
+  limits.batch_max = 8;
   Rig rig(limits);
   rig.hold_with_one();
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(rig.submit("b" + std::to_string(i)));
@@ -350,7 +351,7 @@ TEST(Batcher, WhoseDeadlineHasPassedIsNotComputed) {
 
 TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   auto limits = patient(1ms, 1, 10);
-  limits.max_wait = 100ms;
+  limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.fake->delay = 200ms;
   ASSERT_TRUE(rig.submit("teach"));  // nothing is known yet, so nothing is refused
@@ -388,7 +389,7 @@ TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
 
 TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {
   auto limits = patient(1ms, 1, 10);
-  limits.max_wait = 1ms;
+  limits.max_queue_time = 1ms;
   Rig rig(limits);
   rig.fake->delay = 100ms;
   ASSERT_TRUE(rig.submit("teach"));
@@ -467,7 +468,9 @@ TEST(Batcher, StoppingRefusesWhatIsQueued) {
   Answers answers;
   auto fake = std::make_shared<FakeServer>();
   fake->hold();
-  auto batcher = std::make_unique<Batcher>(patient(1ms, 1, 100), LogSink());
+  Metrics metrics;
+  ComputeThread compute;
+  auto batcher = std::make_unique<Batcher>(patient(1ms, 1, 100), LogSink(), metrics, compute);
   for (const char* text : {"first", "second", "third"}) {
     ASSERT_TRUE(batcher->submit(fake, pages_of(text), 1, {}, answers.keep(text)));
   }

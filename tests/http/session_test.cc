@@ -18,7 +18,7 @@ class SessionTest : public ::testing::Test {
   SessionTest()
       : fake(std::make_shared<FakeServer>()),
         host(quick_options(), log.sink()),
-        hosted({.name = {}, .server = fake}, log.sink()),
+        hosted({.name = {}, .server = fake}, log.sink(), compute),
         acceptor(io, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)) {
     host.databases = {&hosted};
     host.on_drained = [this] { ++drained; };
@@ -46,6 +46,7 @@ class SessionTest : public ::testing::Test {
   std::shared_ptr<FakeServer> fake;
   SessionHost host;
   boost::asio::io_context io{1};
+  ComputeThread compute;
   Hosted hosted;  // ends before the io_context
   tcp::acceptor acceptor;
   int drained = 0;

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import ssl
 import subprocess
 import sys
@@ -154,18 +153,14 @@ class CommandLine(unittest.TestCase):
         (self.path / "t.tsv").write_text("x\tone\ny\ttwo\n")
         (self.path / "l.txt").write_text("first\nsecond\n")
         (self.path / "f.bin").write_bytes(b"abcdef")
-        base = sqlite3.connect(self.path / "s.db")
-        base.execute("create table t (k text, v text)")
-        base.executemany("insert into t values (?, ?)", [("x", "one"), ("y", "two")])
-        base.commit()
-        base.close()
+        (self.path / "s.json").write_text('[{"k":"x","v":"one"},\n{"k":"y","v":"two"}]\n')  # as sqlite3 -json
         cases = [
             ("tree", ["--from", "folder"], "sub/b", 1, "BB"),
             ("c.csv", ["--from", "csv", "--key", "k", "--value", "v"], "x", 0, 'one, "two"'),
             ("t.tsv", ["--from", "tsv", "--no-header", "--key", "1", "--value", "2"], "y", 1, "two"),
             ("l.txt", ["--from", "lines"], None, 1, "second"),
             ("f.bin", ["--from", "fixed", "--record-bytes", "3"], None, 1, "def"),
-            ("s.db", ["--from", "sqlite", "--query", "select k, v from t order by k", "--key", "k", "--value", "v"], "y", 1, "two"),
+            ("s.json", ["--from", "jsonl", "--key", "k", "--value", "v"], "y", 1, "two"),
         ]
         for source, words, key, position, record in cases:
             with self.subTest(source=source):

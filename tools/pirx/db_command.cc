@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct BuildArguments {
-  std::string target, format, input, key, query;
+  std::string target, format, input, key;
   std::vector<std::string> values;
   bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
   std::string duplicates;
@@ -39,9 +40,8 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   if (old) {
     const std::uint64_t before = (*old)->version().epoch;
     if (wanted != 0 && wanted <= before) {
-      return fail(ErrorCode::kInvalidArgument, "--epoch " + std::to_string(wanted) +
-                                                   " does not follow epoch " + std::to_string(before) +
-                                                   " of the file to replace: epochs only grow");
+      return invalid("--epoch " + std::to_string(wanted) + " does not follow epoch " +
+                     std::to_string(before) + " of the file to replace: epochs only grow");
     }
     return Epoch{std::max(wanted, before + 1), (*old)->version()};
   }
@@ -49,13 +49,11 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   char head[kMagic.size()] = {};
   std::ifstream(target, std::ios::binary).read(head, sizeof head);
   if (std::string_view(head, sizeof head) != kMagic) {
-    return fail(ErrorCode::kInvalidArgument,
-                target + " exists and is no pirx database: choose another name, or remove it first");
+    return invalid(target + " exists and is no pirx database: choose another name, or remove it first");
   }
   if (wanted == 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the database to replace cannot be read, so its epoch is not known (" +
-                    old.error().message() + "): give --epoch");
+    return invalid("the database to replace cannot be read, so its epoch is not known (" +
+                   old.error().message() + "): give --epoch");
   }
   return Epoch{wanted, std::nullopt};
 }
@@ -66,11 +64,10 @@ Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& b
   PIRX_ASSIGN(const auto left_out, database::import_folder(a.input, builder, hidden));
   if (left_out == database::LeftOut()) return {};
   std::fprintf(stderr,
-               "pirx: left out of %s: %llu hidden files or folders (--hidden takes them), %llu links, "
-               "%llu pipes, sockets or devices\n",
-               a.input.c_str(), static_cast<unsigned long long>(left_out.hidden),
-               static_cast<unsigned long long>(left_out.links),
-               static_cast<unsigned long long>(left_out.others));
+               "pirx: left out of %s: %" PRIu64 " hidden files or folders (--hidden takes them), %" PRIu64
+               " links, "
+               "%" PRIu64 " pipes, sockets or devices\n",
+               a.input.c_str(), left_out.hidden, left_out.links, left_out.others);
   return {};
 }
 
@@ -81,8 +78,7 @@ Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder)
   if (a.format == "tsv") return database::import_delimited(a.input, '\t', !a.no_header, columns, builder);
   if (a.format == "jsonl") return database::import_json_lines(a.input, columns, builder);
   if (a.format == "lines") return database::import_lines(a.input, builder);
-  if (a.format == "fixed") return database::import_fixed(a.input, a.record_bytes, builder);
-  return database::import_sqlite(a.input, a.query, columns, builder);
+  return database::import_fixed(a.input, a.record_bytes, builder);
 }
 
 double slots_per_key(const database::Geometry& geometry) {
@@ -91,38 +87,31 @@ double slots_per_key(const database::Geometry& geometry) {
 }
 
 void print_geometry(const database::Geometry& geometry, const database::Version& version) {
-  std::printf("records         %llu\n", static_cast<unsigned long long>(geometry.records()));
-  std::printf("record length   %s%llu bytes\n", geometry.spec().variable_length ? "up to " : "",
-              static_cast<unsigned long long>(geometry.record_bytes()));
-  std::printf("rows            %llu x %llu bytes, %llu %s each\n",
-              static_cast<unsigned long long>(geometry.rows()),
-              static_cast<unsigned long long>(geometry.row_bytes()),
-              static_cast<unsigned long long>(geometry.spec().records_per_row),
-              geometry.keyed() ? "slots" : "records");
+  std::printf("records         %" PRIu64 "\n", geometry.records());
+  std::printf("record length   %s%" PRIu64 " bytes\n", geometry.spec().variable_length ? "up to " : "",
+              geometry.record_bytes());
+  std::printf("rows            %" PRIu64 " x %" PRIu64 " bytes, %" PRIu64 " %s each\n", geometry.rows(),
+              geometry.row_bytes(), geometry.spec().records_per_row, geometry.keyed() ? "slots" : "records");
   if (geometry.keyed()) {
     std::printf("keyed           yes, %.3f slots a key\n", slots_per_key(geometry));
   }
   std::printf("record digests  %s\n", geometry.spec().digests ? "yes" : "no");
-  std::printf("epoch           %llu\n", static_cast<unsigned long long>(version.epoch));
+  std::printf("epoch           %" PRIu64 "\n", version.epoch);
   std::printf("identity        %s\n", to_hex(version.identity).c_str());
 }
 
 Result<void> build(const BuildArguments& a) {
   if (a.format == "fixed" && a.record_bytes == 0) {
-    return fail(ErrorCode::kInvalidArgument, "--from fixed needs --record-bytes above 0");
+    return invalid("--from fixed needs --record-bytes above 0");
   }
   if (a.format != "fixed" && a.record_bytes != 0) {
-    return fail(ErrorCode::kInvalidArgument, "--record-bytes goes with --from fixed only");
+    return invalid("--record-bytes goes with --from fixed only");
   }
   if (a.hidden && a.format != "folder") {
-    return fail(ErrorCode::kInvalidArgument, "--hidden goes with --from folder only");
-  }
-  if ((a.format == "sqlite") == a.query.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "--query is needed with --from sqlite, and only there");
+    return invalid("--hidden goes with --from folder only");
   }
   if (!a.duplicates.empty() && !a.keyed) {
-    return fail(ErrorCode::kInvalidArgument,
-                "--duplicates goes with --keyed only: other databases keep all records of a key");
+    return invalid("--duplicates goes with --keyed only: other databases keep all records of a key");
   }
   PIRX_ASSIGN(const Epoch epoch, choose_epoch(a.target, a.epoch));
   ProgressLine line("pirx db build");
@@ -164,17 +153,16 @@ Result<void> build(const BuildArguments& a) {
   PIRX_ASSIGN(const auto geometry, database::Geometry::create(report.geometry));
   std::printf("built %s (%s)\n", a.target.c_str(), human_bytes(report.file_bytes).c_str());
   print_geometry(geometry, report.version);
-  std::printf("longest record  %llu bytes, at position %llu\n",
-              static_cast<unsigned long long>(report.longest_record),
-              static_cast<unsigned long long>(report.longest_position));
+  std::printf("longest record  %" PRIu64 " bytes, at position %" PRIu64 "\n", report.longest_record,
+              report.longest_position);
   std::printf("payload         %s; padding, lengths and digests %s (%.0f%% of the rows)\n",
               human_bytes(report.payload_bytes).c_str(), human_bytes(report.padding_bytes).c_str(), padding);
   if (report.keys > 0) {
-    std::printf(a.duplicates == "join" ? "keys            %llu; %llu records were joined to others\n"
-                : a.keyed ? "keys            %llu; %llu records with a repeated key were left out\n"
-                          : "keys            %llu, %llu of them repeated\n",
-                static_cast<unsigned long long>(report.keys),
-                static_cast<unsigned long long>(report.duplicate_keys));
+    std::printf(
+        a.duplicates == "join" ? "keys            %" PRIu64 "; %" PRIu64 " records were joined to others\n"
+        : a.keyed ? "keys            %" PRIu64 "; %" PRIu64 " records with a repeated key were left out\n"
+                  : "keys            %" PRIu64 ", %" PRIu64 " of them repeated\n",
+        report.keys, report.duplicate_keys);
   }
   return {};
 }
@@ -185,9 +173,10 @@ Result<void> info(const std::string& path, bool json) {
   if (!json) {
     print_geometry(geometry, db->version());
     if (const auto* bucket = db->bucket(); bucket != nullptr) {
-      std::printf("bucket          of the server at coordinate %llu: u = %u, tau = %u, M = %llu over %s\n",
-                  static_cast<unsigned long long>(bucket->coordinate), bucket->arity, bucket->independence,
-                  static_cast<unsigned long long>(bucket->modulus), bucket->field.name().c_str());
+      std::printf("bucket          of the server at coordinate %" PRIu64 ": u = %u, tau = %u, M = %" PRIu64
+                  " over %s\n",
+                  bucket->coordinate, bucket->arity, bucket->independence, bucket->modulus,
+                  bucket->field.name().c_str());
     }
     std::printf("keys            %s\n", geometry.keyed() ? "yes, in the rows: nobody can list them"
                                         : db->has_keys() ? "yes"
@@ -216,6 +205,12 @@ Result<void> info(const std::string& path, bool json) {
   return {};
 }
 
+std::shared_ptr<std::string> add_database(CLI::App& command) {
+  auto path = std::make_shared<std::string>();
+  command.add_option("database", *path, "Database file")->required();
+  return path;
+}
+
 Result<void> verify(const std::string& path) {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   {
@@ -242,11 +237,11 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
     return write_out(*record, !raw);
   }
   if (by_key) {
-    if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
+    if (!db->has_keys()) return invalid(path + " was built without keys");
     PIRX_ASSIGN(position, db->find(key));
     if (!position) return fail(ErrorCode::kOutOfRange, "no record has that key");
   }
-  if (!position) return fail(ErrorCode::kInvalidArgument, "give a position or --key");
+  if (!position) return invalid("give a position or --key");
   PIRX_ASSIGN(const auto record, db->record(*position));
   return write_out(record, !raw);
 }
@@ -254,10 +249,9 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
 Result<void> list(const std::string& path, std::uint64_t limit) {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   if (db->geometry().keyed()) {
-    return fail(ErrorCode::kInvalidArgument,
-                path + " is keyed: it holds no list of its keys, and clients need none (pirx get --key)");
+    return invalid(path + " is keyed: it holds no list of its keys, and clients need none (pirx get --key)");
   }
-  if (!db->has_keys()) return fail(ErrorCode::kInvalidArgument, path + " was built without keys");
+  if (!db->has_keys()) return invalid(path + " was built without keys");
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
     std::cout << position << '\t' << escape_key(key) << '\n';
@@ -278,7 +272,7 @@ void add_build(CLI::App& db) {
       ->required();
   command.add_option("--from", a->format, "What the input is")
       ->required()
-      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed", "sqlite"}));
+      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
   command
       .add_option("--value", a->values,
@@ -287,7 +281,6 @@ void add_build(CLI::App& db) {
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
-  command.add_option("--query", a->query, "The SELECT statement of --from sqlite");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
   add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");
   command.add_option("--records-per-row", a->records_per_row, "Slots in a row; 0 balances query and reply")
@@ -316,8 +309,8 @@ void add_build(CLI::App& db) {
       "  pirx db build packages.pirx packages.csv --from csv --key name --value description\n"
       "  pirx db build pages.pirx site/ --from folder\n"
       "  pirx db build proofs.pirx proofs.bin --from fixed --record-bytes 704\n"
-      "  pirx db build users.pirx app.db --from sqlite --query 'SELECT id, profile FROM users' --key id "
-      "--value profile");
+      "  sqlite3 -readonly -json app.db 'SELECT id, profile FROM users' |\n"
+      "    pirx db build users.pirx /dev/stdin --from jsonl --key id --value profile");
   set_action(command, [a] { return build(*a); });
 }
 
@@ -332,17 +325,15 @@ void add_db_command(CLI::App& app) {
 
   {
     auto& command = *db.add_subcommand("info", "Geometry, epoch and identity of a database");
-    auto path = std::make_shared<std::string>();
+    auto path = add_database(command);
     auto json = std::make_shared<bool>(false);
-    command.add_option("database", *path, "Database file")->required();
     command.add_flag("--json", *json, "As JSON");
     command.footer("Example:\n  pirx db info packages.pirx");
     set_action(command, [path, json] { return info(*path, *json); });
   }
   {
     auto& command = *db.add_subcommand("verify", "Read every byte and check every checksum");
-    auto path = std::make_shared<std::string>();
-    command.add_option("database", *path, "Database file")->required();
+    auto path = add_database(command);
     command.footer("Example:\n  pirx db verify packages.pirx");
     set_action(command, [path] { return verify(*path); });
   }
@@ -365,9 +356,8 @@ void add_db_command(CLI::App& app) {
   {
     auto& command =
         *db.add_subcommand("list", "Print 'position TAB key' in key order: the list that clients need");
-    auto path = std::make_shared<std::string>();
+    auto path = add_database(command);
     auto limit = std::make_shared<std::uint64_t>(0);
-    command.add_option("database", *path, "Database file")->required();
     command.add_option("--limit", *limit, "Stop after so many; 0: all")
         ->capture_default_str()
         ->check(whole_number(0, ~std::uint64_t{0}));

@@ -1,4 +1,6 @@
 // pirx db encode: a plain database into one bucket file per server.
+#include <cinttypes>
+
 #include "cli.h"
 #include "pirx/base/bytes.h"
 #include "pirx/itpir/common.h"
@@ -18,14 +20,8 @@ struct Arguments {
 Result<std::uint64_t> parse_modulus(const Arguments& a, std::uint64_t rows) {
   if (a.modulus.empty()) return 0;
   if (a.modulus == "batch") return batchcodes::Encoding::batch_modulus(a.arity, rows);
-  std::uint64_t value = 0;
-  for (const char c : a.modulus) {
-    if (c < '0' || c > '9' || value > (~std::uint64_t{0} - 9) / 10) {
-      return invalid("--modulus wants a whole number or 'batch', not '" + a.modulus + "'");
-    }
-    value = 10 * value + static_cast<std::uint64_t>(c - '0');
-  }
-  return value;
+  if (const auto value = parse_whole_number(a.modulus, 0, ~std::uint64_t{0})) return *value;
+  return invalid("--modulus wants a whole number or 'batch', not '" + a.modulus + "'");
 }
 
 Result<void> encode(const Arguments& a) {
@@ -55,18 +51,15 @@ Result<void> encode(const Arguments& a) {
     options.only.push_back(static_cast<std::size_t>(j - 1));
   }
   PIRX_ASSIGN(const auto report, itpir::encode_database(*plain, encoding, a.prefix, options));
-  std::printf("encoded %llu rows into %llu rows of u = %u, tau = %u, M = %llu over %s\n",
-              static_cast<unsigned long long>(plain->geometry().rows()),
-              static_cast<unsigned long long>(report.rows), encoding.spec().arity,
-              encoding.spec().independence, static_cast<unsigned long long>(encoding.spec().modulus),
-              encoding.spec().field.name().c_str());
+  std::printf("encoded %" PRIu64 " rows into %" PRIu64 " rows of u = %u, tau = %u, M = %" PRIu64 " over %s\n",
+              plain->geometry().rows(), report.rows, encoding.spec().arity, encoding.spec().independence,
+              encoding.spec().modulus, encoding.spec().field.name().c_str());
   for (std::size_t k = 0; k < report.files.size(); ++k) {
     const std::size_t j = options.only.empty() ? k : options.only[k];
-    std::printf("%s (%s) for the server at coordinate %llu\n", report.files[k].c_str(),
-                human_bytes(report.file_bytes).c_str(),
-                static_cast<unsigned long long>(encoding.spec().coordinates[j]));
+    std::printf("%s (%s) for the server at coordinate %" PRIu64 "\n", report.files[k].c_str(),
+                human_bytes(report.file_bytes).c_str(), encoding.spec().coordinates[j]);
   }
-  std::printf("epoch           %llu\n", static_cast<unsigned long long>(report.version.epoch));
+  std::printf("epoch           %" PRIu64 "\n", report.version.epoch);
   std::printf("identity        %s\n", to_hex(report.version.identity).c_str());
   std::printf("a query with threshold t for q rows at once needs more than t + q + %u answers\n",
               encoding.spec().arity + encoding.spec().independence - 2);

@@ -1,9 +1,10 @@
 // pirx db update and pirx db compact: records changed, appended and truncated, here and in encoded buckets.
-#include <charconv>
+#include <cinttypes>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "pirx/base/small_file.h"
 #include "pirx/database/update.h"
 #include "pirx/itpir/encode_database.h"
 
@@ -20,12 +21,9 @@ struct Arguments {
   int threads = 0;
 };
 
-Result<Bytes> read_record(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) return fail(ErrorCode::kUnavailable, "cannot read the record " + path);
-  const ByteSpan bytes = as_bytes(text);
-  return Bytes(bytes.begin(), bytes.end());
+/// A longer record fits no database whose records vary in length.
+Result<std::string> read_record(const std::string& path) {
+  return read_file(path, std::size_t{1} << 32, "record");
 }
 
 /// "WHAT=FILE" at its last '=' that leaves a file name.
@@ -76,8 +74,8 @@ Result<void> apply_lines(database::DatabaseUpdate& update, const std::string& pa
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     if (line.empty()) continue;
     if (auto applied = apply_line(update, line); !applied) {
-      return tl::unexpected(Error(applied.error().code(), path + " line " + std::to_string(number) + ": " +
-                                                              applied.error().message()));
+      return fail(applied.error().code(),
+                  path + " line " + std::to_string(number) + ": " + applied.error().message());
     }
   }
   if (!in.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path);
@@ -88,23 +86,19 @@ Result<void> apply(const Arguments& a, database::DatabaseUpdate& update) {
   if (a.truncate) PIRX_TRY(update.truncate(*a.truncate));
   for (const std::string& text : a.set) {
     PIRX_ASSIGN(const auto parts, split("--set", text));
-    std::uint64_t position = 0;
-    const auto& digits = parts.first;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), position);
-    if (error != std::errc() || end != digits.data() + digits.size()) {
-      return invalid("--set wants a position before '=', not '" + digits + "'");
-    }
-    PIRX_ASSIGN(const Bytes record, read_record(parts.second));
-    PIRX_TRY(update.set(position, record));
+    const auto position = parse_whole_number(parts.first, 0, ~std::uint64_t{0});
+    if (!position) return invalid("--set wants a position before '=', not '" + parts.first + "'");
+    PIRX_ASSIGN(const std::string record, read_record(parts.second));
+    PIRX_TRY(update.set(*position, as_bytes(record)));
   }
   for (const std::string& text : a.key) {
     PIRX_ASSIGN(const auto parts, split("--key", text));
-    PIRX_ASSIGN(const Bytes record, read_record(parts.second));
-    PIRX_TRY(put(update, parts.first, record));
+    PIRX_ASSIGN(const std::string record, read_record(parts.second));
+    PIRX_TRY(put(update, parts.first, as_bytes(record)));
   }
   for (const std::string& path : a.append) {
-    PIRX_ASSIGN(const Bytes record, read_record(path));
-    PIRX_TRY(update.append(record));
+    PIRX_ASSIGN(const std::string record, read_record(path));
+    PIRX_TRY(update.append(as_bytes(record)));
   }
   if (!a.changes.empty()) PIRX_TRY(apply_lines(update, a.changes));
   return {};
@@ -136,9 +130,8 @@ Result<void> update(const Arguments& a) {
     PIRX_ASSIGN(auto work, database::DatabaseUpdate::begin(a.database));
     PIRX_TRY(apply(a, work));
     PIRX_ASSIGN(report, work.commit());
-    std::printf("%s: epoch %llu, %llu records, %zu rows changed, %s in %s.delta\n", a.database.c_str(),
-                static_cast<unsigned long long>(report->after.epoch),
-                static_cast<unsigned long long>(report->records), report->changed_rows.size(),
+    std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, %zu rows changed, %s in %s.delta\n",
+                a.database.c_str(), report->after.epoch, report->records, report->changed_rows.size(),
                 human_bytes(report->delta_bytes).c_str(), a.database.c_str());
     std::printf("identity        %s\n", to_hex(report->after.identity).c_str());
   }
@@ -146,10 +139,8 @@ Result<void> update(const Arguments& a) {
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
   PIRX_ASSIGN(const auto done, itpir::update_buckets(*plain, files, report ? &*report : nullptr, a.threads));
   for (std::size_t b = 0; b < files.size(); ++b) {
-    std::printf("%s: epoch %llu, %llu rows encoded, %s in %s.delta\n", files[b].c_str(),
-                static_cast<unsigned long long>(done.version.epoch),
-                static_cast<unsigned long long>(done.rows), human_bytes(done.delta_bytes[b]).c_str(),
-                files[b].c_str());
+    std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " rows encoded, %s in %s.delta\n", files[b].c_str(),
+                done.version.epoch, done.rows, human_bytes(done.delta_bytes[b]).c_str(), files[b].c_str());
   }
   return {};
 }

@@ -29,6 +29,9 @@ inline std::string_view as_text(ByteSpan bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Whether every byte is zero. Reads all of them, whatever they are.
+bool all_zero(ByteSpan bytes) noexcept;
+
 /// Lower-case hexadecimal.
 std::string to_hex(ByteSpan bytes);
 /// Reads hexadecimal digits of either case. InvalidArgument: the length is odd, or there is another

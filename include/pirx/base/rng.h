@@ -8,6 +8,8 @@
 
 #include "pirx/base/bytes.h"
 
+struct evp_cipher_ctx_st;  // OpenSSL's
+
 namespace pirx {
 
 /// Anything that fills memory with random bytes. Programs use Rng; tests use sources that repeat known coins.
@@ -47,15 +49,14 @@ inline constexpr std::size_t kSeedBytes = 32;
 class SeedStream {
  public:
   explicit SeedStream(std::span<const std::byte, kSeedBytes> seed);
-  SeedStream(SeedStream&&) noexcept;
-  SeedStream& operator=(SeedStream&&) noexcept;
-  ~SeedStream();
   /// Writes the next bytes of the stream. Two calls write what one call for both lengths would.
   void fill(MutableByteSpan out);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(evp_cipher_ctx_st* cipher) const noexcept;
+  };
+  std::unique_ptr<evp_cipher_ctx_st, Free> cipher_;
 };
 
 }  // namespace pirx

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <memory>
 
 #include "pirx/base/bytes.h"
+
+struct evp_md_ctx_st;  // OpenSSL's
 
 namespace pirx {
 
@@ -14,19 +17,20 @@ using Digest = std::array<std::byte, 32>;
 class Sha256 {
  public:
   Sha256();
-  Sha256(Sha256&&) noexcept;
-  Sha256& operator=(Sha256&&) noexcept;
-  ~Sha256();
   void update(ByteSpan bytes);
   /// The digest of all bytes so far. The object must not be used afterwards.
   Digest finish() &&;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const noexcept;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 /// The digest of bytes that are at hand.
 Digest sha256(ByteSpan bytes);
+/// Of the parts, one after another.
+Digest sha256_of(std::initializer_list<ByteSpan> parts);
 
 }  // namespace pirx

@@ -1,6 +1,8 @@
 // Writer and Reader of little-endian messages. Every length is checked before memory is allocated for it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <string>
 
@@ -39,6 +41,13 @@ class Reader {
     const T value = load_le<T>(bytes_.data());
     bytes_ = bytes_.subspan(sizeof(T));
     return value;
+  }
+  /// The next bytes, as many as `array` has: a digest, a seed.
+  template <std::size_t N>
+  Result<void> read(std::array<std::byte, N>& array) {
+    PIRX_ASSIGN(const ByteSpan bytes, get_bytes(N));
+    std::copy(bytes.begin(), bytes.end(), array.begin());
+    return {};
   }
   /// The next `count` bytes, borrowed from the input. DataLoss: too few bytes are left.
   Result<ByteSpan> get_bytes(std::uint64_t count);

@@ -26,8 +26,10 @@ struct BucketInfo {
   std::uint64_t modulus = 1;     ///< M
   std::uint64_t coordinate = 0;  ///< x_j, of the server that holds the bucket
   friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
-  /// The rows of the bucket: ceil(blocks / u), for a database of `blocks` rows.
-  std::uint64_t rows(std::uint64_t blocks) const noexcept { return blocks / arity + (blocks % arity != 0); }
+  /// The rows of the bucket: ceil(plain_rows / u).
+  std::uint64_t rows(std::uint64_t plain_rows) const noexcept {
+    return plain_rows / arity + (plain_rows % arity != 0);
+  }
 };
 
 /// A function that is called now and then with the bytes done and the bytes in all (0: unknown).
@@ -69,7 +71,7 @@ class Database {
 
   /// The data of the record at a position, borrowed from the map. OutOfRange: there is no such record.
   /// DataLoss: it is damaged. InvalidArgument: this is a bucket, whose rows mix several records.
-  Result<ByteSpan> record(std::uint64_t index) const;
+  Result<ByteSpan> record(std::uint64_t position) const;
   /// The position of the record with that key, the lowest one if the key is repeated. Nothing: there is no
   /// such key; a bucket has none. DataLoss: the index of keys is damaged.
   Result<std::optional<std::uint64_t>> find(std::string_view key) const;

@@ -16,6 +16,9 @@ struct Version {
   Digest identity{};
   std::uint64_t epoch = 0;
   friend bool operator==(const Version&, const Version&) = default;
+  /// Identity and epoch, 40 bytes.
+  void encode(Writer& writer) const;
+  static Result<Version> decode(Reader& reader);
 };
 
 inline constexpr std::size_t kLengthBytes = 4;  ///< the stored length of a record, if lengths vary

@@ -1,5 +1,5 @@
-// Importers: add what people have (folders, CSV, JSON lines, text, binary, SQLite) to a DatabaseBuilder, as a
-// stream. They are a library of their own, pirx::importers. Every error names the file, and the line or row
+// Importers: add what people have (folders, CSV, JSON lines, text, binary) to a DatabaseBuilder, as a stream.
+// They are a library of their own, pirx::importers. Every error names the file, and the line or row
 // if there is one. After an error the builder still holds what came before, so drop the build. The
 // limit for a line or row is 64 MiB more than the builder's longest record, and at least 128 MiB.
 // ResourceExhausted: a line or row is longer, or memory runs out.
@@ -38,9 +38,11 @@ Result<LeftOut> import_folder(const std::filesystem::path& folder, DatabaseBuild
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder);
 /// Adds one record for each line with a JSON object, of at most 65,536 values nested at most 64 levels deep.
-/// Blank lines are skipped. A string value is added as it is, another value as compact JSON with sorted
-/// members and with numbers as 64-bit integers or doubles, a whole line as it stands in the file.
-/// InvalidArgument: a key or value is null, which is no text.
+/// Blank lines are skipped. The lines may be one JSON array, with the bracket on the first and the last
+/// object's line and a comma behind the others, as `sqlite3 -json` prints it. A string value is added as it
+/// is, another value as compact JSON with sorted members and with numbers as 64-bit integers or doubles, a
+/// whole line as it stands in the file. InvalidArgument: a key or value is null, which is no text. DataLoss:
+/// an array that does not end.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
@@ -49,14 +51,5 @@ Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& bu
 /// of it.
 Result<void> import_fixed(const std::filesystem::path& file, std::uint64_t record_bytes,
                           DatabaseBuilder& builder);
-/// Adds the rows of one SELECT on a file that is opened read-only. Text and blobs are added as they are,
-/// numbers as SQLite prints them; a whole row is its columns joined with tabs. While it
-/// runs, the process has 4 times the bytes of the longest allowed row as SQLite's hard heap limit, unless it
-/// has a limit of its own. A view in the file can produce endless rows: watch the progress if the file is a
-/// stranger's. ResourceExhausted: a row takes 10^9 steps of SQLite, or more memory than the limit.
-/// InvalidArgument: a column is NULL, which is no text, or the library was built without SQLite
-/// (PIRX_WITH_SQLITE).
-Result<void> import_sqlite(const std::filesystem::path& file, const std::string& query,
-                           const Columns& columns, DatabaseBuilder& builder);
 
 }  // namespace pirx::database

@@ -1,0 +1,60 @@
+// Who may change a database file, and the file that a new one replaces.
+#pragma once
+
+#include "src/base/file.h"
+
+namespace pirx::database {
+
+/// Where the delta of a database lies: beside the file, behind a link.
+std::filesystem::path delta_path(const std::filesystem::path& database);
+
+/// Removes the delta of a file that was just written anew, whose changes it does not hold.
+void remove_delta(const std::filesystem::path& database) noexcept;
+
+/// Held by who builds, updates or compacts a database file, from before the file is read until the new one is
+/// in place, so that no two do at once.
+class UpdateLock {
+ public:
+  /// Unavailable when another process is at it.
+  static Result<UpdateLock> take(const std::filesystem::path& path);
+  /// Of a file that need not be there: then there is nothing to lock, and over() says so.
+  static Result<UpdateLock> take_if_there(const std::filesystem::path& path);
+  TemporaryFile::Over over() const noexcept {
+    return fd_ ? TemporaryFile::Over::kAnything : TemporaryFile::Over::kNothing;
+  }
+  /// Unavailable when the file or its delta was replaced or written to all the same, by who takes no locks.
+  Result<void> check() const;
+
+ private:
+  struct Seen {
+    struct stat file, delta;  ///< st_mode is 0 where there is none
+  };
+  static Seen look(const std::filesystem::path& path);
+  UpdateLock(std::filesystem::path path, Fd fd, const Seen& before)
+      : path_(std::move(path)), fd_(std::move(fd)), before_(before) {}
+  std::filesystem::path path_;
+  Fd fd_;
+  Seen before_;  ///< when it was locked
+};
+
+/// A temporary file that will become `target`, with the permissions of the file it replaces, and the lock of
+/// that file: until it is in place or given up, nobody else builds, updates or compacts `target`.
+class Replacement {
+ public:
+  /// Removes what killed writers left. InvalidArgument or Unavailable when `target` is nothing that may be
+  /// replaced; Unavailable when another process changes it.
+  static Result<Replacement> begin(const std::filesystem::path& target);
+  const TemporaryFile& file() const noexcept { return file_; }
+  /// Renames it over the target and removes the delta of what was there; the lock passes from the old file to
+  /// the new one and is let go. Unavailable when the target is not what it was at the beginning.
+  Result<void> commit() &&;
+
+ private:
+  Replacement(std::filesystem::path target, UpdateLock lock, TemporaryFile file)
+      : target_(std::move(target)), lock_(std::move(lock)), file_(std::move(file)) {}
+  std::filesystem::path target_;
+  UpdateLock lock_;
+  TemporaryFile file_;
+};
+
+}  // namespace pirx::database

@@ -1,0 +1,171 @@
+// What may be replaced, by whom, and what the file that is replaced leaves behind.
+#include "src/database/replacement.h"
+
+#include <unistd.h>
+
+#include "database_fixture.h"
+#include "pirx/database/update.h"
+
+namespace pirx::database {
+namespace {
+
+TEST(Replacement, BadTargetsAreRefused) {
+  const TemporaryFolder folder;
+  expect_error(DatabaseBuilder::create(folder.path(), {}), ErrorCode::kInvalidArgument, "is a folder");
+  expect_error(DatabaseBuilder::create(folder / "", {}), ErrorCode::kInvalidArgument, "file name");
+  expect_error(DatabaseBuilder::create("", {}), ErrorCode::kInvalidArgument, "file name");
+  expect_error(DatabaseBuilder::create("/dev/null", {}), ErrorCode::kInvalidArgument, "regular file");
+  expect_error(DatabaseBuilder::create(folder / "absent" / "db", {}), ErrorCode::kUnavailable, "absent");
+  write_file(folder / "file", to_bytes("x"));
+  expect_error(DatabaseBuilder::create(folder / "file" / "db", {}), ErrorCode::kUnavailable, "directory");
+  expect_error(DatabaseBuilder::create(folder / "db", {.fixed_record_bytes = 10, .max_record_bytes = 9}),
+               ErrorCode::kInvalidArgument, "limit of 9");
+  if (::geteuid() != 0) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0500), 0);
+    expect_error(DatabaseBuilder::create(folder / "db", {}), ErrorCode::kUnavailable, "denied");
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0700), 0);
+  }
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
+}
+
+TEST(Replacement, LeftoversOfTheDeadAreRemovedAndOnlyThose) {
+  const TemporaryFolder folder;
+  auto alive = DatabaseBuilder::create(folder / "db", {});
+  ASSERT_TRUE(good(alive));
+  ASSERT_TRUE(good(alive->add(to_bytes("alive"))));
+  for (const char* name : {"db.tmp-1-0", "db.spool-77-3", "db.tmp-1-0x", "db.tmp-1", "db.tmp--1",
+                           "other.tmp-1-0", "db2.tmp-1-0"}) {
+    write_file(folder / name, to_bytes("x"));
+  }
+  std::filesystem::create_symlink(folder / "other.tmp-1-0", folder / "db.tmp-2-0");
+  std::filesystem::create_directory(folder / "db.tmp-3-0");
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("second")})));
+  auto files = folder.files();
+  EXPECT_EQ(std::erase_if(files,
+                          [](const std::string& name) {
+                            return name.starts_with("db.tmp-" + std::to_string(::getpid()));
+                          }),
+            1u);
+  EXPECT_EQ(files, (std::vector<std::string>{"db", "db.tmp--1", "db.tmp-1", "db.tmp-1-0x", "db.tmp-2-0",
+                                             "db.tmp-3-0", "db2.tmp-1-0", "other.tmp-1-0"}));
+  // It began when there was no file: the second build's stays.
+  expect_error(alive->finish(), ErrorCode::kUnavailable, "meanwhile");
+  EXPECT_EQ(as_text(*(*Database::open(folder / "db"))->record(0)), "second");
+}
+
+TEST(Replacement, KeepsThePermissionsOfTheOldFile) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("x")})));
+  ASSERT_EQ(::chmod((folder / "db").c_str(), 0640), 0);
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("y")})));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "db").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+TEST(UpdateLock, OneWriterAtATime) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db";
+  ASSERT_TRUE(good(build(db, {to_bytes("one")})));
+  const auto expect_locked = [&] {
+    expect_error(DatabaseBuilder::create(db, {}), ErrorCode::kUnavailable, "another process");
+    expect_error(DatabaseUpdate::begin(db), ErrorCode::kUnavailable, "another process");
+    expect_error(compact_database(db), ErrorCode::kUnavailable, "another process");
+  };
+  {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 2});
+    ASSERT_TRUE(good(builder));
+    expect_locked();
+    ASSERT_TRUE(good(builder->add(to_bytes("two"))));
+    expect_locked();
+    ASSERT_TRUE(good(builder->finish()));
+    // The lock went with the name, and is let go though the builder lives.
+    ASSERT_TRUE(good(DatabaseUpdate::begin(db)));
+  }
+  {
+    auto update = DatabaseUpdate::begin(db);
+    ASSERT_TRUE(good(update));
+    expect_locked();
+    ASSERT_TRUE(good(update->set(0, to_bytes("TWO"))));
+    ASSERT_TRUE(good(update->commit()));
+  }
+  int calls = 0;
+  ASSERT_TRUE(good(compact_database(db, [&](std::uint64_t done, std::uint64_t total) {
+    if (done < total) expect_locked();
+    ++calls;
+  })));
+  EXPECT_GT(calls, 1);
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "TWO");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+}
+
+TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db";
+  const auto update = [&](std::string_view text) -> Result<void> {
+    PIRX_ASSIGN(auto change, DatabaseUpdate::begin(db));
+    PIRX_TRY(change.set(0, as_bytes(text)));
+    PIRX_TRY(change.commit());
+    return {};
+  };
+  // Between the choice of the epoch and the lock.
+  expect_error(build(db, {to_bytes("new")}, {}, {.replaces = Version{{}, 1}}), ErrorCode::kUnavailable,
+               "begin it");
+  ASSERT_TRUE(good(build(db, {to_bytes("one")}, {}, {.replaces = Version()})));
+  const Version before = (*Database::open(db))->version();
+  ASSERT_TRUE(good(update("ONE")));
+  for (const Version& seen : {before, Version()}) {
+    expect_error(build(db, {to_bytes("new")}, {}, {.epoch = 2, .replaces = seen}), ErrorCode::kUnavailable,
+                 "begin it");
+  }
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
+  // By who takes no lock, while the records are added, or before the changes are written.
+  for (const bool replaced : {true, false}) {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 3});
+    ASSERT_TRUE(good(builder));
+    ASSERT_TRUE(good(builder->add(to_bytes("new"))));
+    if (replaced) {
+      std::filesystem::copy_file(db, folder / "copy");
+      std::filesystem::rename(folder / "copy", db);
+    } else {
+      write_file(db, read_file(db));
+    }
+    expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
+    EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
+  }
+  // A delta that was copied in meanwhile is not taken away.
+  std::filesystem::copy_file(db, folder / "twin");
+  {
+    auto elsewhere = DatabaseUpdate::begin(folder / "twin");
+    ASSERT_TRUE(good(elsewhere));
+    ASSERT_TRUE(good(elsewhere->set(0, to_bytes("BUT"))));
+    ASSERT_TRUE(good(elsewhere->commit()));
+  }
+  {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 3});
+    ASSERT_TRUE(good(builder));
+    ASSERT_TRUE(good(builder->add(to_bytes("new"))));
+    std::filesystem::copy_file(folder / "twin.delta", folder / "db.delta",
+                               std::filesystem::copy_options::overwrite_existing);
+    expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
+    EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "BUT");
+  }
+  auto change = DatabaseUpdate::begin(db);
+  ASSERT_TRUE(good(change));
+  ASSERT_TRUE(good(change->set(0, to_bytes("new"))));
+  ASSERT_TRUE(good(build(folder / "other", {to_bytes("two")}, {}, {.epoch = 7})));
+  std::filesystem::rename(folder / "other", db);
+  expect_error(change->commit(), ErrorCode::kUnavailable, "meanwhile");
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "two");
+  // Where there was no file, the first one that is there stays.
+  std::filesystem::remove(db);
+  auto builder = DatabaseBuilder::create(db, {});
+  ASSERT_TRUE(good(builder));
+  ASSERT_TRUE(good(builder->add(to_bytes("late"))));
+  ASSERT_TRUE(good(build(db, {to_bytes("early")})));
+  expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "early");
+}
+
+}  // namespace
+}  // namespace pirx::database
