@@ -209,6 +209,12 @@ function(pirx_executable name)
   endif()
 endfunction()
 
+# What a release optimises lightly: code that waits for people, files and networks, or runs for moments. -O3 would buy nothing
+# there and take longer to compile.
+function(pirx_light target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 function(pirx_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MAIN_OWN" "LABEL;TIMEOUT" "SOURCES;DEPS;ARGS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -223,8 +229,7 @@ function(pirx_test name)
   pirx_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE "PIRX_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
-  # A test's own code runs for moments and is compiled for half of a build's time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  pirx_light(${name})
   if(arg_MAIN_OWN)
     target_link_libraries(${name} PRIVATE ${deps} GTest::gtest Threads::Threads)
   else()
