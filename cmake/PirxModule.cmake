@@ -210,6 +210,28 @@ function(pirx_executable name)
   endif()
 endfunction()
 
+# What a release optimises lightly: code that waits for people, files and networks, or runs for moments. -O3 would buy nothing
+# there and take longer to compile.
+function(pirx_light target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# With PIRX_PCH a test is compiled with the headers of GoogleTest and the standard library read once, by
+# pirx_test_headers of tests/support. OpenMP's flag is then every test's: a precompiled header suits the flags it was made with.
+function(pirx_use_test_headers target)
+  if(TARGET pirx_test_headers)
+    target_precompile_headers(${target} REUSE_FROM pirx_test_headers)
+    target_link_libraries(${target} PRIVATE pirx::openmp)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess) # for ccache
+    endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # More false alarms about the moves of a std::string, where its header is precompiled.
+      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+    endif()
+  endif()
+endfunction()
+
 function(pirx_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MAIN_OWN" "LABEL;TIMEOUT" "SOURCES;DEPS;ARGS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -224,8 +246,8 @@ function(pirx_test name)
   pirx_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE "PIRX_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
-  # A test's own code runs for moments and is compiled for half of a build's time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  pirx_light(${name})
+  pirx_use_test_headers(${name})
   if(arg_MAIN_OWN)
     target_link_libraries(${name} PRIVATE ${deps} GTest::gtest Threads::Threads)
   else()

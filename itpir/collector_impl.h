@@ -20,114 +20,22 @@ class GoldbergCollector {
   /// `spec` and `encoding` as for GoldbergClient; the spec must outlive the collector. GoldbergClient::query
   /// took the wishes; `blinding` as it made it for them.
   GoldbergCollector(strassen::Engine<F> engine, const Params::Spec& spec, batchcodes::Encoding encoding,
-                    Wishes wishes, SecretVector<Elem> blinding, DecodeOptions options = {})
-      : engine_(engine),
-        code_(std::move(engine), std::move(encoding)),
-        spec_(&spec),
-        version_(bound_version(spec.version, spec.arity, spec.independence, code_.encoding().spec().modulus)),
-        options_(std::move(options)),
-        wishes_(std::move(wishes)),
-        plan_(planned(code_.encoding(), spec, wishes_)),
-        words_(static_cast<std::size_t>(spec.geometry.words_per_row(field().word_bytes()))) {
-    begin_round(std::move(blinding));
-  }
+                    Wishes wishes, SecretVector<Elem> blinding, DecodeOptions options = {});
   /// A further query for the same wishes.
-  Result<void> ask_again(const Wishes& wishes, SecretVector<Elem> blinding) {
-    const auto again = wishes.indices.expose(), first = std::as_const(wishes_).indices.expose();
-    if (wishes.kind != wishes_.kind || !std::equal(again.begin(), again.end(), first.begin(), first.end())) {
-      return fail(ErrorCode::kInvalidArgument, "a further query must ask for the same records as the first");
-    }
-    if (rounds_.size() == kMaxRounds) {
-      return fail(ErrorCode::kInvalidArgument,
-                  std::to_string(kMaxRounds) + " rounds are decoded together at most: begin again");
-    }
-    begin_round(std::move(blinding));
-    return {};
-  }
+  Result<void> ask_again(const Wishes& wishes, SecretVector<Elem> blinding);
 
-  Result<void> add(std::size_t server, ByteSpan reply) {
-    Round& round = rounds_.back();
-    if (server >= round.status.size()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "there is no server " + std::to_string(server) + " in this deployment");
-    }
-    if (round.status[server] == ServerStatus::kOk) {
-      return fail(ErrorCode::kInvalidArgument, "server " + std::to_string(server) + " has replied already");
-    }
-    const MessageHeader expected{
-        MessageHeader::Type::kReply,           field().tag(), version_, spec_->coordinates[server],
-        static_cast<std::uint32_t>(vectors()), words_};
-    const auto body = check_reply(reply, expected, field().sum_bytes());
-    if (!body) {
-      round.status[server] = body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch
-                                                                           : ServerStatus::kMalformed;
-      return tl::unexpected(body.error());
-    }
-    // Room for every server's reply; memory that is never written costs nothing.
-    if (round.replies.rows() == 0) {
-      PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), vectors() * words_));
-    }
-    if (!decode_sums(field(), body->data(),
-                     std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
-      round.status[server] = ServerStatus::kMalformed;
-      return fail(ErrorCode::kDataLoss,
-                  "the reply holds a value that is no element of " + field().tag().name());
-    }
-    round.status[server] = ServerStatus::kOk;
-    round.servers.push_back(server);
-    verdict_.reset();
-    return {};
-  }
+  Result<void> add(std::size_t server, ByteSpan reply);
 
-  void set_missing(std::size_t server, ServerStatus why) {
-    PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kRefused ||
-               why == ServerStatus::kMalformed || why == ServerStatus::kStaleEpoch);
-    auto& status = rounds_.back().status;
-    PIRX_CHECK(server < status.size());
-    if (status[server] != ServerStatus::kOk) status[server] = why;
-  }
+  void set_missing(std::size_t server, ServerStatus why);
 
-  bool settled(unsigned liars) const {
-    const Round& round = rounds_.back();
-    if (round.servers.size() < needed() + std::size_t{liars}) return false;
-    const auto consistent = check_new_replies(round);
-    return consistent && *consistent;
-  }
+  bool settled(unsigned liars) const;
 
-  Result<DecodeReport> decode() {
-    PIRX_TRY(locate());
-    DecodeReport report{verdict_->status,
-                        static_cast<unsigned>(verdict_->queries_to_add),
-                        static_cast<unsigned>(verdict_->rank),
-                        {}};
-    for (const auto& candidate : verdict_->candidates) {
-      report.candidates.push_back({candidate.agrees, static_cast<unsigned>(candidate.bound)});
-    }
-    return report;
-  }
+  Result<DecodeReport> decode();
 
   /// Reductions of stacked rounds and searches that decode() needed; 0 where every reply agrees.
   std::size_t solver_calls() const noexcept { return verdict_ ? verdict_->solver_calls : 0; }
 
-  Result<Answer> finish() && {
-    const auto enough = [&](const Round& round) { return round.servers.size() >= needed(); };
-    if (std::none_of(rounds_.begin(), rounds_.end(), enough)) return too_few();
-    PIRX_TRY(locate());
-    std::optional<std::size_t> best;
-    for (std::size_t r = 0; r < rounds_.size(); ++r) {
-      const auto& decided = verdict_->rounds[r];
-      if (decided && (!best || decided->bound >= verdict_->rounds[*best]->bound)) best = r;
-    }
-    if (best) return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
-    switch (verdict_->status) {
-      case DecodeStatus::kNeedMoreQueries:
-        return settle("the replies to one query cannot tell the liars apart; a further query would");
-      case DecodeStatus::kAmbiguous:
-        return settle("several answers fit the replies");
-      default:
-        return settle("more servers lied than their replies can tell apart");
-    }
-  }
+  Result<Answer> finish() &&;
 
  private:
   static constexpr std::uint64_t kMaxCheckedSubsets = std::uint64_t{1} << 14;
@@ -698,6 +606,122 @@ class GoldbergCollector {
   std::vector<Round> rounds_;
   std::optional<decoding::Verdict> verdict_;
 };
+
+// Outside of the class, so that they are not inline: whoever includes this would compile them again, and with
+// them all that they call.
+template <SharingField F>
+GoldbergCollector<F>::GoldbergCollector(strassen::Engine<F> engine, const Params::Spec& spec,
+                                        batchcodes::Encoding encoding, Wishes wishes,
+                                        SecretVector<Elem> blinding, DecodeOptions options)
+    : engine_(engine),
+      code_(std::move(engine), std::move(encoding)),
+      spec_(&spec),
+      version_(bound_version(spec.version, spec.arity, spec.independence, code_.encoding().spec().modulus)),
+      options_(std::move(options)),
+      wishes_(std::move(wishes)),
+      plan_(planned(code_.encoding(), spec, wishes_)),
+      words_(static_cast<std::size_t>(spec.geometry.words_per_row(field().word_bytes()))) {
+  begin_round(std::move(blinding));
+}
+
+template <SharingField F>
+Result<void> GoldbergCollector<F>::ask_again(const Wishes& wishes, SecretVector<Elem> blinding) {
+  const auto again = wishes.indices.expose(), first = std::as_const(wishes_).indices.expose();
+  if (wishes.kind != wishes_.kind || !std::equal(again.begin(), again.end(), first.begin(), first.end())) {
+    return fail(ErrorCode::kInvalidArgument, "a further query must ask for the same records as the first");
+  }
+  if (rounds_.size() == kMaxRounds) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(kMaxRounds) + " rounds are decoded together at most: begin again");
+  }
+  begin_round(std::move(blinding));
+  return {};
+}
+
+template <SharingField F>
+Result<void> GoldbergCollector<F>::add(std::size_t server, ByteSpan reply) {
+  Round& round = rounds_.back();
+  if (server >= round.status.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "there is no server " + std::to_string(server) + " in this deployment");
+  }
+  if (round.status[server] == ServerStatus::kOk) {
+    return fail(ErrorCode::kInvalidArgument, "server " + std::to_string(server) + " has replied already");
+  }
+  const MessageHeader expected{
+      MessageHeader::Type::kReply,           field().tag(), version_, spec_->coordinates[server],
+      static_cast<std::uint32_t>(vectors()), words_};
+  const auto body = check_reply(reply, expected, field().sum_bytes());
+  if (!body) {
+    round.status[server] =
+        body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch : ServerStatus::kMalformed;
+    return tl::unexpected(body.error());
+  }
+  // Room for every server's reply; memory that is never written costs nothing.
+  if (round.replies.rows() == 0) {
+    PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), vectors() * words_));
+  }
+  if (!decode_sums(field(), body->data(), std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
+    round.status[server] = ServerStatus::kMalformed;
+    return fail(ErrorCode::kDataLoss,
+                "the reply holds a value that is no element of " + field().tag().name());
+  }
+  round.status[server] = ServerStatus::kOk;
+  round.servers.push_back(server);
+  verdict_.reset();
+  return {};
+}
+
+template <SharingField F>
+void GoldbergCollector<F>::set_missing(std::size_t server, ServerStatus why) {
+  PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kRefused ||
+             why == ServerStatus::kMalformed || why == ServerStatus::kStaleEpoch);
+  auto& status = rounds_.back().status;
+  PIRX_CHECK(server < status.size());
+  if (status[server] != ServerStatus::kOk) status[server] = why;
+}
+
+template <SharingField F>
+bool GoldbergCollector<F>::settled(unsigned liars) const {
+  const Round& round = rounds_.back();
+  if (round.servers.size() < needed() + std::size_t{liars}) return false;
+  const auto consistent = check_new_replies(round);
+  return consistent && *consistent;
+}
+
+template <SharingField F>
+Result<DecodeReport> GoldbergCollector<F>::decode() {
+  PIRX_TRY(locate());
+  DecodeReport report{verdict_->status,
+                      static_cast<unsigned>(verdict_->queries_to_add),
+                      static_cast<unsigned>(verdict_->rank),
+                      {}};
+  for (const auto& candidate : verdict_->candidates) {
+    report.candidates.push_back({candidate.agrees, static_cast<unsigned>(candidate.bound)});
+  }
+  return report;
+}
+
+template <SharingField F>
+Result<Answer> GoldbergCollector<F>::finish() && {
+  const auto enough = [&](const Round& round) { return round.servers.size() >= needed(); };
+  if (std::none_of(rounds_.begin(), rounds_.end(), enough)) return too_few();
+  PIRX_TRY(locate());
+  std::optional<std::size_t> best;
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    const auto& decided = verdict_->rounds[r];
+    if (decided && (!best || decided->bound >= verdict_->rounds[*best]->bound)) best = r;
+  }
+  if (best) return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
+  switch (verdict_->status) {
+    case DecodeStatus::kNeedMoreQueries:
+      return settle("the replies to one query cannot tell the liars apart; a further query would");
+    case DecodeStatus::kAmbiguous:
+      return settle("several answers fit the replies");
+    default:
+      return settle("more servers lied than their replies can tell apart");
+  }
+}
 
 // Made once, in collector.cc.
 extern template class GoldbergCollector<gf2e::Gf2_8>;

@@ -59,4 +59,10 @@ Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOpt
   });
 }
 
+template class GoldbergServer<gf2e::Gf2_8>;
+template class GoldbergServer<gf2e::Gf2_16>;
+template class GoldbergServer<fp::W160>;
+template class GoldbergServer<fp::W48>;
+template class GoldbergServer<fp::PrimeField>;
+
 }  // namespace pirx::itpir

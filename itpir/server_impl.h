@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "fields.h"
 #include "pirx/base/buffer.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
@@ -22,15 +23,7 @@ class GoldbergServer final : public AnyServer {
 
   /// `options` are checked by the caller against the engine's field, and name a coordinate.
   static Result<std::unique_ptr<AnyServer>> create(strassen::Engine<F> engine, ServedRows served,
-                                                   const ServerOptions& options) {
-    const Product whole = whole_product(engine.field(), served);
-    PIRX_CHECK(whole.words * engine.field().word_bytes() <= served.rows.cols && options.coordinate);
-    const auto prepare = [&](const Part& part) { return prepare_product(engine, served, part, options); };
-    PIRX_ASSIGN(auto product,
-                options.spread ? options.spread(whole, prepare) : prepare({0, whole.rows, 0, whole.words}));
-    return std::unique_ptr<AnyServer>(
-        new GoldbergServer(engine.field(), std::move(served), std::move(product), options));
-  }
+                                                   const ServerOptions& options);
 
   ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
   Bytes parameters() const override {
@@ -225,5 +218,25 @@ class GoldbergServer final : public AnyServer {
   std::uint64_t coordinate_;
   std::uint32_t max_queries_;
 };
+
+// Outside of the class, so that it is not inline: whoever includes this would compile the whole server again.
+template <SharingField F>
+Result<std::unique_ptr<AnyServer>> GoldbergServer<F>::create(strassen::Engine<F> engine, ServedRows served,
+                                                             const ServerOptions& options) {
+  const Product whole = whole_product(engine.field(), served);
+  PIRX_CHECK(whole.words * engine.field().word_bytes() <= served.rows.cols && options.coordinate);
+  const auto prepare = [&](const Part& part) { return prepare_product(engine, served, part, options); };
+  PIRX_ASSIGN(auto product,
+              options.spread ? options.spread(whole, prepare) : prepare({0, whole.rows, 0, whole.words}));
+  return std::unique_ptr<AnyServer>(
+      new GoldbergServer(engine.field(), std::move(served), std::move(product), options));
+}
+
+// Made once, in server.cc.
+extern template class GoldbergServer<gf2e::Gf2_8>;
+extern template class GoldbergServer<gf2e::Gf2_16>;
+extern template class GoldbergServer<fp::W160>;
+extern template class GoldbergServer<fp::W48>;
+extern template class GoldbergServer<fp::PrimeField>;
 
 }  // namespace pirx::itpir

@@ -1,0 +1,1 @@
+// Nothing: the target that precompiles the headers of tests needs a source file.
