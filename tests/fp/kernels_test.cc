@@ -327,7 +327,7 @@ TEST(Kernels, W48LargestSums) {
   // x (2^48 - 1) = -1 modulo 2^52 for x = 2^48 + 1.
   const std::uint64_t full_half = (std::uint64_t{1} << 48) + 1;
   ASSERT_EQ(full_half * word & half, half);
-  const std::uint64_t scalars[] = {W48::kPrime - 1, word, full_half};
+  const std::uint64_t scalars[] = {W48::prime()[0] - 1, word, full_half};
   for (const auto& kernels : runnable(f)) {
     for (const std::size_t r : {1u, 128u, 129u, 255u, 256u, 257u, 1024u, 5000u}) {
       constexpr std::size_t q = 17, s = 53;
@@ -338,13 +338,13 @@ TEST(Kernels, W48LargestSums) {
         const auto product = [&](W48::Elem d) {
           return f.sub(f.mul(f.mul({scalar}, d), f.from_label(r)), f.one());
         };
-        std::vector<W48::Elem> R(q * s, {W48::kPrime - 1});
+        std::vector<W48::Elem> R(q * s, {W48::prime()[0] - 1});
         kernels.muladd_words(f, q, r, s, Q.data(), r * sizeof(W48::Elem), words.data(), s * 6, R.data(),
                              s * sizeof(W48::Elem));
         for (const auto& value : R) ASSERT_TRUE(f.equal(value, product({word})));
         for (const std::uint64_t d : scalars) {
           const std::vector<W48::Elem> sums(r * s, W48::Elem{d});
-          R.assign(q * s, {W48::kPrime - 1});
+          R.assign(q * s, {W48::prime()[0] - 1});
           kernels.muladd_sums(f, q, r, s, Q.data(), r * sizeof(W48::Elem), sums.data(), s * sizeof(W48::Elem),
                               R.data(), s * sizeof(W48::Elem));
           for (const auto& value : R) ASSERT_TRUE(f.equal(value, product({d})));
@@ -357,7 +357,7 @@ TEST(Kernels, W48LargestSums) {
 // No sum of products may outgrow what holds it; a stride of zero repeats one row.
 TEST(Kernels, W48MoreRowsThanAnyAccumulatorHolds) {
   const W48 f;
-  const W48::Elem minus_one{W48::kPrime - 1}, minus_22{(std::uint64_t{1} << 48) - 1};
+  const W48::Elem minus_one{W48::prime()[0] - 1}, minus_22{(std::uint64_t{1} << 48) - 1};
   constexpr std::size_t r = 700001;
   const std::vector<W48::Elem> Q(r, minus_one);
   const Bytes word(6, std::byte{0xFF});

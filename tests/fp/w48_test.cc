@@ -12,7 +12,7 @@ const W48 kField;
 TEST(W48, IsTheSmallestPrimeAbove2To48) {
   EXPECT_EQ(kField.tag(), kTagW48);
   EXPECT_EQ(modulus(kField), NTL::NextPrime(NTL::power2_ZZ(48)));
-  EXPECT_EQ(modulus(kField), NTL::to_ZZ(W48::kPrime));
+  EXPECT_EQ(modulus(kField), NTL::to_ZZ(W48::prime()[0]));
   EXPECT_EQ(kField.word_bytes(), 6u);
   EXPECT_EQ(kField.elem_bytes(), 7u);
   EXPECT_EQ(kField.size_limit(), (std::uint64_t{1} << 48) + 21);
@@ -33,7 +33,8 @@ TEST(W48, InverseAgreesWithNtl) {
 TEST(W48, FieldAxioms) { check_axioms(kField); }
 
 TEST(W48, LabelsAreIntegers) {
-  for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{255}, W48::kPrime - 1}) {
+  for (const std::uint64_t n :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{255}, W48::prime()[0] - 1}) {
     EXPECT_EQ(to_zz(kField, kField.from_label(n)), NTL::to_ZZ(n));
   }
 }
@@ -42,7 +43,7 @@ TEST(W48, WireRoundTripsAndRefusals) { check_wire(kField); }
 
 // Elements of 2^48 and more are no words: all 21 of them, and the last word before.
 TEST(W48, TheElementsThatAreNoWords) {
-  for (std::uint64_t n = (std::uint64_t{1} << 48) - 1; n < W48::kPrime; ++n) {
+  for (std::uint64_t n = (std::uint64_t{1} << 48) - 1; n < W48::prime()[0]; ++n) {
     std::array<std::byte, 6> word{};
     EXPECT_EQ(kField.store_word(kField.from_label(n), word.data()), n >> 48 == 0) << n;
   }

@@ -1,8 +1,8 @@
 // Products of residues on AMX: tdpbsud multiplies 16 x 64 bytes by 64 x 16 bytes and adds the result to 16 x
 // 16 sums.
-#include "residues.h"
+#include "kernels.h"
 
-#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+#if defined(PIRX_FP_X86)
 
 #include <immintrin.h>
 

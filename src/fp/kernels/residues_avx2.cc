@@ -1,8 +1,8 @@
 // Products of residues on AVX2: bytes are widened to 16 bits; vpmaddwd multiplies 16 pairs and adds
 // neighbouring products.
-#include "residues.h"
+#include "kernels.h"
 
-#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+#if defined(PIRX_FP_X86)
 
 #include <immintrin.h>
 

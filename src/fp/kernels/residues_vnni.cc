@@ -1,8 +1,8 @@
 // Products of residues on AVX-512 VNNI: vpdpbusd multiplies 64 pairs of bytes and adds the products in groups
 // of four.
-#include "residues.h"
+#include "kernels.h"
 
-#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+#if defined(PIRX_FP_X86)
 
 #include <immintrin.h>
 

@@ -1,7 +1,7 @@
 // What the AMX kernels share with those on AVX-512 VNNI.
 #pragma once
 
-#include "residues.h"
+#include "kernels.h"
 
 namespace pirx::fp::vnni {
 

@@ -1,19 +1,20 @@
 // AVX-512 IFMA kernels of W160: eight columns at a time, in four limbs of 52 bits, with three queries per
 // pass over D. Sums of products are kept in seven 64-bit columns, which are reduced once per kRows rows,
 // eight sums at a time.
-#include "w160_kernels.h"
+#include "kernels.h"
 
-#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+#if defined(PIRX_FP_X86)
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "w160_arith.h"
-#include "w160_load.h"
+#include "ifma.h"
 
-namespace pirx::fp::w160 {
+namespace pirx::fp {
 namespace {
+
+using Elem = W160::Elem;
 
 // Column 3 takes the most: seven 52-bit halves per row (the top limbs have 5 bits). 7 * 512 * 2^52 < 2^64.
 constexpr std::size_t kRows = 512;
@@ -154,10 +155,6 @@ PIRX_INLINE_IFMA void store_sums(const Limbs52& a, const SumLoader& loader, std:
       _mm512_mask_permutexvar_epi64(_mm512_permutex2var_epi64(x, third, y), 0x92, z_third, z));
 }
 
-PIRX_INLINE_IFMA __m512i all_lanes(std::uint64_t value) {
-  return _mm512_set1_epi64(static_cast<long long>(value));
-}
-
 // Carries of signed limbs; all but the top one become 52 bits.
 template <std::size_t n>
 PIRX_INLINE_IFMA void carry(__m512i (&limb)[n]) {
@@ -281,73 +278,64 @@ PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const El
   }
 }
 
-// out = a + b, or a - b, eight elements at a time.
-template <bool kSubtract>
-PIRX_TARGET_IFMA void add_or_subtract(std::size_t n, const Elem* a, const Elem* b, Elem* out) {
-  const __m512i low52 = all_lanes(kMask52);
-  for (std::size_t i = 0; i < n; i += kLanes) {
-    const SumLoader loader(std::min(kLanes, n - i));
-    const Limbs52 x = loader.load(reinterpret_cast<const std::byte*>(a + i));
-    const Limbs52 y = loader.load(reinterpret_cast<const std::byte*>(b + i));
-    __m512i plain[4], wrapped[4];
-    for (std::size_t k = 0; k < 4; ++k) {
-      const __m512i left = _mm512_and_si512(x.limb[k], low52), right = _mm512_and_si512(y.limb[k], low52);
-      plain[k] = kSubtract ? _mm512_sub_epi64(left, right) : _mm512_add_epi64(left, right);
-      // p or -p: 7 at the bottom, 2^160 at the top.
-      const __m512i prime = all_lanes(k == 0 ? 7 : k == 3 ? 1 << 4 : 0);
-      wrapped[k] = kSubtract ? _mm512_add_epi64(plain[k], prime) : _mm512_sub_epi64(plain[k], prime);
+struct Ifma {
+  template <bool kWords>
+  static void muladd(const W160&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
+                     std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
+                     std::size_t r_stride) {
+    using Loader = std::conditional_t<kWords, WordLoader, SumLoader>;
+    constexpr decltype(&multiply_columns<Loader, 1>) kByQueries[kQueries] = {
+        multiply_columns<Loader, 1>, multiply_columns<Loader, 2>, multiply_columns<Loader, 3>};
+    for (std::size_t row = 0; row < r; row += kRows) {
+      for (std::size_t i = 0; i < q; i += kQueries) {
+        const auto* q_block = reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem);
+        auto* r_block = reinterpret_cast<std::byte*>(R) + i * r_stride;
+        kByQueries[std::min(kQueries, q - i) - 1](
+            std::min(kRows, r - row), s, reinterpret_cast<const Elem*>(q_block), q_stride, D + row * d_stride,
+            d_stride, reinterpret_cast<Elem*>(r_block), r_stride);
+      }
     }
-    carry(plain);
-    carry(wrapped);
-    // a - b where that is no less than 0, a + b - p likewise.
-    const __mmask8 below = _mm512_movepi64_mask(kSubtract ? plain[3] : wrapped[3]);
-    const __mmask8 wraps = static_cast<__mmask8>(kSubtract ? below : ~below);
-    Limbs52 result;
-    for (std::size_t k = 0; k < 4; ++k) {
-      result.limb[k] = _mm512_mask_blend_epi64(wraps, plain[k], wrapped[k]);
-    }
-    store_sums(result, loader, reinterpret_cast<std::byte*>(out + i));
   }
-}
 
-template <class Loader>
-void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::size_t q_stride,
-            const std::byte* D, std::size_t d_stride, Elem* R, std::size_t r_stride) {
-  constexpr decltype(&multiply_columns<Loader, 1>) kByQueries[kQueries] = {
-      multiply_columns<Loader, 1>, multiply_columns<Loader, 2>, multiply_columns<Loader, 3>};
-  for (std::size_t row = 0; row < r; row += kRows) {
-    for (std::size_t i = 0; i < q; i += kQueries) {
-      const auto* q_block = reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem);
-      auto* r_block = reinterpret_cast<std::byte*>(R) + i * r_stride;
-      kByQueries[std::min(kQueries, q - i) - 1](
-          std::min(kRows, r - row), s, reinterpret_cast<const Elem*>(q_block), q_stride, D + row * d_stride,
-          d_stride, reinterpret_cast<Elem*>(r_block), r_stride);
+  // out = a + b, or a - b, eight elements at a time.
+  template <bool kSubtract>
+  PIRX_TARGET_IFMA static void combine(const W160&, std::size_t n, const Elem* a, const Elem* b, Elem* out) {
+    const __m512i low52 = all_lanes(kMask52);
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const SumLoader loader(std::min(kLanes, n - i));
+      const Limbs52 x = loader.load(reinterpret_cast<const std::byte*>(a + i));
+      const Limbs52 y = loader.load(reinterpret_cast<const std::byte*>(b + i));
+      __m512i plain[4], wrapped[4];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const __m512i left = _mm512_and_si512(x.limb[k], low52), right = _mm512_and_si512(y.limb[k], low52);
+        plain[k] = kSubtract ? _mm512_sub_epi64(left, right) : _mm512_add_epi64(left, right);
+        // p or -p: 7 at the bottom, 2^160 at the top.
+        const __m512i prime = all_lanes(k == 0 ? 7 : k == 3 ? 1 << 4 : 0);
+        wrapped[k] = kSubtract ? _mm512_add_epi64(plain[k], prime) : _mm512_sub_epi64(plain[k], prime);
+      }
+      carry(plain);
+      carry(wrapped);
+      // a - b where that is no less than 0, a + b - p likewise.
+      const __mmask8 below = _mm512_movepi64_mask(kSubtract ? plain[3] : wrapped[3]);
+      const __mmask8 wraps = static_cast<__mmask8>(kSubtract ? below : ~below);
+      Limbs52 result;
+      for (std::size_t k = 0; k < 4; ++k) {
+        result.limb[k] = _mm512_mask_blend_epi64(wraps, plain[k], wrapped[k]);
+      }
+      store_sums(result, loader, reinterpret_cast<std::byte*>(out + i));
     }
   }
-}
+};
 
 }  // namespace
 
-void muladd_words_ifma(const W160&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-                       std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
-                       std::size_t r_stride) noexcept {
-  muladd<WordLoader>(q, r, s, Q, q_stride, D, d_stride, R, r_stride);
-}
+constinit const Kernels<W160> kW160Ifma = [] {
+  auto table = make_kernels<W160, Ifma>("ifma", kCpuAvx512 | kCpuAvx512Ifma, 256, 2560);
+  table.toom = &kW160Toom;
+  table.crossovers.toom = 8;
+  return table;
+}();
 
-void muladd_sums_ifma(const W160&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-                      std::size_t q_stride, const Elem* D, std::size_t d_stride, Elem* R,
-                      std::size_t r_stride) noexcept {
-  muladd<SumLoader>(q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, R, r_stride);
-}
-
-void add_ifma(const W160&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
-  add_or_subtract<false>(n, a, b, out);
-}
-
-void sub_ifma(const W160&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
-  add_or_subtract<true>(n, a, b, out);
-}
-
-}  // namespace pirx::fp::w160
+}  // namespace pirx::fp
 
 #endif

@@ -1,26 +1,28 @@
 // W160 by Toom-Cook on AVX-512 IFMA: four limbs of 40 bits, evaluated at the points 0, 1, 2, 3, 4, 5 and
 // infinity (number p is point p; the last one is infinity). A value has at most 48 bits. A product has 96
 // bits and is kept as two sums of 52-bit halves.
-#include "w160_kernels.h"
+#include "kernels.h"
 
-#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
+#if defined(PIRX_FP_X86)
 
 #include <algorithm>
 #include <array>
 
-#include "w160_arith.h"
-#include "w160_load.h"
+#include "ifma.h"
+#include "word_prime_arith.h"
 
-namespace pirx::fp::w160 {
+namespace pirx::fp {
 namespace {
+
+using Elem = W160::Elem;
 
 constexpr std::size_t kPoints = 7;
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kVecs = 3;  // of eight columns
 constexpr std::size_t kTile = 4;  // queries: with kVecs and two halves, 24 registers of sums
 constexpr std::size_t kColumns = kLanes * kVecs;
-constexpr std::uint64_t kMask40 = (std::uint64_t{1} << 40) - 1;
-constexpr std::uint64_t kMask52 = (std::uint64_t{1} << 52) - 1;
+constexpr std::uint64_t kMask40 = low_bits(40);
+constexpr std::uint64_t kMask52 = low_bits(52);
 // A low half grows by less than 2^52 per row and starts below 2^52.
 constexpr std::size_t kMostRows = 4000;
 // A high half grows by less than 2^45 per row.
@@ -44,7 +46,7 @@ void evaluate_scalars(const Elem* from, std::size_t rows, std::uint64_t* to, std
 /// Limbs of 40 bits of up to eight words: limb k of word j is bytes 5k to 5k + 4 of its twenty.
 PIRX_INLINE_IFMA void load_limbs(const std::byte* from, std::size_t words, __m512i (&limb)[4]) {
   const auto [x, y, z] = load_words(from, WordMasks(words));
-  const __m512i low = _mm512_set1_epi64(static_cast<long long>(kMask40));
+  const __m512i low = all_lanes(kMask40);
   limb[0] = _mm512_and_si512(x, low);
   limb[1] = _mm512_and_si512(_mm512_or_si512(shift_right(x, 40), shift_left(y, 24)), low);
   limb[2] = _mm512_and_si512(shift_right(y, 16), low);
@@ -68,7 +70,7 @@ PIRX_TARGET_IFMA void evaluate_words(const std::byte* from, std::size_t stride, 
       std::byte* out = to + (i * kVecs + v) * sizeof(__m512i);
       _mm512_storeu_si512(out, limb[0]);
       for (std::size_t t = 1; t < kPoints - 1; ++t) {
-        const __m512i at = _mm512_set1_epi64(static_cast<long long>(t));
+        const __m512i at = all_lanes(t);
         __m512i value = limb[3];
         for (std::size_t k = 3; k-- > 0;) value = _mm512_madd52lo_epu64(limb[k], value, at);
         _mm512_storeu_si512(out + t * point_stride, value);
@@ -93,14 +95,14 @@ PIRX_TARGET_IFMA void multiply_tile(std::size_t rows, const std::uint64_t* A, co
     __m512i d[kVecs];
     for (std::size_t v = 0; v < kVecs; ++v) d[v] = _mm512_loadu_si512(D + v * sizeof(__m512i));
     for (std::size_t q = 0; q < kQ; ++q) {
-      const __m512i a = _mm512_set1_epi64(static_cast<long long>(A[q]));
+      const __m512i a = all_lanes(A[q]);
       for (std::size_t v = 0; v < kVecs; ++v) {
         low[q][v] = _mm512_madd52lo_epu64(low[q][v], d[v], a);
         high[q][v] = _mm512_madd52hi_epu64(high[q][v], d[v], a);
       }
     }
   }
-  const __m512i mask = _mm512_set1_epi64(static_cast<long long>(kMask52));
+  const __m512i mask = all_lanes(kMask52);
   for (std::size_t q = 0; q < kQ; ++q) {
     for (std::size_t v = 0; v < kVecs; ++v) {
       const __m512i carried = _mm512_add_epi64(high[q][v], shift_right(low[q][v], 52));
@@ -165,16 +167,16 @@ void finish(const W160& f, const std::byte* from, std::size_t point_stride, std:
 
 }  // namespace
 
-constinit const ToomKernels<W160> kToom = {.columns = kColumns,
-                                           .points = kPoints,
-                                           .tile = kTile,
-                                           .most_rows = kMostRows,
-                                           .most_summed = kMostSummed,
-                                           .evaluate_scalars = evaluate_scalars,
-                                           .evaluate_words = evaluate_words,
-                                           .multiply = multiply,
-                                           .finish = finish};
+constinit const ToomKernels<W160> kW160Toom = {.columns = kColumns,
+                                               .points = kPoints,
+                                               .tile = kTile,
+                                               .most_rows = kMostRows,
+                                               .most_summed = kMostSummed,
+                                               .evaluate_scalars = evaluate_scalars,
+                                               .evaluate_words = evaluate_words,
+                                               .multiply = multiply,
+                                               .finish = finish};
 
-}  // namespace pirx::fp::w160
+}  // namespace pirx::fp
 
 #endif

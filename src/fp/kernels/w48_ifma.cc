@@ -1,21 +1,17 @@
 // AVX-512 IFMA kernels of W48: 48 columns of D at a time are unpacked to 64-bit lanes, once for all queries.
 // The sums of four queries by three vectors stay in registers. The low and high 52-bit halves of the products
 // are added up in separate 64-bit lanes and are reduced once per block of rows.
-#include "w48_kernels.h"
+#include "kernels.h"
 
-#if defined(__x86_64__) && !defined(PIRX_PORTABLE_ONLY)
-
-#include <immintrin.h>
+#if defined(PIRX_FP_X86)
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#define PIRX_TARGET_IFMA __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma")))
-#define PIRX_INLINE_IFMA \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
+#include "ifma.h"
 
-namespace pirx::fp::w48 {
+namespace pirx::fp {
 namespace {
 
 using Elem = W48::Elem;
@@ -35,27 +31,23 @@ constexpr std::size_t kPanels = 2;
 constexpr std::size_t kManyQueries = 16;
 constexpr std::size_t kFewRows = 64;
 
-// Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
-// one.
-PIRX_INLINE_IFMA __m512i shift_right_48(__m512i a) { return _mm512_maskz_srli_epi64(0xff, a, 48); }
+constexpr std::uint64_t kPrime = W48::prime()[0], kLow = W48::kLow;
+
 PIRX_INLINE_IFMA __m512i low_48(__m512i a) {
-  return _mm512_and_si512(a, _mm512_set1_epi64((std::int64_t{1} << 48) - 1));
-}
-PIRX_INLINE_IFMA __m512i prime(std::uint64_t times) {
-  return _mm512_set1_epi64(static_cast<std::int64_t>(W48::kPrime * times));
+  return _mm512_and_si512(a, all_lanes((std::uint64_t{1} << 48) - 1));
 }
 // min(a, b) of numbers without sign: of a and a - p or a + p the one that did not wrap.
 PIRX_INLINE_IFMA __m512i smaller(__m512i a, __m512i b) { return _mm512_maskz_min_epu64(0xff, a, b); }
 
 // (low + 2^52 high + more) modulo p for low < 2^61, high <= 2^53 and more < p.
 PIRX_INLINE_IFMA __m512i reduce(__m512i low, __m512i high, __m512i more) {
-  // With 2^48 = -21: low - 16 * 21 high, kept positive by a multiple of p above 16 * 21 * 2^53. Below 2^63.
-  __m512i sum = _mm512_add_epi64(low, _mm512_add_epi64(more, prime(std::uint64_t{16 * 21} << 5)));
-  sum = _mm512_sub_epi64(sum, _mm512_mullo_epi64(high, _mm512_set1_epi64(16 * 21)));
+  // With 2^48 = -c: low - 16 c high, kept positive by a multiple of p above 16 c 2^53. Below 2^63.
+  __m512i sum = _mm512_add_epi64(low, _mm512_add_epi64(more, all_lanes(kPrime * (16 * kLow << 5))));
+  sum = _mm512_sub_epi64(sum, _mm512_mullo_epi64(high, all_lanes(16 * kLow)));
   // Once more with its bits above 2^48: what is left lies between -p and p.
-  const __m512i fold = _mm512_maskz_mul_epu32(0xff, shift_right_48(sum), _mm512_set1_epi64(21));
+  const __m512i fold = _mm512_maskz_mul_epu32(0xff, shift_right(sum, 48), all_lanes(kLow));
   sum = _mm512_sub_epi64(low_48(sum), fold);
-  return smaller(sum, _mm512_add_epi64(sum, prime(1)));
+  return smaller(sum, _mm512_add_epi64(sum, all_lanes(kPrime)));
 }
 
 constexpr __mmask8 mask_of(std::size_t lanes) { return static_cast<__mmask8>((1u << lanes) - 1); }
@@ -141,76 +133,53 @@ PIRX_TARGET_IFMA void multiply(std::size_t rows, std::size_t cols, const std::by
   }
 }
 
-template <class Loader>
-void muladd(std::size_t q, std::size_t r, std::size_t s, const Elem* Q, std::size_t q_stride,
-            const std::byte* D, std::size_t d_stride, Elem* R, std::size_t r_stride) {
-  constexpr decltype(&multiply<1>) kByQueries[kQueries] = {multiply<1>, multiply<2>, multiply<3>,
-                                                           multiply<4>};
-  const std::size_t block = q < kManyQueries ? kFewRows : kRows;
-  Panel panels[kPanels];
-  for (std::size_t row = 0; row < r; row += block) {
-    const std::size_t rows = std::min(block, r - row);
-    for (std::size_t j = 0; j < s; j += kPanels * kCols) {
-      const std::size_t end = std::min(s, j + kPanels * kCols);
-      unpack<Loader>(rows, end - j, D + row * d_stride + j * Loader::kWidth, d_stride, panels);
-      for (std::size_t i = 0; i < q; i += kQueries) {
-        const auto* scalars = reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem);
-        auto* sums = reinterpret_cast<std::byte*>(R) + i * r_stride;
-        for (std::size_t at = j; at < end; at += kCols) {
-          kByQueries[std::min(kQueries, q - i) - 1](rows, std::min(kCols, end - at), scalars, q_stride,
-                                                    panels[(at - j) / kCols], sums + at * sizeof(Elem),
-                                                    r_stride);
+struct Ifma {
+  template <bool kWords>
+  static void muladd(const W48&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
+                     std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
+                     std::size_t r_stride) {
+    using Loader = std::conditional_t<kWords, WordLoader, SumLoader>;
+    constexpr decltype(&multiply<1>) kByQueries[kQueries] = {multiply<1>, multiply<2>, multiply<3>,
+                                                             multiply<4>};
+    const std::size_t block = q < kManyQueries ? kFewRows : kRows;
+    Panel panels[kPanels];
+    for (std::size_t row = 0; row < r; row += block) {
+      const std::size_t rows = std::min(block, r - row);
+      for (std::size_t j = 0; j < s; j += kPanels * kCols) {
+        const std::size_t end = std::min(s, j + kPanels * kCols);
+        unpack<Loader>(rows, end - j, D + row * d_stride + j * Loader::kWidth, d_stride, panels);
+        for (std::size_t i = 0; i < q; i += kQueries) {
+          const auto* scalars = reinterpret_cast<const std::byte*>(Q) + i * q_stride + row * sizeof(Elem);
+          auto* sums = reinterpret_cast<std::byte*>(R) + i * r_stride;
+          for (std::size_t at = j; at < end; at += kCols) {
+            kByQueries[std::min(kQueries, q - i) - 1](rows, std::min(kCols, end - at), scalars, q_stride,
+                                                      panels[(at - j) / kCols], sums + at * sizeof(Elem),
+                                                      r_stride);
+          }
         }
       }
     }
   }
-}
 
-// out = combine(a, b) over n sums, eight at a time.
-template <class Combine>
-PIRX_INLINE_IFMA void for_each(std::size_t n, const Elem* a, const Elem* b, Elem* out, Combine combine) {
-  for (std::size_t i = 0; i < n; i += kLanes) {
-    const __mmask8 mask = mask_of(std::min(kLanes, n - i));
-    const __m512i x = _mm512_maskz_loadu_epi64(mask, a + i), y = _mm512_maskz_loadu_epi64(mask, b + i);
-    _mm512_mask_storeu_epi64(out + i, mask, combine(x, y));
-  }
-}
-
-struct Add {
-  PIRX_INLINE_IFMA __m512i operator()(__m512i x, __m512i y) const {
-    const __m512i sum = _mm512_add_epi64(x, y);
-    return smaller(sum, _mm512_sub_epi64(sum, prime(1)));
-  }
-};
-struct Subtract {
-  PIRX_INLINE_IFMA __m512i operator()(__m512i x, __m512i y) const {
-    const __m512i difference = _mm512_sub_epi64(x, y);
-    return smaller(difference, _mm512_add_epi64(difference, prime(1)));
+  // out = a + b or a - b, eight elements at a time.
+  template <bool kSubtract>
+  PIRX_TARGET_IFMA static void combine(const W48&, std::size_t n, const Elem* a, const Elem* b, Elem* out) {
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const __mmask8 mask = mask_of(std::min(kLanes, n - i));
+      const __m512i x = _mm512_maskz_loadu_epi64(mask, a + i), y = _mm512_maskz_loadu_epi64(mask, b + i);
+      const __m512i plain = kSubtract ? _mm512_sub_epi64(x, y) : _mm512_add_epi64(x, y);
+      const __m512i p = all_lanes(kPrime);
+      const __m512i wrapped = kSubtract ? _mm512_add_epi64(plain, p) : _mm512_sub_epi64(plain, p);
+      _mm512_mask_storeu_epi64(out + i, mask, smaller(plain, wrapped));
+    }
   }
 };
 
 }  // namespace
 
-void muladd_words_ifma(const W48&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-                       std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
-                       std::size_t r_stride) noexcept {
-  muladd<WordLoader>(q, r, s, Q, q_stride, D, d_stride, R, r_stride);
-}
+constinit const Kernels<W48> kW48Ifma =
+    make_kernels<W48, Ifma>("ifma", kCpuAvx512 | kCpuAvx512Ifma, 512, 2304);
 
-void muladd_sums_ifma(const W48&, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-                      std::size_t q_stride, const Elem* D, std::size_t d_stride, Elem* R,
-                      std::size_t r_stride) noexcept {
-  muladd<SumLoader>(q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, R, r_stride);
-}
-
-PIRX_TARGET_IFMA void add_ifma(const W48&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
-  for_each(n, a, b, out, Add());
-}
-
-PIRX_TARGET_IFMA void sub_ifma(const W48&, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
-  for_each(n, a, b, out, Subtract());
-}
-
-}  // namespace pirx::fp::w48
+}  // namespace pirx::fp
 
 #endif

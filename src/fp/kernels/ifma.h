@@ -1,4 +1,5 @@
-// Twenty-byte words of W160 in 512-bit registers, for the IFMA kernels. Only for files in this folder.
+// What the kernels on AVX-512 IFMA share: lanes of 64 bits, and the words of W160 in them. Only for files in
+// this folder.
 #pragma once
 
 #include <immintrin.h>
@@ -10,7 +11,7 @@
 #define PIRX_INLINE_IFMA \
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512ifma"), always_inline)) inline
 
-namespace pirx::fp::w160 {
+namespace pirx::fp {
 
 // Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
 // one.
@@ -21,12 +22,16 @@ PIRX_INLINE_IFMA __m512i shift_right(__m512i a, unsigned bits) {
   return _mm512_maskz_srli_epi64(0xff, a, bits);
 }
 
+PIRX_INLINE_IFMA __m512i all_lanes(std::uint64_t value) {
+  return _mm512_set1_epi64(static_cast<long long>(value));
+}
+
 /// Eight integers x + 2^64 y + 2^128 z, lane by lane.
 struct Lanes {
   __m512i x, y, z;
 };
 
-/// Which of the 40 dwords of eight words are there: those of the first `lanes` words.
+/// Which of the 40 dwords of eight words of W160 are there: those of the first `lanes` words.
 struct WordMasks {
   __mmask16 first, second, third;
 
@@ -55,4 +60,4 @@ PIRX_INLINE_IFMA Lanes load_words(const std::byte* from, const WordMasks& masks)
           _mm512_mask_permutexvar_epi32(_mm512_maskz_permutex2var_epi32(0x5555, a, z_ab, b), 0x5400, z_c, c)};
 }
 
-}  // namespace pirx::fp::w160
+}  // namespace pirx::fp
