@@ -3,6 +3,7 @@
 #include "cpir/rows_client.h"
 
 #include <algorithm>
+#include <new>
 
 #include "pirx/database/key_filter.h"
 #include "src/database/stand_in.h"
@@ -52,20 +53,28 @@ class RowsRetrieval final : public Retrieval {
   Result<void> take(std::size_t, ByteSpan reply) override {
     if (upload_ != nullptr) {
       upload_ = nullptr;
-      uploaded_ = true;
-      const auto held = client_.check_held(reply);
-      if (!held) failed_ = held.error();
+      auto held = client_.check_held(reply);
+      // The other queries are sent all the same: a server must not learn which reply was wrong.
+      if (!held && !refused_) refused_ = held.error();
       return held;
     }
-    if (!uploaded_) upload_ = client_.lacking(reply);
-    if (upload_ != nullptr) return {};
-    uploaded_ = false;
-    replies_.emplace_back(reply.begin(), reply.end());
+    // A server may forget what it was sent, but not for ever.
+    if (uploads_ < kMostUploads) upload_ = client_.lacking(reply);
+    if (upload_ != nullptr) {
+      ++uploads_;
+      return {};
+    }
+    try {
+      replies_.emplace_back(reply.begin(), reply.end());
+    } catch (const std::bad_alloc&) {
+      failed_ = Error(ErrorCode::kResourceExhausted, "no memory for a reply");
+    }
     return {};
   }
   void miss(std::size_t, const Error& why) override { failed_ = why; }
   Result<Answer> conclude() override {
     if (failed_) return tl::unexpected(*failed_);
+    if (refused_) return tl::unexpected(*refused_);
     const auto& geometry = client_.geometry();
     const bool keyed = filter_.has_value();
     const auto bytes = static_cast<std::size_t>(keyed ? geometry.row_bytes() : geometry.slot_bytes());
@@ -80,9 +89,9 @@ class RowsRetrieval final : public Retrieval {
     answer.responders = 1;
     answer.servers = {ServerStatus::kOk};
     // What one reply can prove: nothing. A digest shows damage.
-    if ((geometry.spec().digests && answer.missing.empty()) || believed(answer)) {
-      answer.certainty = Certainty::kProbable;
-    }
+    const bool evident =
+        options_.believe ? believed(answer) : geometry.spec().digests && answer.missing.empty();
+    if (evident) answer.certainty = Certainty::kProbable;
     return answer;
   }
 
@@ -108,7 +117,6 @@ class RowsRetrieval final : public Retrieval {
     return {};
   }
   bool believed(const Answer& answer) const {
-    if (!options_.believe) return false;
     std::vector<std::optional<Bytes>> records(answer.records.begin(), answer.records.end());
     for (const auto i : answer.missing) records[i].reset();
     return options_.believe(records);
@@ -123,7 +131,9 @@ class RowsRetrieval final : public Retrieval {
   SecretVector<database::Location> rows_;
   std::vector<Bytes> replies_;
   const Bytes* upload_ = nullptr;  ///< what the server lacks and gets before the query is asked again
-  bool uploaded_ = false;          ///< it was sent for the query that is asked now
+  static constexpr unsigned kMostUploads = 2;
+  unsigned uploads_ = 0;
+  std::optional<Error> refused_;  ///< what was uploaded
   std::optional<Error> failed_;
 };
 

@@ -1,7 +1,7 @@
 // Asks for every piece, in order, whatever the client wants; then checks all of it and looks for itself.
 #include "client.h"
 
-#include <algorithm>
+#include <new>
 
 #include "common.h"
 #include "pirx/database/key_filter.h"
@@ -18,8 +18,8 @@ namespace {
 class DownloadRetrieval final : public Retrieval {
  public:
   DownloadRetrieval(const Params& params, std::span<const std::uint64_t> positions,
-                    std::span<const std::string> keys, Stop stop)
-      : params_(params), positions_(positions), keys_(keys.begin(), keys.end()), stop_(std::move(stop)) {}
+                    std::span<const std::string> keys)
+      : params_(params), positions_(positions), keys_(keys.begin(), keys.end()) {}
   ~DownloadRetrieval() override {
     for (auto& key : keys_) secure_wipe(key.data(), key.size());
   }
@@ -28,16 +28,6 @@ class DownloadRetrieval final : public Retrieval {
   Result<std::vector<Request>> next() override {
     std::vector<Request> requests;
     if (failed_ || next_piece_ == params_.pieces()) return requests;
-    if (next_piece_ == 0) {
-      try {
-        checksums_.resize(static_cast<std::size_t>(params_.checksums_bytes()));
-        content_.resize(static_cast<std::size_t>(params_.content_bytes()));
-      } catch (const std::bad_alloc&) {
-        return fail(
-            ErrorCode::kResourceExhausted,
-            "no memory for the " + std::to_string(params_.content_bytes()) + " bytes of the database");
-      }
-    }
     Writer writer;
     encode_header(writer, ProtocolId::kDownload, MessageType::kQuery, params_.digest());
     writer.put(next_piece_);
@@ -52,11 +42,14 @@ class DownloadRetrieval final : public Retrieval {
       failed_ = body.error();
       return tl::unexpected(body.error());
     }
-    const bool rows = next_piece_ >= params_.checksum_pieces();
-    const auto number = rows ? next_piece_ - params_.checksum_pieces() : next_piece_;
-    auto& into = rows ? content_ : checksums_;
-    std::copy(body->begin(), body->end(),
-              into.begin() + static_cast<std::ptrdiff_t>(number * Params::kPieceBytes));
+    auto& into = next_piece_ < params_.checksum_pieces() ? checksums_ : content_;
+    try {
+      into.insert(into.end(), body->begin(), body->end());
+    } catch (const std::bad_alloc&) {
+      failed_ =
+          Error(ErrorCode::kResourceExhausted,
+                "no memory for the " + std::to_string(params_.content_bytes()) + " bytes of the database");
+    }
     ++next_piece_;
     return {};
   }
@@ -112,7 +105,6 @@ class DownloadRetrieval final : public Retrieval {
   const Params& params_;
   const SecretVector<std::uint64_t> positions_;
   std::vector<std::string> keys_;
-  const Stop stop_;
   std::uint64_t next_piece_ = 0;
   Bytes checksums_, content_;
   std::optional<Error> failed_;
@@ -126,15 +118,14 @@ class DownloadClient final : public AnyClient {
     PIRX_TRY(check_wishes(positions.size()));
     PIRX_TRY(check_one_server(options));
     PIRX_TRY(database::check_by_position(params_.geometry()));
-    return std::make_unique<DownloadRetrieval>(params_, positions, std::span<const std::string>(),
-                                               options.stop);
+    return std::make_unique<DownloadRetrieval>(params_, positions, std::span<const std::string>());
   }
   Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::string> keys,
                                               const RetrieveOptions& options, Rng) const override {
     PIRX_TRY(check_wishes(keys.size()));
     PIRX_TRY(check_one_server(options));
     PIRX_TRY(database::KeyFilter::create(params_.geometry()));
-    return std::make_unique<DownloadRetrieval>(params_, std::span<const std::uint64_t>(), keys, options.stop);
+    return std::make_unique<DownloadRetrieval>(params_, std::span<const std::uint64_t>(), keys);
   }
 
  private:

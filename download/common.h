@@ -22,8 +22,9 @@ class Params {
     std::uint64_t offset = 0;
     std::size_t length = 0;
   };
-  static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;  ///< of all pieces but two
-  /// The checksums first, then what they are of as far as there are rows.
+  static constexpr std::size_t kPieceBytes = std::size_t{4}
+                                             << 20;  ///< of every piece but the last of each section
+  /// First those of the checksum section, then those of the chunks that hold rows.
   std::uint64_t pieces() const noexcept { return checksum_pieces() + row_pieces(); }
   std::uint64_t checksum_pieces() const noexcept;
   Piece piece(std::uint64_t i) const;

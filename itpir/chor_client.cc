@@ -85,7 +85,7 @@ Result<Answer> ChorClient::decode(ChorState&& state, std::span<const std::option
   }
   auto collector = collect(std::move(state), std::move(options));
   for (std::size_t server = 0; server < replies.size(); ++server) {
-    // A bad reply is as none, which finish() tells.
+    // A bad reply counts as missing; finish() reports it.
     if (replies[server]) static_cast<void>(collector.add(server, *replies[server]));
   }
   return std::move(collector).finish();

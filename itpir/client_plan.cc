@@ -73,6 +73,8 @@ Result<std::unique_ptr<AnyClient>> SharesPlan::join(const ClientSpec& spec) cons
 
 Result<Told> tell_shares(ByteSpan parameters) {
   PIRX_ASSIGN(auto server, ServerParameters::decode(parameters));
+  PIRX_ASSIGN(const auto canonical, field_by_name(server.field.name()));
+  if (canonical != server.field) return invalid("the server computes in a field that has no name here");
   Texts members{{"field", server.field.name()}, {"threshold", "1"}};
   if (server.arity != 1 || server.independence != 0 || server.modulus != 0) {
     put_encoding(members, server.arity, server.independence, server.modulus);

@@ -28,7 +28,7 @@ struct SharesClient final : AnyClient {
   std::optional<VerticalClient> vertical;  ///< where there is a code
 };
 
-/// Rounds of queries for the same wishes, decoded together. What the wishes are is its heirs' business.
+/// Rounds of queries for the same wishes, decoded together. Derived classes know the wishes.
 class SharesRetrieval : public Retrieval {
  public:
   SharesRetrieval(const Client& client, const RetrieveOptions& options, Rng rng)
@@ -103,7 +103,8 @@ class SharesRetrieval : public Retrieval {
   Rng rng_;
   std::optional<ReplyCollector> collector_;
   unsigned round_ = 0;
-  std::size_t usable_ = 0, locked_out_ = 0;  // in the last round: good replies; servers we may not ask
+  std::size_t usable_ = 0, locked_out_ = 0;  // in the last round: usable replies; servers that we do not
+                                             // trust or that do not trust us
 };
 
 /// `believe` where the collector asks about records.

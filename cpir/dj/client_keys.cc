@@ -11,7 +11,6 @@ constexpr const char* kPaperPolicy = "paper-reproduction";
 Texts key_members(unsigned modulus_bits, KeyPolicy policy) {
   Texts members{{"modulus_bits", std::to_string(modulus_bits)}};
   if (policy == KeyPolicy::kPaperReproduction) members["key_policy"] = kPaperPolicy;
-  if (policy == KeyPolicy::kToy) members["key_policy"] = "toy";  // refused when it is read
   return members;
 }
 
@@ -23,11 +22,13 @@ Result<KeyPolicy> read_key_members(const Options& members) {
   return fail(ErrorCode::kDataLoss, "key policy '" + name + "' is not known");
 }
 
+Result<void> refuse_toy_keys(KeyPolicy policy) {
+  if (policy != KeyPolicy::kToy) return {};
+  return invalid("the server asks for toy keys, which hide nothing: use another server");
+}
+
 Result<std::string> check_client_keys(KeyPolicy policy, const ClientSpec& spec) {
   if (policy == KeyPolicy::kSecure) return std::string();
-  if (policy != KeyPolicy::kPaperReproduction) {
-    return invalid("the server asks for toy keys, which hide nothing: use another server");
-  }
   if (!spec.options.on("paper_reproduction")) {
     return invalid(
         "the server asks for keys of 1024 bits, which can be broken: use another server, or, to reproduce a "

@@ -35,6 +35,8 @@ Result<KeyOptions> read_key_options(const ServerSpec& spec);
 /// The members of a deployment file for these keys, and back. DataLoss: they are missing or not known.
 Texts key_members(unsigned modulus_bits, KeyPolicy policy);
 Result<KeyPolicy> read_key_members(const Options& members);
+/// InvalidArgument: a server asks for keys that are for tests.
+Result<void> refuse_toy_keys(KeyPolicy policy);
 /// What Plan::check says of such keys.
 Result<std::string> check_client_keys(KeyPolicy policy, const ClientSpec& spec);
 

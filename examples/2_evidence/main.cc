@@ -18,11 +18,9 @@ pirx::Result<void> look_up(const std::string& file, const std::string& key, cons
     return records[0] && pirx::as_text(*records[0]).starts_with(prefix);
   };
   PIRX_ASSIGN(const auto found, fetcher.fetch_keys(std::vector<std::string>{key}, options));
-  if (!found.answer.missing.empty()) {
-    std::printf("no record (%s)\n", std::string(pirx::certainty_name(found.answer.certainty)).c_str());
-  } else {
-    std::printf("%s\n", std::string(pirx::as_text(found.answer.records[0])).c_str());
-  }
+  const auto text =
+      found.answer.missing.empty() ? std::string(pirx::as_text(found.answer.records[0])) : "no record";
+  std::printf("%s (%s)\n", text.c_str(), std::string(pirx::certainty_name(found.answer.certainty)).c_str());
   for (std::size_t i = 0; i < found.servers.size(); ++i) {
     std::printf("%s: %s\n", deployment.servers[i].url.c_str(),
                 std::string(pirx::server_status_name(found.servers[i].status)).c_str());

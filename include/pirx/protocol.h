@@ -1,4 +1,4 @@
-// What a protocol is to the rest of pirx: a row of one table, and the server that this row opens.
+// The interface of a protocol: its row in the table, and the server that the row opens.
 #pragma once
 
 #include <functional>
@@ -119,10 +119,10 @@ struct Protocol {
 /// Calls Protocol::serve with options given as texts. InvalidArgument: the protocol has no such option.
 Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options);
 
-/// What the parameters message of any protocol says. Errors of Protocol::tell; InvalidArgument too where the
-/// message is of no protocol of the table.
+/// What the parameters message of any protocol says. Errors of Protocol::tell and find_protocol_of.
 Result<Told> tell(ByteSpan parameters);
-/// The protocol that sent a parameters message. InvalidArgument: it is none of the table, or no such message.
+/// The protocol that sent a parameters message. DataLoss: this is no pirx message. InvalidArgument: the table
+/// has no such protocol.
 Result<const Protocol*> find_protocol_of(ByteSpan parameters);
 
 /// Calls Plan::join with options given as texts. InvalidArgument: the protocol's clients have no such option.

@@ -163,7 +163,8 @@ Result<void> parse_members(const Json& object, const std::string& prefix, const 
     const bool ours = item.key() == "pirx_deployment" || item.key() == "protocol" ||
                       item.key() == "servers" || (item.key() == "database" && !protocol.describes_database);
     if (prefix.empty() && ours) continue;
-    if (const auto* option = find_option(protocol.members, name)) {
+    const bool dotted = item.key().find('.') != std::string::npos;  // names a member of a group
+    if (const auto* option = find_option(protocol.members, name); option != nullptr && !dotted) {
       PIRX_ASSIGN(const auto text, to_text(item.value(), *option));
       const auto value = option->value(text);
       if (!value) return broken("'" + name + "': " + value.error().message());

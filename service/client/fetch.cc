@@ -26,14 +26,15 @@ std::string show_bytes(double bytes) {
 Error explain(const Error& error, const Deployment& deployment, const std::vector<ServerOutcome>& servers) {
   std::string message = error.message();
   for (std::size_t i = 0; servers.size() > 1 && i < servers.size(); ++i) {
-    if (!servers[i].error.empty()) message += "\n  " + deployment.servers[i].url + ": " + servers[i].error;
+    if (!servers[i].error.empty() && !servers[i].abandoned)
+      message += "\n  " + deployment.servers[i].url + ": " + servers[i].error;
   }
   return Error(error.code(), std::move(message));
 }
 
 /// Sends a wave of messages, one to each server, and gives their replies to the retrieval.
 void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment, const Ask& ask,
-              Milliseconds deadline, std::vector<ServerOutcome>& servers) {
+              Milliseconds left, Milliseconds deadline, std::vector<ServerOutcome>& servers) {
   PIRX_CHECK(wave.size() == servers.size());
   std::vector<Bytes> requests;
   std::uint64_t reply_bytes = 0;
@@ -52,8 +53,9 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
     return !retrieval.waiting();
   };
   const auto outcomes = ask(requests,
-                            {.deadline = deadline,
-                             .connect_timeout = std::min(deadline, Milliseconds(10'000)),
+                            {.deadline = left,
+                             .announced = deadline,
+                             .connect_timeout = std::min(left, Milliseconds(10'000)),
                              .max_reply_bytes = static_cast<std::size_t>(reply_bytes)},
                             on_settled);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -108,24 +110,33 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask
   ClientSpec spec{.loopback = all_on_this_machine(deployment)};
   PIRX_ASSIGN(spec.options, Options::create(plan.protocol().client_options, options, plan.protocol().name));
   PIRX_ASSIGN(auto warning, plan.check(spec));
+  std::function<void()> close = [] {};
   if (!ask) {
     PIRX_ASSIGN(auto transport, http::HttpTransport::create(deployment.servers));
-    ask = [http = std::make_shared<http::HttpTransport>(std::move(transport))](
-              const auto& requests, const auto& call, const auto& on_settled) {
-      auto outcomes = http->query_all(requests, call, on_settled);
-      // When a connection ends must not tell how long decoding took, or writing what was found.
-      http->close();
-      return outcomes;
+    const auto http = std::make_shared<http::HttpTransport>(std::move(transport));
+    ask = [http](const auto& requests, const auto& call, const auto& on_settled) {
+      return http->query_all(requests, call, on_settled);
     };
+    close = [http] { http->close(); };
   }
-  return Fetcher(std::move(deployment), options, std::move(ask), std::move(warning));
+  return Fetcher(std::move(deployment), options, std::move(ask), std::move(close), std::move(warning));
 }
 
 template <class Wish>
 Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queries,
                                  const FetchOptions& options) {
+  if (wishes.empty() || wishes.size() > kMaxRecords) {
+    return invalid("ask for 1 to " + std::to_string(kMaxRecords) + " records at a time, not " +
+                   std::to_string(wishes.size()));
+  }
   const auto& plan = *deployment_.plan;
-  const Milliseconds usual(plan.protocol().several ? 10'000 : 600'000);
+  const bool several = plan.protocol().several;
+  const RetrieveOptions retrieving{.liars = options.liars,
+                                   .rounds = options.rounds,
+                                   .wait_for_all = options.wait_for_all,
+                                   .believe = options.believe};
+  if (!several) PIRX_TRY(check_one_server(retrieving));
+  const Milliseconds usual(several ? 10'000 : 600'000);
   const auto deadline = std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
   PIRX_TRY(check_work(plan.work(), queries, options.limits, deadline));
 
@@ -134,37 +145,39 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queri
   auto start = Clock::now(), end = start + deadline;
   const Stop stop = [&end] { return Clock::now() >= end; };
   if (client_ == nullptr) {
-    PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_), .stop = stop}, options_));
+    PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
-  PIRX_ASSIGN(auto retrieval, client_->retrieve(wishes,
-                                                {.liars = options.liars,
-                                                 .rounds = options.rounds,
-                                                 .wait_for_all = options.wait_for_all,
-                                                 .believe = options.believe,
-                                                 .stop = stop},
-                                                std::move(rng)));
+  auto stopping = retrieving;
+  stopping.stop = stop;
+  PIRX_ASSIGN(auto retrieval, client_->retrieve(wishes, stopping, std::move(rng)));
   for (unsigned sent = 0;; ++sent) {
+    // When a connection ends must not tell how long decoding took. With one server nothing is decoded before
+    // all has been sent.
+    if (several) close_();
     PIRX_ASSIGN(auto wave, retrieval->outgoing());
-    report.query_milliseconds += milliseconds_since(start);
+    (wave.empty() ? report.decode_milliseconds : report.query_milliseconds) += milliseconds_since(start);
     if (wave.empty()) {
       end = Clock::now() + deadline * std::max(1u, sent);
       break;
     }
+    // The making of a query counts where it takes seconds, and where it is no secret how long it took.
+    if (several) end = Clock::now() + deadline;
     if (stop()) return fail(ErrorCode::kUnavailable, "the deadline passed before the request was sent");
-    const auto bytes = wave.front().bytes.size();
-    report.request_bytes = std::max(report.request_bytes, bytes);
-    if (options.sending) options.sending(sent, bytes);
+    for (const auto& message : wave)
+      report.request_bytes = std::max(report.request_bytes, message.bytes.size());
+    if (options.sending) options.sending(sent, wave.front().bytes.size());
     start = Clock::now();
     exchange(*retrieval, std::move(wave), deployment_, ask_,
-             std::chrono::ceil<Milliseconds>(end - Clock::now()), report.servers);
+             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, report.servers);
     report.network_milliseconds += milliseconds_since(start);
     start = Clock::now();
     end = start + deadline;
   }
+  close_();
   start = Clock::now();
   auto answer = std::move(*retrieval).finish();
-  report.decode_milliseconds = milliseconds_since(start);
+  report.decode_milliseconds += milliseconds_since(start);
   if (!answer) return tl::unexpected(explain(answer.error(), deployment_, report.servers));
   report.answer = std::move(*answer);
   for (std::size_t i = 0; i < report.servers.size(); ++i) report.servers[i].status = report.answer.servers[i];

@@ -31,10 +31,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// At least 1 ms, and at most a day, so that a deadline beyond what a clock counts is not one in the past.
-std::chrono::milliseconds deadline_of(const CallOptions& options) {
-  return std::clamp<std::chrono::milliseconds>(options.deadline, std::chrono::milliseconds(1),
+std::chrono::milliseconds within_a_day(std::chrono::milliseconds deadline) {
+  return std::clamp<std::chrono::milliseconds>(deadline, std::chrono::milliseconds(1),
                                                std::chrono::hours(24));
 }
+std::chrono::milliseconds deadline_of(const CallOptions& options) { return within_a_day(options.deadline); }
 
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
@@ -563,7 +564,8 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
     multi.reset(curl_multi_init());  // without it no call begins
     curl_multi_setopt(multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
   }
-  const bool ready = bodies == nullptr || make_query_headers(deadline_of(options));
+  const bool ready =
+      bodies == nullptr || make_query_headers(within_a_day(options.announced.value_or(options.deadline)));
   for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
     if (!ready) {
       settled(i, {tl::unexpected(peers[i]->error(ErrorCode::kResourceExhausted, "out of memory"))});

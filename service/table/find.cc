@@ -15,10 +15,11 @@ Result<const Protocol*> find_protocol(std::string_view name) {
 Result<const Protocol*> find_protocol_of(ByteSpan parameters) {
   constexpr unsigned char kPrefix[] = {'P', 'I', 'R', 'X'};  // docs/wire_format.md
   constexpr std::size_t kProtocolAt = 7;
-  if (parameters.size() > kProtocolAt && std::memcmp(parameters.data(), kPrefix, sizeof kPrefix) == 0) {
-    for (const auto* protocol : protocols()) {
-      if (protocol->id == static_cast<ProtocolId>(parameters[kProtocolAt])) return protocol;
-    }
+  if (parameters.size() <= kProtocolAt || std::memcmp(parameters.data(), kPrefix, sizeof kPrefix) != 0) {
+    return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
+  }
+  for (const auto* protocol : protocols()) {
+    if (protocol->id == static_cast<ProtocolId>(parameters[kProtocolAt])) return protocol;
   }
   return invalid("a parameters message is of none of the protocols known here: " + protocol_names());
 }

@@ -21,16 +21,20 @@ Result<std::vector<Message>> Retrieval::outgoing() {
   awaited_.clear();
   std::vector<Message> messages;
   if (asked_all_) return messages;
-  PIRX_ASSIGN(auto requests, next());
-  asked_all_ = requests.empty();
-  for (auto& request : requests) {
+  auto requests = next();
+  if (!requests) {
+    finished_ = true;
+    return tl::unexpected(requests.error());
+  }
+  asked_all_ = requests->empty();
+  for (auto& request : *requests) {
     awaited_.push_back({messages_, request.server});
     messages.push_back({{id_, messages_++}, request.server, std::move(request.bytes), request.reply_bytes});
   }
   return messages;
 }
 
-bool Retrieval::waiting() const noexcept { return !awaited_.empty() && !enough(); }
+bool Retrieval::waiting() const { return !awaited_.empty() && !enough(); }
 
 Result<std::size_t> Retrieval::settle(MessageId id) {
   const auto at = std::find_if(awaited_.begin(), awaited_.end(),

@@ -44,7 +44,8 @@ class World {
 
   Fetcher fetcher() {
     return *Fetcher::create(deployment_, {},
-                            [this](const auto& requests, const auto&, const auto& on_settled) {
+                            [this](const auto& requests, const auto& call, const auto& on_settled) {
+                              announced.push_back(call.announced);
                               return answer(requests, on_settled);
                             });
   }
@@ -62,7 +63,8 @@ class World {
   std::string moods;        ///< of each server; t: true, o: conspires, z: answers zeros, s: silent
   std::string later_moods;  ///< from the second round on, where it is not empty
   int rounds = 0;
-  std::size_t bytes_up = 0;  ///< of the last round
+  std::size_t bytes_up = 0;                                         ///< of the last round
+  std::vector<std::optional<std::chrono::milliseconds>> announced;  ///< to the servers, in every round
 
  private:
   void build(const char* name, char kind) {
@@ -298,6 +300,8 @@ TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
   expect_error(later.fetcher().fetch_keys(std::vector<std::string>{"key20"}, {.liars = 4}),
                ErrorCode::kUndecodable, "whose digest is right");
   EXPECT_EQ(later.rounds, 2);
+  // What servers are told of the deadline says nothing of how long decoding took.
+  for (const auto& told : later.announced) EXPECT_EQ(told, std::chrono::milliseconds(10'000));
 
   world.moods = "tttzzzt";
   const auto found = fetch("key20");

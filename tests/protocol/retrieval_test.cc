@@ -308,8 +308,8 @@ TEST(Retrieval, RefusesRepliesThatItDoesNotAwait) {
 
 TEST(Retrieval, RefusesWishesThatCannotBe) {
   for_every_protocol([](const World& world, const Protocol& protocol, bool) {
-    expect_error(world.begin({}), ErrorCode::kInvalidArgument, "1 to 256");
-    expect_error(world.begin(std::vector<std::uint64_t>(257)), ErrorCode::kInvalidArgument, "257");
+    expect_error(world.begin({}), ErrorCode::kInvalidArgument, "1 to 4096");
+    expect_error(world.begin(std::vector<std::uint64_t>(4097)), ErrorCode::kInvalidArgument, "4097");
     if (protocol.several) return;
     expect_error(world.begin({1}, {.liars = 1}), ErrorCode::kInvalidArgument, "several servers");
     expect_error(world.begin({1}, {.rounds = 2}), ErrorCode::kInvalidArgument, "several servers");

@@ -134,7 +134,7 @@ class SingleServer(unittest.TestCase):
             wanted = [59, 0, 17, 17]
             done = run("get", deployment, *wanted, "--protocol", protocol, *weak)
             self.assertEqual(done.stdout, "".join(RECORDS[i] + "\n" for i in wanted))
-            self.assertIn("query 4 of 4", done.stderr)
+            self.assertIn("message 4 of 4", done.stderr)
             self.assertIn("probable: one reply alone could not prove it; the records' digests fit", done.stderr)
             report = json.loads(run("get", deployment, 3, "--json", "--quiet", *weak).stdout)
             self.assertEqual(report["records"][0]["text"], RECORDS[3])
@@ -166,7 +166,7 @@ class SingleServer(unittest.TestCase):
         deployment = self.deploy(server, WEAK)
         done = run("get", deployment, WEAK, "--key", "key11", "--key", "key4")
         self.assertEqual(done.stdout, RECORDS[11] + "\n" + RECORDS[4] + "\n")
-        self.assertIn("query 6 of 6", done.stderr)
+        self.assertIn("message 6 of 6", done.stderr)
         done = run("get", deployment, WEAK, "--key", "nobody", "--key", "key4", code=3)
         self.assertEqual(done.stdout, RECORDS[4] + "\n")
         self.assertIn("unverified", done.stderr)

@@ -189,7 +189,7 @@ void add_deploy_command(CLI::App& app) {
       ->required()
       ->allow_extra_args(false);
   for (const auto& option : options_of_all(&Protocol::chosen)) {
-    // Those of one letter, from before there were options of protocols.
+    // These two keep their flags of one letter.
     const auto flag = option.name == "threshold" ? "-t," : option.name == "ramp" ? "-q," : "";
     add_text_option(command, option, std::string(option.help), a->chosen, flag + flag_of(option.name));
   }

@@ -133,8 +133,12 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
   std::fprintf(stderr, "  %.*s", static_cast<int>(certainty.size()), certainty.data());
   switch (answer.certainty) {
     case Certainty::kProven:
-      std::fprintf(stderr, ": right unless more than %u of the %u servers that answered lied",
-                   answer.proof_bound, answer.responders);
+      if (answer.responders == 1) {
+        std::fprintf(stderr, ": the deployment file's identity is that of what came");
+      } else {
+        std::fprintf(stderr, ": right unless more than %u of the %u servers that answered lied",
+                     answer.proof_bound, answer.responders);
+      }
       break;
     case Certainty::kProbable:
       std::fprintf(stderr, ": %s alone could not prove it; the records' digests fit", replies.c_str());
@@ -145,7 +149,7 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
       break;
   }
   if (answer.rounds > 1) std::fprintf(stderr, "; %u rounds of queries told the liars apart", answer.rounds);
-  if (!answer.missing.empty() && answer.certainty == Certainty::kProven) {
+  if (!answer.missing.empty() && answer.certainty == Certainty::kProven && answer.responders > 1) {
     std::fprintf(
         stderr,
         "\n  a missing key is missing unless more than %u of these %u servers lied: no digest vouches for it",
@@ -267,8 +271,9 @@ Result<void> get(Arguments a) {
   if (!a.quiet && !protocol.several) {
     const auto queries = keyed ? 3 * a.keys.size() : a.positions.size();
     options.sending = [slow = protocol.slow, queries](std::size_t sent, std::size_t bytes) {
+      if (!slow && sent > 0) return;
       const auto of = slow ? " of " + std::to_string(queries) : std::string();
-      std::fprintf(stderr, "  query %zu%s, %s up: waiting for the server%s\n", sent + 1, of.c_str(),
+      std::fprintf(stderr, "  message %zu%s, %s up: waiting for the server%s\n", sent + 1, of.c_str(),
                    human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
     };
   }

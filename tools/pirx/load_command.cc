@@ -37,7 +37,7 @@ constexpr std::size_t kBodiesBytes = std::size_t{64} << 20;  // of all, about
 constexpr std::size_t kSlowBodies = 2;                       // they take seconds to make
 constexpr std::size_t kClients = 4;                          // each with keys, which may take megabytes
 
-/// A plan of which this server is the first. Where the protocol needs others, they do not exist.
+/// A plan with this server and, where the protocol needs more, invented ones.
 Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const Told& told) {
   PlanSpec spec;
   PIRX_ASSIGN(spec.members, Options::create(protocol.members, told.members, protocol.name));
@@ -46,12 +46,12 @@ Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const T
   if (!told.coordinate) return protocol.plan(spec);
   constexpr std::uint64_t kMostServers = 16;
   spec.coordinates = {*told.coordinate};
-  for (std::uint64_t next = 1;; ++next) {
+  for (std::uint64_t next = 1; next < kMostServers; ++next) {
     if (next == *told.coordinate) continue;
     spec.coordinates.push_back(next);
-    auto plan = protocol.plan(spec);
-    if (plan || next == kMostServers) return plan;
+    if (auto plan = protocol.plan(spec)) return plan;
   }
+  return protocol.plan(spec);
 }
 
 /// Requests for records that nobody wants. Each client retrieves once before, so that the server holds its
@@ -63,8 +63,8 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
   const bool keyed = plan->geometry().keyed();
   const std::vector<std::uint64_t> positions(a.queries, 0);
   const std::vector<std::string> keys(a.queries, "nobody");
-  if (!protocol->several && (a.queries != 1 || keyed)) {
-    return invalid("a request of this protocol is for one record by its position: leave out --queries");
+  if (!protocol->several && a.queries != 1) {
+    return invalid("a request of this protocol holds one query: leave out --queries");
   }
   Requests requests;
   requests.protocol = protocol->name;
@@ -87,6 +87,7 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
         PIRX_ASSIGN(auto wave, retrieval->outgoing());
         if (wave.empty()) break;
         PIRX_ASSIGN(const auto reply, send(wave.front().bytes));
+        if (reply.size() == wave.front().reply_bytes) break;  // an answer: keys are held
         PIRX_TRY(retrieval->receive(wave.front().id, reply));
       }
     }
@@ -101,7 +102,7 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
   // queries.
   if (!protocol->several) {
     requests.fault = [bytes = requests.reply_bytes](std::size_t, ByteSpan reply) -> std::string {
-      return reply.size() == bytes ? "" : "keys not held";
+      return reply.size() == bytes ? "" : "no answer";
     };
   }
   return requests;

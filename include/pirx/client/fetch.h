@@ -22,7 +22,8 @@ struct FetchOptions {
   /// For each round of messages to the servers and their replies, with their making. Nothing: 10 s, and 10
   /// minutes where there is one server, which may compute for long.
   std::optional<std::chrono::milliseconds> deadline = {};
-  std::optional<unsigned> liars = {};  ///< this and the next three: as in RetrieveOptions
+  // As in RetrieveOptions:
+  std::optional<unsigned> liars = {};
   bool wait_for_all = false;
   std::optional<unsigned> rounds = {};
   Believe believe = {};
@@ -46,6 +47,9 @@ struct FetchReport {
   double query_milliseconds = 0, network_milliseconds = 0, decode_milliseconds = 0;
 };
 
+/// Records or keys in one retrieval: what servers take in a message unless told otherwise.
+inline constexpr std::size_t kMaxRecords = 256;
+
 /// Sends requests[i] to server i, all at once, and calls on_settled as each one settles, until it is true: as
 /// http::HttpTransport::query_all.
 using Ask = std::function<std::vector<http::CallOutcome>(const std::vector<Bytes>& requests,
@@ -55,14 +59,14 @@ using Ask = std::function<std::vector<http::CallOutcome>(const std::vector<Bytes
 /// A client of a deployment, under keys of its own where the protocol has keys. Not thread-safe.
 class Fetcher {
  public:
-  /// Asks by HTTP over connections of its own, which are closed before anything is computed from replies; or
+  /// Asks by HTTP over connections of its own, which are closed before anything is decoded; or
   /// by `ask`, where the caller has another way to the servers. `options` are the protocol's client options,
   /// such as {"seeded", "on"}. InvalidArgument: a wrong option, or a plan that hides nothing (Plan::check).
   static Result<Fetcher> create(Deployment deployment, const Texts& options = {}, Ask ask = {});
   /// What a person should be told of the plan before it is used (Plan::check); usually empty.
   const std::string& warning() const noexcept { return warning_; }
 
-  /// Fetches the records at these positions, at most kMaxWishes. ResourceExhausted: check_work. Else errors
+  /// Fetches the records at these positions, at most kMaxRecords. ResourceExhausted: check_work. Else errors
   /// of AnyClient::retrieve and Retrieval; the message of a retrieval that failed lists what each server
   /// answered.
   Result<FetchReport> fetch(std::span<const std::uint64_t> positions, const FetchOptions& options);
@@ -71,16 +75,18 @@ class Fetcher {
   Result<FetchReport> fetch_keys(std::span<const std::string> keys, const FetchOptions& options);
 
  private:
-  Fetcher(Deployment deployment, Texts options, Ask ask, std::string warning)
+  Fetcher(Deployment deployment, Texts options, Ask ask, std::function<void()> close, std::string warning)
       : deployment_(std::move(deployment)),
         options_(std::move(options)),
         ask_(std::move(ask)),
+        close_(std::move(close)),
         warning_(std::move(warning)) {}
   template <class Wish>
   Result<FetchReport> run(std::span<const Wish> wishes, std::size_t queries, const FetchOptions& options);
   Deployment deployment_;
   Texts options_;
   Ask ask_;
+  std::function<void()> close_;  ///< closes all connections
   std::string warning_;
   std::shared_ptr<const AnyClient> client_;  ///< made at the first retrieval
 };

@@ -33,6 +33,8 @@ bool is_loopback_url(const std::string& url);
 /// The limits of one round of calls.
 struct CallOptions {
   std::chrono::milliseconds deadline{10'000};  ///< of the whole round
+  /// What servers are told of it; nothing: the deadline. It must not depend on what is asked for.
+  std::optional<std::chrono::milliseconds> announced = {};
   std::chrono::milliseconds connect_timeout{5'000};
   std::size_t max_reply_bytes = std::size_t{64} << 20;  ///< a longer reply is an error
 };

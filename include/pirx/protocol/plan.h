@@ -23,11 +23,10 @@ struct Work {
   double seconds = 0;    ///< of one core, for each query, without the making of a key
 };
 
-/// In which surroundings a client joins a deployment.
+/// What joining a deployment depends on beside its plan.
 struct ClientSpec {
   Options options = {};   ///< checked against Protocol::client_options
   bool loopback = false;  ///< all servers are on this machine
-  Stop stop = {};         ///< ends the making of keys with Unavailable
 };
 
 /// A validated, immutable value; public.
@@ -43,7 +42,7 @@ class Plan {
   virtual std::vector<std::uint64_t> coordinates() const { return {}; }
   /// What the server at that position of the deployment must be given (Protocol::options).
   virtual Texts server_options([[maybe_unused]] std::size_t server) const { return {}; }
-  /// Names everything that a single server chose; nothing where there are several.
+  /// SHA-256 of the parameters message of the only server. Nothing if there are several servers.
   virtual std::optional<Digest> digest() const { return std::nullopt; }
   virtual Work work() const { return {}; }
   /// What a person should know of it, in one or two lines.
@@ -51,8 +50,8 @@ class Plan {
   /// Whether a client may use it: a plan whose keys hide nothing is refused. Gives a warning, or an empty
   /// text. InvalidArgument.
   virtual Result<std::string> check(const ClientSpec&) const { return std::string(); }
-  /// Makes a client. It makes the client's keys, which takes seconds in some protocols. Errors of check;
-  /// Unavailable: no randomness, or `stop` ended it.
+  /// Makes a client and its keys, which takes seconds in some protocols. Does not call check(): pirx::join()
+  /// does. Unavailable: no randomness.
   virtual Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const = 0;
 };
 

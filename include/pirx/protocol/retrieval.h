@@ -66,7 +66,8 @@ struct RetrieveOptions {
   /// Where the replies prove no answer, the single one that this is true of is taken for the true one. Empty:
   /// records that fit their digests and, by key, every key has one. What is asked does not depend on it.
   Believe believe = {};
-  /// Ends long work on queries and replies with Unavailable.
+  /// Ends with Unavailable what takes seconds: making a query and opening a reply in protocols with large
+  /// keys.
   Stop stop = {};
 };
 
@@ -109,7 +110,7 @@ class Retrieval {
   Result<std::vector<Message>> outgoing();
   /// Whether replies to the latest messages can still be of use. Once this is false the others are not
   /// awaited.
-  bool waiting() const noexcept;
+  bool waiting() const;
   /// Takes a reply. InvalidArgument: no reply to `id` is awaited; nothing has changed. Another error says
   /// why the reply is no valid one; it then counts as lost.
   Result<void> receive(MessageId id, ByteSpan reply);
@@ -127,7 +128,7 @@ class Retrieval {
     Bytes bytes;
     std::uint64_t reply_bytes;
   };
-  /// The next messages, at most one a server.
+  /// The next messages: none, or one to every server, in their order.
   virtual Result<std::vector<Request>> next() = 0;
   virtual Result<void> take(std::size_t server, ByteSpan reply) = 0;
   virtual void miss(std::size_t server, const Error& why) = 0;
@@ -140,7 +141,7 @@ class Retrieval {
     std::uint64_t number;
     std::size_t server;
   };
-  /// The server of a message whose reply is awaited, which it is not any more.
+  /// Stops awaiting the reply to a message and gives the message's server.
   Result<std::size_t> settle(MessageId id);
   const std::uint64_t id_;
   std::uint64_t messages_ = 0;
@@ -164,8 +165,8 @@ class AnyClient {
                                                       const RetrieveOptions& options, Rng rng) const = 0;
 };
 
-/// Records or keys in one retrieval: what servers take in one request unless told otherwise.
-inline constexpr std::size_t kMaxWishes = 256;
+/// The most records or keys in one retrieval. Servers take fewer in a message unless told otherwise.
+inline constexpr std::size_t kMaxWishes = 4096;
 /// InvalidArgument: no wish or too many.
 Result<void> check_wishes(std::size_t wishes);
 /// InvalidArgument: options for several servers.
