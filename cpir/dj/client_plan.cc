@@ -58,7 +58,7 @@ class TreePlan final : public PlanOf<Params> {
     }
     const auto up = static_cast<double>(params().request_bytes()),
                down = static_cast<double>(params().reply_bytes());
-    return {up + down, 5 * up + 3 * down, static_cast<double>(geometry().row_bytes()) + down,
+    return {up + down, 5 * up + 2 * down, static_cast<double>(geometry().row_bytes()) + down,
             selectors + static_cast<double>(params().chunks()) * lift};
   }
   std::string summary() const override {

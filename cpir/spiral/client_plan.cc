@@ -45,7 +45,7 @@ class ItemPlan final : public PlanOf<Params> {
     const auto down = static_cast<double>(params().reply_bytes()),
                item = static_cast<double>(params().item_bytes());
     const auto polynomials = static_cast<double>(params().polynomials());
-    return {up + down, 5 * up + 3 * down + 2 * polynomials * static_cast<double>(params().d()) + item,
+    return {up + down, 5 * up + 2 * down + 2 * polynomials * static_cast<double>(params().d()) + item,
             static_cast<double>(params().slot_bytes()) + down,
             100e-6 * up / static_cast<double>(params().polynomial_bytes()) + 40e-6 * polynomials};
   }

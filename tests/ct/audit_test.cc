@@ -270,8 +270,10 @@ TEST(Audit, PublicationsAndServersThatDoNotFit) {
   expect_error(make_client(other, *deployment), ErrorCode::kDataLoss, "shape");
   PlanSpec coded{*Options::create(deployment->plan->protocol().members,
                                   {{"field", "gf2_8"}, {"threshold", "1"}, {"code", "subcube:2,1"}}, ""),
-                 publication.geometry, publication.version, deployment->plan->coordinates()};
-  deployment->plan = *deployment->plan->protocol().plan(coded);
+                 other.geometry, publication.version, deployment->plan->coordinates()};
+  const auto plan = deployment->plan->protocol().plan(coded);
+  ASSERT_TRUE(good(plan));
+  deployment->plan = *plan;
   expect_error(make_client(publication, *deployment), ErrorCode::kInvalidArgument, "batch code");
 }
 

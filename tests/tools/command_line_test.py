@@ -91,7 +91,7 @@ class CommandLine(unittest.TestCase):
     def deploy(self, servers, threshold, *more, code=0, name="deployment.json"):
         target = self.path / name
         words = [word for server in servers for word in ("--server", server.url)]
-        run("deploy", target, *(("-t", threshold) if threshold else ()), *words, *more, code=code)
+        run("deploy", target, *(() if threshold is None else ("-t", threshold)), *words, *more, code=code)
         return target
 
     def test_what_a_folder_import_leaves_out(self):
@@ -373,7 +373,7 @@ class CommandLine(unittest.TestCase):
         several = [self.serve(database, x) for x in (1, 2, 3)]
         spiral = self.start(PIRX, "serve", database, "--protocol", "spiral", "--listen", "127.0.0.1:0")
         for servers in (several, [spiral]):
-            deployment = self.deploy(servers, 0 if servers == [spiral] else 1)
+            deployment = self.deploy(servers, None if servers == [spiral] else 1)
             client = subprocess.Popen([PIRX, "get", deployment, "--key", "key", "-q"], stdout=subprocess.PIPE)
             try:
                 client.stdout.read(1)  # the record is being written

@@ -508,9 +508,9 @@ TEST_F(Protocol, BucketsOfAVerticalCodeAreDatabases) {
     for (std::size_t bucket = 0; bucket < servers.size(); ++bucket) {
       const auto client = Client::create(Params::decode(servers[bucket]->parameters()).value(), true).value();
       const auto at = client.params().locate(plan.row(bucket)).value();
-      const auto item =
-          fetch(client, at.row, rng, [&](const Bytes& request) { return answer(*servers[bucket], request); })
-              .value();
+      const auto item = fetch(client, at.row, rng, [&](const Bytes& request) {
+                          return answer(*servers[bucket], request);
+                        }).value();
       const auto use = plan.uses()[bucket].wanted;
       for (std::size_t i = 0; use < got.size() && i < kBytes; ++i)
         got[use][i] ^= item.expose()[at.offset + i];

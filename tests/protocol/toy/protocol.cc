@@ -108,8 +108,8 @@ class ToyClient final : public cpir::RowsClient {
     return std::move(writer).take();
   }
   Result<SecretVector<std::byte>> decode(std::uint64_t, ByteSpan reply, const Stop&) const override {
-    PIRX_ASSIGN(const auto body, decode_header(reply, kToy, MessageType::kReply, params_.digest(),
-                                               params_.reply_bytes()));
+    PIRX_ASSIGN(const auto body,
+                decode_header(reply, kToy, MessageType::kReply, params_.digest(), params_.reply_bytes()));
     return SecretVector<std::byte>(body);
   }
   Params params_;
