@@ -52,8 +52,8 @@ std::string advise(const Plan& plan) {
   const double download_time = total_seconds(*download, question, question.link);
   const std::string each = question.queries > 1 ? " a query" : "";
   if (best.scheme == "download") {
-    std::string text = "Download the database: over this link that takes " + in_words(best_time) + each +
-                       " and tells the server nothing at all.";
+    std::string text = "Download the database (pirx serve --protocol download): over this link that takes " +
+                       in_words(best_time) + each + " and tells the server nothing at all.";
     if (plan.offers.size() == 1) return text + " No private scheme fits the question.";
     const auto& next = plan.offers[1];
     text += " The fastest private query, " + next.scheme +
