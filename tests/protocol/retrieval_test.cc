@@ -31,7 +31,7 @@ enum class Mood { kTrue, kLies, kSilent };
 /// The servers of a protocol over one database, and a client of theirs.
 class World {
  public:
-  World(const Protocol& protocol, bool keyed, unsigned servers) : protocol_(protocol), keyed_(keyed) {
+  World(const Protocol& protocol, bool keyed, unsigned servers) : keyed_(keyed) {
     auto builder = *database::DatabaseBuilder::create(folder_ / "db", {.digests = true, .keyed = keyed});
     for (std::uint64_t i = 0; i < kRecords; ++i) {
       EXPECT_TRUE(good(keyed ? builder.add(key(i), record(i)) : builder.add(record(i))));
@@ -117,7 +117,6 @@ class World {
 
  private:
   testing::TemporaryFolder folder_;
-  const Protocol& protocol_;
   const bool keyed_;
   Texts members_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
