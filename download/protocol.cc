@@ -2,6 +2,7 @@
 #include "pirx/protocol.h"
 
 #include "client.h"
+#include "cost.h"
 #include "server.h"
 
 namespace pirx {
@@ -23,6 +24,7 @@ constinit const Protocol kDownloadProtocol{
     .serve = [](const ServerSpec& spec) { return download::make_server(spec.database); },
     .members = kMembers,
     .tell = download::tell,
-    .plan = download::make_plan};
+    .plan = download::make_plan,
+    .schemes = download::kSchemes};
 
 }  // namespace pirx

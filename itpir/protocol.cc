@@ -2,6 +2,7 @@
 #include "pirx/protocol.h"
 
 #include "client_plan.h"
+#include "cost.h"
 #include "pirx/itpir/server.h"
 #include "server_options.h"
 
@@ -49,6 +50,10 @@ constexpr Option kClientOptions[] = {
      "Send seeds of 32 bytes in place of t of the query vectors: less to upload, and privacy then rests on "
      "AES-256 too"},
 };
+constexpr Scheme kGoldbergSchemes[] = {{"goldberg", &itpir::offer_goldberg},
+                                       {"goldberg seeded", &itpir::offer_goldberg_seeded},
+                                       {"goldberg w160", &itpir::offer_goldberg_w160}};
+constexpr Scheme kChorSchemes[] = {{"chor", &itpir::offer_chor}, {"chor seeded", &itpir::offer_chor_seeded}};
 
 }  // namespace
 
@@ -67,7 +72,9 @@ constinit const Protocol kGoldbergProtocol{
     .chosen = kChosen,
     .client_options = kClientOptions,
     .tell = itpir::tell_shares,
-    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kGoldberg); }};
+    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kGoldberg); },
+    .schemes = kGoldbergSchemes,
+    .steps = itpir::kSteps};
 
 constinit const Protocol kChorProtocol{
     .id = ProtocolId::kChor,
@@ -86,6 +93,8 @@ constinit const Protocol kChorProtocol{
     .chosen = kChosen,
     .client_options = kClientOptions,
     .tell = itpir::tell_shares,
-    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kChor); }};
+    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kChor); },
+    .schemes = kChorSchemes,
+    .steps = itpir::kSteps};
 
 }  // namespace pirx

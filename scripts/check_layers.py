@@ -38,7 +38,7 @@ MODULES = {
     "cpir": (6, ["cpir"], BELOW_6),
     "download": (6, ["download"], {"base", "database", "protocol"}),
     "table": (7, ["service/table"], {"base", "protocol"}),
-    "planner": (7, ["service/planner"], BELOW_6 | {"itpir", "cpir"}),
+    "planner": (7, ["service/planner"], {"base", "database", "protocol"}),
     "shards": (7, ["service/shards"], {"base", "protocol", "itpir"}),
     "http": (7, ["service/http"], {"base", "protocol"}),
     "client": (8, ["service/client"], {"base", "database", "protocol", "table", "http"}),
@@ -58,12 +58,12 @@ SOCKETS = re.compile(
     r"|boost/(asio|beast)(/.*|\.hpp)|curl/.*)$")
 
 # What names a protocol, and who may: the numbers are given out in one file, and messages of the first two begin in another
-# way; the planner's cost models, and the commands about buckets of Goldberg's encoded databases, still name theirs.
+# way; the commands about the engine and about buckets of Goldberg's encoded databases still name theirs.
 NAMES = re.compile(r'"(goldberg|chor|dj-tree|qr|spiral|download)[" ]|ProtocolId::k[A-Z]|\bpirx/(itpir|cpir|download)/'
                    r"|\bpirx::(itpir|cpir|download)\b|\b(itpir|cpir|download)::")
 NAMELESS = re.compile(r"^(src|service|tools|include/pirx)/")
-MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir|planner)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/(table|planner)/"
-                      r"|tools/pirx/(bench|plan|db_encode|db_update)_command\.cc$|tools/pirx/CMakeLists\.txt$)")
+MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/table/"
+                      r"|tools/pirx/(bench|db_encode|db_update)_command\.cc$|tools/pirx/CMakeLists\.txt$)")
 
 SUFFIXES = {".h", ".cc", ".inc"}
 SKIPPED_FOLDERS = re.compile(r"^(\..*|build|build-.*|out|__pycache__)$")

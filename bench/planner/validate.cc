@@ -24,7 +24,6 @@ namespace {
 using namespace pirx;
 using bench::add;
 using bench::need;
-using planner::Offer;
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
 namespace spiral = cpir::spiral;
@@ -189,7 +188,7 @@ void add_several(const std::shared_ptr<Case>& c) {
 
 int main(int argc, char** argv) {
   bench::Program program(argc, argv);
-  planner::Question question;
+  Question question;
   question.record_bytes = program.number("record_bytes", 256, 1, std::uint64_t{1} << 30);
   const auto bytes_at_one = program.number("one_server_bytes", 1u << 20, 1, std::uint64_t{1} << 40);
   const auto bytes_at_several = program.number("several_servers_bytes", 16u << 20, 1, std::uint64_t{1} << 40);
@@ -209,7 +208,7 @@ int main(int argc, char** argv) {
         std::max<std::uint64_t>(1, (several ? bytes_at_several : bytes_at_one) / question.record_bytes);
     question.servers = several ? servers : 1;
     for (const Offer& offer : need(planner::make_plan(question, machine)).offers) {
-      if (offer.scheme == "download" || (offer.servers > 1) != several) continue;
+      if (offer.whole || (offer.servers > 1) != several) continue;
       auto database = need(bench::random_database(
           std::filesystem::temp_directory_path(), question.records,
           {.records_per_row = offer.records_per_row, .fixed_record_bytes = question.record_bytes}));

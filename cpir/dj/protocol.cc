@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "client_plan.h"
+#include "cost.h"
 #include "options.h"
 #include "pirx/cpir/dj/server.h"
 
@@ -108,6 +109,8 @@ constinit const Protocol kTreeProtocol{
     .members = cpir::dj::kMembers,
     .client_options = cpir::dj::kClientOptions,
     .tell = cpir::dj::tell,
-    .plan = cpir::dj::make_plan};
+    .plan = cpir::dj::make_plan,
+    .schemes = cpir::dj::kSchemes,
+    .steps = cpir::dj::kSteps};
 
 }  // namespace pirx

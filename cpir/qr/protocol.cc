@@ -2,6 +2,7 @@
 #include "pirx/protocol.h"
 
 #include "client_plan.h"
+#include "cost.h"
 #include "cpir/dj/options.h"
 #include "pirx/cpir/qr/server.h"
 
@@ -51,6 +52,8 @@ constinit const Protocol kResiduosityProtocol{
     .members = cpir::qr::kMembers,
     .client_options = cpir::qr::kClientOptions,
     .tell = cpir::qr::tell,
-    .plan = cpir::qr::make_plan};
+    .plan = cpir::qr::make_plan,
+    .schemes = cpir::qr::kSchemes,
+    .steps = cpir::qr::kSteps};
 
 }  // namespace pirx

@@ -2,6 +2,7 @@
 #include "pirx/protocol.h"
 
 #include "client_plan.h"
+#include "cost.h"
 #include "pirx/cpir/spiral/server.h"
 
 namespace pirx {
@@ -51,6 +52,8 @@ constinit const Protocol kSpiralProtocol{
     .members = cpir::spiral::kMembers,
     .describes_database = true,
     .tell = cpir::spiral::tell,
-    .plan = cpir::spiral::make_plan};
+    .plan = cpir::spiral::make_plan,
+    .schemes = cpir::spiral::kSchemes,
+    .steps = cpir::spiral::kSteps};
 
 }  // namespace pirx

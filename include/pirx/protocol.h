@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pirx/base/bytes.h"
+#include "pirx/protocol/offer.h"
 #include "pirx/protocol/option.h"
 #include "pirx/protocol/plan.h"
 #include "pirx/protocol/product.h"
@@ -114,6 +115,9 @@ struct Protocol {
   Result<Told> (*tell)(ByteSpan parameters) = nullptr;
   /// The plan of a deployment. DataLoss: a member is missing. InvalidArgument: they do not fit each other.
   Result<std::shared_ptr<const Plan>> (*plan)(const PlanSpec& spec) = nullptr;
+  /// The ways to use the protocol, for the planner, and the steps that their cost models count.
+  std::span<const Scheme> schemes = {};
+  std::span<const Step> steps = {};
 };
 
 /// Calls Protocol::serve with options given as texts. InvalidArgument: the protocol has no such option.

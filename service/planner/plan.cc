@@ -1,13 +1,12 @@
-// Checks questions, computes what all offers have in common, and gives the advice.
+// Checks questions, asks all protocols for offers, and gives the advice.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
 #include "pirx/base/buffer.h"
-#include "pirx/cpir/dj/keys.h"
-#include "pirx/itpir/common.h"
-#include "schemes.h"
+#include "pirx/planner/planner.h"
+#include "pirx/protocol.h"
 
 namespace pirx::planner {
 namespace {
@@ -15,6 +14,7 @@ namespace {
 constexpr double kMostBandwidth = 1e15, kMostSeconds = 3600;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56;
 constexpr int kMostCores = 4096;
+constexpr unsigned kMostServers = 1024;
 constexpr std::uint64_t kMostQueries = 1'000'000'000'000;
 
 Result<void> check_bandwidth(double bits, const char* direction) {
@@ -46,14 +46,15 @@ std::string advise(const Plan& plan) {
   const auto& question = plan.question;
   const auto& best = plan.offers.front();
   const double best_time = total_seconds(best, question, question.link);
-  const auto download = std::find_if(plan.offers.begin(), plan.offers.end(),
-                                     [](const Offer& offer) { return offer.scheme == "download"; });
+  const auto download =
+      std::find_if(plan.offers.begin(), plan.offers.end(), [](const Offer& offer) { return offer.whole; });
   PIRX_CHECK(download != plan.offers.end());
   const double download_time = total_seconds(*download, question, question.link);
   const std::string each = question.queries > 1 ? " a query" : "";
-  if (best.scheme == "download") {
-    std::string text = "Download the database (pirx serve --protocol download): over this link that takes " +
-                       in_words(best_time) + each + " and tells the server nothing at all.";
+  if (best.whole) {
+    std::string text = "Download the database (pirx serve --protocol " + best.scheme +
+                       "): over this link that takes " + in_words(best_time) + each +
+                       " and tells the server nothing at all.";
     if (plan.offers.size() == 1) return text + " No private scheme fits the question.";
     const auto& next = plan.offers[1];
     text += " The fastest private query, " + next.scheme +
@@ -74,9 +75,8 @@ std::string advise(const Plan& plan) {
   if (best.threshold > 0) {
     text += " It hides the record as long as no more than " + std::to_string(best.threshold) + " of " +
             std::to_string(best.servers) + " servers talk to each other.";
-    const auto alone = std::find_if(plan.offers.begin(), plan.offers.end(), [](const Offer& offer) {
-      return offer.servers == 1 && offer.scheme != "download";
-    });
+    const auto alone = std::find_if(plan.offers.begin(), plan.offers.end(),
+                                    [](const Offer& offer) { return offer.servers == 1 && !offer.whole; });
     if (alone != plan.offers.end()) {
       text += " With a single server, " + alone->scheme +
               (alone->settings.empty() ? "" : " (" + alone->settings + ")") + " takes " +
@@ -110,8 +110,8 @@ Result<void> check(const Question& question) {
                      std::to_string(cores));
     }
   }
-  if (question.servers < 1 || question.servers > itpir::Params::kMaxServers) {
-    return invalid("there are from 1 to " + std::to_string(itpir::Params::kMaxServers) + " servers, not " +
+  if (question.servers < 1 || question.servers > kMostServers) {
+    return invalid("there are from 1 to " + std::to_string(kMostServers) + " servers, not " +
                    std::to_string(question.servers));
   }
   if (question.collusion < 1) return invalid("a server knows what it sees itself: collusion is at least 1");
@@ -123,17 +123,13 @@ Result<void> check(const Question& question) {
     return invalid("a version of the database answers from 1 to 10^12 queries, not " +
                    std::to_string(question.queries));
   }
-  const auto policy =
-      question.reproduction ? cpir::dj::KeyPolicy::kPaperReproduction : cpir::dj::KeyPolicy::kSecure;
-  return cpir::dj::check_modulus_bits(question.modulus_bits, policy);
-}
-
-double total_seconds(const Offer& offer, const Question& question, const Link& link) {
-  const double once = 8 * static_cast<double>(offer.bytes_once) / link.down +
-                      8 * static_cast<double>(offer.bytes_once_up) / link.up + offer.prepare_seconds;
-  return link.round_trip + 8 * static_cast<double>(offer.bytes_up) / link.up +
-         8 * static_cast<double>(offer.bytes_down) / link.down + offer.server_seconds + offer.client_seconds +
-         (question.ahead ? 0 : offer.ahead_seconds) + once / static_cast<double>(question.queries);
+  const unsigned bits = question.modulus_bits;
+  if (question.reproduction ? bits != 1024 : bits != 2048 && bits != 3072 && bits != 4096) {
+    return invalid("keys of " + std::to_string(bits) +
+                   " bits are not made: give 2048, 3072 or 4096, and 1024 only to "
+                   "reproduce the papers");
+  }
+  return {};
 }
 
 std::optional<double> crossover(const Offer& offer, const Question& question, std::uint64_t queries) {
@@ -155,61 +151,20 @@ std::uint64_t download_bytes(const Question& question) noexcept {
   return question.records * question.record_bytes;
 }
 
-Result<database::Geometry> geometry_of(const Question& question, std::uint64_t records_per_row) {
-  if (question.geometry) return *question.geometry;
-  return database::Geometry::create(
-      {.records = question.records,
-       .record_bytes = question.record_bytes,
-       .records_per_row = std::clamp<std::uint64_t>(records_per_row, 1, question.records),
-       .variable_length = false,
-       .digests = true});
-}
-
-std::vector<std::uint64_t> rows_to_try(const Question& question, std::uint64_t balanced, int octaves) {
-  if (question.geometry) return {question.geometry->spec().records_per_row};
-  std::vector<std::uint64_t> out;
-  for (int octave = -octaves; octave <= octaves; ++octave) {
-    const double wanted = static_cast<double>(balanced) * std::exp2(octave);
-    const double inside = std::clamp(wanted, 1.0, static_cast<double>(question.records));
-    const auto rows = std::min(static_cast<std::uint64_t>(inside), question.records);
-    if (out.empty() || out.back() != rows) out.push_back(rows);
-  }
-  return out;
-}
-
-void keep_best(std::optional<Offer>& best, Offer offer, const Question& question) {
-  if (!best ||
-      total_seconds(offer, question, question.link) < total_seconds(*best, question, question.link)) {
-    best = std::move(offer);
-  }
-}
-
-std::span<const Scheme> schemes() noexcept {
-  static constexpr Scheme kSchemes[] = {
-      {"download", &offer_download},
-      {"goldberg", &offer_goldberg},
-      {"goldberg seeded", &offer_goldberg_seeded},
-      {"goldberg w160", &offer_goldberg_w160},
-      {"chor", &offer_chor},
-      {"chor seeded", &offer_chor_seeded},
-      {"dj-tree", &offer_dj_tree},
-      {"spiral", &offer_spiral},
-      {"qr", &offer_qr},
-  };
-  return kSchemes;
-}
-
 Result<Plan> make_plan(const Question& question, Rates& rates) {
   PIRX_TRY(check(question));
   Plan plan{question, {}, {}, {}};
-  for (const Scheme& scheme : schemes()) {
-    auto offer = scheme.offer(question, rates);
-    if (offer) {
-      plan.offers.push_back(std::move(*offer));
-    } else if (offer.error().code() == ErrorCode::kInvalidArgument) {
-      plan.left_out.emplace_back(scheme.name, offer.error().message());
-    } else {
-      return tl::unexpected(std::move(offer).error());
+  for (const Protocol* protocol : protocols()) {
+    for (const Scheme& scheme : protocol->schemes) {
+      auto offer = scheme.offer(question, rates);
+      if (offer) {
+        offer->scheme = protocol->name;
+        plan.offers.push_back(std::move(*offer));
+      } else if (offer.error().code() == ErrorCode::kInvalidArgument) {
+        plan.left_out.emplace_back(scheme.name, offer.error().message());
+      } else {
+        return tl::unexpected(std::move(offer).error());
+      }
     }
   }
   std::sort(plan.offers.begin(), plan.offers.end(), [&](const Offer& a, const Offer& b) {

@@ -11,6 +11,7 @@
 #include "pirx/cpir/qr/client.h"
 #include "pirx/itpir/client.h"
 #include "pirx/planner/planner.h"
+#include "pirx/protocol.h"
 #include "planner/rates_support.h"
 #include "support/files.h"
 #include "support/seed.h"
@@ -328,7 +329,9 @@ TEST(PlanTest, AbsurdSizesAreNoTrouble) {
     question.records = std::uint64_t{1} << log_records;
     question.record_bytes = (std::uint64_t{1} << (55 - log_records));
     const auto plan = plan_of(question);
-    EXPECT_EQ(plan.offers.size() + plan.left_out.size(), schemes().size());
+    std::size_t schemes = 0;
+    for (const Protocol* protocol : protocols()) schemes += protocol->schemes.size();
+    EXPECT_EQ(plan.offers.size() + plan.left_out.size(), schemes);
     for (const auto& offer : plan.offers) {
       EXPECT_TRUE(std::isfinite(total_seconds(offer, question, question.link))) << offer.scheme;
       EXPECT_GT(total_seconds(offer, question, question.link), 0) << offer.scheme;
@@ -337,26 +340,26 @@ TEST(PlanTest, AbsurdSizesAreNoTrouble) {
 }
 
 TEST(RatesTest, NamesComeBack) {
-  for (const RateId id : {RateId{Quantity::kDjProduct, {3072, 2, 7}}, RateId{Quantity::kScan, {8, 20, 2}},
-                          RateId{Quantity::kGather, {160, 5, 2, 14}}, RateId{Quantity::kHash, {6}}}) {
-    const auto back = RateId::parse(id.name());
+  for (const RateId& id : {RateId{"dj_product", {3072, 2, 7}}, RateId{"scan", {8, 20, 2}},
+                           RateId{"gather", {160, 5, 2, 14}}, RateId{"hash", {6}}}) {
+    const auto back = parse_rate(id.name());
     ASSERT_TRUE(good(back));
     EXPECT_EQ(*back, id);
   }
   for (const char* bad : {"", "hash", "hash/", "hash/1/2", "dj_product", "dj_product/1", "dj_product/1/2/3/4",
                           "dj_product/1/-2", "dj_product/1/99999999999", "other/1", "scan/8/20/2x"}) {
-    expect_error(RateId::parse(bad), ErrorCode::kDataLoss, "no rate");
+    expect_error(parse_rate(bad), ErrorCode::kDataLoss, "no rate");
   }
 }
 
 TEST(RatesTest, TablesRefuseWhatIsNoTime) {
   RateTable table;
   for (const double bad : {0.0, -1.0, 1e7, std::nan("")}) {
-    expect_error(table.set({Quantity::kHash, {}}, bad), ErrorCode::kInvalidArgument, "hash");
+    expect_error(table.set({"hash", {6}}, bad), ErrorCode::kInvalidArgument, "hash");
   }
-  expect_error(table.seconds({Quantity::kHash, {}}), ErrorCode::kUnavailable, "hash");
-  ASSERT_TRUE(good(table.set({Quantity::kHash, {}}, 2e-9)));
-  EXPECT_EQ(*table.seconds({Quantity::kHash, {}}), 2e-9);
+  expect_error(table.seconds({"hash", {6}}), ErrorCode::kUnavailable, "hash");
+  ASSERT_TRUE(good(table.set({"hash", {6}}, 2e-9)));
+  EXPECT_EQ(*table.seconds({"hash", {6}}), 2e-9);
 }
 
 // Rates in proportion to a size come back in proportion, between the sizes that are measured and beyond.
@@ -366,8 +369,9 @@ TEST(RatesTest, SizesBetweenAreInterpolated) {
       return 1e-9 * static_cast<double>(std::uint64_t{1} << id.of[1]);
     }
   } rates;
+  constexpr std::uint32_t kGrid[] = {12, 16, 20, 28};
   for (const double size : {5e3, 1e5, 3e6, 5e7, 1e9, 1e12}) {
-    const auto seconds = seconds_at(rates, {Quantity::kScan, {8, 0, 1}}, 1, size);
+    const auto seconds = seconds_at(rates, {"scan", {8, 0, 1}}, 1, size, kGrid);
     ASSERT_TRUE(good(seconds));
     EXPECT_NEAR(*seconds, 1e-9 * size, 1e-15 * size);
   }
@@ -375,12 +379,12 @@ TEST(RatesTest, SizesBetweenAreInterpolated) {
 
 TEST(RatesTest, WhatNobodyHasIsNotMeasured) {
   Machine machine;
-  for (const RateId bad :
-       {RateId{Quantity::kDjProduct, {3072, 0, 7}}, RateId{Quantity::kDjOpen, {3072, 11}},
-        RateId{Quantity::kDjProduct, {1000, 1, 7}}, RateId{Quantity::kQrEntry, {7, 8}},
-        RateId{Quantity::kQrEntry, {3072, 15}}, RateId{Quantity::kDjEntry, {3072, 1, 30}},
-        RateId{Quantity::kScan, {7, 12, 1}}, RateId{Quantity::kScan, {8, 60, 1}},
-        RateId{Quantity::kShare, {8, 2, 2, 10}}, RateId{Quantity::kGather, {8, 0, 1, 10}}}) {
+  for (const RateId& bad :
+       {RateId{"dj_product", {3072, 0, 7}}, RateId{"dj_open", {3072, 11}}, RateId{"dj_product", {1000, 1, 7}},
+        RateId{"qr_entry", {7, 8}}, RateId{"qr_entry", {3072, 15}}, RateId{"dj_entry", {3072, 1, 30}},
+        RateId{"scan", {7, 12, 1}}, RateId{"scan", {8, 60, 1}}, RateId{"share", {8, 2, 2, 10}},
+        RateId{"gather", {8, 0, 1, 10}}, RateId{"other", {}}, RateId{"dj_product", {3072, 1}},
+        RateId{"hash", {}}}) {
     expect_error(machine.seconds(bad), ErrorCode::kInvalidArgument, "");
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A protocol that is one folder and one line of a table (tests/protocol/toy) is served, deployed, fetched from and
-loaded by the command line; one without the line says which protocols it knows.
+"""A protocol that is one folder and one line of a table (tests/protocol/toy) is served, deployed, fetched from,
+planned for and loaded by the command line; one without the line says which protocols it knows.
 
     toy_test.py PIRX-WITH-TOY PIRX
 """
@@ -35,6 +35,12 @@ class Toy(unittest.TestCase):
         self.assertEqual((report["protocol"], report["failed"]), ("toy", {}))
         self.assertGreater(report["answered_ms"]["count"], 0)
         self.assertIn("toy (one server, no privacy)", " ".join(cl.run("serve", "--help").stdout.split()))
+
+    def test_it_is_planned_for(self):
+        rates = self.path / "rates.json"
+        plan = json.loads(cl.run("plan", "--records", 1000, "--record-bytes", 100, "--rates", rates, "--json").stdout)
+        self.assertEqual(plan["offers"][0]["scheme"], "toy")
+        self.assertEqual(json.loads(rates.read_text())["rates"]["toy_row"], 1e-6)
 
     def test_by_key(self):
         source = self.path / "keyed.jsonl"

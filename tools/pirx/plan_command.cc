@@ -90,7 +90,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t 
   }
 }
 
-std::string title(const planner::Offer& offer) {
+std::string title(const Offer& offer) {
   return offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
 }
 
@@ -100,7 +100,7 @@ Json crossover_json(const std::optional<double>& bits) {
   return *bits;
 }
 
-Json offer_json(const planner::Offer& offer, const planner::Question& question) {
+Json offer_json(const Offer& offer, const Question& question) {
   return {{"scheme", offer.scheme},
           {"settings", offer.settings},
           {"options", offer.options},
@@ -120,26 +120,27 @@ Json offer_json(const planner::Offer& offer, const planner::Question& question) 
           {"prepare_seconds", offer.prepare_seconds},
           {"server_bytes", offer.server_bytes},
           {"client_bytes", offer.client_bytes},
-          {"total_seconds", planner::total_seconds(offer, question, question.link)},
+          {"total_seconds", total_seconds(offer, question, question.link)},
           {"crossover_one_query", crossover_json(planner::crossover(offer, question, 1))},
           {"crossover_all_queries", crossover_json(planner::crossover(offer, question, question.queries))}};
 }
 
 /// Total time of every scheme, each at its best for that link, from 10 kbit/s to 100 Gbit/s down.
-Result<Json> curves_json(const planner::Question& question, planner::Rates& rates) {
+Result<Json> curves_json(const Question& question, Rates& rates) {
   constexpr int kPerDecade = 4, kFirst = 4, kLast = 11;
   Json curves = Json::array();
   for (int i = kFirst * kPerDecade; i <= kLast * kPerDecade; ++i) {
-    planner::Question at = question;
+    Question at = question;
     at.link.down = std::pow(10.0, static_cast<double>(i) / kPerDecade);
     at.link.up = at.link.down * question.link.up / question.link.down;
     PIRX_ASSIGN(const auto plan, planner::make_plan(at, rates));
     Json totals = Json::object();
     for (const auto& offer : plan.offers) {
       std::string name = offer.scheme;
-      if (offer.scheme == "goldberg") name += " " + offer.options.at("field");
+      if (const auto field = offer.options.find("field"); field != offer.options.end())
+        name += " " + field->second;
       if (offer.seeded) name += " seeded";
-      totals[name] = planner::total_seconds(offer, at, at.link);
+      totals[name] = total_seconds(offer, at, at.link);
     }
     curves.push_back({{"down", at.link.down}, {"up", at.link.up}, {"total_seconds", totals}});
   }
@@ -162,11 +163,11 @@ void print_plan(const planner::Plan& plan, const std::string& machine) {
                                                  "server memory", "client memory", "pays below"}};
   if (question.queries > 1) rows[0].back() += " (one query)", rows[0].push_back("(all queries)");
   for (const auto& offer : plan.offers) {
-    const bool download = offer.scheme == "download";
+    const bool download = offer.whole;
     rows.push_back({title(offer), human_bytes(offer.bytes_up + offer.bytes_once_up),
                     human_bytes(offer.bytes_down + offer.bytes_once), format_seconds(offer.server_seconds),
                     format_seconds(offer.client_seconds), format_seconds(offer.ahead_seconds),
-                    format_seconds(planner::total_seconds(offer, question, question.link)),
+                    format_seconds(total_seconds(offer, question, question.link)),
                     human_bytes(offer.server_bytes), human_bytes(offer.client_bytes),
                     download ? "" : format_bandwidth(planner::crossover(offer, question, 1))});
     if (question.queries > 1 && !download) {
@@ -216,8 +217,8 @@ Result<Reached> reach(const Arguments& a) {
   return Reached{std::move(told.geometry), shortest / 1e3};
 }
 
-Result<planner::Question> question_of(const Arguments& a) {
-  planner::Question question;
+Result<Question> question_of(const Arguments& a) {
+  Question question;
   if ((a.database.empty() ? 0 : 1) + (a.server.empty() ? 0 : 1) +
           (a.records != 0 || a.record_bytes != 0 ? 1 : 0) >
       1) {
@@ -262,19 +263,19 @@ struct KnownRates {
   std::string machine = this_machine();
   std::size_t before = 0;
   std::unique_ptr<planner::Machine> here;
-  std::unique_ptr<planner::RateTable> elsewhere;
+  std::unique_ptr<RateTable> elsewhere;
 
-  planner::Rates& rates() { return here ? static_cast<planner::Rates&>(*here) : *elsewhere; }
+  Rates& rates() { return here ? static_cast<Rates&>(*here) : *elsewhere; }
 };
 
 Result<KnownRates> open_rates(const Arguments& a) {
   KnownRates known;
-  planner::RateTable table;
+  RateTable table;
   if (!a.rates.empty() && std::filesystem::exists(a.rates)) {
     PIRX_ASSIGN(auto file, load_rates(a.rates));
     if (file.machine != known.machine) {
       known.machine = file.machine;
-      known.elsewhere = std::make_unique<planner::RateTable>(std::move(file.rates));
+      known.elsewhere = std::make_unique<RateTable>(std::move(file.rates));
       return known;
     }
     table = std::move(file.rates);

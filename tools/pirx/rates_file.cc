@@ -8,6 +8,7 @@
 
 #include "pirx/base/cpu.h"
 #include "pirx/base/small_file.h"
+#include "pirx/planner/planner.h"
 
 namespace pirx::cli {
 namespace {
@@ -49,7 +50,7 @@ Result<RatesFile> parse_rates(std::string_view text, const std::string& what) {
   }
   RatesFile out{machine->get<std::string>(), {}};
   for (const auto& [name, value] : rates->items()) {
-    const auto id = planner::RateId::parse(name);
+    const auto id = planner::parse_rate(name);
     if (!id) return damaged(what, "is damaged (" + id.error().message() + ")");
     if (!value.is_number() || !out.rates.set(*id, value.get<double>())) {
       return damaged(what, "has no time for " + id->name());

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "pirx/planner/rates.h"
+#include "pirx/protocol/rates.h"
 
 namespace pirx::cli {
 
@@ -14,7 +14,7 @@ std::string this_machine();
 
 struct RatesFile {
   std::string machine;
-  planner::RateTable rates;
+  RateTable rates;
 };
 
 /// Reads a file of rates. Unavailable: it cannot be read. DataLoss: it is not JSON, has another version,

@@ -126,6 +126,16 @@ class ToyPlan final : public cpir::PlanOf<Params> {
   }
 };
 
+constexpr Step kSteps[] = {{"toy_row", 0, [](const RateId&, RateTable&) -> Result<double> { return 1e-6; }}};
+constexpr Scheme kSchemes[] = {{"toy", [](const Question& question, Rates& rates) -> Result<Offer> {
+                                  PIRX_ASSIGN(const double seconds, rates.seconds({"toy_row"}));
+                                  return Offer{.settings = "",
+                                               .privacy = "none",
+                                               .bytes_up = kHeaderBytes + 8,
+                                               .bytes_down = kHeaderBytes + question.record_bytes,
+                                               .server_seconds = seconds};
+                                }}};
+
 }  // namespace
 
 constinit const Protocol kToyProtocol{
@@ -141,6 +151,8 @@ constinit const Protocol kToyProtocol{
     },
     .plan = [](const PlanSpec& spec) -> Result<std::shared_ptr<const Plan>> {
       return std::make_shared<ToyPlan>(Params({*spec.geometry, spec.version}));
-    }};
+    },
+    .schemes = kSchemes,
+    .steps = kSteps};
 
 }  // namespace pirx

@@ -2,24 +2,41 @@
 // client's query and decoding. The replies that it decodes are those of a database of zeros.
 #include <optional>
 
-#include "measure.h"
+#include "cost.h"
 #include "pirx/base/rng.h"
+#include "pirx/base/sha256.h"
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_8.h"
 #include "pirx/itpir/client.h"
 #include "pirx/strassen/engine.h"
+#include "src/protocol/stopwatch.h"
 
-namespace pirx::planner {
+namespace pirx::itpir {
 namespace {
 
-tl::unexpected<Error> no_such_field(const RateId& id) {
-  return fail(ErrorCode::kInvalidArgument, "there is no rate " + id.name() + ": the field is unknown");
+constexpr unsigned kMostLogSize = 30;
+
+Result<FieldTag> field_of(const RateId& id) {
+  switch (id.of[0]) {
+    case 1:
+      return kTagGf2;
+    case 8:
+      return kTagGf2_8;
+    case 160:
+      return kTagW160;
+    default:
+      return invalid("there is no rate " + id.name() + ": the field is unknown");
+  }
+}
+Result<void> check_size(const RateId& id, std::size_t at) {
+  if (id.of[at] <= kMostLogSize) return {};
+  return invalid("there is no rate " + id.name() + ": the size is too large");
 }
 
 template <class F>
-Result<double> measure_pass(const F& f, const RateId& id) {
+Result<double> pass_seconds(const F& f, const RateId& id) {
   // About as long as wide, as balanced databases are.
   const unsigned log_rows = (id.of[1] + 1) / 2;
   const std::size_t rows = std::size_t{1} << log_rows;
@@ -35,7 +52,7 @@ Result<double> measure_pass(const F& f, const RateId& id) {
   const double whole = static_cast<double>(std::size_t{1} << id.of[1]) / static_cast<double>(rows * width);
   const auto clock = threads == 1 ? &cpu_seconds : &wall_seconds;
   Result<void> done;
-  if (id.quantity == Quantity::kPrepare) {
+  if (id.step == "prepare") {
     return whole * clock(
                        [&] {
                          if (!engine.prepare(data, {.threads = threads})) {
@@ -54,37 +71,38 @@ Result<double> measure_pass(const F& f, const RateId& id) {
   return whole * seconds;
 }
 
-Result<itpir::Params> deployment(const RateId& id, const database::Geometry& geometry) {
-  const auto field = static_cast<ScanField>(id.of[0]);
-  itpir::Params::Spec spec{.geometry = geometry, .version = {}, .coordinates = {}, .threshold = id.of[2]};
-  if (field == ScanField::kGf2) {
-    spec.field = kTagGf2;
+Result<Params> deployment(const RateId& id, const database::Geometry& geometry) {
+  PIRX_ASSIGN(const auto field, field_of(id));
+  Params::Spec spec{.geometry = geometry, .version = {}, .coordinates = {}, .threshold = id.of[2]};
+  spec.field = field;
+  if (field == kTagGf2) {
     spec.protocol = ProtocolId::kChor;
     for (std::uint64_t server = 1; server <= id.of[1]; ++server) spec.coordinates.push_back(server);
-  } else if (field == ScanField::kGf2_8 || field == ScanField::kW160) {
-    spec.field = field == ScanField::kGf2_8 ? kTagGf2_8 : kTagW160;
-    PIRX_ASSIGN(spec.coordinates, batchcodes::Encoding::suggested_coordinates(spec.field, id.of[1]));
   } else {
-    return no_such_field(id);
+    PIRX_ASSIGN(spec.coordinates, batchcodes::Encoding::suggested_coordinates(spec.field, id.of[1]));
   }
-  return itpir::Params::create(std::move(spec));
+  return Params::create(std::move(spec));
 }
 
-Result<double> measure_share(const RateId& id) {
+}  // namespace
+
+Result<double> measure_share(const RateId& id, RateTable& /*others*/) {
+  PIRX_TRY(check_size(id, 3));
   PIRX_ASSIGN(const auto geometry, database::Geometry::create({.records = std::uint64_t{1} << id.of[3],
                                                                .record_bytes = 1,
                                                                .records_per_row = 1,
                                                                .variable_length = false,
                                                                .digests = false}));
   PIRX_ASSIGN(auto params, deployment(id, geometry));
-  const itpir::Client client(std::move(params), {.seeded = id.quantity == Quantity::kSeeds});
+  const Client client(std::move(params), {.seeded = id.step == "seeds"});
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const std::uint64_t wanted[] = {0};
   PIRX_TRY(client.query(wanted, rng));
   return cpu_seconds([&] { static_cast<void>(client.query(wanted, rng)); });
 }
 
-Result<double> measure_gather(const RateId& id) {
+Result<double> measure_gather(const RateId& id, RateTable& /*others*/) {
+  PIRX_TRY(check_size(id, 3));
   constexpr std::uint64_t kRecordBytes = 32;
   const std::uint64_t bytes = std::uint64_t{1} << id.of[3];
   PIRX_ASSIGN(const auto geometry,
@@ -94,9 +112,9 @@ Result<double> measure_gather(const RateId& id) {
                                           .variable_length = false,
                                           .digests = false}));
   PIRX_ASSIGN(auto params, deployment(id, geometry));
-  const itpir::Client client(params);
+  const Client client(params);
   const std::uint64_t reply_bytes = client.reply_bytes(1);
-  const std::uint64_t body = reply_bytes - itpir::MessageHeader::kBytes;
+  const std::uint64_t body = reply_bytes - MessageHeader::kBytes;
   const std::uint64_t length =
       params.protocol() == ProtocolId::kChor
           ? geometry.row_bytes()
@@ -105,13 +123,13 @@ Result<double> measure_gather(const RateId& id) {
   std::vector<std::optional<Bytes>> replies;
   for (const auto coordinate : params.coordinates()) {
     Writer writer(reply_bytes);
-    itpir::MessageHeader{itpir::MessageHeader::Type::kReply,
-                         params.field(),
-                         params.version(),
-                         coordinate,
-                         1,
-                         length,
-                         params.protocol()}
+    MessageHeader{MessageHeader::Type::kReply,
+                  params.field(),
+                  params.version(),
+                  coordinate,
+                  1,
+                  length,
+                  params.protocol()}
         .encode(writer);
     writer.extend(static_cast<std::size_t>(body));
     replies.emplace_back(std::move(writer).take());
@@ -130,20 +148,20 @@ Result<double> measure_gather(const RateId& id) {
   return std::max(together - asking, 0.1 * together);
 }
 
-}  // namespace
-
-Result<double> measure_several_servers(const RateId& id) {
-  if (id.quantity == Quantity::kShare || id.quantity == Quantity::kSeeds) return measure_share(id);
-  if (id.quantity == Quantity::kGather) return measure_gather(id);
-  switch (static_cast<ScanField>(id.of[0])) {
-    case ScanField::kGf2:
-      return measure_pass(gf2e::Gf2{}, id);
-    case ScanField::kGf2_8:
-      return measure_pass(gf2e::Gf2_8{}, id);
-    case ScanField::kW160:
-      return measure_pass(fp::W160{}, id);
-  }
-  return no_such_field(id);
+Result<double> measure_pass(const RateId& id, RateTable& /*others*/) {
+  PIRX_ASSIGN(const auto field, field_of(id));
+  PIRX_TRY(check_size(id, 1));
+  if (id.of[2] < 1) return invalid("there is no rate " + id.name() + ": no thread computes");
+  if (field == kTagGf2) return pass_seconds(gf2e::Gf2{}, id);
+  if (field == kTagGf2_8) return pass_seconds(gf2e::Gf2_8{}, id);
+  return pass_seconds(fp::W160{}, id);
 }
 
-}  // namespace pirx::planner
+Result<double> measure_hash(const RateId& id, RateTable& /*others*/) {
+  PIRX_TRY(check_size(id, 0));
+  const Bytes bytes(std::size_t{1} << id.of[0]);
+  std::byte all{0};
+  return cpu_seconds([&] { all |= sha256(bytes)[0]; });
+}
+
+}  // namespace pirx::itpir

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cpir/dj/powers.h"
-#include "pirx/planner/planner.h"
+#include "pirx/protocol/rates.h"
 
-namespace pirx::planner {
+namespace pirx::cpir::dj {
 
 /// The leaves: rows of a database, in chunks of `chunk_bits` bits.
 struct TreeShape {
@@ -37,21 +37,20 @@ class TreeCost {
   Result<double> tree(const TreeShape& shape, const std::vector<std::uint32_t>& arities);
 
  private:
-  TreeCost(const cpir::dj::RowKernel& kernel, unsigned modulus_bits, int cores, std::uint64_t table_bytes,
-           Rates& rates)
+  TreeCost(const RowKernel& kernel, unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates)
       : kernel_(&kernel),
         modulus_bits_(modulus_bits),
         cores_(cores),
         table_bytes_(table_bytes),
         rates_(&rates) {}
-  const cpir::dj::Ring& ring(unsigned s);
+  const Ring& ring(unsigned s);
 
-  const cpir::dj::RowKernel* kernel_;
+  const RowKernel* kernel_;
   unsigned modulus_bits_;
   int cores_;
   std::uint64_t table_bytes_;
   Rates* rates_;
-  std::vector<std::unique_ptr<cpir::dj::Ring>> rings_;
+  std::vector<std::unique_ptr<Ring>> rings_;
 };
 
-}  // namespace pirx::planner
+}  // namespace pirx::cpir::dj

@@ -1,10 +1,10 @@
 // The offer of Chor's protocol with t + 1 servers, the fewest that hide anything from t of them.
+#include "cost.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/itpir/chor.h"
-#include "scan.h"
-#include "schemes.h"
+#include "src/protocol/offers.h"
 
-namespace pirx::planner {
+namespace pirx::itpir {
 namespace {
 
 Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std::uint64_t records_per_row) {
@@ -14,11 +14,10 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
   for (unsigned server = 1; server <= l; ++server) coordinates.push_back(server);
   PIRX_ASSIGN(
       auto params,
-      itpir::ChorParams::create(
+      ChorParams::create(
           {.geometry = geometry, .version = {}, .coordinates = std::move(coordinates), .seeded = seeded}));
-  const itpir::ChorClient client(std::move(params));
+  const ChorClient client(std::move(params));
   Offer offer;
-  offer.scheme = "chor";
   offer.settings = seeded ? "seeded" : "";
   offer.privacy = "any " + std::to_string(l - 1) + " of " + std::to_string(l) + " servers learn nothing" +
                   (seeded ? ", if they cannot tell AES-256-CTR from random" : "");
@@ -29,26 +28,14 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
   offer.records_per_row = geometry.spec().records_per_row;
   for (unsigned server = 0; server < l; ++server) offer.bytes_up += client.request_bytes(1, server);
   offer.bytes_down = l * client.reply_bytes(1);
-  PIRX_TRY(add_scan(offer, question, rates, ScanField::kGf2, geometry));
-  const auto field = static_cast<std::uint32_t>(ScanField::kGf2);
-  PIRX_ASSIGN(offer.client_seconds,
-              seconds_at(rates, {seeded ? Quantity::kSeeds : Quantity::kShare, {field, l, l - 1, 0}}, 3,
-                         static_cast<double>(geometry.rows())));
-  PIRX_ASSIGN(const double gather, seconds_at(rates, {Quantity::kGather, {field, l, l - 1, 0}}, 3,
-                                              static_cast<double>(geometry.row_bytes())));
-  PIRX_ASSIGN(const double hash,
-              seconds_at(rates, {Quantity::kHash, {}}, 0, static_cast<double>(geometry.slot_bytes())));
-  offer.client_seconds += gather + hash;
-  offer.server_bytes += client.request_bytes(1, l - 1) + client.reply_bytes(1);
-  offer.client_bytes = offer.bytes_up + offer.bytes_down + geometry.row_bytes();
+  PIRX_TRY(add_costs(offer, question, rates,
+                     {kTagGf2, l, l - 1, seeded, client.request_bytes(1, l - 1), client.reply_bytes(1)},
+                     geometry));
   return offer;
 }
 
 Result<Offer> best_offer(const Question& question, Rates& rates, bool seeded) {
-  if (question.servers < 2) {
-    return fail(ErrorCode::kInvalidArgument,
-                "it needs two servers or more that do not all talk to each other: give --servers");
-  }
+  PIRX_TRY(check_several(question));
   PIRX_ASSIGN(const auto probe, geometry_of(question, 1));
   // A bit a row up, a byte of a row down.
   const auto balanced =
@@ -66,4 +53,4 @@ Result<Offer> offer_chor_seeded(const Question& question, Rates& rates) {
   return best_offer(question, rates, true);
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx::itpir

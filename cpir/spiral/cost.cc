@@ -1,27 +1,24 @@
 // The offer of Spiral: the plan that its server chooses by itself, or one of the named plans, with the
 // client's keys uploaded once.
-#include "measure.h"
-#include "pirx/cpir/spiral/common.h"
-#include "schemes.h"
+#include "cost.h"
 
-namespace pirx::planner {
+#include "pirx/cpir/spiral/common.h"
+#include "src/protocol/offers.h"
+
+namespace pirx::cpir::spiral {
 namespace {
 
-namespace spiral = cpir::spiral;
-
-Result<Offer> offer_at(const Question& question, Rates& rates, const spiral::Params& params,
-                       const std::string& set) {
-  PIRX_ASSIGN(const double expand, rates.seconds({Quantity::kSpiralExpand, {}}));
-  PIRX_ASSIGN(const double fold, rates.seconds({Quantity::kSpiralFold, {}}));
-  PIRX_ASSIGN(const double column, rates.seconds({Quantity::kSpiralColumn, {}}));
-  PIRX_ASSIGN(const double scan, rates.seconds({Quantity::kSpiralScan, {}}));
-  PIRX_ASSIGN(const double encode, rates.seconds({Quantity::kSpiralEncode, {}}));
-  PIRX_ASSIGN(const double query, rates.seconds({Quantity::kSpiralQuery, {}}));
-  PIRX_ASSIGN(const double decode, rates.seconds({Quantity::kSpiralDecode, {}}));
+Result<Offer> offer_at(const Question& question, Rates& rates, const Params& params, const std::string& set) {
+  PIRX_ASSIGN(const double expand, rates.seconds({"spiral_expand"}));
+  PIRX_ASSIGN(const double fold, rates.seconds({"spiral_fold"}));
+  PIRX_ASSIGN(const double column, rates.seconds({"spiral_column"}));
+  PIRX_ASSIGN(const double scan, rates.seconds({"spiral_scan"}));
+  PIRX_ASSIGN(const double encode, rates.seconds({"spiral_encode"}));
+  PIRX_ASSIGN(const double query, rates.seconds({"spiral_query"}));
+  PIRX_ASSIGN(const double decode, rates.seconds({"spiral_decode"}));
   const auto encoded = static_cast<double>(params.encoded_bytes());
-  const SpiralModel model = spiral_model(params);
+  const ModelSeconds model = model_seconds(params);
   Offer offer;
-  offer.scheme = "spiral";
   offer.settings = set.empty() ? "" : "set " + set;
   if (!set.empty()) offer.options = {{"set", set}};
   offer.privacy = "nobody solves learning with errors over rings of dimension " + std::to_string(params.d());
@@ -49,27 +46,27 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const spiral::Par
 Result<Offer> offer_spiral(const Question& question, Rates& rates) {
   PIRX_ASSIGN(const auto geometry, geometry_of(question, 1));
   std::optional<Offer> best;
-  const auto consider = [&](Result<spiral::Params> params, const std::string& set) -> Result<void> {
+  const auto consider = [&](Result<Params> params, const std::string& set) -> Result<void> {
     if (!params) return tl::unexpected(std::move(params).error());
     PIRX_ASSIGN(auto offer, offer_at(question, rates, *params, set));
     keep_best(best, std::move(offer), question);
     return {};
   };
-  const auto chosen = consider(spiral::choose_params(geometry, {}), "");
+  const auto chosen = consider(choose_params(geometry, {}), "");
   if (!chosen && chosen.error().code() != ErrorCode::kInvalidArgument) {
     return tl::unexpected(chosen.error());
   }
-  for (std::string_view names = spiral::kSchemeNames; !names.empty();) {
+  for (std::string_view names = kSchemeNames; !names.empty();) {
     const auto comma = names.find(", ");
     const std::string name(names.substr(0, comma));
     names.remove_prefix(comma == std::string_view::npos ? names.size() : comma + 2);
-    const auto scheme = spiral::named_scheme(name);
-    if (!scheme || scheme->policy != spiral::Policy::kSecure) continue;
-    const auto named = consider(spiral::Params::create({geometry, {}, *scheme}), name);
+    const auto scheme = named_scheme(name);
+    if (!scheme || scheme->policy != Policy::kSecure) continue;
+    const auto named = consider(Params::create({geometry, {}, *scheme}), name);
     if (!named && named.error().code() != ErrorCode::kInvalidArgument) return tl::unexpected(named.error());
   }
   if (!best) return tl::unexpected(chosen.error());
   return std::move(*best);
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx::cpir::spiral

@@ -3,18 +3,17 @@
 #include <array>
 #include <cmath>
 
+#include "cost.h"
+#include "cpir/dj/cost.h"
 #include "cpir/dj/number.h"
 #include "cpir/qr/column_products.h"
-#include "measure.h"
 #include "pirx/base/rng.h"
 #include "pirx/cpir/qr/client.h"
 #include "src/protocol/message.h"
+#include "src/protocol/stopwatch.h"
 
-namespace pirx::planner {
+namespace pirx::cpir::qr {
 namespace {
-
-namespace qr = cpir::qr;
-namespace dj = cpir::dj;
 
 Result<database::Geometry> plain_geometry(std::uint64_t rows, std::uint64_t row_bytes) {
   return database::Geometry::create({.records = rows,
@@ -35,13 +34,7 @@ struct Shape {
 Result<double> column_seconds(unsigned modulus_bits, const Shape& shape) {
   PIRX_ASSIGN(const auto geometry, plain_geometry(shape.rows, shape.row_bytes));
   PIRX_ASSIGN(const auto params,
-              qr::Params::create({geometry,
-                                  {},
-                                  1,
-                                  modulus_bits,
-                                  dj::check_modulus_bits(modulus_bits, qr::KeyPolicy::kSecure)
-                                      ? qr::KeyPolicy::kSecure
-                                      : qr::KeyPolicy::kPaperReproduction}));
+              Params::create({geometry, {}, 1, modulus_bits, dj::policy_of(modulus_bits)}));
   // All entries of tables take part.
   PIRX_ASSIGN(auto data, matrix::Matrix<std::byte>::create(shape.rows, shape.row_bytes));
   PIRX_ASSIGN(auto rng, Rng::from_os());
@@ -51,18 +44,21 @@ Result<double> column_seconds(unsigned modulus_bits, const Shape& shape) {
   const dj::Ring ring(*kernel, n, 0);
   std::vector<mpz_class> y;
   for (std::size_t i = 0; i < shape.rows; ++i) y.emplace_back(n / (i + 3));
-  const qr::BitMatrix bits(params, std::as_const(data).view());
+  const BitMatrix bits(params, std::as_const(data).view());
   Bytes out(8 * shape.row_bytes * params.number_bytes());
-  const qr::ColumnPlan plan{shape.window, 0, 0};
+  const ColumnPlan plan{shape.window, 0, 0};
   Result<void> done;
-  const double seconds = cpu_seconds([&] { done = qr::column_products(ring, y, bits, plan, 1, out); });
+  const double seconds = cpu_seconds([&] { done = column_products(ring, y, bits, plan, 1, out); });
   PIRX_TRY(std::move(done));
   return seconds;
 }
 
 }  // namespace
 
-Result<QrServerRates> measure_qr_server(unsigned modulus_bits, unsigned window) {
+Result<double> measure_columns(const RateId& id, RateTable& others) {
+  const unsigned modulus_bits = id.of[0], window = id.of[1];
+  PIRX_TRY(dj::check_modulus_bits(modulus_bits, dj::policy_of(modulus_bits)));
+  if (window < 1 || window > kMaxWindow) return invalid("there is no rate " + id.name());
   const double entries = std::exp2(window) - 1;
   constexpr std::size_t kWindows = 12, kBytes = 256;
   const auto columns = [](std::size_t bytes) { return 8 * static_cast<double>(bytes); };
@@ -76,11 +72,16 @@ Result<QrServerRates> measure_qr_server(unsigned modulus_bits, unsigned window) 
   const double column = std::max(once / columns(kBytes) - product, 0.1 * product);
   const double entry =
       std::max(thin - columns(1) * (kWindows * product + column), 0.1 * thin) / (kWindows * entries);
-  return QrServerRates{entry, product, column};
+  PIRX_TRY(others.set({"qr_entry", id.of}, entry));
+  PIRX_TRY(others.set({"qr_product", id.of}, product));
+  PIRX_TRY(others.set({"qr_column", id.of}, column));
+  return others.seconds(id);
 }
 
 /// As the server checks: below N, a unit, Jacobi symbol 1.
-Result<double> measure_qr_check(unsigned modulus_bits) {
+Result<double> measure_check(const RateId& id, RateTable& /*others*/) {
+  const unsigned modulus_bits = id.of[0];
+  PIRX_TRY(dj::check_modulus_bits(modulus_bits, dj::policy_of(modulus_bits)));
   const mpz_class n = any_modulus(modulus_bits);
   // Not n / 3 or the like, which have little to do with a typical number: Euclid's algorithm is soon done
   // with them.
@@ -98,12 +99,14 @@ Result<double> measure_qr_check(unsigned modulus_bits) {
   return seconds;
 }
 
-Result<QrClientRates> measure_qr_client(unsigned modulus_bits, qr::KeyPolicy policy) {
+Result<double> measure_client(const RateId& id, RateTable& others) {
+  const unsigned modulus_bits = id.of[0];
+  const auto policy = dj::policy_of(modulus_bits);
   constexpr std::size_t kRows = 64, kRowBytes = 1;
   PIRX_ASSIGN(const auto geometry, plain_geometry(kRows, kRowBytes));
-  PIRX_ASSIGN(const auto params, qr::Params::create({geometry, {}, 1, modulus_bits, policy}));
-  PIRX_ASSIGN(const auto key, qr::SecretKey::generate(modulus_bits, policy));
-  PIRX_ASSIGN(const auto client, qr::Client::create(params, key));
+  PIRX_ASSIGN(const auto params, Params::create({geometry, {}, 1, modulus_bits, policy}));
+  PIRX_ASSIGN(const auto key, SecretKey::generate(modulus_bits, policy));
+  PIRX_ASSIGN(const auto client, Client::create(params, key));
   PIRX_ASSIGN(auto rng, Rng::from_os());
   PIRX_ASSIGN(const auto request, client.query(0, rng));
   const double hide = cpu_seconds([&] { static_cast<void>(client.query(0, rng)); }) / kRows;
@@ -115,7 +118,9 @@ Result<QrClientRates> measure_qr_client(unsigned modulus_bits, qr::KeyPolicy pol
   const Bytes message = std::move(reply).take();
   PIRX_TRY(client.decode(message, 1));
   const double tell = cpu_seconds([&] { static_cast<void>(client.decode(message, 1)); }) / (8.0 * kRowBytes);
-  return QrClientRates{hide, tell};
+  PIRX_TRY(others.set({"qr_hide", id.of}, hide));
+  PIRX_TRY(others.set({"qr_tell", id.of}, tell));
+  return others.seconds(id);
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx::cpir::qr

@@ -1,5 +1,7 @@
 // The offer of Damgard-Jurik trees: the fastest tree over this link among all trees with non-increasing
 // arities, mixed ones included, with as many records in a row as pay.
+#include "cost.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,13 +10,11 @@
 
 #include "cpir/dj/tree.h"
 #include "pirx/cpir/dj/common.h"
-#include "schemes.h"
+#include "src/protocol/offers.h"
 #include "tree_cost.h"
 
-namespace pirx::planner {
+namespace pirx::cpir::dj {
 namespace {
-
-namespace dj = cpir::dj;
 
 constexpr std::uint32_t kArities[] = {2,  3,  4,  5,  6,  7,  8,  10,  12,  14,  16,  20,
                                       24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512, 1024};
@@ -51,7 +51,7 @@ class Search {
     }
     if (chosen_.size() == levels_) return {};
     // What is left must fit the levels that are left.
-    const std::uint32_t most = chosen_.empty() ? dj::Params::kMaxArity : chosen_.back();
+    const std::uint32_t most = chosen_.empty() ? Params::kMaxArity : chosen_.back();
     if (std::pow(static_cast<double>(most), levels_ - s + 1) < static_cast<double>(nodes)) return {};
     for (const auto arity : kArities) {
       if (arity > most) break;
@@ -73,9 +73,8 @@ class Search {
     const auto key = std::make_tuple(levels_, s, children, arity);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
     PIRX_ASSIGN(const auto cost, cost_.level(shape_, s, levels_, children, arity));
-    const RateId of{Quantity::kDjBit, {question_.modulus_bits, s}};
-    PIRX_ASSIGN(const double bit, rates_.seconds(of));
-    PIRX_ASSIGN(const double zero, rates_.seconds({Quantity::kDjZero, of.of}));
+    PIRX_ASSIGN(const double bit, rates_.seconds({"dj_bit", {question_.modulus_bits, s}}));
+    PIRX_ASSIGN(const double zero, rates_.seconds({"dj_zero", {question_.modulus_bits, s}}));
     const double selectors = arity - 1;
     const double bytes = std::ceil((s + 1.0) * question_.modulus_bits / 8);
     const double seconds = cost.prepare / question_.server_cores + cost.nodes +
@@ -86,7 +85,7 @@ class Search {
   }
 
   Result<double> reply_seconds() {
-    PIRX_ASSIGN(const double open, rates_.seconds({Quantity::kDjOpen, {question_.modulus_bits, levels_}}));
+    PIRX_ASSIGN(const double open, rates_.seconds({"dj_open", {question_.modulus_bits, levels_}}));
     const auto chunks = static_cast<double>(shape_.chunks);
     const double bytes = std::ceil((levels_ + 1.0) * question_.modulus_bits / 8);
     return chunks *
@@ -106,7 +105,7 @@ class Search {
 Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
                        const database::Geometry& geometry) {
   const unsigned k = question.modulus_bits;
-  const auto policy = question.reproduction ? dj::KeyPolicy::kPaperReproduction : dj::KeyPolicy::kSecure;
+  const auto policy = question.reproduction ? KeyPolicy::kPaperReproduction : KeyPolicy::kSecure;
   const std::uint64_t payload = std::min<std::uint64_t>((k - 1) / 8, geometry.row_bytes());
   const TreeShape shape{geometry.rows(), (geometry.row_bytes() + payload - 1) / payload,
                         static_cast<std::size_t>(8 * payload)};
@@ -116,11 +115,10 @@ Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
     return fail(ErrorCode::kInvalidArgument,
                 "a tree over " + std::to_string(shape.rows) + " rows would be too high: give longer rows");
   }
-  PIRX_ASSIGN(const auto params, dj::Params::create({geometry, {}, arities, k, policy}));
+  PIRX_ASSIGN(const auto params, Params::create({geometry, {}, arities, k, policy}));
   Offer offer;
   std::string list;
   for (const auto arity : arities) list += (list.empty() ? "" : ",") + std::to_string(arity);
-  offer.scheme = "dj-tree";
   offer.settings = "arities " + list;
   offer.options = {{"arity", list},
                    {"tables", std::to_string(question.table_bytes)},
@@ -133,22 +131,22 @@ Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
   offer.bytes_down = params.reply_bytes();
   PIRX_ASSIGN(offer.server_seconds, cost.tree(shape, arities));
   for (unsigned s = 1; s <= params.levels(); ++s) {
-    PIRX_ASSIGN(const double bit, rates.seconds({Quantity::kDjBit, {k, s}}));
-    PIRX_ASSIGN(const double zero, rates.seconds({Quantity::kDjZero, {k, s}}));
+    PIRX_ASSIGN(const double bit, rates.seconds({"dj_bit", {k, s}}));
+    PIRX_ASSIGN(const double zero, rates.seconds({"dj_zero", {k, s}}));
     offer.client_seconds += (arities[s - 1] - 1) * bit;
     offer.ahead_seconds += (arities[s - 1] - 1) * zero / question.client_cores;
   }
-  PIRX_ASSIGN(const double open, rates.seconds({Quantity::kDjOpen, {k, params.levels()}}));
+  PIRX_ASSIGN(const double open, rates.seconds({"dj_open", {k, params.levels()}}));
   const auto chunks = static_cast<double>(shape.chunks);
   offer.client_seconds += chunks * open / std::min<double>(question.client_cores, 2 * chunks);
-  offer.server_bytes = geometry.data_bytes() + dj::tree_bytes(params, question.table_bytes);
+  offer.server_bytes = geometry.data_bytes() + tree_bytes(params, question.table_bytes);
   offer.client_bytes = 2 * params.request_bytes() + params.reply_bytes() + geometry.row_bytes();
   return offer;
 }
 
 }  // namespace
 
-Result<Offer> offer_dj_tree(const Question& question, Rates& rates) {
+Result<Offer> offer_tree(const Question& question, Rates& rates) {
   PIRX_ASSIGN(auto cost,
               TreeCost::create(question.modulus_bits, question.server_cores, question.table_bytes, rates));
   PIRX_ASSIGN(const auto single, geometry_of(question, 1));
@@ -168,4 +166,4 @@ Result<Offer> offer_dj_tree(const Question& question, Rates& rates) {
   });
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx::cpir::dj

@@ -1,19 +1,9 @@
-// The schemes of the planner, one file for each, and what they share.
+// What the cost models of protocols share.
 #pragma once
 
-#include "pirx/planner/planner.h"
+#include "pirx/protocol/offer.h"
 
-namespace pirx::planner {
-
-Result<Offer> offer_download(const Question& question, Rates& rates);
-Result<Offer> offer_goldberg(const Question& question, Rates& rates);
-Result<Offer> offer_goldberg_w160(const Question& question, Rates& rates);
-Result<Offer> offer_goldberg_seeded(const Question& question, Rates& rates);
-Result<Offer> offer_chor(const Question& question, Rates& rates);
-Result<Offer> offer_chor_seeded(const Question& question, Rates& rates);
-Result<Offer> offer_dj_tree(const Question& question, Rates& rates);
-Result<Offer> offer_spiral(const Question& question, Rates& rates);
-Result<Offer> offer_qr(const Question& question, Rates& rates);
+namespace pirx {
 
 /// The question's geometry, or if it has none, the geometry with records_per_row records in a row.
 Result<database::Geometry> geometry_of(const Question& question, std::uint64_t records_per_row);
@@ -47,4 +37,4 @@ Result<Offer> best_of(std::span<const std::uint64_t> tries, const Question& ques
   return std::move(*best);
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx

@@ -5,28 +5,27 @@
 #include <bit>
 #include <cmath>
 
+#include "cost.h"
 #include "cpir/dj/level_shape.h"
-#include "measure.h"
 
-namespace pirx::planner {
-namespace dj = cpir::dj;
+namespace pirx::cpir::dj {
 namespace {
 
 unsigned measured_window(unsigned window) {
-  return 2 * window <= kSmallDjWindow + kLargeDjWindow ? kSmallDjWindow : kLargeDjWindow;
+  return 2 * window <= kSmallWindow + kLargeWindow ? kSmallWindow : kLargeWindow;
 }
 
 }  // namespace
 
 Result<TreeCost> TreeCost::create(unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates) {
-  PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
+  PIRX_ASSIGN(const auto* kernel, choose_kernel("auto"));
   return TreeCost(*kernel, modulus_bits, cores, table_bytes, rates);
 }
 
-const dj::Ring& TreeCost::ring(unsigned s) {
+const Ring& TreeCost::ring(unsigned s) {
   if (rings_.size() <= s) rings_.resize(s + std::size_t{1});
   // Plans depend on the length of N alone.
-  if (!rings_[s]) rings_[s] = std::make_unique<dj::Ring>(*kernel_, (mpz_class(1) << modulus_bits_) - 1, s);
+  if (!rings_[s]) rings_[s] = std::make_unique<Ring>(*kernel_, (mpz_class(1) << modulus_bits_) - 1, s);
   return *rings_[s];
 }
 
@@ -34,16 +33,16 @@ Result<LevelCost> TreeCost::level(const TreeShape& shape, unsigned s, unsigned l
                                   std::uint32_t arity) {
   const std::size_t order = std::size_t{s} * modulus_bits_;
   const auto powers =
-      dj::level_shape(static_cast<std::size_t>(children), arity, static_cast<std::size_t>(shape.chunks),
-                      s == 1 ? shape.chunk_bits : order, order)
+      level_shape(static_cast<std::size_t>(children), arity, static_cast<std::size_t>(shape.chunks),
+                  s == 1 ? shape.chunk_bits : order, order)
           .powers;
   const auto& ring = this->ring(s);
-  const auto plan = dj::plan_powers(ring, powers, table_bytes_ / levels, cores_);
+  const auto plan = plan_powers(ring, powers, table_bytes_ / levels, cores_);
   const unsigned window = measured_window(plan.window);
-  PIRX_ASSIGN(const double product, rates_->seconds({Quantity::kDjProduct, {modulus_bits_, s, window}}));
-  PIRX_ASSIGN(const double entry, rates_->seconds({Quantity::kDjEntry, {modulus_bits_, s, window}}));
-  PIRX_ASSIGN(const double square, rates_->seconds({Quantity::kDjSquare, {modulus_bits_, s}}));
-  PIRX_ASSIGN(const double row, rates_->seconds({Quantity::kDjRow, {modulus_bits_, s}}));
+  PIRX_ASSIGN(const double product, rates_->seconds({"dj_product", {modulus_bits_, s, window}}));
+  PIRX_ASSIGN(const double entry, rates_->seconds({"dj_entry", {modulus_bits_, s, window}}));
+  PIRX_ASSIGN(const double square, rates_->seconds({"dj_square", {modulus_bits_, s}}));
+  PIRX_ASSIGN(const double row, rates_->seconds({"dj_row", {modulus_bits_, s}}));
 
   const std::size_t lanes = ring.kernel().lanes, group = lanes / plan.rows_per_block;
   const auto divide_up = [](std::size_t a, std::size_t b) { return static_cast<double>((a + b - 1) / b); };
@@ -68,8 +67,8 @@ Result<double> TreeCost::tree(const TreeShape& shape, const std::vector<std::uin
     (s == 1 ? leaves : above) += cost.nodes;
     children = (children + arities[s - 1] - 1) / arities[s - 1];
   }
-  PIRX_ASSIGN(const double check, rates_->seconds({Quantity::kDjCheck, {modulus_bits_}}));
+  PIRX_ASSIGN(const double check, rates_->seconds({"dj_check", {modulus_bits_}}));
   return check + std::max(tables / cores_ + leaves, longest) + above;
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx::cpir::dj

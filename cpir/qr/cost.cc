@@ -1,36 +1,35 @@
 // The offer of quadratic residuosity: every window of rows of the matrix costs a table, and a product for
 // every column.
+#include "cost.h"
+
 #include <cmath>
 
 #include "cpir/qr/column_products.h"
 #include "pirx/cpir/qr/common.h"
-#include "schemes.h"
+#include "src/protocol/offers.h"
 
-namespace pirx::planner {
+namespace pirx::cpir::qr {
 namespace {
 
 Result<Offer> offer_at(const Question& question, Rates& rates, const database::Geometry& geometry,
                        std::uint64_t slots) {
-  namespace qr = cpir::qr;
-  namespace dj = cpir::dj;
   const unsigned k = question.modulus_bits;
-  const auto policy = question.reproduction ? qr::KeyPolicy::kPaperReproduction : qr::KeyPolicy::kSecure;
-  PIRX_ASSIGN(const auto params, qr::Params::create({geometry, {}, slots, k, policy}));
+  const auto policy = question.reproduction ? KeyPolicy::kPaperReproduction : KeyPolicy::kSecure;
+  PIRX_ASSIGN(const auto params, Params::create({geometry, {}, slots, k, policy}));
   PIRX_ASSIGN(const auto* kernel, dj::choose_kernel("auto"));
   const dj::Ring ring(*kernel, (mpz_class(1) << k) - 1, 0);
   const std::size_t columns = 8 * params.row_bytes();
-  const auto plan = qr::plan_columns(params.rows(), columns, ring);
-  PIRX_ASSIGN(const double key, rates.seconds({Quantity::kDjCheck, {k}}));
-  PIRX_ASSIGN(const double check, rates.seconds({Quantity::kQrCheck, {k}}));
-  PIRX_ASSIGN(const double entry, rates.seconds({Quantity::kQrEntry, {k, plan.window}}));
-  PIRX_ASSIGN(const double product, rates.seconds({Quantity::kQrProduct, {k, plan.window}}));
-  PIRX_ASSIGN(const double column, rates.seconds({Quantity::kQrColumn, {k, plan.window}}));
-  PIRX_ASSIGN(const double hide, rates.seconds({Quantity::kQrHide, {k}}));
-  PIRX_ASSIGN(const double tell, rates.seconds({Quantity::kQrTell, {k}}));
+  const auto plan = plan_columns(params.rows(), columns, ring);
+  PIRX_ASSIGN(const double key, rates.seconds({"dj_check", {k}}));
+  PIRX_ASSIGN(const double check, rates.seconds({"qr_check", {k}}));
+  PIRX_ASSIGN(const double entry, rates.seconds({"qr_entry", {k, plan.window}}));
+  PIRX_ASSIGN(const double product, rates.seconds({"qr_product", {k, plan.window}}));
+  PIRX_ASSIGN(const double column, rates.seconds({"qr_column", {k, plan.window}}));
+  PIRX_ASSIGN(const double hide, rates.seconds({"qr_hide", {k}}));
+  PIRX_ASSIGN(const double tell, rates.seconds({"qr_tell", {k}}));
   const auto a = static_cast<double>(params.rows()), b = static_cast<double>(columns);
   const double windows = std::ceil(a / plan.window);
   Offer offer;
-  offer.scheme = "qr";
   offer.settings = std::to_string(params.slots()) + (params.slots() == 1 ? " record" : " records") + " a row";
   offer.options = {{"slots", std::to_string(params.slots())},
                    question.reproduction
@@ -45,14 +44,14 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const database::G
                                    question.server_cores;
   offer.client_seconds = a * hide + b * tell / question.client_cores;
   offer.server_bytes = geometry.data_bytes() + params.reply_bytes() + params.request_bytes() +
-                       qr::column_products_bytes(*kernel, k, columns, question.server_cores);
+                       column_products_bytes(*kernel, k, columns, question.server_cores);
   offer.client_bytes = params.request_bytes() + params.reply_bytes() + params.row_bytes();
   return offer;
 }
 
 }  // namespace
 
-Result<Offer> offer_qr(const Question& question, Rates& rates) {
+Result<Offer> offer_residuosity(const Question& question, Rates& rates) {
   // The matrix is read where the database lies, whatever its rows are.
   PIRX_ASSIGN(const auto geometry, geometry_of(question, 1));
   Question slots = question;
@@ -64,4 +63,4 @@ Result<Offer> offer_qr(const Question& question, Rates& rates) {
                  [&](std::uint64_t tried) { return offer_at(question, rates, geometry, tried); });
 }
 
-}  // namespace pirx::planner
+}  // namespace pirx::cpir::qr
