@@ -1,6 +1,6 @@
-// A look-up with evidence of the application's own: evidence DEPLOYMENT KEY PREFIX. Where the replies alone
-// cannot prove an answer, one that begins with PREFIX is taken for the true one; an application would check a
-// signature or a hash. Says which servers lied.
+// A look-up with evidence of the application's own: evidence DEPLOYMENT KEY PREFIX. If the replies alone
+// prove no answer, the one that begins with PREFIX is taken. A real application would check a signature or a
+// hash. Prints which servers lied.
 #include <algorithm>
 #include <cstdio>
 #include <string>
