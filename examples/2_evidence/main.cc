@@ -12,7 +12,7 @@ namespace {
 
 pirx::Result<void> look_up(const std::string& file, const std::string& key, const std::string& prefix) {
   PIRX_ASSIGN(const auto deployment, pirx::client::load_deployment(file));
-  PIRX_ASSIGN(auto fetcher, pirx::client::Fetcher::create(deployment));  // serves many look-ups
+  PIRX_ASSIGN(auto fetcher, pirx::client::Fetcher::create(deployment));  // keep it for many look-ups
   pirx::client::FetchOptions options;
   options.believe = [&](std::span<const std::optional<pirx::Bytes>> records) {
     return records[0] && pirx::as_text(*records[0]).starts_with(prefix);

@@ -19,8 +19,8 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
                         std::chrono::milliseconds deadline);
 
 struct FetchOptions {
-  /// The time for one round of messages and replies; with a single server, for making the messages, too.
-  /// Nothing: 10 s, or 10 minutes with a single server, which may compute for long.
+  /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server, for
+  /// making the messages, too. Nothing: 10 s, or 10 minutes with a single server, which may compute for long.
   std::optional<std::chrono::milliseconds> deadline = {};
   // The next four are explained in RetrieveOptions.
   std::optional<unsigned> liars = {};
@@ -28,7 +28,7 @@ struct FetchOptions {
   std::optional<unsigned> rounds = {};
   Believe believe = {};
   WorkLimits limits = {};  ///< what the server's plan may ask of this client
-  /// Called before each round of messages is sent, with the number of rounds before it and the length of its
+  /// Called before each wave of messages is sent, with the number of waves before it and the length of its
   /// first message.
   std::function<void(std::size_t sent, std::size_t bytes)> sending = {};
 };
