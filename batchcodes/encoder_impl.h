@@ -1,5 +1,5 @@
-// Encoder<F>: one short product of the field's kernel for each bucket row and panel of columns. Instantiated
-// in encoder.cc for the shipped fields, by tests for tiny ones.
+// Encoder<F>: makes row g of all buckets with small products of the field's kernel, one panel of columns at a
+// time. encoder.cc instantiates it for the shipped fields, tests do for tiny ones.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ Result<Encoder<F>> Encoder<F>::create(const strassen::Engine<F>& engine, const E
     }
     result.x_.push_back(f.from_label(spec.coordinates[j]));
   }
-  // The first tau servers' coordinates: distinct from all data coordinates, so that any tau servers' values
-  // of the random part are independent; and the field has room for them anyway.
+  // The random rows lie at the coordinates of the first tau servers. These are no data coordinates, so the
+  // random parts of any tau buckets are independent, and the field needs no elements beside them.
   for (unsigned k = 0; k < spec.independence; ++k) {
     result.noise_nodes_.push_back(f.from_label(spec.coordinates[k]));
   }
@@ -51,7 +51,7 @@ Result<Encoder<F>> Encoder<F>::create(const strassen::Engine<F>& engine, const E
   return result;
 }
 
-/// buckets x (u + tau): what row `row` of each bucket is made with.
+/// The weights of the u blocks and tau random rows from which row `row` is made: a row for each bucket.
 template <SharingField F>
 Result<matrix::Matrix<typename F::Elem>> Encoder<F>::lagrange_rows(std::uint64_t row) const {
   const auto& spec = encoding_.spec();
@@ -79,14 +79,14 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
                     " rows of " + std::to_string(s) + " words in " + std::to_string(buckets()) + " buckets");
   }
   if (n == 0 || s == 0) return {};
-  std::vector<matrix::Matrix<Elem>> own;  // of this call's rows, where the cache has none
+  std::vector<matrix::Matrix<Elem>> own;  // the weights of this call's rows, if none are cached
   if (cache_.empty()) {
     for (std::size_t g = 0; g < n; ++g) {
       PIRX_ASSIGN(auto rows, lagrange_rows(first_row + g));
       own.push_back(std::move(rows));
     }
   }
-  // A panel of the u + tau inputs stays in the cache while every bucket's row is made from it.
+  // A panel of the u + tau inputs stays in the cache while it is added to the rows of all buckets.
   const std::size_t panel = std::max<std::size_t>(1, kernels.tile_bytes / width);
   const std::size_t panels = (s + panel - 1) / panel;
   const std::size_t tasks = n * panels;
@@ -112,7 +112,7 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
   return {};
 }
 
-// Made once, in encoder.cc.
+// Instantiated once, in encoder.cc.
 extern template class Encoder<gf2e::Gf2_8>;
 extern template class Encoder<gf2e::Gf2_16>;
 extern template class Encoder<fp::W160>;

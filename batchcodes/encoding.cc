@@ -1,5 +1,4 @@
-// Checks the limits of an encoding, with an explanation of the one that is broken, and computes the positions
-// of blocks.
+// Checks the limits of an encoding, explains the one that is broken, and computes the positions of blocks.
 #include "pirx/batchcodes/encoding.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ std::string text(std::uint64_t n) { return std::to_string(n); }
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// How many field elements fit beside `taken` others, for messages.
+/// The number of the field's elements, for messages.
 std::string room(const FieldTag& field, std::uint64_t size) {
   return field.name() + " has " + (size == kNoLimit ? std::string("2^64 or more") : text(size)) + " elements";
 }
@@ -39,7 +38,7 @@ Result<void> check_counts(const Encoding::Spec& spec) {
   return {};
 }
 
-/// u > 1 or tau > 0: block i lies at i mod M.
+/// Checks M for an encoding with data coordinates (u > 1 or tau > 0): block i lies at i mod M.
 Result<void> check_modulus(const Encoding::Spec& spec, std::uint64_t size) {
   const std::uint64_t M = spec.modulus, l = spec.coordinates.size();
   if (M < spec.arity || M % spec.arity != 0) {
@@ -93,7 +92,7 @@ Result<std::vector<std::uint64_t>> Encoding::suggested_coordinates(const FieldTa
   std::uint64_t highest = size - 1;
   if (field.kind == FieldKind::kPrime && size >> 32 != 0) {
     __extension__ using Wide = unsigned __int128;
-    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // of 2^64
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // 0.618 times 2^64
     highest = static_cast<std::uint64_t>((static_cast<Wide>(size) * kGoldenRatio) >> 64);
   }
   std::vector<std::uint64_t> labels(servers);

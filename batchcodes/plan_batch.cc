@@ -7,7 +7,7 @@
 namespace pirx::batchcodes {
 namespace {
 
-/// More slots than any message holds; the work is quadratic in them.
+/// A limit, because the work is quadratic in the slots. No message holds so many.
 constexpr std::size_t kMaxSlots = std::size_t{1} << 14;
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
   }
 
   BatchPlan plan(q * addends, queries, n);
-  if (!encoding.has_data_coordinates()) {  // no two blocks collide: in the order that they are wanted
+  if (!encoding.has_data_coordinates()) {  // no two blocks collide, so they stay in order
     for (std::size_t i = 0; i < n; ++i) plan.places_.expose()[i] = i;
     for (std::size_t i = 0; i < wanted.size(); ++i) plan.slots_.expose()[i] = {wanted[i], ~std::uint64_t{0}};
     return plan;
@@ -48,9 +48,9 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
 
   SecretVector<std::uint64_t> keys(n), repeats(n), ranks(n);
   for (std::size_t i = 0; i < n; ++i) keys.expose()[i] = encoding.position(wanted[i], 0).coordinate;
-  const auto key = keys.expose();        // the coordinate
-  const auto repeat = repeats.expose();  // all ones: the same block is wanted earlier
-  const auto rank = ranks.expose();      // how many different blocks are dealt earlier
+  const auto key = keys.expose();        // coordinates
+  const auto repeat = repeats.expose();  // all ones: the same block was wanted before
+  const auto rank = ranks.expose();      // the number of different blocks that are dealt before
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < i; ++j) repeat[i] |= mask_equal(wanted[i], wanted[j]);
   }

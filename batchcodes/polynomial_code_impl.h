@@ -1,5 +1,5 @@
-// PolynomialCode<F>: from slots to points of the sharing. Instantiated in polynomial_code.cc for the shipped
-// fields, by tests for tiny ones.
+// PolynomialCode<F>: turns the slots of a query vector into the points of a sharing. polynomial_code.cc
+// instantiates it for the shipped fields, tests do for tiny ones.
 #pragma once
 
 #include "batchcodes/sharing_impl.h"
@@ -77,7 +77,7 @@ Result<matrix::Matrix<typename F::Elem>> PolynomialCode<F>::interpolation_rows(
   return lagrange_matrix(field(), x, secrets.expose());
 }
 
-// Made once, in polynomial_code.cc.
+// Instantiated once, in polynomial_code.cc.
 #define PIRX_MADE_ONCE(F)                                                                         \
   extern template Result<void> make_shares<F>(                                                    \
       const strassen::Engine<F>&, std::span<const F::Elem>, std::span<const SharePoint<F::Elem>>, \

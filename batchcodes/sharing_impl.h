@@ -1,5 +1,5 @@
-// Share generation: one product of the engine for the coins, then the few unit vectors under masks.
-// Instantiated in polynomial_code.cc for the shipped fields, by tests for tiny ones.
+// Makes shares: multiplies the coins with the engine, then adds the few unit vectors under masks.
+// polynomial_code.cc instantiates it for the shipped fields, tests do for tiny ones.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace pirx::batchcodes {
 namespace detail {
 
-/// What the rows on the left are multiplied by: rows x cols, row-major, wiped.
+/// A small matrix of secret weights, wiped on destruction.
 template <class Elem>
 class SecretWeights {
  public:
@@ -45,8 +45,9 @@ typename F::Elem product_without(const F& f, const typename F::Elem& a,
   return product;
 }
 
-/// shares[j] += weights[j][m] e_row_m for every filled point m, touching every row. The points' rows are
-/// distinct, so that at most one weight is kept at a place: they are put together bit by bit, and added once.
+/// shares[j] += weights[j][m] e_row_m for every filled point m, touching every row. The points have distinct
+/// rows, so at most one weight passes its mask in each place. The masked weights are therefore combined by OR
+/// and added once.
 template <SharingField F>
 void add_unit_vectors(const strassen::Engine<F>& engine, std::span<const SharePoint<typename F::Elem>> points,
                       matrix::ConstView<typename F::Elem> weights, matrix::View<typename F::Elem> shares) {
@@ -84,7 +85,8 @@ void add_unit_vectors(const strassen::Engine<F>& engine, std::span<const SharePo
   }
 }
 
-/// Points of one row become one: its weights are summed at the first, the others are blank.
+/// Merges points that have the same row: the first one gets the sum of their weights, the others become
+/// blank.
 template <SharingField F>
 void merge_rows(const F& f, std::span<SharePoint<typename F::Elem>> points,
                 SecretWeights<typename F::Elem>& weights) {
@@ -108,7 +110,7 @@ SecretVector<SharePoint<Elem>> leaders(std::span<const SharePoint<Elem>> points,
   return result;
 }
 
-/// shares = V * uniform + W * (unit vectors). A column of W for each point.
+/// shares = V * uniform + W * (unit vectors). W has a column for each point.
 template <SharingField F>
 Result<void> combine(const strassen::Engine<F>& engine, std::span<const SharePoint<typename F::Elem>> points,
                      const SecretWeights<typename F::Elem>& V, SecretWeights<typename F::Elem>& W,
@@ -186,7 +188,7 @@ Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const 
   PIRX_TRY(detail::check_shapes(l, blinding, t, rest.rows, points.size(), addends));
   if (rest.rows != l - t)
     return fail(ErrorCode::kInvalidArgument, "one share for each server but the first t");
-  // All nodes: the given servers, then the secrets.
+  // The nodes of the interpolation: the given servers, then the points.
   const std::size_t q = points.size() / addends;
   SecretVector<SharePoint<Elem>> nodes(t + q);
   for (std::size_t a = 0; a < t; ++a) nodes.expose()[a] = {0, ~std::uint64_t{0}, x[a]};

@@ -45,7 +45,7 @@ std::optional<VerticalCode::Slice> Subcube::slice(std::size_t bucket, std::uint6
 }
 
 std::vector<std::size_t> Subcube::addends(std::size_t bucket) const {
-  std::size_t weight = buckets_ / (parts_ + 1);  // of the most significant digit that is a parity
+  std::size_t weight = buckets_ / (parts_ + 1);  // of the most significant digit L, which means a sum
   while (weight > 0 && bucket / weight % (parts_ + 1) != parts_) weight /= parts_ + 1;
   std::vector<std::size_t> result;
   if (weight == 0) return result;
@@ -64,9 +64,9 @@ Result<void> Subcube::assign(std::uint64_t blocks, std::span<const std::uint64_t
   return {};
 }
 
-/// 2^level requests for a part of `rows` rows and its (L+1)^level buckets. Every sub-part gets one request of
-/// each pair: the pair's own ones where they lie in different sub-parts; otherwise the second is pieced
-/// together from all the others.
+/// Assigns 2^level requests for a part of `rows` rows to its (L+1)^level buckets, a pair of requests at a
+/// time. Each sub-part gets at most one request of a pair. If both lie in one sub-part, the second becomes a
+/// request to every other sub-part, the one of sums included, whose answers add up to the wanted row.
 void Subcube::assign_part(unsigned level, std::size_t first_bucket, std::uint64_t rows,
                           std::span<const Request> requests, VerticalPlan& plan) const {
   if (level == 0) {

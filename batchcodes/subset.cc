@@ -8,7 +8,8 @@
 namespace pirx::batchcodes {
 namespace {
 
-/// Buckets whose answers add up to a block: one bit a bucket; the sign of bucket T' is that of |T'| - |base|.
+/// The buckets whose answers, with signs, add up to a block. A bit of `buckets` is one bucket. The sign of
+/// bucket T' is (-1)^(|T'| - |base|).
 struct RecoverySet {
   std::vector<std::uint64_t> buckets;
   std::size_t size = 0;
@@ -32,7 +33,7 @@ std::size_t binomial(std::size_t n, std::size_t k) {
   return result;
 }
 
-/// Buckets for which `holds`.
+/// The buckets whose sets `holds` is true of.
 template <class Predicate>
 RecoverySet recovery_set(std::span<const std::uint32_t> sets, std::uint32_t base, Predicate&& holds) {
   RecoverySet result{std::vector<std::uint64_t>((sets.size() + 63) / 64), 0, base};
@@ -44,7 +45,8 @@ RecoverySet recovery_set(std::span<const std::uint32_t> sets, std::uint32_t base
   return result;
 }
 
-/// For each T within S, all T' with T' cap S = T; smallest first, S itself leading.
+/// The recovery sets of block S: for each subset T of S, the buckets of all T' with T' cap S = T. The
+/// smallest come first, and bucket S alone is the very first.
 std::vector<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S) {
   std::vector<RecoverySet> result;
   for (std::uint32_t T = S;; T = (T - 1) & S) {
@@ -55,8 +57,9 @@ std::vector<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, 
   return result;
 }
 
-/// In characteristic two: the buckets on affine flats of codimension w - 1 through S, but S. The functionals
-/// are sums of one or two coordinates; at most kMaxFlats flats are looked at.
+/// More recovery sets, in characteristic two: all buckets but S on an affine flat of codimension w - 1
+/// through S. The functionals that define a flat are sums of one or two coordinates. Tries kMaxFlats flats at
+/// most.
 std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S,
                                          unsigned elements, unsigned weight) {
   constexpr std::size_t kMaxFlats = 4096;
@@ -92,8 +95,8 @@ std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, st
   return result;
 }
 
-/// Gives every request a recovery set so that no two share a bucket: the request with the fewest ways left
-/// first, its smallest way first, and back where that leads nowhere.
+/// Gives every request a recovery set so that no two share a bucket. Takes the request with the fewest sets
+/// left, tries its smallest set first, and goes back to the next one if that leads nowhere.
 class Search {
  public:
   Search(std::vector<const std::vector<RecoverySet>*> ways, std::size_t words)

@@ -1,5 +1,5 @@
-// Sums of buckets, by the field's kernels. Instantiated in vertical_database.cc for the fields that programs
-// use, by tests for others.
+// Computes the buckets of sums with the field's kernels. vertical_database.cc instantiates it for the fields
+// that programs use, tests do for others.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace pirx::batchcodes {
 namespace detail {
 
-/// out += D's words, or out = them.
+/// out = the words at `from` if this is the first addend, else out += these words.
 template <Field F>
 void add_words(const strassen::Engine<F>& engine, const std::byte* from, std::size_t words, bool first,
                typename F::Sum* out) {
@@ -101,7 +101,7 @@ matrix::ConstView<std::byte> VerticalDatabase<F>::words(std::size_t bucket) cons
           of_sums.stride};
 }
 
-// Made once, in vertical_database.cc.
+// Instantiated once, in vertical_database.cc.
 extern template class VerticalDatabase<gf2e::Gf2>;
 extern template class VerticalDatabase<fp::W48>;
 

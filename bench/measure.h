@@ -1,5 +1,5 @@
-// What benchmarks measure with beside the loop of Google Benchmark: clocks, objects that they share, and the
-// switch by which a test sees that a wrong answer is found.
+// What benchmarks use beside the loop of Google Benchmark: clocks, objects that they share, and a switch that
+// spoils an answer, by which a test sees that benchmarks notice.
 #pragma once
 
 #include <time.h>
@@ -23,11 +23,11 @@ inline std::string shared_name;
 inline std::shared_ptr<void> shared_object;
 }  // namespace detail
 
-/// Seconds by the clock on the wall.
+/// Seconds of wall-clock time.
 inline double wall_clock() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-/// Seconds of all processors that this process has used.
+/// Seconds of processor time that this process has used, all threads together.
 inline double processor_clock() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -49,9 +49,9 @@ double loop(benchmark::State& state, const Run& run) {
   };
   return seconds_of(all) / static_cast<double>(state.iterations());
 }
-/// The loop of a benchmark with UseManualTime() that counts what run() takes of the processors, times
-/// `scale`: other programs on the machine do not count, and neither does before(), which goes before each
-/// run. Returns these seconds of one iteration.
+/// The loop of a benchmark with UseManualTime(). Counts the processor time of run(), times `scale`, so that
+/// other programs on the machine do not count. Calls before() ahead of each run, uncounted. Returns the
+/// seconds of one iteration.
 template <class Before, class Run>
 double processor_loop(benchmark::State& state, const Before& before, const Run& run, double scale = 1) {
   double total = 0;

@@ -1,4 +1,4 @@
-// A database to measure on.
+// A database of random records, for benchmarks.
 #pragma once
 
 #include <unistd.h>
@@ -9,8 +9,8 @@
 
 namespace pirx::bench {
 
-/// So many random records, each of options.fixed_record_bytes. The file is made in `folder` and has gone from
-/// there on return; what it holds stays while the database is in use.
+/// Makes a database of `records` random records of options.fixed_record_bytes bytes. Its file in `folder` is
+/// removed before this returns; the content stays as long as the database is open.
 inline Result<std::shared_ptr<const database::Database>> random_database(
     const std::filesystem::path& folder, std::uint64_t records, const database::BuildOptions& options) {
   const auto path = folder / ("pirx-bench-" + std::to_string(::getpid()));

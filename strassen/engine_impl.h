@@ -53,8 +53,8 @@ Plan plan_product(const Kernels<F>& kernels, const Shape& shape, std::size_t ent
                    traits_of(kernels, entry_size));
 }
 
-/// Whether a database of `rows` rows of `row_bytes` bytes is laid out in planes. Small databases are not,
-/// because the padding to 16 rows and 64 columns would be a large part of them.
+/// Whether a database of `rows` rows of `row_bytes` bytes is laid out in planes. If the layout is not asked
+/// for, small databases are not, because padding to 16 rows and 64 columns would be a large part of them.
 template <class F>
 bool slices(const Kernels<F>& kernels, std::size_t rows, std::uint64_t row_bytes, Layout layout) {
   if (kernels.sliced == nullptr || layout == Layout::kRows) return false;
@@ -100,7 +100,7 @@ std::optional<Plan> plan_toom(const F& f, const Kernels<F>& kernels, const Shape
   return make_toom_plan(shape, threads, kernel, toom);
 }
 
-/// Fields that can be multiplied modulo small moduli: their words are integers of kWordBytes bytes.
+/// A field whose products can be computed modulo small moduli: its words are integers of kWordBytes bytes.
 template <class F>
 concept IntegerWords = requires {
   F::kWordBytes;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kPanelBytes = std::uint64_t{1} << 18;
 // Threads get panels of D at least this wide, so that no two of them share cache lines for long.
 constexpr std::uint64_t kMinPanelBytes = 256;
-// Byte products that make up for waking one more thread.
+// One more thread is woken for each this many products of bytes. For fewer it would not pay.
 constexpr std::uint64_t kWorkPerThread = std::uint64_t{1} << 20;
 // Panels are a multiple of this many words: whole cache lines for every size of word.
 constexpr std::uint64_t kPanelUnit = 64;
@@ -65,7 +65,8 @@ Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, 
   const std::uint64_t r = std::max<std::uint64_t>(shape.r, 1);
   const std::uint64_t s = std::max<std::uint64_t>(shape.s, 1);
 
-  // Threads share columns, which need no combining step, unless there are too few of them.
+  // Threads share columns, because then nothing has to be added up. If there are too few columns they share
+  // rows.
   std::uint64_t wanted = static_cast<std::uint64_t>(std::max(threads, 1));
   if (!threads_forced) {
     const std::uint64_t work = saturated_mul(q, saturated_mul(r, saturated_mul(s, kernel.entry_size)));
@@ -76,8 +77,7 @@ Plan make_plan(const Shape& shape, int depth, int threads, bool threads_forced, 
   wanted = std::min(wanted, plan.split_rows ? r / 2 : panels_at_most);
   plan.threads = static_cast<int>(wanted);
 
-  // Few queries take wide panels, so that D is read in long runs; the rows of a tile then give way to its
-  // width.
+  // For few queries the panels are wide, so that D is read in long runs. A wider tile then has fewer rows.
   const std::uint64_t scale = power(2, plan.depth);
   const std::uint64_t tile_words = std::max<std::uint64_t>(
       {1, kernel.tile_bytes / kernel.entry_size, kPanelBytes / saturated_mul(q, kernel.sum_size)});
@@ -113,13 +113,13 @@ constexpr std::size_t kBlockGroups = 64;
 constexpr std::size_t kBlockGroupsGf2 = 128;  // one product only
 constexpr std::size_t kBlockGroupsDirect = 32;
 constexpr std::size_t kBlockGroupsFused = 12;  // a tile of D stays in the first-level cache
-// Queries as matrices: so many bytes are made ready at a time.
+// The bytes of matrices of queries that are made ready at a time.
 constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
-// Sums of the products of a pass over D, beside those matrices: so many bytes should stay in the cache.
+// The bytes of sums of a pass over D that should stay in the cache beside those matrices.
 constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // of them for one block of rows
+constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // matrices for one block of rows
 constexpr std::size_t kMostRun = 4;
-constexpr std::size_t kMostRunGf2 = 16;  // whose panels are 32 bytes of a row
+constexpr std::size_t kMostRunGf2 = 16;  // a panel has only 32 bytes of a row
 constexpr std::size_t kMostQueries = 1024;
 constexpr int kMostStoredDepth = 2;
 
@@ -131,13 +131,12 @@ std::size_t nominal_block(const Plan& plan, const SlicedKernels& sliced) {
   return sliced.products == 1 ? kBlockGroupsGf2 : kBlockGroups;
 }
 
-/// Bytes of the matrices of so many queries for a block of rows.
+/// The bytes of the matrices of `queries` queries for a block of rows.
 std::uint64_t block_matrices(std::size_t queries, std::size_t block, const SlicedKernels& sliced) {
   return saturated_mul(sliced.products, plane_bytes(div_up(queries, 8), block, sliced.matrix_bytes));
 }
 
-/// Bytes of all queries' matrices when they multiply without sums; of one thread's rows where rows are
-/// shared.
+/// The bytes of all queries' matrices for Way::kDirect. If threads share the rows, of one thread's rows.
 std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
   const std::uint64_t of_group =
       sliced.planes * std::max<std::size_t>(sliced.planes / 8, 1) * sliced.matrix_bytes;
@@ -146,8 +145,8 @@ std::uint64_t direct_matrices(const Plan& plan, const SlicedKernels& sliced) {
   return saturated_mul(saturated_mul(plan.tile_queries, groups), of_group);
 }
 
-/// Queries of one pass over D when at most `most` fit: all passes about alike, in whole register tiles of
-/// `unit`.
+/// The queries of one pass over D if at most `most` fit. All passes have about the same number, a multiple of
+/// the register tile `unit`.
 std::size_t balanced_pass(std::size_t queries, std::size_t most, std::size_t unit) {
   const std::uint64_t passes = std::max<std::uint64_t>(div_up(queries, most), 1);
   return std::clamp<std::size_t>(round_up(div_up(queries, passes), unit), 1,
@@ -213,7 +212,7 @@ Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, cons
 
   SlicedSizes sizes = sliced_sizes(plan, sliced);
   const std::uint64_t share =
-      plan.split_rows ? panels : panels / wanted;  // of a thread, and not all of it in one go
+      plan.split_rows ? panels : panels / wanted;  // of one thread, in four runs or more
   plan.run =
       std::clamp<std::uint64_t>(std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1,
                                 sliced.planes == 1 ? kMostRunGf2 : kMostRun);
@@ -245,7 +244,8 @@ constexpr std::size_t kMostToomQueries = 256;
 
 bool prefers_toom(const Shape& shape, int depth, int threads, const KernelTraits& kernel,
                   const ToomTraits& toom) {
-  // Threads share panels: where there are far too few, the rows are shared the plain way.
+  // Threads share panels here. If there are far too few panels, Way::kRows is better, where threads can share
+  // rows.
   const std::size_t least = kernel.crossovers.toom;
   return depth <= 0 && least > 0 && shape.q >= least && shape.r >= kToomRows &&
          div_up(shape.s, toom.columns) * 3 >= static_cast<std::uint64_t>(std::max(threads, 1));
@@ -317,8 +317,8 @@ Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bo
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);
   const Shape part{div_up(shape.q, power(2, levels)), blocks.rows, blocks.row_bytes / size};
-  // The direct way writes whole batches of answers: it cannot leave out the rows that blocks of Q are padded
-  // with.
+  // Way::kDirect writes whole batches of answers. It cannot leave out the rows with which blocks of Q are
+  // padded.
   KernelTraits of_part = kernel;
   if (levels > 0) of_part.crossovers.direct = 0;
   Plan plan = make_sliced_plan(part, threads, threads_forced, of_part, sliced);

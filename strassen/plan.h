@@ -40,8 +40,8 @@ inline std::size_t scalar_bytes(const SlicedKernels& sliced) {
   return std::max<std::size_t>(sliced.planes / 8, 1);
 }
 
-/// The matrices of a database in planes with `depth` stored levels of Strassen. All have the same size,
-/// padded as their grid and the layout need.
+/// The matrices that a database in planes with `depth` stored levels of Strassen consists of. All have the
+/// same size: their grid covers the database, and each is padded to whole rows and columns of the layout.
 struct StoredBlocks {
   StoredBlocks(const SlicedKernels& sliced, std::uint64_t matrix_rows, std::uint64_t matrix_row_bytes,
                int depth);
@@ -49,8 +49,8 @@ struct StoredBlocks {
   std::uint64_t parts;
 };
 
-/// The number of levels to store: as many of those asked for as leave blocks of several row groups and
-/// vectors.
+/// The number of levels to store: as many of those asked for as leave blocks of at least 16 rows and one
+/// vector of columns.
 int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t row_bytes, int asked);
 
 /// The plan of a product with a database that has `stored` levels of Strassen. It uses all of them or none.
@@ -62,14 +62,14 @@ Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bo
 /// The plan of one part of a plan from make_stored_plan; the plan itself if nothing is stored.
 Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced);
 
-/// The stride between arrays of `bytes` bytes (a multiple of 64). It is no multiple of 4 KiB, with which all
-/// arrays would compete for the same few lines of the first-level cache. It does not grow monotonically, so
-/// sizes are computed from the strides themselves.
+/// The stride between arrays of `bytes` bytes (a multiple of 64). It is never a multiple of 4 KiB: all arrays
+/// would then compete for the same few lines of the first-level cache. It does not grow with every growth of
+/// `bytes`, so compute sizes from strides only.
 constexpr std::uint64_t staggered(std::uint64_t bytes) {
   return saturated_add(bytes, bytes % 4096 == 0 ? 256 : 0);
 }
 
-/// The bytes from the matrices of one plane (or sum of planes) of a block of queries to those of the next.
+/// In a block of queries, the bytes from the matrices of one plane (or sum of planes) to those of the next.
 constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t groups,
                                     std::uint64_t matrix_bytes) {
   return staggered(round_up(saturated_mul(saturated_mul(query_groups, groups), matrix_bytes), 64));
@@ -78,15 +78,16 @@ constexpr std::uint64_t plane_bytes(std::uint64_t query_groups, std::uint64_t gr
 /// The blocks and the workspace that a plan needs for a product in planes.
 struct SlicedSizes {
   std::size_t block = 0;       ///< row groups in a block
-  std::uint64_t matrices = 0;  ///< bytes: queries as matrices, for a chunk of rows
+  std::uint64_t matrices = 0;  ///< bytes: the matrices of queries for a chunk of rows
   std::uint64_t sums = 0;      ///< bytes per thread: the products of a panel
-  /// bytes per thread: the sums and one tile of D as sums of planes; or planes of queries
+  /// bytes per thread: the sums and one tile of D as sums of planes, or the planes of queries, whichever is
+  /// more
   std::uint64_t per_thread = 0;
-  std::uint64_t gathered = 0;  ///< the bytes at the end of per_thread: rows of queries that are sums
+  std::uint64_t gathered = 0;  ///< bytes at the end of per_thread, for rows of queries that are sums
 
   std::uint64_t total(std::uint64_t threads) const { return matrices + threads * per_thread; }
 };
-/// What the choice of Toom-Cook depends on; the members are those of ToomKernels.
+/// The members of ToomKernels on which a plan depends.
 struct ToomTraits {
   std::size_t columns, points, tile, most_rows;
   std::uint64_t most_summed;
@@ -98,8 +99,8 @@ bool prefers_toom(const Shape& shape, int depth, int threads, const KernelTraits
 Plan make_toom_plan(const Shape& shape, int threads, const KernelTraits& kernel, const ToomTraits& toom);
 
 struct ToomSizes {
-  std::uint64_t values = 0;  ///< bytes: queries at all points, for a chunk of rows
-  std::uint64_t sums = 0;    ///< bytes, for each thread and panel
+  std::uint64_t values = 0;  ///< bytes: the values of queries at all points, for a chunk of rows
+  std::uint64_t sums = 0;    ///< bytes per thread: the sums of a panel
   /// bytes per thread: the sums of a run of panels, and one tile of D at all points
   std::uint64_t per_thread = 0;
 };

@@ -13,8 +13,8 @@ Error no_memory(const char* what) {
   return Error(ErrorCode::kResourceExhausted, std::string("there is no memory for ") + what);
 }
 
-/// The blocks of that number in a grid of `columns` blocks of rows x width, as far as the matrix goes; it may
-/// end before a block does, or before it begins.
+/// The blocks with these numbers, in a grid with `columns` blocks of rows x width to a row. A block is cut
+/// off where the matrix ends. Blocks beyond its end are left out.
 template <class AnyView>
 std::vector<AnyView> blocks_of(const AnyView& matrix, const std::vector<std::size_t>& numbers,
                                std::size_t columns, std::size_t rows, std::size_t width) {

@@ -7,11 +7,11 @@ namespace pirx::strassen {
 namespace {
 
 constexpr std::size_t kMostQueries = 256;
-// Residues of queries and of words that are made ready at a time.
+// The bytes of residues of queries, and of words, that are made ready at a time.
 constexpr std::uint64_t kScalarsBytes = std::uint64_t{25} << 20;
 constexpr std::uint64_t kWordsBytes = std::uint64_t{14} << 20;
-// Sums are four bytes a modulus, up to 192 where the answer itself has 24: what exceeds 27/4 of the answer
-// has a limit, and so have they all.
+// Four bytes for each modulus make up to 192 bytes for each sum, which has 24 bytes in the answer. There is a
+// limit for what exceeds 27/4 of the answer, and one for all sums.
 constexpr std::uint64_t kExcessBytes = std::uint64_t{20} << 20;
 constexpr std::uint64_t kSumsBytes = std::uint64_t{96} << 20;
 
@@ -60,7 +60,7 @@ Plan make_residue_plan(const Shape& shape, int threads, const KernelTraits& kern
   if (!kept) {
     plan.run =
         std::clamp<std::uint64_t>(kWordsBytes / (moduli * residue_run_bytes(plan.chunk_rows)), 1, plan.run);
-    // All in blocks of about the same width.
+    // All runs are about equally wide.
     plan.run = div_up(plan.tile_words / kColumns, div_up(plan.tile_words / kColumns, plan.run));
   }
   plan.workspace_bytes = residue_sizes(plan, moduli).total();

@@ -11,9 +11,9 @@ inline constexpr std::size_t kResidueChunk = 4096;
 /// Panels that a thread multiplies at a time.
 inline constexpr std::size_t kResiduePanels = 8;
 
-/// The bytes from the residues modulo one modulus to those modulo the next, for `rows` rows of 16 words or as
-/// many scalars of 16 queries. Never a multiple of a page, with which all moduli would compete for a few
-/// lines of the cache.
+/// The bytes from the residues modulo one modulus to those modulo the next, for `rows` rows of 16 words, or
+/// of 16 queries' scalars. Never a multiple of a page: all moduli would then compete for a few lines of the
+/// cache.
 constexpr std::uint64_t residue_run_bytes(std::uint64_t rows) {
   return saturated_add(saturated_mul(rows / 64 + (rows % 64 != 0), ResidueKernels::kBlockBytes), 5 * 64);
 }

@@ -1,5 +1,5 @@
-// R = Q * D over GF(p) modulo many small moduli (pirx/base/residue_kernels.h), for many queries. The residues
-// of D are prepared (ResidueMatrix), or computed block by block in every pass. Those of Q are always
+// R = Q * D over GF(p) for many queries, computed modulo many small moduli (pirx/base/residue_kernels.h). The
+// residues of D are prepared (ResidueMatrix) or computed block by block in every pass. Those of Q are always
 // computed.
 #pragma once
 
@@ -73,8 +73,8 @@ class ResidueSystem {
   }
 
   explicit ResidueSystem(const F& f) {
-    // Room for twice kMostSummed products of a word and a scalar, which is below 2^(8 kWordBytes) + 2^8, and
-    // some more.
+    // Room for twice kMostSummed products of a word and a scalar, and some more. A scalar is below 2^(8
+    // kWordBytes) + 2^8.
     constexpr double kBits = 16.0 * F::kWordBytes + 17;
     static_assert(ResidueKernels::kMostSummed == std::size_t{1} << 15);
     double bits = 0;
@@ -158,7 +158,7 @@ class ResidueMatrix {
     return out;
   }
 
-  /// The bytes of the residues, saturated.
+  /// The bytes of the residues, or 2^64 - 1 if there are more.
   static std::uint64_t bytes_for(const Shape& shape, std::size_t moduli) {
     const std::uint64_t panels =
         shape.s / ResidueKernels::kColumns + (shape.s % ResidueKernels::kColumns != 0);
@@ -168,9 +168,9 @@ class ResidueMatrix {
     return saturated_mul(saturated_mul(panels, moduli), column);
   }
 
-  /// The residues of a panel modulo the first modulus, at row `row` of the chunk that contains this row. The
-  /// next modulus follows residue_run_bytes(height) later, where the chunk has `height` rows; the next panel
-  /// follows after all moduli.
+  /// The residues of a panel modulo the first modulus, from row `row` on, in the chunk that contains this row
+  /// and has `height` rows. The residues modulo the next modulus follow residue_run_bytes(height) later. The
+  /// next panel follows after all moduli.
   const std::byte* at(std::size_t row, std::size_t height, std::size_t panel) const {
     const std::size_t within = row % kResidueChunk;
     return buffer_.data() + offset(row - within, height, panel) + within * ResidueKernels::kColumns;
@@ -220,7 +220,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
           const std::size_t blocks = (height + kRows - 1) / kRows;
           const std::size_t tile_bytes = blocks * ResidueKernels::kBlockBytes;
           const std::size_t scalars_stride = residue_run_bytes(tiles * blocks * kRows);
-          // A run of D: one panel modulo one modulus.
+          // The chunk of prepared residues that contains these rows. A run is one panel modulo one modulus.
           const std::size_t chunk = row / kResidueChunk * kResidueChunk;
           const std::size_t kept_height = std::min(kResidueChunk, D.rows - chunk);
           const std::size_t run_bytes = residue_run_bytes(kept != nullptr ? kept_height : height);
@@ -255,7 +255,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
               const std::byte* const runs =
                   kept != nullptr ? kept->at(row, kept_height, left / kColumns + begin) : words;
               const std::size_t groups = (end - begin + kResiduePanels - 1) / kResiduePanels;
-              // Modulus after modulus, so that the queries' residues stay in the cache.
+              // One modulus after another, so that the queries' residues stay in the cache.
 #pragma omp for schedule(static)
               for (std::size_t unit = 0; unit < basis.count * groups; ++unit) {
                 const std::size_t m = unit / groups, panel = begin + unit % groups * kResiduePanels;

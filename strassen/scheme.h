@@ -1,5 +1,4 @@
-// Bilinear schemes <m, k, n; rank> as data: they multiply m x k by k x n blocks with `rank` products of
-// blocks.
+// Bilinear schemes <m, k, n; rank> as data: they multiply m x k blocks by k x n blocks with `rank` products.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +18,9 @@ struct BilinearScheme {
   std::int8_t w[rank][m * n];
 };
 
-/// Whether the scheme multiplies matrices over the integers, and so over every ring; or, with `modulus`,
-/// modulo this number. Checks the trilinear identity (Brent's equations) sum over p of u[p](i, l) v[p](l', j)
-/// w[p](i', j') = [i = i'][l = l'][j = j'] for all indices.
+/// Whether the scheme multiplies matrices correctly: over the integers, and so over every ring; with
+/// `modulus`, modulo this number only. Checks the trilinear identity (Brent's equations) sum over p of
+/// u[p](i, l) v[p](l', j) w[p](i', j') = [i = i'][l = l'][j = j'] for all indices.
 template <std::size_t m, std::size_t k, std::size_t n, std::size_t rank>
 constexpr bool multiplies_matrices(const BilinearScheme<m, k, n, rank>& scheme, int modulus = 0) {
   for (std::size_t a = 0; a < m * k; ++a) {
@@ -54,9 +53,9 @@ static_assert(multiplies_matrices(kStrassen));
 /// The scheme that the engine uses at every level.
 inline constexpr const auto& kScheme = kStrassen;
 
-/// The plain product on four of Strassen's seven sums of blocks of B: each block of B is the sum of one or
-/// two of them. With it, a database that stores only these sums is multiplied without splitting A's rows, and
-/// no more is read than B has.
+/// The plain product, made from four of Strassen's seven sums of blocks of B: each block of B is the sum of
+/// one or two of these four. It multiplies a database that stores Strassen's sums without splitting A's rows,
+/// and reads no more than the size of B.
 inline constexpr BilinearScheme<1, 2, 2, 4> kStrassenThin = {
     {{1, 1}, {0, 1}, {1, 0}, {1, 1}},
     {{1, 0, 0, 0}, {-1, 0, 1, 0}, {0, 1, 0, -1}, {0, 0, 0, 1}},

@@ -4,8 +4,8 @@
 // Fawzi et al., "Discovering faster matrix multiplication algorithms with reinforcement learning", Nature 610
 // (2022), showed that 47 are enough. This table is a different one. It was found from the 64 products of the
 // standard algorithm by a random walk on the flip graph (Kauers and Moosbauer 2022; Arai, Ichikawa and
-// Hukushima 2024), then by changes of basis that leave 154 of 752 possible blocks in each of the three lists;
-// two levels of Strassen have 144.
+// Hukushima 2024), then by changes of basis until each of its three tables had 154 non-zero coefficients of
+// 752. (Two levels of Strassen have 144.)
 #pragma once
 
 #include "strassen/scheme.h"

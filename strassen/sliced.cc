@@ -11,11 +11,10 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-/// Bytes of a row, from `column` on, that the row has.
+/// The bytes of a row from `column` on: 0 if the row is shorter.
 std::size_t bytes_behind(std::size_t cols, std::size_t column) { return cols - std::min(cols, column); }
 
-/// The rows [row, row + rows) and columns [column, column + bytes) of a sum, into zeroed rows of `bytes`
-/// bytes.
+/// Writes the rows [row, row + rows) and columns [column, column + bytes) of a sum to rows of `bytes` bytes.
 void gather(const SlicedKernels& kernels, Terms terms, std::size_t row, std::size_t rows, std::size_t column,
             std::size_t bytes, std::byte* out) noexcept {
   std::memset(out, 0, rows * bytes);
@@ -53,7 +52,7 @@ class Product {
   }
 
  private:
-  /// One step. Where threads share rows, each multiplies its own rows of D, into sums of its own.
+  /// Computes one step. If threads share rows, each multiplies its own rows of D and has sums of its own.
   void muladd(const SlicedStep& step) noexcept {
     D_ = step.D;
     const std::size_t threads = static_cast<std::size_t>(plan_.threads);
@@ -83,7 +82,7 @@ class Product {
     }
   }
 
-  /// Adds `bytes` bytes to row i of the answers, from `column` on, in every place that has them.
+  /// Adds `bytes` bytes to row i of every target, from `column` on. What has no place in a target is dropped.
   void add_row(const std::byte* from, std::size_t bytes, const Answers& R, std::size_t i,
                std::size_t column) const noexcept {
     for (const auto& target : R.views) {
@@ -93,8 +92,8 @@ class Product {
     }
   }
 
-  /// R += Q * D over the row groups [first, first + groups): the queries' matrices for a chunk of rows are
-  /// made, then every panel of D passes by.
+  /// R += Q * D over the row groups [first, first + groups). For each chunk of rows it makes the queries'
+  /// matrices and then multiplies every panel of D by them.
   void multiply(const Queries& Q, const Answers& R, std::size_t first, std::size_t groups,
                 std::size_t threads, std::size_t team) noexcept {
     if (plan_.way == Way::kDirect) return direct(Q, R, first, groups, threads, team);
@@ -121,7 +120,8 @@ class Product {
     }
   }
 
-  /// Row groups of D that are multiplied, in blocks of sizes_.block, and the groups of 8 queries.
+  /// The row groups of D that are multiplied, in blocks of sizes_.block, and the number of groups of 8
+  /// queries.
   struct Region {
     std::size_t first, groups, query_groups;
   };
@@ -134,8 +134,9 @@ class Product {
     return std::min(sizes_.block, region.groups - b * sizes_.block);
   }
 
-  /// What form() adds up for `part`: the runs of planes of one block that the trits of `part` choose, from
-  /// the least significant: the low half, the high half or both halves of what the trits above it chose.
+  /// The runs of planes of one block that form() adds up for `part`. Each ternary digit of `part`, from the
+  /// least significant one, chooses the low half (0), the high half (1) or both (2) at one level of
+  /// Karatsuba, the lowest level first.
   std::size_t sources_of(const std::byte* block, std::size_t part, std::size_t plane_stride,
                          const std::byte** out) const {
     std::size_t count = 1;
@@ -176,8 +177,8 @@ class Product {
     }
   }
 
-  /// The blocks [begin, end) of rows times the panels [first, last), added to R. Block after block, so that
-  /// the queries' matrices for a block stay in the cache while the panels pass by.
+  /// Multiplies the blocks [begin, end) of rows by the panels [first, last) and adds the result to R. All
+  /// panels of one block come first, so that the queries' matrices for the block stay in the cache.
   void multiply_run(const Answers& R, const Region& region, std::size_t first, std::size_t last,
                     std::size_t begin, std::size_t end, const std::byte* matrices,
                     std::byte* own) const noexcept {
@@ -254,10 +255,10 @@ class Product {
     }
   }
 
-  /// The next tile of D, to be fetched into the cache while this one is multiplied: some lines per call.
+  /// Fetches the next tile of D into the cache while this one is multiplied, some lines in each call.
   class Ahead {
    public:
-    /// `pairs`: how often a call fetches.
+    /// `pairs`: the number of fetches in a call.
     Ahead(std::size_t calls, std::size_t pairs) noexcept : calls_(calls), pairs_(pairs) {}
     void begin(const std::byte* at, std::size_t bytes) noexcept {
       from_ = at;
@@ -277,7 +278,7 @@ class Product {
     std::size_t end_ = 0, lines_ = 0, at_ = 0;
   };
 
-  /// The sums of the panels [first, last), as rows, added to R in every place.
+  /// Turns the sums of the panels [first, last) into rows and adds them to every matrix of R.
   void finish(const Answers& R, const Region& region, std::size_t first, std::size_t last,
               const std::byte* sums, std::byte* rows_space) const noexcept {
     const std::size_t panel_bytes = SlicedKernels::kPanelVectors * kernels_.vector_bytes();
@@ -297,7 +298,7 @@ class Product {
     }
   }
 
-  /// Few queries: a matrix per plane and query, no sums; one pass over D.
+  /// Way::kDirect: one matrix per plane and query, and no sums of planes. For few queries.
   void direct(const Queries& Q, const Answers& R, std::size_t first, std::size_t groups,
               [[maybe_unused]] std::size_t threads, std::size_t team) noexcept {
     const std::size_t elem = elem_bytes();
@@ -343,8 +344,8 @@ class Product {
     const std::byte* data;
     std::size_t rows, bytes, stride;
   };
-  /// The rows [row, row + rows) of the queries, columns [column, column + bytes): where they lie, or added up
-  /// in `space`.
+  /// The rows [row, row + rows) and columns [column, column + bytes) of the queries. They are borrowed if the
+  /// queries are a single matrix, and added up in `space` if they are a sum of several.
   Rows rows_of(const Queries& Q, std::size_t row, std::size_t rows, std::size_t column, std::size_t bytes,
                std::byte* space) const noexcept {
     if (Q.views.size() != 1) {
@@ -355,14 +356,14 @@ class Product {
     const std::size_t first = std::min(Q.first + row, only.rows);
     const std::size_t behind = bytes_behind(only.cols, column);
     rows = std::min(rows, only.rows - first);
-    // Nothing there: any address serves.
+    // There are no such bytes, so any address will do.
     if (rows == 0 || behind == 0) return {only.data, 0, 0, only.stride};
     return {only.row(first) + column, rows, behind, only.stride};
   }
 
   std::size_t elem_bytes() const { return scalar_bytes(kernels_); }
 
-  static constexpr std::size_t kMostSources = 8;  // 2 to the Karatsuba levels outside form()
+  static constexpr std::size_t kMostSources = 8;  // 2^(levels of Karatsuba outside form())
   const SlicedKernels& kernels_;
   const Plan& plan_;
   const SlicedSizes sizes_;
@@ -394,7 +395,7 @@ Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, std::siz
 void SlicedMatrix::fill(const SlicedKernels& kernels, Terms D, [[maybe_unused]] int threads) noexcept {
   constexpr std::size_t kMostVectorBytes = 128;  // 16 planes
   PIRX_CHECK(kernels.vector_bytes() <= kMostVectorBytes);
-  // A few panels at a time, so that rows of D are read in runs and panels are written in runs.
+  // Takes a few panels at a time, so that both D and the panels are read and written in runs.
   constexpr std::size_t kRunBytes = 4096;
   const std::size_t width = kMost * kernels.vector_bytes(), run_panels = kRunBytes / width;
   const std::size_t runs = (panels() + run_panels - 1) / run_panels;

@@ -1,5 +1,4 @@
-// R = Q * D over GF(2^n) with a database in planes (pirx/base/sliced_kernels.h): Karatsuba inside, Strassen
-// around it.
+// R = Q * D over GF(2^n) with a database in planes (pirx/base/sliced_kernels.h), by Karatsuba's algorithm.
 #pragma once
 
 #include <span>
@@ -10,10 +9,10 @@
 
 namespace pirx::strassen {
 
-/// A matrix of bytes given as the sum (XOR) of others. Each of them may lack rows at the bottom and columns
-/// at the right; these are zero.
+/// A matrix of bytes, given as the sum (XOR) of others. Those may be smaller: rows missing at the bottom and
+/// columns missing at the right are zero.
 using Terms = std::span<const ConstView<std::byte>>;
-/// Matrices to which the same matrix is added. Each of them may lack rows and columns; what belongs there is
+/// Matrices to each of which the same matrix is added. They may be smaller; what has no place in them is
 /// dropped.
 using Targets = std::span<const View<std::byte>>;
 
@@ -47,7 +46,7 @@ class SlicedMatrix {
   AlignedBuffer data_;
 };
 
-/// One of several products: R += Q * D, in every matrix of R. Q: rows of scalars as bytes; R: rows of sums as
+/// One of several products. Adds Q * D to every matrix of R. Q: rows of scalars as bytes; R: rows of sums as
 /// bytes.
 struct SlicedStep {
   Terms Q;

@@ -1,6 +1,6 @@
 // R += Q * D on one tile, by recursion with a bilinear scheme (paper 000, section 3.3 and appendix A). Sums
-// of D blocks are formed in the cache when they are needed. Rows and columns outside the blocks are
-// multiplied plainly.
+// of blocks of D are formed when they are needed, small enough for the cache. Rows and columns that are left
+// over because blocks have equal sizes are multiplied plainly.
 #pragma once
 
 #include <algorithm>

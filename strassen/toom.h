@@ -1,5 +1,6 @@
-// R = Q * D over GF(p) by evaluation, products at points and interpolation (pirx/base/toom_kernels.h), for
-// many queries. D is not prepared; its blocks are evaluated in the cache.
+// R = Q * D over GF(p) for many queries, by Toom-Cook (pirx/base/toom_kernels.h): evaluation at points, a
+// product at each point, interpolation. D is not prepared: each block of it is evaluated when it is
+// multiplied.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,13 @@
-// The engine's product over one database: every field, kernel, number of queries, depth, number of threads
-// and stored levels that are asked for, beside the rates of this machine and other ways to multiply.
+// Times the engine's product over one database, for all fields, kernels, numbers of queries, depths, stored
+// levels and threads that are asked for; beside it the rates of this machine and other ways to multiply.
 //
 // product/field:.../kernel:.../q:.../depth:.../stored:.../threads:...   one product
 // prepare/field:.../kernel:.../threads:...   laying the database out
 // table/q:..., m4rie/q:..., isal/q:...       GF(2^8) in other ways
 // memory/read:<threads>, rate/instruction:...
 //
-// Every answer is checked before it is timed. A pass over memory follows each product and is what its counter
-// share_of_read compares with.
+// Every answer is checked before it is timed. A pass over memory follows each product; the counter
+// share_of_read compares the two.
 #include <map>
 #include <memory>
 #include <random>

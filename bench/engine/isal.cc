@@ -1,4 +1,4 @@
-// ISA-L's erasure code: some rows of the database are the sources, the queries' rows the parities.
+// The product by ISA-L's erasure code: rows of the database are its sources, answers are its parities.
 #include <isa-l/erasure_code.h>
 
 #include <algorithm>

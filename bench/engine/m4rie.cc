@@ -1,4 +1,4 @@
-// M4RIE. Its matrices are copies of Q and D; the answer stays sliced, as the engine's database does.
+// The product by M4RIE. Its matrices are copies of Q and D. The answer stays bit-sliced, in M4RIE's form.
 #include <m4rie/m4rie.h>
 
 #include <memory>

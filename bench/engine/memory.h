@@ -1,4 +1,4 @@
-// A pass over memory, which the engine is measured against.
+// A plain read of memory, with which the engine's passes are compared.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // What is measured beside the engine: instructions, and other ways to multiply over GF(2^8). Libraries are
-// measured where they are installed.
+// measured if they are installed.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Loops of one instruction on twelve registers, enough to hide its latency. In assembly, so that no compiler
-// and no flag of the build decides what is measured; a loop runs only where the CPU has its instruction.
+// How often per second the CPU runs an instruction. Each loop repeats one instruction on twelve registers,
+// which hides its latency. The loops are in assembly, so that neither compiler nor flags change what is
+// measured. A loop runs only if the CPU has its instruction.
 #include "bench/engine/peers.h"
 
 namespace pirx::bench {

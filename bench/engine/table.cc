@@ -1,5 +1,5 @@
-// GF(2^8) as Percy++ 1.0 and paper 000 multiply: a 64 KiB table of all products, the database 8 bytes at a
-// time.
+// The product over GF(2^8) as Percy++ 1.0 and paper 000 compute it: by a 64 KiB table of all products, 8
+// bytes of the database at a time.
 #include <cstring>
 #include <memory>
 

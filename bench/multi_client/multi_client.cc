@@ -1,10 +1,10 @@
-// What batching gains: independent clients in parallel against one server over HTTP, beside the same queries
-// one after another. Every answer is decoded and compared with the database.
+// What batching gains: independent clients ask one server over HTTP at the same time, or one after another.
+// Every answer is decoded and compared with the database.
 //
-// one_after_another   so many queries of one client
+// one_after_another   queries of one client
 // in_parallel         the same number by --clients clients, who start together
 //
-// The figure is the counter of in_parallel that compares it with one_after_another right after.
+// The result is a counter of in_parallel: its rate over that of one_after_another, measured right after it.
 #include <atomic>
 #include <barrier>
 #include <filesystem>

@@ -1,6 +1,6 @@
-// Tables 1 and 2 of paper 000 (Lueks and Goldberg 2015), recomputed: the shipped encoders, engine and share
-// generation run on kernels that count, and what they counted is printed beside the paper's formulas. Ends
-// with 1 when a count differs from what it should be.
+// Recomputes Tables 1 and 2 of paper 000 (Lueks and Goldberg 2015). Runs the shipped encoders, engine and
+// share generation on kernels that count operations, and prints the counts beside the paper's formulas. Exits
+// with 1 if a count is not as expected.
 #include <cmath>
 #include <cstdio>
 #include <functional>

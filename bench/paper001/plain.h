@@ -1,5 +1,6 @@
-// Paper 001's server over GMP, written plainly as its authors did: a node is E(f_0) times a power of every
-// selector, nine modular exponentiations in an octree, nothing shared. Variable time; numbers are public.
+// Paper 001's server over GMP, written as plainly as its authors did. A node is E(f_0) times a power of every
+// selector: nine modular exponentiations in an octree, which share nothing. Variable time; all numbers are
+// public.
 #pragma once
 
 #include <gmpxx.h>

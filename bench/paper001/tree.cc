@@ -1,6 +1,6 @@
-// The tree's server and client beside a plain GMP implementation of paper 001, over records of one plaintext
-// each: what a server takes by kernel and threads, and a client for coins made ahead, for a query with such
-// coins, and to decrypt all levels of a reply.
+// Damgard-Jurik trees beside a plain GMP implementation of paper 001, over records of one plaintext each.
+// Times the server by kernel and threads, and the client: making coins ahead, making a query from such coins,
+// and decrypting all levels of a reply.
 #ifdef _OPENMP
 #include <omp.h>
 #endif

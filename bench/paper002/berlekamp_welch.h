@@ -1,4 +1,5 @@
-// Replies with wrong values decoded plainly: a system of equations is solved for every word.
+// A plain Berlekamp-Welch decoder for replies with wrong values: it solves a system of equations for every
+// word.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
-// Experiments 3 and 4 of paper 002 (Henry 2016): what a client computes to make a query and to reconstruct
-// the blocks from the replies, beside the same written plainly (plain.h, berlekamp_welch.h). Through the
-// public client, over random records. Seconds of the processor; an answer is compared before its time counts.
+// Experiments 3 and 4 of paper 002 (Henry 2016): the time that a client takes to make a query, and to
+// reconstruct the blocks from the replies, beside plain programs for both (plain.h, berlekamp_welch.h). Uses
+// the public client on random records. Times are of the processor; an answer is checked before its time
+// counts.
 //
 // query/...    experiment 3: making a query to a database of --rows rows of one word
 // copy/...     experiment 4: memcpy of as many bytes as all replies have

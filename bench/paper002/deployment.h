@@ -1,4 +1,4 @@
-// Servers and a client in one process over random records: for the benchmarks of what clients compute.
+// Servers and a client in one process over random records, for benchmarks of the client.
 #pragma once
 
 #include <filesystem>

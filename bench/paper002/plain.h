@@ -1,7 +1,7 @@
-// The client's part of Goldberg's protocol written plainly, value by value: polynomials of coefficients,
-// Horner's rule at every server, Lagrange's rule for every word, as Percy++ 1.0 goes about it. (Kinder than
-// that: what does not change from row to row is made once.) Over a prime field by NTL, or over GF(2^8) with a
-// table of all products.
+// The client of Goldberg's protocol written plainly, value by value, as in Percy++ 1.0: polynomials as
+// coefficients, Horner's rule for every server, Lagrange's rule for every word. (It is faster than Percy++ in
+// one thing: it computes once what does not change from row to row.) Over a prime field by NTL, or over
+// GF(2^8) with a table of all products.
 #pragma once
 
 #include <NTL/ZZ_p.h>

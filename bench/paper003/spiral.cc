@@ -1,9 +1,11 @@
-// Spiral's server stage by stage on a database in memory, and with --study=1 what the base of the gadget is
-// worth ("3-PIR", Figure 4 and beyond): every base with the same ring, security, kernels and form of folding,
-// once with everything else as in the chosen set, once with everything else chosen anew for the base. A
-// benchmark is a plan. Its time is a server's for one pass, as the library's profile finds it (the median of
-// --samples; of the CPU where one thread computes, unless --wall=1); stages are counters, in milliseconds,
-// and so are the bits of the error at every stage, measured and of the model.
+// Times Spiral's server stage by stage on a database in memory. A benchmark is a plan. Its time is that of
+// one pass of the server, as the library's profile finds it: the median of --samples, in CPU time if one
+// thread computes, or in wall-clock time with --wall=1. Counters hold the milliseconds of each stage, and the
+// bits of the error at each stage, measured and by the model.
+//
+// --study=1 compares bases of the gadget ("3-PIR", Figure 4). All plans have the same ring, security, kernels
+// and form of folding. Each base comes twice: with everything else as in the chosen set, and with everything
+// else chosen anew for this base.
 #include <cmath>
 #include <cstring>
 

@@ -1,6 +1,7 @@
-// The server's time for one query of quadratic-residuosity PIR, with every kernel of this machine, beside
+// The server's time for one query of quadratic-residuosity PIR, with every kernel of this machine. Beside it,
 // what paper 004 (Sion and Carbunar 2007) counts: one multiplication modulo N for every bit, in plain GMP.
-// That is measured on a slice of the columns, which all cost the same: `share` of the whole.
+// That is measured on a slice of the columns, because all columns cost the same; the counter `share` says how
+// large it is.
 #include <gmpxx.h>
 
 #include <cmath>

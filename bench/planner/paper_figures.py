@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The figures of papers 001 (Unal and Savas 2014) and 004 (Sion and Carbunar 2007) that follow from formulas, computed again, beside what is
-printed there and why the two differ where they do. Prints all of them as JSON.
+"""Recomputes the figures of papers 001 (Unal and Savas 2014) and 004 (Sion and Carbunar 2007) that follow from formulas. Prints them as
+JSON, each beside the printed figure, with the reason if the two differ.
 
 Table 3 of 001 was measured by its authors and follows from no formula; Tables 4 to 6 follow from nine times that they measured.
 """

@@ -1,7 +1,7 @@
-// The planner's predictions beside measurements: every offer of a plan carried out on a small database,
-// client and servers in one process on one thread. Counters hold the lengths of the messages and what was
-// predicted. A message of another length than predicted is a wrong answer, as is another record than was
-// stored.
+// Compares the planner's predictions with measurements. Carries out every offer of a plan on a small
+// database, with client and servers in one process on one thread. Counters hold lengths of messages, and
+// predictions. A record that is not the stored one is a wrong answer, and so is a message whose length is not
+// the predicted one.
 #ifdef _OPENMP
 #include <omp.h>
 #endif

@@ -1,10 +1,10 @@
-// A pass over a database that is spread over the ranks of an MPI run, beside the same pass by one process.
+// Times a pass over a database that is spread over the ranks of an MPI run, and the same pass by one process.
 //
 // single/q:...   one process with --single_threads threads
 // ranks/q:...    all ranks, with --threads threads each
 //
-// Rank 0 measures, and prints; the answers are compared first. The counter processor_ms of a pass is of all
-// ranks together, waiting included. bench/shards/report starts it.
+// Rank 0 measures and prints, after the answers were compared. The counter processor_ms is the processor time
+// of all ranks together, waiting included. bench/shards/report starts this program.
 #include <fstream>
 #include <random>
 

@@ -1,5 +1,6 @@
-// Private look-ups by key from running servers: fetch DEPLOYMENT KEY... The deployment file says who they are
-// and which protocol they speak ('pirx deploy' writes one); nothing here depends on it.
+// Private look-ups by key from running servers: fetch DEPLOYMENT KEY... The deployment file says where the
+// servers are and which protocol they speak ('pirx deploy' writes one). This program works for every
+// protocol.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// A look-up with evidence of the application's own: evidence DEPLOYMENT KEY PREFIX. Where the replies alone
-// cannot prove an answer, one that begins with PREFIX is taken for the true one; an application would check a
-// signature or a hash. Says which servers lied.
+// A look-up with evidence of the application's own: evidence DEPLOYMENT KEY PREFIX. If the replies alone
+// prove no answer, the one that begins with PREFIX is taken. A real application would check a signature or a
+// hash. Prints which servers lied.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 pirx::Result<void> look_up(const std::string& file, const std::string& key, const std::string& prefix) {
   PIRX_ASSIGN(const auto deployment, pirx::client::load_deployment(file));
-  PIRX_ASSIGN(auto fetcher, pirx::client::Fetcher::create(deployment));  // serves many look-ups
+  PIRX_ASSIGN(auto fetcher, pirx::client::Fetcher::create(deployment));  // keep it for many look-ups
   pirx::client::FetchOptions options;
   options.believe = [&](std::span<const std::optional<pirx::Bytes>> records) {
     return records[0] && pirx::as_text(*records[0]).starts_with(prefix);

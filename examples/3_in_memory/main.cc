@@ -1,5 +1,5 @@
-// Both halves of a protocol in one process, over a transport of your own: in_memory [PROTOCOL]. Every
-// protocol of the table goes the same way.
+// Client and servers in one process, over a transport of your own: in_memory [PROTOCOL]. This works for every
+// protocol of the table.
 #include <cstdio>
 #include <filesystem>
 #include <random>

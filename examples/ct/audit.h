@@ -1,5 +1,5 @@
 // A private audit: fetches the proof of one certificate from servers of which any t learn nothing, checks it
-// against the signed tree head, and says what came of it.
+// against the signed tree head, and reports the result.
 #pragma once
 
 #include <optional>

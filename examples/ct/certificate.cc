@@ -1,4 +1,5 @@
-// X.509 by OpenSSL. Input is hostile: every length is OpenSSL's or checked here, and nothing is left over.
+// Reads X.509 certificates with OpenSSL. The input may be hostile: OpenSSL or this file checks every length,
+// and no byte may be left over.
 #include "certificate.h"
 
 #include <openssl/err.h>

@@ -1,5 +1,5 @@
-// ct-audit: the auditor's side. Is this certificate in the log? Asks so that no t servers learn which
-// certificate it is, and says what each of them could see.
+// ct-audit: the auditor's side. Checks whether a certificate is in the log, so that no t servers learn which
+// certificate it is, and prints what each server could see.
 #include "audit.h"
 #include "files.h"
 #include "merkle.h"

@@ -1,4 +1,4 @@
-// Base64 by OpenSSL.
+// Base64 with OpenSSL.
 #include "files.h"
 
 #include <openssl/evp.h>

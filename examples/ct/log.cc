@@ -1,5 +1,5 @@
-// The log's folder. The tree head is what counts: it is written last, in one step, and entries beyond it are
-// remains of an append that did not end.
+// Reads and writes the log's folder. The tree head is written last, in one step. Entries beyond it are left
+// over from an append that was cut short, and do not count.
 #include "log.h"
 
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 // Merkle hash trees of RFC 6962 section 2.1: roots, proofs of inclusion and of consistency, and their checks.
-// Paper 000 section 4.1 in code; the checks are what an auditor trusts, so they share nothing with what makes
-// the proofs.
+// See paper 000, section 4.1. An auditor trusts the checks, so they share no code with what makes the proofs.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What the two programs share: subcommands' actions, times, and errors as exit codes (those of docs/cli.md).
+// What the two programs share: actions of subcommands, times, and exit codes (those of docs/cli.md).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Proof records: encoded, and checked against a publication.
+// Encodes proof records and checks them against a publication.
 #include "proof_record.h"
 
 #include <algorithm>

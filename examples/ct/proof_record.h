@@ -1,5 +1,5 @@
-// A record of the database of proofs: what an auditor who has the certificate and the signed tree head lacks.
-// Paper 000 section 4.3; docs/certificate_transparency.md has the bytes.
+// A record of the database of proofs: what an auditor needs beside the certificate and the signed tree head
+// (paper 000, section 4.3). docs/certificate_transparency.md describes its bytes.
 #pragma once
 
 #include "tree_head.h"

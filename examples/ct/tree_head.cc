@@ -1,4 +1,4 @@
-// ECDSA by OpenSSL's EVP interface; JSON by nlohmann-json, without its exceptions.
+// Signs and checks tree heads with OpenSSL's ECDSA, and reads and writes them as JSON without exceptions.
 #include "tree_head.h"
 
 #include <fcntl.h>

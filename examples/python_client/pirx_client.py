@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A second pirx client, for reading and for checking: written from docs/wire_format.md alone, standard library only.
+"""A second pirx client, to read and to check the first one by. Written from docs/wire_format.md alone, with the standard library only.
 
     pirx_client.py DEPLOYMENT.json POSITION...
 
-The records go to standard output one after the other, exactly their bytes; a report on every server goes to standard error. The
-arithmetic is plain Python and takes time that depends on its operands: fetch with `pirx get` what an observer of your
-machine must not learn.
+The bytes of the records go to standard output, one record after the other. A report on every server goes to standard error. The
+arithmetic is plain Python, whose time depends on its operands: if somebody who watches your machine must not learn what you
+fetch, use `pirx get`.
 """
 import argparse
 import hashlib

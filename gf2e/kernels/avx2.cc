@@ -6,7 +6,7 @@
 #if defined(PIRX_GF2E_X86)
 #define PIRX_GF2E_TARGET __attribute__((target("avx2")))
 #include "gf2e/kernels/muladd_impl.h"
-// After the macro.
+// Uses the macro above.
 #include "gf2e/kernels/rows256.h"
 
 namespace pirx::gf2e {

@@ -5,7 +5,7 @@
 
 #define PIRX_GF2E_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
 #include "gf2e/kernels/muladd_impl.h"
-// After the macro.
+// Uses the macro above.
 #include "gf2e/kernels/rows512.h"
 
 namespace pirx::gf2e {

@@ -6,7 +6,7 @@
 
 #define PIRX_GF2E_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,gfni")))
 #include "gf2e/kernels/muladd_impl.h"
-// After the macro.
+// Uses the macro above.
 #include "gf2e/kernels/rows512.h"
 
 namespace pirx::gf2e {
@@ -21,11 +21,10 @@ struct Gf2_8Ops : Rows512 {
   PIRX_GF2E_INLINE Vec muladd(Vec a, const Coef& c, Vec d) { return a ^ _mm512_gf2p8mul_epi8(d, c); }
 };
 
-/// The bit matrices of multiplication by x^j, that of any scalar being the sum of those of its bits.
+/// The bit matrices of multiplication by x^j. The matrix of any scalar is the sum of those of its bits.
 struct PowerMatrices {
-  /// For j < 8: the four matrices of x^j and the four of x^(j + 8), each four from low to low, high to low,
-  /// low to high and high to high byte. The byte order is vgf2p8affineqb's: the row of output bit i is byte 7
-  /// - i.
+  /// power[j] has four matrices of x^j and four of x^(j + 8). Each four map low to low, high to low, low to
+  /// high and high to high bytes. As vgf2p8affineqb wants it, the row of output bit i is byte 7 - i.
   alignas(64) std::uint64_t power[8][8] = {};
 
   constexpr PowerMatrices() {

@@ -33,8 +33,8 @@ extern const Kernels<Gf2_8> kGf2_8Gfni512;
 extern const Kernels<Gf2_16> kGf2_16Gfni512;
 #endif
 
-/// The kernels `rows` together with bit-sliced kernels. These may need `more` CPU features; then they give
-/// the name.
+/// The kernels `rows` with the bit-sliced kernels `sliced` added, under a new name. They need the CPU
+/// features of `rows` and `more`.
 template <class F>
 constexpr Kernels<F> with_sliced(const char* name, Kernels<F> rows, CpuFeatures more,
                                  const SlicedKernels& sliced, const Crossovers& crossovers) {

@@ -1,6 +1,6 @@
-// Portable kernels, on the 16-byte vectors that gcc and clang compile for every machine. A product goes
-// through the bits of its scalar with d, d * x, d * x^2, ... under masks. There is no table, so no secret
-// becomes an address.
+// Portable kernels, on the 16-byte vectors that gcc and clang compile for every machine. A product adds up d,
+// d * x, d * x^2, ... under masks made from the bits of the scalar. There is no table, so no secret becomes
+// an address.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -49,7 +49,7 @@ struct BinaryOps : Rows<T> {
   PIRX_GF2E_INLINE Coef coef(Elem c) {
     Coef out;
     for (unsigned i = 0; i < F::kBits; ++i) {
-      // As two words: gcc's UBSan does not let a scalar and a vector of narrow lanes meet here.
+      // In two words: gcc's UBSan refuses operations on a scalar and a vector of narrow lanes here.
       const std::uint64_t mask = std::uint64_t{0} - ((c >> i) & 1);
       out.mask[i] = std::bit_cast<Vec>(std::array{mask, mask});
     }

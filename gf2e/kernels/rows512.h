@@ -1,5 +1,5 @@
-// Loads and stores of 64-byte pieces of a row, for the kernels on 512-bit vectors; short pieces by masks,
-// which touch no other byte. Include after muladd_impl.h.
+// Loads and stores of 64-byte pieces of a row, for the kernels on 512-bit vectors. Masks keep short pieces
+// from touching other bytes. Include after muladd_impl.h.
 #include <immintrin.h>
 
 namespace pirx::gf2e {

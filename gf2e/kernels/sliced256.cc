@@ -4,7 +4,7 @@
 #if defined(PIRX_GF2E_X86)
 #define PIRX_GF2E_TARGET __attribute__((target("avx2,gfni")))
 #include "gf2e/kernels/sliced_impl.h"
-// After the macro.
+// Uses the macro above.
 #include "gf2e/kernels/sliced_gfni.h"
 #include "gf2e/kernels/sliced_ops256.h"
 

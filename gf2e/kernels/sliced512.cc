@@ -6,7 +6,7 @@
 
 #define PIRX_GF2E_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,gfni")))
 #include "gf2e/kernels/sliced_impl.h"
-// After the macro.
+// Uses the macro above.
 #include "gf2e/kernels/sliced_gfni.h"
 
 namespace pirx::gf2e {
@@ -59,7 +59,7 @@ struct Vectors {
   }
 
  private:
-  /// Undoes that packus works in lanes of 16 bytes; and does that again.
+  /// Puts qwords in order after packus, which works in lanes of 16 bytes. spread() is the inverse.
   PIRX_GF2E_INLINE Vec in_order(Vec v) {
     return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v);
   }

@@ -7,7 +7,7 @@
 
 #define PIRX_GF2E_TARGET __attribute__((target("avx2")))
 #include "gf2e/kernels/sliced_impl.h"
-// After the macro.
+// Uses the macro above.
 #include "gf2e/kernels/sliced_ops256.h"
 
 namespace pirx::gf2e {
@@ -16,7 +16,8 @@ namespace {
 struct Ops : Ops256 {
   static constexpr std::size_t kTile = 4, kTileVecs = 2, kFusedTile = 1, kFusedVecs = 1;
 
-  /// Three rounds of swapping off-diagonal blocks; the bytes come reversed, as from vgf2p8affineqb.
+  /// Transposes by three rounds of swapping off-diagonal blocks. The bytes come out reversed, as from
+  /// vgf2p8affineqb.
   PIRX_GF2E_INLINE Vec transpose_bits(Vec v) {
     v = reverse_bytes(v);
     v = swap<7>(v, 0x00AA00AA00AA00AA);

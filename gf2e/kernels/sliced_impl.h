@@ -1,10 +1,16 @@
-// Bit-sliced GF(2^n) (SlicedKernels) for any vector width. The includer defines PIRX_GF2E_TARGET and passes
-// an Ops class. Its vectors: Vec, kBytes, load, store, xor3, set64, unpack_low/unpack_high<bits>,
-// reverse_bytes (in 8), transpose_bits (8 x 8 in each qword), low_bytes/high_bytes(a, b) of 2 * kBytes words,
-// and words_first/words_last(low, high), which are their inverse. On bytes: twice, and negative (all ones if
-// the top bit is set). The product of bits: Matrix, kMatrixBytes, store_matrix, matrix (8 x 8 bits of
-// queries), Data, data (a vector made ready), add_products(sum, x, a, y, b) = sum + a x + b y. Register
-// tiles: kTile query groups x kTileVecs, kFusedTile, kFusedVecs.
+// Bit-sliced GF(2^n) (SlicedKernels) for any vector width. The includer defines PIRX_GF2E_TARGET, the target
+// attribute of its instruction set, and passes an Ops class:
+//
+//   Vec, kBytes, load, store, xor3, set64       a vector of kBytes bytes
+//   unpack_low<bits>, unpack_high<bits>         interleave the lanes of two vectors
+//   reverse_bytes, transpose_bits               in each qword: its 8 bytes, its 8 x 8 bits
+//   low_bytes(a, b), high_bytes(a, b)           of the 16-bit words in a and b
+//   words_first, words_last(low, high)          the inverse of both: the words of a, and those of b
+//   twice, negative                             of bytes; negative: all ones if the top bit is set
+//   Matrix, kMatrixBytes, store_matrix, matrix  8 x 8 bits of queries, ready for products
+//   Data, data                                  a vector that is ready for products
+//   add_products(sum, x, a, y, b)               sum + a x + b y
+//   kTile, kTileVecs, kFusedTile, kFusedVecs    register tiles: query groups x vectors
 //
 // A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x. Loops and
 // addresses depend on shapes only.

@@ -1,4 +1,4 @@
-// The interface of a protocol: its row in the table, and the server that the row opens.
+// The interface of a protocol: its row in the table of protocols, and the server that it opens.
 #pragma once
 
 #include <functional>
@@ -33,9 +33,9 @@ enum class ProtocolId : std::uint8_t {
 /// The greatest length of a message, in any protocol.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
-/// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11). The message
-/// may come from a stranger: nothing if its magic, version, type, protocol or length is not that of a
-/// parameters message. No other part is checked.
+/// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11). Nothing if its
+/// magic, version, type, protocol or length is not that of a parameters message. No other part is checked.
+/// The message may come from a stranger.
 std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept;
 
 /// The server of a protocol over one database. Const and thread-safe. A request is an encoded message of
@@ -51,14 +51,15 @@ class AnyServer {
   virtual std::size_t max_request_bytes() const noexcept = 0;
   /// The number of queries in the largest valid request.
   virtual std::size_t max_queries() const noexcept = 0;
-  /// The bytes of memory that answering a request of `queries` queries takes beside the request: its encoded
-  /// reply, and what is held while it is computed. The transport charges them before it queues the request.
+  /// The bytes of memory that a request of `queries` queries needs beside its own: for its encoded reply, and
+  /// for what is held while that is computed. The transport reserves them before it queues the request.
   /// SIZE_MAX if the number would be larger.
   virtual std::size_t working_bytes(std::size_t queries) const noexcept = 0;
   /// The bytes of memory that one answer() takes in addition, for any number of requests. Transports run one
   /// answer() at a time.
   virtual std::size_t pass_bytes() const noexcept { return 0; }
-  /// The number of queries that a pass must have room for so that what was prepared is used. 0: any number.
+  /// The number of queries that passes should have room for, because this server is prepared to answer large
+  /// passes faster (such as by stored levels of Strassen). 0: every size will do.
   virtual std::size_t preferred_queries() const noexcept { return 0; }
   /// The number of queries in a request, which is its share of a batch. Checks the header and the exact
   /// length in full, at little cost. InvalidArgument: the request is wrong. StaleEpoch: it is for another
@@ -68,9 +69,8 @@ class AnyServer {
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
   /// One result per request, in the same order. A bad request fails alone.
   virtual std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const = 0;
-  /// The same with the sender of each request, as far as the transport can tell clients apart; an unknown
-  /// sender has an empty name. For protocols that keep data of clients, so that clients share the room
-  /// fairly.
+  /// The same with the name of each request's sender, or an empty name if it is unknown. Protocols that keep
+  /// data of clients use it to share their room fairly among clients.
   virtual std::vector<Result<Bytes>> answer_from(
       std::span<const ByteSpan> requests, [[maybe_unused]] std::span<const std::string_view> senders) const {
     return answer(requests);
@@ -92,7 +92,8 @@ struct ServerSpec {
   Spread spread = nullptr;
 };
 
-/// A protocol as programs see it. Each protocol's folder has one such row, in protocol.cc.
+/// A row of the table of protocols: a protocol as programs see it. Each protocol's folder has one, in
+/// protocol.cc.
 struct Protocol {
   ProtocolId id;
   std::string_view name;     ///< "goldberg"
@@ -106,7 +107,7 @@ struct Protocol {
   /// What a deployment file says of the protocol beside the database and the servers. A name such as
   /// "encoding.arity" is the member "arity" of the object "encoding".
   std::span<const Option> members = {};
-  /// Those of `members` that whoever writes a deployment file chooses (pirx deploy).
+  /// Those of `members` that the writer of a deployment file chooses (pirx deploy). Servers do not say them.
   std::span<const Option> chosen = {};
   bool describes_database = false;              ///< `members` describe the database, too
   std::span<const Option> client_options = {};  ///< options of the client (pirx get)
@@ -132,7 +133,7 @@ Result<const Protocol*> find_protocol_of(ByteSpan parameters);
 /// Calls Plan::join with options given as texts. InvalidArgument: the protocol's clients have no such option.
 Result<std::unique_ptr<AnyClient>> join(const Plan& plan, ClientSpec spec, const Texts& options);
 
-/// The table of protocols (service/table/protocols.cc), in the order of their numbers.
+/// The table (service/table/protocols.cc), in the order of the numbers.
 std::span<const Protocol* const> protocols() noexcept;
 /// The protocol of that name. InvalidArgument lists the names that exist.
 Result<const Protocol*> find_protocol(std::string_view name);

@@ -10,9 +10,9 @@ namespace pirx::shards {
 
 enum Tag : int { kTagHello = 1, kTagOrder, kTagReport, kTagQueries, kTagSums };
 
-/// What rank 0 sends to each other rank. A pass has three orders. kPrepare: the rank reports once it has the
-/// memory. kGo, when all are ready: the queries follow, and the rank reports on its product. kGather, when
-/// all products are good: the rank sends the sums.
+/// What rank 0 sends to each other rank. A pass has three orders. After kPrepare the rank gets memory for the
+/// pass and reports. After kGo, which is sent when all are ready, it receives its queries, multiplies and
+/// reports. After kGather, which is sent when all products are good, it sends its sums.
 struct Order {
   enum class Kind : std::uint32_t { kPing = 1, kPrepare, kGo, kGather, kStop };
   std::uint64_t number = 0;

@@ -9,7 +9,7 @@
 namespace pirx::shards {
 namespace {
 
-/// Of the attribute that says what an operation adds: one a process, made with the first RowSum.
+/// The key of the attribute that says what an operation adds. A process has one, made with the first RowSum.
 int sum_key = MPI_KEYVAL_INVALID;
 
 extern "C" void pirx_shards_add_rows(void* from, void* to, int* rows, MPI_Datatype* type) {

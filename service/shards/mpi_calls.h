@@ -17,9 +17,8 @@ namespace pirx::shards {
 /// Unavailable: the call failed; the message has `what` and MPI's reason.
 Result<void> check_mpi(int code, const char* what);
 
-/// Gives the processor to other threads between two checks, because MPI itself would spin. In the first half
-/// millisecond after it was made it yields; later it sleeps for a 16th of the time since then, at most
-/// `longest`.
+/// Gives the processor to other threads between two checks, because MPI itself would spin. In its first half
+/// millisecond it yields. Later it sleeps for a 16th of the time since it was made, at most `longest`.
 class Pause {
  public:
   explicit Pause(std::chrono::microseconds longest) : longest_(longest) {}
@@ -31,8 +30,8 @@ class Pause {
   Clock::time_point start_ = Clock::now();
 };
 
-/// The longest sleep while a message moves, which it does only during calls of MPI; and the longest sleep
-/// while others work.
+/// The longest sleep while a message moves, since messages move only during calls of MPI; and the longest
+/// sleep while other ranks compute.
 inline constexpr std::chrono::microseconds kWhileMoving{50}, kWhileWorking{1'000};
 
 /// Waits until all requests are complete. `go_on` is called repeatedly, and its error ends the waiting. Then

@@ -1,5 +1,5 @@
-// One product over all ranks. Rank 0 gives orders, scatters queries and gathers sums. Every step can end by a
-// deadline; after that no other pass is begun.
+// Computes one product on all ranks. Rank 0 gives orders, scatters queries and gathers sums. Every step has a
+// deadline. If one is missed, no other pass is begun.
 #include "pirx/shards/shards.h"
 
 #include <condition_variable>
@@ -20,10 +20,11 @@ using matrix::Matrix;
 using matrix::View;
 using Clock = std::chrono::steady_clock;
 
-/// What the slowest network in use carries in a second: what is slower is taken for lost.
+/// The least speed of a network. A rank whose messages take longer counts as lost.
 constexpr double kSlowestBytesPerSecond = 50e6;
 
-/// Rows of `cols` bytes, at least so many of them; kept for the next pass.
+/// A matrix of `rows` x `cols` bytes inside `kept`, which grows if it is too small and stays for the next
+/// pass.
 Result<View<std::byte>> reserve(Matrix<std::byte>& kept, std::size_t rows, std::size_t cols) {
   if (kept.rows() < rows || kept.cols() != cols) {
     kept = {};
@@ -57,7 +58,7 @@ class Shards::Impl {
   }
 
   Result<Product> spread(const Product& whole, const std::function<Result<Product>(const Part&)>& prepare) {
-    constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with it
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with int
     if (local_) {
       return fail(ErrorCode::kInvalidArgument,
                   "the ranks hold one database in one epoch: start all of them again for another");
@@ -71,7 +72,7 @@ class Shards::Impl {
     PIRX_ASSIGN(local_, prepare(part_));
     Product product = whole;
     product.workspace_bytes = local_->workspace_bytes;
-    // The sums as they arrive, and what MPI keeps while it adds them.
+    // The sums that arrive, and what MPI keeps while it adds them up.
     product.bytes_per_query = 2 * sums_bytes();
     product.multiply = [this](ConstView<std::byte> Q, View<std::byte> R) { return multiply(Q, R); };
     product.add = local_->add;
@@ -193,7 +194,8 @@ class Shards::Impl {
   Part part_at(std::size_t rank) const {
     return part_of(whole_, split_, world_.ranks(), static_cast<int>(rank));
   }
-  /// Of what one query takes in memory, as it reaches this rank and as it leaves it.
+  /// The bytes that one query takes on this rank: its elements, and its sums. Rank 0 holds the sums of all
+  /// ranks.
   std::size_t elems_bytes() const noexcept { return part_.rows * whole_.elem_bytes; }
   std::size_t sums_bytes() const noexcept {
     return (world_.rank() == 0 ? whole_.words : part_.words) * whole_.sum_bytes;
@@ -209,22 +211,23 @@ class Shards::Impl {
     return i;
   }
 
-  /// For requests on rank 0, by rank, that move so many bytes and follow on work that took rank 0 so long: an
-  /// error once they have taken too long.
+  /// The deadline of `requests` on rank 0, one for each rank, as wait_all() takes it: gives an error once it
+  /// has passed. The requests move `bytes` bytes in all. If they follow on a product, rank 0 took `own` for
+  /// its part of it.
   std::function<Result<void>()> in_time(std::span<const MPI_Request> requests, std::size_t bytes,
                                         Clock::duration own = {}) const {
     const auto moving = std::chrono::duration<double>(static_cast<double>(bytes) / kSlowestBytesPerSecond);
     const auto end = Clock::now() + options_.timeout + 4 * own + std::chrono::ceil<Clock::duration>(moving);
     return [this, requests, end]() -> Result<void> {
       if (Clock::now() < end) return {};
-      const std::size_t rank = first_open(requests);  // 0: of what all do together
+      const std::size_t rank = first_open(requests);  // 0: an operation of all ranks
       return fail(ErrorCode::kUnavailable,
                   (rank == 0 ? "a rank" : rank_name(static_cast<int>(rank), hellos_[rank])) +
                       " does not answer: this server ends, ask another one");
     };
   }
 
-  // Rank 0.
+  // What rank 0 does.
 
   Result<void> multiply(ConstView<std::byte> Q, View<std::byte> R) {
     const std::lock_guard lock(mutex_);
@@ -241,7 +244,8 @@ class Shards::Impl {
     return {};
   }
 
-  /// Runs what talks to all ranks. After an Unavailable they are not in step any more, so nothing else is.
+  /// Runs `talk`, which talks to all ranks. After an Unavailable the ranks are out of step, so nothing is run
+  /// any more.
   template <class F>
   Result<void> guarded(const F& talk) {
     if (lost_) return tl::unexpected(*lost_);
@@ -253,7 +257,8 @@ class Shards::Impl {
     return done;
   }
 
-  /// Gives an order to all and waits for their reports. Unavailable: a rank is lost. Else its error.
+  /// Gives an order to all ranks and waits for their reports. Unavailable: a rank is lost. Other errors are
+  /// those that a rank reported.
   Result<void> call(Order::Kind kind, std::size_t queries) {
     std::vector<MPI_Request>& sent = kept_requests_[0];
     PIRX_TRY(send_order(kind, queries, sent));
@@ -300,7 +305,8 @@ class Shards::Impl {
   }
 
   Result<void> pass(ConstView<std::byte> Q, View<std::byte> R) {
-    // After a loss MPI may still write there, so sums are never received in the caller's memory.
+    // Sums are never received in the caller's memory, because MPI may still write to it after a rank was
+    // lost.
     PIRX_ASSIGN(const auto sums, reserve(sums_, Q.rows, sums_bytes()));
     ++passes_;
     PIRX_TRY(call(Order::Kind::kPrepare, Q.rows));
@@ -328,8 +334,8 @@ class Shards::Impl {
     return {};
   }
 
-  /// Hands every rank its part of the queries. MPI moves them only while it is called, so this ends when all
-  /// have theirs.
+  /// Sends every rank its part of the queries. Returns when all have theirs, because MPI moves them only
+  /// while it is called.
   Result<void> scatter(ConstView<std::byte> Q) {
     std::vector<MPI_Request>& requests = kept_requests_[1];
     requests.assign(parts(), MPI_REQUEST_NULL);
@@ -375,7 +381,7 @@ class Shards::Impl {
     return wait_all(requests, in_time(requests, sums.rows * sums.cols));
   }
 
-  /// Looks after idle ranks until this ends.
+  /// Pings the ranks between passes, until the run ends or a rank is lost.
   void keep() {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, options_.ping, [this] { return stopping_ || lost_; })) {
@@ -384,7 +390,7 @@ class Shards::Impl {
     }
   }
 
-  // The others.
+  // What the other ranks do.
 
   Result<Order> next_order(const std::function<Result<void>()>& go_on) {
     Pause pause(kWhileWorking);
@@ -442,19 +448,20 @@ class Shards::Impl {
   MPI_Comm comm_;
   RowSum sum_;
 
-  Product whole_;  ///< its shape
+  Product whole_;  ///< only its shape is used
   Split split_ = Split::kRows;
   Part part_;
   std::optional<Product> local_;
   bool agreed_ = false;
 
-  mutable std::mutex mutex_;  ///< of all below, and of MPI
+  mutable std::mutex mutex_;  ///< guards all members below, and the calls of MPI
   std::condition_variable changed_;
   bool stopping_ = false, left_ = false;
   std::optional<Error> lost_;
   std::uint64_t number_ = 0, passes_ = 0;
   std::vector<Hello> hellos_;
-  // What MPI reads and writes lives as long as this: a pass that was given up may still do so.
+  // What MPI reads and writes. It must live as long as this object, because MPI may still use it for a pass
+  // that was given up.
   Order order_;
   std::vector<Report> reports_;
   std::array<std::vector<MPI_Request>, 3> kept_requests_;

@@ -8,7 +8,7 @@ bool built_with_mpi() noexcept { return true; }
 
 Result<std::unique_ptr<World>> World::create() {
   int level = MPI_THREAD_SINGLE, rank = 0, ranks = 0;
-  // Several threads call MPI, one at a time: whoever answers, and the one that looks after idle ranks.
+  // Several threads call MPI, one at a time: those that answer, and the one that pings idle ranks.
   PIRX_TRY(check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "start"));
   PIRX_TRY(check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "set its error handler"));
   PIRX_TRY(check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "tell the rank"));

@@ -25,7 +25,7 @@ Elem* row(Elem* matrix, std::size_t stride, std::size_t i) {
   return reinterpret_cast<Elem*>(reinterpret_cast<std::byte*>(matrix) + i * stride);
 }
 
-// The words of D lie `width` bytes apart and are read by `load`.
+// R += Q * D. The entries of D lie `width` bytes apart and are read by `load`.
 template <class Load>
 void muladd(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
             std::size_t q_stride, const std::byte* D, std::size_t d_stride, std::size_t width, Elem* R,

@@ -13,7 +13,7 @@ auto WordPrime<kWordBits, kAbove>::mul(Elem a, Elem b) const noexcept -> Elem {
 
 template <unsigned kWordBits, std::uint32_t kAbove>
 auto WordPrime<kWordBits, kAbove>::inv(Elem a) const noexcept -> Elem {
-  // p - 2 = 2^w + (c - 2): one bit above w others.
+  // The exponent p - 2 = 2^w + (c - 2): `out` starts with its top bit, and the loop takes the others.
   Elem out = a;
   for (unsigned bit = kBits; bit-- > 0;) {
     out = mul(out, out);

@@ -34,7 +34,7 @@ struct Columns {
   uint128 column[kCount] = {};
 };
 
-/// 64 bits of an integer, from a bit on.
+/// The 64 bits of an integer that begin at a given bit.
 template <std::size_t n>
 inline std::uint64_t bits_at(const Limbs<n>& limb, std::size_t bit) {
   const std::size_t i = bit / 64, shift = bit % 64;
@@ -66,7 +66,7 @@ inline typename F::Elem reduce(const Columns<F>& columns) {
   constexpr std::size_t kLimbs = F::kLimbs, kWide = 2 * kLimbs;
   constexpr std::uint64_t kTopMask = low_bits(F::kTopBits);
   constexpr auto kPrime = F::prime();
-  // Holds a few limbs' sum and its sign; all that comes up if there is one limb fits in 64 bits.
+  // Holds the sum of a few limbs, with a sign. 64 bits are enough if there is only one limb.
   using Signed = std::conditional_t<kLimbs == 1, std::int64_t, int128>;
   constexpr Signed kLow = F::kLow;
   constexpr unsigned kShift = kLimbs == 1 ? 63 : 64;

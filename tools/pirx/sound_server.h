@@ -1,4 +1,4 @@
-// SoundServer: the server half of a protocol, as long as the database that it answers from is whole.
+// SoundServer: a server that answers only while its database is sound, that is, undamaged.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,13 @@
 
 namespace pirx::cli {
 
-/// Checks all of the database's checksums in the background, from the beginning and whenever verify() asks
-/// for it, and looks after every pass whether pages of the file were lost. Once one thing is wrong, every
-/// request is answered Unavailable: clients do better without a reply than with a wrong one.
+/// Checks all checksums of the database in the background, at the start and whenever verify() asks for it.
+/// After every pass it checks whether pages of the file were lost. Once anything is wrong, it answers every
+/// request with Unavailable, because no reply is better than a wrong one.
 class SoundServer final : public ForwardingServer, public http::ContentState {
  public:
-  /// `server` was opened from the file of `database`. `damaged` is told once what is wrong, on any thread.
+  /// `server` was opened from the file of `database`. `damaged` is called once, on any thread, with what is
+  /// wrong.
   SoundServer(std::shared_ptr<const database::Database> database, std::unique_ptr<const AnyServer> server,
               std::function<void(const Error&)> damaged);
   ~SoundServer() override;
@@ -49,8 +50,8 @@ class SoundServer final : public ForwardingServer, public http::ContentState {
   std::thread thread_;  ///< last: it starts when everything else exists
 };
 
-/// Checks some chunks of the database, drawn at random: damage that is not a rare bit shows before anything
-/// is served. DataLoss.
+/// Checks some random chunks of the database, so that widespread damage shows before anything is served.
+/// DataLoss: a chunk is damaged.
 Result<void> check_sample(const database::Database& database);
 
 }  // namespace pirx::cli

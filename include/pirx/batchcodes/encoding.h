@@ -93,7 +93,7 @@ struct Slot {
 class BatchPlan {
  public:
   std::size_t queries() const noexcept { return slots_.size() / width_; }
-  /// The q slots of query vector i; with addends > 1 in plan_batch(), each slot is as many neighbouring
+  /// The q slots of query vector i. With addends > 1 in plan_batch(), a slot is that many neighbouring
   /// entries.
   std::span<const Slot> query(std::size_t i) const noexcept {
     return slots_.expose().subspan(i * width_, width_);
@@ -113,8 +113,8 @@ class BatchPlan {
 };
 
 /// Puts the wanted blocks into exactly `queries` query vectors of q slots, so that messages have the same
-/// shape for all indices. Remaining slots are blank. With addends > 1 (only without data coordinates) this
-/// many neighbours in `wanted` fill one slot, which comes back as their sum. The work is quadratic in the
+/// shape for all indices. Remaining slots are blank. With addends > 1 (only without data coordinates), that
+/// many neighbours in `wanted` share a slot, which comes back as their sum. The work is quadratic in the
 /// number of slots. Time and addresses depend on the indices only if the call fails.
 /// OutOfRange: a block is not below `blocks`. InvalidArgument: nothing is wanted, or more than queries * q
 /// blocks, or more than `queries` different blocks at one coordinate; nothing has been sent then.

@@ -34,9 +34,9 @@ class PolynomialCode {
   Result<void> complete(std::span<const Slot> slots, matrix::ConstView<Elem> given, matrix::View<Elem> rest,
                         std::span<const Elem> blinding = {}) const;
 
-  /// s_m, one for each slot: the values there of the reply polynomials, of degree at most
-  /// encoding().degree(), are the wanted blocks. The value at a blank slot's s_m means nothing. The s_m are
-  /// the same for every query without data coordinates; otherwise they are secret.
+  /// s_m, one for each slot: the coordinate at which the polynomials of the replies have the wanted block as
+  /// their values. Their degree is at most encoding().degree(). The values at a blank slot's s_m mean
+  /// nothing. Without data coordinates the s_m are the same for every query; otherwise they are secret.
   SecretVector<Elem> secret_coordinates(std::span<const Slot> slots) const;
   /// W, q x x.size(), such that blocks = W * replies. The replies are those of the servers at x, at least d +
   /// 1 of them, without blinding.

@@ -14,7 +14,7 @@ namespace pirx::batchcodes {
 template <class F>
 concept SharingField = Field<F> && std::same_as<typename F::Elem, typename F::Sum>;
 
-/// Asks that the vector of polynomials be the unit vector e_row at `coordinate`. Secret.
+/// The vector of polynomials takes the value e_row, a unit vector, at `coordinate`. Secret.
 template <class Elem>
 struct SharePoint {
   std::uint64_t row = 0;

@@ -1,6 +1,6 @@
 // The deployment file: which servers hold a database, by which protocol, and the trust anchors. JSON,
-// documented in docs/deployment_file.md. It is what a client trusts, so it comes from whoever the client
-// trusts.
+// documented in docs/deployment_file.md. A client trusts what it says, so it must come from somebody whom the
+// client trusts.
 #pragma once
 
 #include <filesystem>
@@ -23,11 +23,12 @@ struct Deployment {
 Result<Deployment> load_deployment(const std::filesystem::path& path);
 Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployment(const Deployment& deployment);
-/// As replace_file.
+/// Writes the file in one step. Errors are those of replace_file().
 Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment);
 
-/// Whether `next` may follow what a client was told before. StaleEpoch: an older epoch; fewer records; the
-/// same epoch with other content or, of one server, with another plan.
+/// Whether `next` may follow what a client was told before. StaleEpoch: it has an older epoch, or fewer
+/// records, or the same epoch with other content; or, if there is one server, the same epoch with another
+/// plan.
 Result<void> check_follows(const Plan& before, const Plan& next);
 
 /// Whether every server is on this machine.

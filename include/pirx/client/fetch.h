@@ -10,34 +10,35 @@ namespace pirx::client {
 struct WorkLimits {
   std::uint64_t bytes = std::uint64_t{256} << 20;  ///< a query and its reply, and keys
   std::uint64_t memory = std::uint64_t{1} << 30;   ///< for these, and for the rows of all queries
-  std::chrono::milliseconds time{60'000};          ///< of one core, for each query, without making a key
+  std::chrono::milliseconds time{60'000};          ///< of one core, for each query, without making keys
 };
-/// Compares what `queries` of a plan take with the limits, and what one takes with `deadline`, before
-/// anything is done: sizes as they are, time by a model that is right within a factor of four.
-/// ResourceExhausted names the limit, and what raises it in `pirx get`.
+/// Checks before anything is done that `queries` queries of a plan stay within the limits, and that the
+/// client can make one of them before `deadline`. Sizes are exact; times are those of a model that is right
+/// within a factor of four. ResourceExhausted names the limit, and what raises it in `pirx get`.
 Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
                         std::chrono::milliseconds deadline);
 
 struct FetchOptions {
-  /// For each round of messages to the servers and their replies, with their making. Nothing: 10 s, and 10
-  /// minutes where there is one server, which may compute for long.
+  /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server, for
+  /// making the messages, too. Nothing: 10 s, or 10 minutes with a single server, which may compute for long.
   std::optional<std::chrono::milliseconds> deadline = {};
-  // As in RetrieveOptions:
+  // The next four are explained in RetrieveOptions.
   std::optional<unsigned> liars = {};
   bool wait_for_all = false;
   std::optional<unsigned> rounds = {};
   Believe believe = {};
-  WorkLimits limits = {};
-  /// Told before messages are sent: how often that was done before, and the bytes of the first of them.
+  WorkLimits limits = {};  ///< what the server's plan may ask of this client
+  /// Called before each wave of messages is sent, with the number of waves before it and the length of its
+  /// first message.
   std::function<void(std::size_t sent, std::size_t bytes)> sending = {};
 };
 
 struct ServerOutcome {
   ServerStatus status = ServerStatus::kSilent;
-  std::string error;                           ///< why there was no reply; empty when there was
+  std::string error;                           ///< why there was no valid reply, or a warning; else empty
   double milliseconds = 0;                     ///< all rounds together
   std::uint64_t bytes_up = 0, bytes_down = 0;  ///< likewise
-  bool abandoned = false;                      ///< still at work when enough had answered
+  bool abandoned = false;                      ///< not awaited, because enough others had answered
 };
 
 struct FetchReport {
@@ -47,11 +48,12 @@ struct FetchReport {
   double query_milliseconds = 0, network_milliseconds = 0, decode_milliseconds = 0;
 };
 
-/// Records or keys in one retrieval: what servers take in a message unless told otherwise.
+/// The most records or keys in one retrieval of a Fetcher: as many as servers take in a message by default.
 inline constexpr std::size_t kMaxRecords = 256;
 
-/// Sends requests[i] to server i, all at once, and calls on_settled as each one settles, until it is true: as
-/// http::HttpTransport::query_all.
+/// Another way to the servers. Does what http::HttpTransport::query_all() does: sends requests[i] to server
+/// i, all at the same time, and calls on_settled when a reply has come or will not come, until that returns
+/// true.
 using Ask = std::function<std::vector<http::CallOutcome>(const std::vector<Bytes>& requests,
                                                          const http::CallOptions& options,
                                                          const http::HttpTransport::OnSettled& on_settled)>;
@@ -59,9 +61,9 @@ using Ask = std::function<std::vector<http::CallOutcome>(const std::vector<Bytes
 /// A client of a deployment, under keys of its own where the protocol has keys. Not thread-safe.
 class Fetcher {
  public:
-  /// Asks by HTTP over connections of its own, which are closed before anything is decoded; or
-  /// by `ask`, where the caller has another way to the servers. `options` are the protocol's client options,
-  /// such as {"seeded", "on"}. InvalidArgument: a wrong option, or a plan that hides nothing (Plan::check).
+  /// Asks by `ask`, or if that is empty over HTTP connections of its own. If there are several servers, it
+  /// closes these before it decodes anything. `options` are the protocol's client options, such as {"seeded",
+  /// "on"}. InvalidArgument: a wrong option, or a plan that hides nothing (Plan::check).
   static Result<Fetcher> create(Deployment deployment, const Texts& options = {}, Ask ask = {});
   /// What a person should be told of the plan before it is used (Plan::check); usually empty.
   const std::string& warning() const noexcept { return warning_; }
@@ -71,7 +73,7 @@ class Fetcher {
   /// answered.
   Result<FetchReport> fetch(std::span<const std::uint64_t> positions, const FetchOptions& options);
   /// The same by key, from a keyed database; what is sent does not depend on whether there is such a key.
-  /// That a key is missing is right as far as the answer's proof bound goes, no further.
+  /// That a key is missing is right unless more servers lied than the answer's proof bound.
   Result<FetchReport> fetch_keys(std::span<const std::string> keys, const FetchOptions& options);
 
  private:

@@ -1,13 +1,14 @@
-// Private retrieval in one call. Fetcher has the parts: keys that are kept, options, evidence of the
-// caller's, progress.
+// Private retrieval in one call. For several retrievals use a Fetcher: it keeps the client's keys, and takes
+// the protocol's client options.
 #pragma once
 
 #include "pirx/client/fetch.h"
 
 namespace pirx::client {
 
-/// The records at these positions; no server learns which (while at most the deployment's threshold of
-/// several servers pool what they see). Errors of Fetcher::create and Fetcher::fetch.
+/// The records at these positions. No server learns which. (With several servers this holds while no more
+/// than the deployment's threshold of them pool what they see.) Errors are those of Fetcher::create and
+/// Fetcher::fetch.
 Result<FetchReport> retrieve(const Deployment& deployment, std::span<const std::uint64_t> positions,
                              const FetchOptions& options = {});
 /// The same by key, from a keyed database: FetchReport::answer.missing has the keys without a record.

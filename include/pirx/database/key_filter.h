@@ -1,5 +1,6 @@
-// KeyFilter: a keyed database as a client sees it (docs/protocols/keyword.md). It says which three rows to
-// add up for a key, and reads the record out of their sum. Binary fuse filters: Graf and Lemire 2022.
+// KeyFilter: says which three rows of a keyed database add up to the record of a key, and reads the record
+// out of their sum (docs/protocols/keyword.md). It filters nothing. Its name comes from the binary fuse
+// filters (Graf and Lemire 2022) by which such databases are built.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ class KeyFilter {
   /// The three rows whose sum has the record of `key`.
   Place place(std::string_view key) const;
 
-  /// The result of a look-up. Time shows nothing about it until somebody looks whether there is a record.
+  /// The result of a look-up. Until its members are called, nothing takes a time that depends on whether
+  /// there is a record.
   class Found {
    public:
     bool has_value() const noexcept;

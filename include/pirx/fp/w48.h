@@ -1,5 +1,6 @@
 // W48: the integers modulo p = 2^48 + 21. A database word has exactly 6 bytes, an element has 49 bits. The
-// prime field for servers that want more throughput than W160 gives, and for more than 2^16 servers.
+// prime field for servers that want more throughput than W160 gives. It also serves batch queries over u-ary
+// databases, where every row needs a coordinate of its own: GF(2^16) has too few for long databases.
 #pragma once
 
 #include "pirx/fp/word_prime.h"

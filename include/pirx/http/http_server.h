@@ -21,7 +21,7 @@ struct QueueOptions {
   std::chrono::milliseconds max_queue_time{10'000};
   /// How long the first request of a batch waits for others.
   std::chrono::microseconds batch_window{2'000};
-  /// Does not wait while requests come so seldom that no other would arrive.
+  /// Does not wait if requests come so seldom that no other one would arrive in time.
   bool batch_window_adaptive = true;
   std::size_t batch_max = 256;  ///< queries in a batch
 };
@@ -47,8 +47,8 @@ struct HttpServerOptions : QueueOptions {
   bool allow_plaintext = false;         ///< serves without TLS beyond loopback
   int io_threads = 1;
   std::size_t max_connections = 10'000;
-  /// A client may open another connection while it has fewer than this, or fewer than are free. HttpServer
-  /// says what counts as one client.
+  /// A client may always have this many connections, and more as long as it has fewer than there are free
+  /// ones. max_connections holds for all together. HttpServer says what counts as one client.
   std::size_t connections_per_client = 1;
   std::size_t max_header_bytes = 8 * 1024;
   /// The memory for connections, requests, replies and computing them, all at one time. A sixteenth of it is

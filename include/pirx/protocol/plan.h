@@ -1,5 +1,5 @@
-// What a client must know of a deployment beside its servers' addresses: what the servers told, as a
-// deployment file holds it, and what the client chose.
+// What a client must know of a deployment beside its servers' addresses: what the servers said of themselves,
+// and what was chosen for clients. A deployment file holds both.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ struct Protocol;
 
 /// What one retrieval asks of a client, by a rough model.
 struct Work {
-  double bytes = 0;      ///< of a query, its reply, and keys
-  double memory = 0;     ///< bytes held for these
+  double bytes = 0;      ///< sent and received for a query, with keys
+  double memory = 0;     ///< bytes held for that
   double row_bytes = 0;  ///< bytes held in addition for each query of a retrieval
-  double seconds = 0;    ///< of one core, for each query, without the making of a key
+  double seconds = 0;    ///< of one core, for each query, without making keys
 };
 
 /// What joining a deployment depends on beside its plan.
@@ -45,20 +45,20 @@ class Plan {
   /// SHA-256 of the parameters message of the only server. Nothing if there are several servers.
   virtual std::optional<Digest> digest() const { return std::nullopt; }
   virtual Work work() const { return {}; }
-  /// What a person should know of it, in one or two lines.
+  /// One or two lines about it for people.
   virtual std::string summary() const = 0;
-  /// Whether a client may use it: a plan whose keys hide nothing is refused. Gives a warning, or an empty
-  /// text. InvalidArgument.
+  /// Whether a client should use it. Gives a warning for people, or an empty text. InvalidArgument: its keys
+  /// are so short that they hide nothing.
   virtual Result<std::string> check(const ClientSpec&) const { return std::string(); }
   /// Makes a client and its keys, which takes seconds in some protocols. Does not call check(): pirx::join()
   /// does. Unavailable: no randomness.
   virtual Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const = 0;
 };
 
-/// What a deployment file, or whoever writes one, says.
+/// What a deployment file says; or what its writer wants it to say.
 struct PlanSpec {
   Options members;  ///< checked against Protocol::members
-  /// Absent where Protocol::describes_database.
+  /// Absent if Protocol::describes_database.
   std::optional<database::Geometry> geometry = {};
   database::Version version = {};
   std::vector<std::uint64_t> coordinates = {};  ///< none if the protocol has one server
@@ -66,11 +66,11 @@ struct PlanSpec {
 
 /// What a server says of itself in its parameters message.
 struct Told {
-  Texts members;  ///< for a deployment file; those that clients choose have their least values
+  Texts members;  ///< for a deployment file; Protocol::chosen have their least values
   database::Geometry geometry;
   database::Version version;
   std::optional<std::uint64_t> coordinate;  ///< nothing if the protocol has one server
-  /// SHA-256 of the message, with the coordinate zero: what every client must be told alike.
+  /// SHA-256 of the message with a zero coordinate. A server must tell every client the same.
   Digest digest{};
 };
 

@@ -19,7 +19,7 @@ namespace pirx {
 /// How sure an answer is.
 enum class Certainty : std::uint8_t {
   kProven,      ///< right unless more than proof_bound servers lied
-  kProbable,    ///< beyond what the replies can prove; settled by the records' digests or the caller's check
+  kProbable,    ///< not proven; decided by the records' digests or by the caller's check
   kUnverified,  ///< just enough replies, and nothing to check them by
 };
 std::string_view certainty_name(Certainty certainty) noexcept;
@@ -35,39 +35,41 @@ enum class ServerStatus : std::uint8_t {
   kStaleEpoch,  ///< its reply (or refusal) is for another version of the database
 };
 std::string_view server_status_name(ServerStatus status) noexcept;
-/// What an error in place of a reply says of the server.
+/// The status of a server from which there was this error instead of a reply.
 ServerStatus status_of(const Error& error) noexcept;
 
 /// What a retrieval found.
 struct Answer {
   std::vector<Bytes> records;  ///< in the order asked for; empty for a key that has none
   Certainty certainty = Certainty::kUnverified;
-  unsigned responders = 0;  ///< k: well-formed replies used
+  unsigned responders = 0;  ///< k: the well-formed replies that were used
   /// kProven: the answer is right, and whoever is kLied did lie, unless more servers lied than this.
   unsigned proof_bound = 0;
-  unsigned rounds = 1;  ///< queries that were decoded together
+  unsigned rounds = 1;  ///< rounds of queries that were decoded together
   std::vector<ServerStatus> servers;
   std::vector<std::size_t> missing = {};  ///< which of the keys have no record, ascending
 };
 
 /// The caller's own evidence, such as a signature over each record: whether these can be the records asked
-/// for, in order; nothing stands for a key without a record.
+/// for, in the order asked for. Nothing stands for a key without a record.
 using Believe = std::function<bool(std::span<const std::optional<Bytes>> records)>;
 
 struct RetrieveOptions {
-  /// Lying servers that the caller wants to be safe from. Nothing: as many as unique decoding corrects, and
-  /// at least one where more servers are asked than must answer. For protocols with several servers.
+  /// The number of lying servers that the caller wants to be safe from. Nothing: as many as unique decoding
+  /// corrects, but at least one if more servers are asked than must answer. For protocols with several
+  /// servers.
   std::optional<unsigned> liars = {};
-  /// The most queries to ask where more of them tell liars apart, 1 to 8; 4 if nothing. Whether another one
-  /// is needed does not depend on the records. For protocols with several servers.
+  /// The most rounds of queries, 1 to 8. Nothing: 4. Another round is asked only to tell liars apart; whether
+  /// it is does not depend on the records. For protocols with several servers.
   std::optional<unsigned> rounds = {};
   /// Waits for every server, so that each one's behaviour is reported. For protocols with several servers.
   bool wait_for_all = false;
-  /// Where the replies prove no answer, the single one that this is true of is taken for the true one. Empty:
-  /// records that fit their digests and, by key, every key has one. What is asked does not depend on it.
+  /// Chooses if the replies prove no answer: an answer is taken if it is the only possible one of which this
+  /// is true. Empty: an answer counts as true if all records fit their digests and, in a look-up by key,
+  /// every key has a record. What is asked does not depend on it.
   Believe believe = {};
-  /// Ends with Unavailable what takes seconds: making a query and opening a reply in protocols with large
-  /// keys.
+  /// Ends work that takes seconds with Unavailable: making a query and opening a reply in protocols with
+  /// large keys.
   Stop stop = {};
 };
 
@@ -96,28 +98,28 @@ struct Message {
 ///     }
 ///     auto answer = std::move(*retrieval).finish();
 ///
-/// What is sent, how long it is and how often does not depend on what is wanted, nor on a record. What is
-/// wanted, and all that could tell it, is wiped with the retrieval. Not thread-safe.
+/// What servers see, its length included, depends neither on what is wanted nor on a record. On destruction
+/// the retrieval wipes what is wanted and everything that could tell it. Not thread-safe.
 class Retrieval {
  public:
   virtual ~Retrieval() = default;
   Retrieval(const Retrieval&) = delete;
   Retrieval& operator=(const Retrieval&) = delete;
 
-  /// The next messages; none when nothing is left to ask. It may compute for long: close connections before,
-  /// if their ends could tell a server how long. InvalidArgument: replies are still awaited. Errors of the
-  /// protocol end the retrieval.
+  /// The next messages; none when nothing is left to ask. This may take long: close connections before the
+  /// call if a server could learn from their end how long it took. InvalidArgument: replies are still
+  /// awaited. Errors of the protocol end the retrieval.
   Result<std::vector<Message>> outgoing();
-  /// Whether replies to the latest messages can still be of use. Once this is false the others are not
-  /// awaited.
+  /// Whether replies to the latest messages are still of use. Once this is false, stop waiting for the rest
+  /// of them.
   bool waiting() const;
-  /// Takes a reply. InvalidArgument: no reply to `id` is awaited; nothing has changed. Another error says
-  /// why the reply is no valid one; it then counts as lost.
+  /// Takes a reply. InvalidArgument: no reply to `id` is awaited; nothing has changed. Another error says why
+  /// the reply is not valid. It then counts as lost, and the retrieval goes on.
   Result<void> receive(MessageId id, ByteSpan reply);
   /// Says why there will be no reply to a message. InvalidArgument as receive.
   Result<void> lost(MessageId id, const Error& why);
-  /// The records. InvalidArgument: it was called before, or before outgoing() gave nothing. Else the
-  /// protocol's errors: Undecodable, StaleEpoch, DataLoss, OutOfRange, Unavailable. Whether it succeeds, and
+  /// The records. Call it once, after outgoing() gave no messages; otherwise InvalidArgument. Other errors
+  /// are the protocol's: Undecodable, StaleEpoch, DataLoss, OutOfRange, Unavailable. Whether it succeeds, and
   /// how long it takes, may depend on the records: servers must not see it.
   Result<Answer> finish() &&;
 
@@ -132,7 +134,7 @@ class Retrieval {
   virtual Result<std::vector<Request>> next() = 0;
   virtual Result<void> take(std::size_t server, ByteSpan reply) = 0;
   virtual void miss(std::size_t server, const Error& why) = 0;
-  /// Whether what has come of this wave is enough.
+  /// Whether the replies to the latest messages that have come are enough.
   virtual bool enough() const { return false; }
   virtual Result<Answer> conclude() = 0;
 
@@ -149,8 +151,9 @@ class Retrieval {
   bool asked_all_ = false, finished_ = false;
 };
 
-/// The client half of a protocol, for one deployment. Const and thread-safe. It holds what may live long,
-/// such as keys: servers can tell that two of its retrievals are of one client where the protocol has keys.
+/// The client half of a protocol, for one deployment. Const and thread-safe. It holds what serves many
+/// retrievals, such as keys. In a protocol with keys, servers can tell that two of its retrievals come from
+/// one client.
 class AnyClient {
  public:
   virtual ~AnyClient() = default;
@@ -165,7 +168,7 @@ class AnyClient {
                                                       const RetrieveOptions& options, Rng rng) const = 0;
 };
 
-/// The most records or keys in one retrieval. Servers take fewer in a message unless told otherwise.
+/// The most records or keys in one retrieval. By default servers take fewer in a message.
 inline constexpr std::size_t kMaxWishes = 4096;
 /// InvalidArgument: no wish or too many.
 Result<void> check_wishes(std::size_t wishes);

@@ -1,5 +1,5 @@
 // One server that is spread over the processes of an MPI run (docs/beyond_one_machine.md). Every rank holds a
-// part of the database; rank 0 answers. A program that was built without MPI refuses everything here.
+// part of the database; rank 0 answers. In a program that was built without MPI, World::create() fails.
 #pragma once
 
 #include <chrono>
@@ -39,8 +39,9 @@ class World {
 
 struct Options {
   Split split = Split::kAuto;
-  /// A rank counts as lost if rank 0 has waited for it this long beyond the time that its work may take: four
-  /// times as long as rank 0 took for its own part, and the messages at 50 MB a second.
+  /// How long rank 0 waits for another rank beyond the time that this rank may need. It may need four times
+  /// as long as rank 0 took for its own part of the product, and for messages the time that they take at 50
+  /// MB a second. A rank that takes longer counts as lost.
   std::chrono::milliseconds timeout{10'000};
   /// The time between rank 0's checks of idle ranks; zero: no checks.
   std::chrono::milliseconds ping{2'000};
@@ -63,7 +64,7 @@ class Shards {
   ~Shards();
 
   /// The value for ServerSpec::spread or ServerOptions::spread of one server, which must not outlive this. On
-  /// ranks other than 0 this server serves only for agree(); it answers nothing.
+  /// ranks other than 0 this server is there only for agree(); it answers nothing.
   Spread spread();
 
   /// Compares on rank 0 what all ranks hold, after each has opened its server: the same database and content
@@ -77,11 +78,11 @@ class Shards {
   /// every millisecond. Unavailable: MPI failed, or give_up returned true.
   Result<void> work(const std::function<bool()>& give_up = nullptr);
 
-  /// On rank 0, after the last answer: releases the other ranks. Unavailable: a rank is lost; then
-  /// World::finish() must not be called.
+  /// On rank 0, after the last answer: releases the other ranks. Unavailable: a rank is lost; then end the
+  /// run with World::abort(), not World::finish().
   Result<void> leave();
 
-  /// On rank 0: the error after a rank was lost, as no more answers are given; nothing before.
+  /// On rank 0, once a rank is lost: the error, with which every later answer fails. Nothing before that.
   std::optional<Error> lost() const;
   /// On rank 0: the number of passes that were begun.
   std::uint64_t passes() const;

@@ -1,5 +1,5 @@
-// The server's engine: it multiplies a matrix of queries by the database, R = Q * D, over any field. The
-// product is computed in blocks and on several threads, with Strassen's algorithm around it (paper 000,
+// The server's engine multiplies a matrix of queries by the database, R = Q * D, over any field. It computes
+// the product in blocks, on several threads, and with Strassen's algorithm where that pays (paper 000,
 // section 3).
 #pragma once
 
@@ -33,21 +33,21 @@ struct ExecOptions {
 enum class Layout : std::uint8_t {
   kAuto,
   kRows,  ///< the rows as given; their bytes are borrowed
-  /// Bit planes: a copy of about the same size. Only where the kernel can multiply them.
+  /// Bit planes: a copy of about the same size. If the kernel cannot multiply planes, kRows is used.
   kSliced,
   /// Remainders modulo many small moduli: a copy of about 2.5 times the size, beside the given bytes, which
-  /// are borrowed. Many queries over a prime field are answered several times faster. Only where the kernel
-  /// can multiply them.
+  /// are borrowed. Many queries over a prime field are answered several times faster. If the kernel cannot
+  /// multiply residues, kAuto is used.
   kResidues,
 };
 
 struct PrepareOptions {
   Layout layout = Layout::kAuto;  ///< kAuto: planes, if they are faster and need little padding; else rows
   int threads = 0;                ///< 0: as many threads as OpenMP gives the caller
-  /// For kSliced: how many levels of Strassen are stored with the database, at most 2. Level 1 takes 7/4 of
-  /// the database's memory, level 2 (one step of 47 products instead of 49) takes 47/16. Each level saves
-  /// nearly an eighth of the time of many queries; few queries take the same time as without. If the blocks
-  /// would become too small, fewer levels are stored. Rows have none.
+  /// For kSliced: how many levels of Strassen are stored with the database, at most 2. One level takes 7/4 of
+  /// the database's memory, two levels take 47/16 (they are one step of 47 products, instead of 49). Each
+  /// level saves nearly an eighth of the time when there are many queries, and costs nothing when there are
+  /// few. If the blocks would become too small, fewer levels are stored. The other layouts store none.
   int depth = 0;
 };
 
@@ -77,16 +77,18 @@ struct Plan {
   Way way = Way::kRows;
   int depth = 0;  ///< levels of Strassen
   /// For kSliced: levels that are stored with the database. If there are any, the members below describe the
-  /// product of one of its parts.
+  /// product of one stored part.
   int stored = 0;
   int threads = 1;
-  /// Threads share the rows, and their results are added up, instead of sharing the columns: s is short.
+  /// True: each thread multiplies some of the rows, and the results are added up, because the rows are short.
+  /// False: each thread computes some of the columns.
   bool split_rows = false;
   std::size_t tile_rows = 0;     ///< rows of D in a block
   std::size_t tile_words = 0;    ///< words of a row of D in a block
   std::size_t tile_queries = 0;  ///< queries in one pass over D
-  std::size_t chunk_rows = 0;    ///< all ways but kRows: rows whose queries are prepared at a time
-  /// All ways but kRows: neighbouring tiles that share a block of queries in the cache.
+  std::size_t chunk_rows = 0;    ///< all ways but kRows: rows whose scalars of Q are prepared at a time
+  /// All ways but kRows: panels of columns that are multiplied one after another by the same block of
+  /// queries, which meanwhile stays in the cache.
   std::size_t run = 1;
   std::uint64_t workspace_bytes = 0;  ///< memory of all threads together
   std::string kernel;
@@ -98,7 +100,7 @@ class PreparedPlanes;
 class ResidueMatrix;
 
 /// A database laid out for one field and one kernel. Cheap to copy. In the layouts kRows and kResidues it
-/// borrows the bytes that it was prepared from, which must outlive it.
+/// borrows the database's bytes, which must outlive it.
 template <class F>
 class PreparedMatrix {
  public:
@@ -110,7 +112,7 @@ class PreparedMatrix {
   }
   /// The number of Strassen levels that are stored.
   int depth() const noexcept { return depth_; }
-  /// The memory that it takes itself, in bytes, without the bytes that it was prepared from.
+  /// The bytes of memory that it owns, without those that it borrows.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:

@@ -13,8 +13,8 @@
 
 namespace pirx::fp {
 
-// Shifts in their masked form, which is the same instruction: gcc 12 warns about its own header for the plain
-// one.
+// Shifts in their masked form, because gcc 12 warns about its own header for the plain form. The instruction
+// is the same.
 PIRX_INLINE_IFMA __m512i shift_left(__m512i a, unsigned bits) {
   return _mm512_maskz_slli_epi64(0xff, a, bits);
 }
@@ -31,7 +31,8 @@ struct Lanes {
   __m512i x, y, z;
 };
 
-/// Which of the 40 dwords of eight words of W160 are there: those of the first `lanes` words.
+/// Masks for load_words(): of the 40 dwords of eight words of W160, those of the first `lanes` words are
+/// read.
 struct WordMasks {
   __mmask16 first, second, third;
 
@@ -43,8 +44,8 @@ struct WordMasks {
   }
 };
 
-/// Dwords 0-15, 12-27 and 24-39 are spread to lanes of two, two and one dwords. Nothing behind the last word
-/// is read.
+/// Reads dwords 0-15, 12-27 and 24-39 and spreads them to lanes of two, two and one dwords. Reads nothing
+/// beyond the last word.
 PIRX_INLINE_IFMA Lanes load_words(const std::byte* from, const WordMasks& masks) {
   const __m512i a = _mm512_maskz_loadu_epi32(masks.first, from);
   const __m512i b = _mm512_maskz_loadu_epi32(masks.second, from + 48);

@@ -60,8 +60,8 @@ constexpr Kernels<F> make_kernels(const char* name, CpuFeatures needs, std::size
           .tile_bytes = tile_bytes};
 }
 
-/// The kernels `rows` together with products modulo small moduli for rows of at least `words` words. These
-/// need `more` CPU features and give the name.
+/// The kernels `rows` with products modulo small moduli added, under a new name. They need the CPU features
+/// of `rows` and `more`. Rows of fewer than `words` words are not multiplied modulo small moduli.
 template <class F>
 constexpr Kernels<F> with_residues(const char* name, Kernels<F> rows, CpuFeatures more,
                                    const ResidueKernels& residues, std::size_t words,

@@ -35,7 +35,7 @@ struct Portable {
   }
 };
 
-// Columns go in blocks whose sums stay in the first-level cache, so that D is read in order.
+// Takes blocks of columns whose sums stay in the first-level cache, so that D is read in order.
 struct PortableW160 : Portable<W160> {
   template <bool kWords>
   static void muladd(const W160& f, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
@@ -63,7 +63,7 @@ struct PortableW160 : Portable<W160> {
   }
 };
 
-// Words are unpacked once for all queries, and the sums of some columns stay in registers.
+// Unpacks words once for all queries, and keeps the sums of a few columns in registers.
 struct PortableW48 : Portable<W48> {
   template <bool kWords>
   static void muladd(const W48& f, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kBlock = ResidueKernels::kBlockBytes;
 constexpr std::size_t kSums = ResidueKernels::kQueries * ResidueKernels::kColumns;
-// Blocks of D of two panels that stay in the first-level cache.
+// The blocks of two panels of D that stay in the first-level cache.
 constexpr std::size_t kRun = 8;
 
 /// Eight tiles of 16 rows of 64 bytes.
@@ -31,7 +31,7 @@ struct alignas(64) Config {
 static_assert(sizeof(Config) == 64);
 constexpr Config kConfig;
 
-/// The blocks of D that come next: some lines of them are asked for with every step.
+/// Prefetches the next blocks of D, some lines with every step.
 struct Ahead {
   const std::byte* at[2];
   std::size_t left, lines;

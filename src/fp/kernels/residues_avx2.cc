@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kMostGroups = ResidueBasis::kMostBytes / 4;
-// Added to a float below 2^22 it leaves the nearest integer in the low bits.
+// Adding it to a float below 2^22 leaves the nearest integer in the low bits.
 constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
 
 /// Eight integers in groups of four bytes: the even bytes of each group and the odd ones, 16 bits wide.
@@ -35,7 +35,7 @@ PIRX_TARGET_AVX2 void load_integers(const std::byte* from, std::size_t stride, s
   for (std::size_t g = 0; g < groups; ++g) {
     __m256i group = _mm256_i32gather_epi32(reinterpret_cast<const int*>(from + 4 * g), at, 1);
     if (g + 1 == groups) {
-      // What lies behind an integer is not its own.
+      // Clears the bytes beyond the integer.
       const unsigned spare = static_cast<unsigned>(8 * (4 * groups - bytes));
       group = _mm256_and_si256(group, _mm256_set1_epi32(static_cast<int>(~0U >> spare)));
     }
@@ -50,8 +50,7 @@ PIRX_INLINE_AVX2 __m256i weights(const std::int8_t* from) {
   return _mm256_set1_epi32(static_cast<int>(high << 16 | low));
 }
 
-/// The low byte of each lane becomes the number closest to zero that is congruent to the integer less
-/// `shift`.
+/// Reduces eight integers minus `shift`: the low byte of each lane becomes the remainder closest to zero.
 PIRX_INLINE_AVX2 __m256i reduce(const ResidueBasis::Modulus& modulus, int shift, std::size_t groups,
                                 const Integers& integers) {
   __m256i sum = _mm256_set1_epi32(-shift);
@@ -62,7 +61,7 @@ PIRX_INLINE_AVX2 __m256i reduce(const ResidueBasis::Modulus& modulus, int shift,
   }
   const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(modulus.inverse));
   const __m256i quotient = _mm256_castps_si256(_mm256_add_ps(scaled, _mm256_set1_ps(kRound)));
-  // Right modulo 2^16, and no more is needed.
+  // This is right modulo 2^16, which is enough.
   return _mm256_sub_epi16(
       sum, _mm256_mullo_epi16(quotient, _mm256_set1_epi16(static_cast<short>(modulus.modulus))));
 }
@@ -153,7 +152,7 @@ PIRX_TARGET_AVX2 void multiply_tile(std::size_t blocks, const std::byte* A, cons
 void multiply(std::size_t tiles, std::size_t blocks, std::size_t panels, const std::byte* A,
               std::size_t tile_stride, const std::byte* D, std::size_t panel_stride,
               std::int32_t* sums) noexcept {
-  // Blocks of D that stay in the first-level cache while all queries pass over them.
+  // The blocks of D that stay in the first-level cache while all queries are multiplied by them.
   constexpr std::size_t kRun = 16;
   constexpr std::size_t kSums = ResidueKernels::kQueries * ResidueKernels::kColumns;
   for (std::size_t panel = 0; panel < panels; ++panel) {

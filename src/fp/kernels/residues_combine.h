@@ -1,5 +1,5 @@
-// The way back from residues, in plain loops over sixteen lanes: the kernels compile it for their
-// instructions.
+// Recovers integers from their residues, in plain loops over sixteen lanes. Each kernel compiles it for its
+// own instructions.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ __attribute__((always_inline)) inline void combine_residues(const ResidueBasis& 
                                                             const std::int32_t* from, std::size_t stride,
                                                             std::uint64_t* limbs, std::uint64_t* quotients) {
   constexpr std::size_t kLanes = ResidueKernels::kColumns;
-  // Added to a float below 2^22 and taken off again it leaves the nearest integer.
+  // Adding it to a float below 2^22 and subtracting it again gives the nearest integer.
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
   std::uint64_t sums[ResidueBasis::kMostLimbs + 1][kLanes] = {};
   for (std::size_t m = 0; m < basis.count; ++m, from += stride) {
@@ -20,7 +20,7 @@ __attribute__((always_inline)) inline void combine_residues(const ResidueBasis& 
     const float n = static_cast<float>(modulus.modulus), inverse = modulus.inverse;
     std::uint32_t digits[kLanes];
     for (std::size_t j = 0; j < kLanes; ++j) {
-      // Every number is an integer below 2^24.
+      // All these floats hold integers below 2^24, which are exact.
       const float high = static_cast<float>(from[j] >> 16), low = static_cast<float>(from[j] & 0xffff);
       const float whole = high * modulus.power + low;
       const float residue = whole - ((whole * inverse + kRound) - kRound) * n;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kLanes = 16;
 constexpr std::size_t kVectors = 4;  // of integers that are reduced side by side
-// Added to a float below 2^22 it leaves the nearest integer in the low bits.
+// Adding it to a float below 2^22 leaves the nearest integer in the low bits.
 constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
 
 /// Sixteen integers of `bytes` bytes, more than 4 * (kGroups - 1): vector g holds bytes 4g to 4g + 3 of each.
@@ -33,7 +33,7 @@ PIRX_INLINE_VNNI void load_integers(const std::byte* from, std::size_t stride, s
   for (std::size_t g = 0; g < kGroups; ++g) {
     out[g] = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), 0xffff, at, from + 4 * g, 1);
   }
-  // What lies behind an integer is not its own.
+  // Clears the bytes beyond the integer.
   const unsigned spare = static_cast<unsigned>(8 * (4 * kGroups - bytes));
   out[kGroups - 1] = _mm512_and_si512(out[kGroups - 1], _mm512_set1_epi32(static_cast<int>(~0U >> spare)));
 }
@@ -44,13 +44,13 @@ PIRX_INLINE_VNNI __m512i broadcast(const std::int8_t* from) {
   return _mm512_set1_epi32(word);
 }
 
-/// Reduces kVectors vectors of integers, each less `shift`: the low byte of each lane becomes the number
-/// closest to zero that is congruent to it.
+/// Reduces kVectors vectors of integers minus `shift`: the low byte of each lane becomes the remainder
+/// closest to zero.
 template <std::size_t kGroups>
 PIRX_INLINE_VNNI void reduce(const ResidueBasis::Modulus& modulus, int shift,
                              const __m512i (&integers)[kVectors][kGroups], __m512i (&out)[kVectors]) {
   const __m512 inverse = _mm512_set1_ps(modulus.inverse), round = _mm512_set1_ps(kRound);
-  // The quotient's low byte times -modulus is right modulo 256, and no more is needed.
+  // The product of the quotient's low byte and -modulus is right modulo 256, which is enough.
   const __m512i minus = _mm512_set1_epi32(-modulus.modulus & 0xff);
   for (std::size_t v = 0; v < kVectors; ++v) out[v] = _mm512_set1_epi32(-shift);
   for (std::size_t g = 0; g < kGroups; ++g) {
@@ -129,7 +129,7 @@ PIRX_TARGET_VNNI void multiply_tile(std::size_t blocks, const std::byte* A, cons
   }
 }
 
-// Blocks of D of two panels that stay in the first-level cache.
+// The blocks of two panels of D that stay in the first-level cache.
 constexpr std::size_t kRun = 8;
 
 void multiply(std::size_t tiles, std::size_t blocks, std::size_t panels, const std::byte* A,

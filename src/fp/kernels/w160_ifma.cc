@@ -34,8 +34,8 @@ PIRX_INLINE_IFMA Limbs52 split52(__m512i x, __m512i y, __m512i z) {
            _mm512_or_si512(shift_right(y, 40), shift_left(z, 24)), shift_right(z, 28)}};
 }
 
-// The unit of D is a dword for words (5 each) and a qword for elements (3 each), so `units` of them are read
-// and none behind: masks cut off what lies past the last column.
+// The loaders read eight columns of D: words of 5 dwords, or elements of 3 qwords. Masks keep them from
+// reading beyond the last column.
 struct WordLoader {
   static constexpr std::size_t kWidth = W160::kWordBytes;
   WordMasks masks;
@@ -57,7 +57,7 @@ struct SumLoader {
     second = static_cast<__mmask8>(mask >> 8);
     third = static_cast<__mmask8>(mask >> 16);
   }
-  // Qwords 0-7, 8-15 and 16-23: every third one to x, y and z.
+  // Loads qwords 0-7, 8-15 and 16-23, of which every third one goes to x, y and z.
   PIRX_INLINE_IFMA Limbs52 load(const std::byte* from) const {
     const __m512i a = _mm512_maskz_loadu_epi64(first, from);
     const __m512i b = _mm512_maskz_loadu_epi64(second, from + 64);
@@ -80,8 +80,8 @@ struct Scalars {
   std::uint64_t limb[kQ][4];
 };
 
-// The next rows, asked for in the order in which they lie, some lines per row that is multiplied: reading in
-// runs is what makes memory fast. A prefetch never faults.
+// Prefetches the next rows in the order in which they lie, some lines for each row that is multiplied,
+// because memory is fastest when it is read in runs. A prefetch never faults.
 class Ahead {
  public:
   Ahead(const std::byte* from, std::size_t stride, std::size_t bytes)
@@ -170,8 +170,8 @@ PIRX_INLINE_IFMA __m512i straddling(__m512i lower, __m512i upper) {
   return _mm512_or_si512(shift_right(lower, 4), _mm512_and_si512(shift_left(upper, 48), all_lanes(kMask52)));
 }
 
-// Adds sums of products to as many elements at `to` as the loader has lanes, modulo p. The way of
-// reduce_columns: N = L + 2^160 H + 2^320 T = L - 7 H + 49 T, kept positive by adding 7 p.
+// Adds sums of products, modulo p, to as many elements at `to` as the loader has lanes. Reduces as
+// word_prime_arith.h does: N = L + 2^160 H + 2^320 T = L - 7 H + 49 T, kept positive by adding 7 p.
 PIRX_INLINE_IFMA void finish(const __m512i (&sums)[kColumns], const SumLoader& loader, std::byte* to) {
   const __m512i low4 = all_lanes(15), low52 = all_lanes(kMask52);
   __m512i wide[kColumns];
@@ -213,7 +213,7 @@ template <class Loader, std::size_t kQ>
 PIRX_TARGET_IFMA void multiply_columns(std::size_t rows, std::size_t s, const Elem* Q, std::size_t q_stride,
                                        const std::byte* D, std::size_t d_stride, Elem* R,
                                        std::size_t r_stride) {
-  // One query leaves registers for more columns.
+  // A single query leaves registers free for more columns.
   constexpr std::size_t kV = kQ == 1 ? 3 : 1;
   constexpr std::size_t kStep = kV * kLanes;
   constexpr std::size_t kBlock = 768;    // columns whose sums stay in the cache

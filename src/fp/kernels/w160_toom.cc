@@ -56,7 +56,7 @@ PIRX_INLINE_IFMA void load_limbs(const std::byte* from, std::size_t words, __m51
 PIRX_TARGET_IFMA void evaluate_words(const std::byte* from, std::size_t stride, std::size_t rows,
                                      std::size_t count, std::byte* to, std::size_t point_stride) noexcept {
   for (std::size_t i = 0; i < rows; ++i) {
-    // The columns behind, which are usually next; a prefetch never faults.
+    // Prefetches the columns that usually come next. A prefetch never faults.
     for (std::size_t line = 0; line < kColumns * W160::kWordBytes; line += 64) {
       _mm_prefetch(reinterpret_cast<const char*>(from + i * stride + kColumns * W160::kWordBytes + line),
                    _MM_HINT_T1);
@@ -125,14 +125,15 @@ void multiply(std::size_t queries, std::size_t rows, const std::uint64_t* A, con
   if (queries == 1) multiply_tile<1>(rows, A, D, sums);
 }
 
-/// weight[p]: what the value at point p counts in the product, the product's polynomial at 2^40 modulo p.
+/// The weight of the value at each point. The product is the value of its polynomial at x = 2^40, which is
+/// the weighted sum of the values at the points.
 std::array<Elem, kPoints> weights() {
   const W160 f;
   const Elem base = f.from_label(std::uint64_t{1} << 40);
   const Elem minus_one = f.sub(f.zero(), f.one());
   std::array<Elem, kPoints> out;
-  // Lagrange on 0 .. 5 for the product less its top coefficient times x^6, which vanishes with prod(x - j)
-  // instead: c(x) = sum of v_p L_p(x) + v_inf prod(x - j).
+  // c(x) = sum of v_j L_j(x) + v_inf prod(x - j) over the points j = 0 .. 5. L_j are Lagrange's polynomials,
+  // and v_inf is the top coefficient of c.
   Elem vanishing = f.one();
   for (std::uint64_t p = 0; p + 1 < kPoints; ++p) vanishing = f.mul(vanishing, f.sub(base, f.from_label(p)));
   for (std::uint64_t p = 0; p + 1 < kPoints; ++p) {

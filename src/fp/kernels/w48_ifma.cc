@@ -16,7 +16,7 @@ namespace {
 
 using Elem = W48::Elem;
 
-// Of a product the low half is below 2^52 and the high one at most 2^44; reduce takes the sums of 512 of
+// The low half of a product is below 2^52, the high half at most 2^44. reduce() takes sums of up to 512 of
 // them.
 constexpr std::size_t kRows = 256;
 static_assert(kRows <= 512);
@@ -24,10 +24,10 @@ constexpr std::size_t kLanes = 8;
 constexpr std::size_t kVectors = 3;
 constexpr std::size_t kCols = kLanes * kVectors;
 constexpr std::size_t kQueries = 4;
-// Read together, so that few lines of the cache are fetched twice.
+// Panels that are read together, so that few cache lines are fetched twice.
 constexpr std::size_t kPanels = 2;
-// Fewer queries wait for memory. Then the rows are so few that the second-level cache holds the lines that
-// were fetched ahead although the rows lie a power of two apart.
+// With fewer queries than this, memory decides the time. Blocks then have only kFewRows rows, so that
+// prefetched lines stay in the second-level cache even if rows lie a power of two apart.
 constexpr std::size_t kManyQueries = 16;
 constexpr std::size_t kFewRows = 64;
 
@@ -36,7 +36,8 @@ constexpr std::uint64_t kPrime = W48::prime()[0], kLow = W48::kLow;
 PIRX_INLINE_IFMA __m512i low_48(__m512i a) {
   return _mm512_and_si512(a, all_lanes((std::uint64_t{1} << 48) - 1));
 }
-// min(a, b) of numbers without sign: of a and a - p or a + p the one that did not wrap.
+// The smaller of two unsigned numbers. Of a and a - p, or of a and a + p, it is the one that did not wrap
+// around.
 PIRX_INLINE_IFMA __m512i smaller(__m512i a, __m512i b) { return _mm512_maskz_min_epu64(0xff, a, b); }
 
 // (low + 2^52 high + more) modulo p for low < 2^61, high <= 2^53 and more < p.
@@ -44,7 +45,7 @@ PIRX_INLINE_IFMA __m512i reduce(__m512i low, __m512i high, __m512i more) {
   // With 2^48 = -c: low - 16 c high, kept positive by a multiple of p above 16 c 2^53. Below 2^63.
   __m512i sum = _mm512_add_epi64(low, _mm512_add_epi64(more, all_lanes(kPrime * (16 * kLow << 5))));
   sum = _mm512_sub_epi64(sum, _mm512_mullo_epi64(high, all_lanes(16 * kLow)));
-  // Once more with its bits above 2^48: what is left lies between -p and p.
+  // Fold the bits above 2^48 once more. The result lies between -p and p.
   const __m512i fold = _mm512_maskz_mul_epu32(0xff, shift_right(sum, 48), all_lanes(kLow));
   sum = _mm512_sub_epi64(low_48(sum), fold);
   return smaller(sum, _mm512_add_epi64(sum, all_lanes(kPrime)));
@@ -52,7 +53,7 @@ PIRX_INLINE_IFMA __m512i reduce(__m512i low, __m512i high, __m512i more) {
 
 constexpr __mmask8 mask_of(std::size_t lanes) { return static_cast<__mmask8>((1u << lanes) - 1); }
 
-// Eight columns of D as 64-bit lanes, of which the first `lanes` are read and nothing behind.
+// Loads eight columns of D into 64-bit lanes. Reads only the first `lanes` columns, and nothing beyond them.
 struct WordLoader {
   static constexpr std::size_t kWidth = W48::kWordBytes;
   __mmask32 units;  // of two bytes
@@ -78,7 +79,7 @@ struct Panel {
   alignas(64) std::uint64_t lanes[kRows][kCols];
 };
 
-// The first `rows` rows and `cols` columns of D, and zeros behind the last column.
+// Unpacks the first `rows` rows and `cols` columns of D. Columns beyond the last one are zero.
 template <class Loader>
 PIRX_TARGET_IFMA void unpack(std::size_t rows, std::size_t cols, const std::byte* D, std::size_t d_stride,
                              Panel (&panels)[kPanels]) {
@@ -89,7 +90,8 @@ PIRX_TARGET_IFMA void unpack(std::size_t rows, std::size_t cols, const std::byte
       _mm512_store_si512(&panels[v / kVectors].lanes[row][v % kVectors * kLanes],
                          loader.load(D + v * kBytes));
     }
-    // The next columns, wanted when all queries are done with these; a prefetch never faults.
+    // Prefetches the next columns, which are needed when all queries are done with these. A prefetch never
+    // faults.
     for (std::size_t at = 0; at < kAll * kBytes; at += 64) {
       _mm_prefetch(reinterpret_cast<const char*>(D) + kAll * kBytes + at, _MM_HINT_T1);
     }
@@ -104,7 +106,7 @@ PIRX_TARGET_IFMA void multiply(std::size_t rows, std::size_t cols, const std::by
   for (std::size_t i = 0; i < kQ; ++i) {
     for (std::size_t v = 0; v < kVectors; ++v) low[i][v] = high[i][v] = _mm512_setzero_si512();
   }
-  // Unrolled: counting rows takes slots of the two ports that multiply.
+  // Unrolled, because counting rows takes slots of the two ports that multiply.
 #pragma GCC unroll 4
   for (std::size_t row = 0; row < rows; ++row) {
     __m512i d[kVectors];
