@@ -7,6 +7,9 @@
 
 namespace pirx::cpir {
 
+/// A record of a keyed database is the sum of so many rows, each of which takes a query.
+inline constexpr unsigned kRowsOfAKey = 3;
+
 class RowsClient : public AnyClient {
  public:
   Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::uint64_t> positions,

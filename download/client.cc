@@ -142,7 +142,10 @@ class DownloadPlan final : public Plan {
   std::optional<Digest> digest() const override { return params_.digest(); }
   Work work() const override {
     const auto bytes = static_cast<double>(params_.checksums_bytes() + params_.content_bytes());
-    return {bytes, bytes, 0, bytes * 1e-9};
+    return {.once_down = bytes,
+            .messages = static_cast<double>(params_.pieces()),
+            .memory = bytes,
+            .seconds = bytes * 1e-9};
   }
   std::string summary() const override {
     return "one server; a client downloads all " +

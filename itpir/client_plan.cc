@@ -46,6 +46,15 @@ Texts SharesPlan::server_options(std::size_t server) const {
   return options;
 }
 
+Work SharesPlan::work() const {
+  const Client client(params_);
+  const unsigned l = params_.servers();
+  constexpr double kBytesPerSecond = 5e9;
+  return {.up = static_cast<double>(l * client.request_bytes(1)),
+          .down = static_cast<double>(l * client.reply_bytes(1)),
+          .server_seconds = static_cast<double>(geometry().data_bytes()) / kBytesPerSecond};
+}
+
 std::string SharesPlan::summary() const {
   const unsigned l = params_.servers(), needed = params_.needed();
   const auto& spec = params_.spec();

@@ -22,6 +22,7 @@ class SharesPlan final : public Plan {
   Texts members() const override;
   std::vector<std::uint64_t> coordinates() const override { return params_.coordinates(); }
   Texts server_options(std::size_t server) const override;
+  Work work() const override;
   std::string summary() const override;
   Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const override;
 

@@ -58,8 +58,14 @@ class TreePlan final : public PlanOf<Params> {
     }
     const auto up = static_cast<double>(params().request_bytes()),
                down = static_cast<double>(params().reply_bytes());
-    return {up + down, 5 * up + 2 * down, static_cast<double>(geometry().row_bytes()) + down,
-            selectors + static_cast<double>(params().chunks()) * lift};
+    const double limbs = bits / 32;
+    return {.up = up,
+            .down = down,
+            .memory = 5 * up + 2 * down,
+            .row_bytes = static_cast<double>(geometry().row_bytes()) + down,
+            .seconds = selectors + static_cast<double>(params().chunks()) * lift,
+            .server_seconds = server_seconds(geometry(), limbs),
+            .key_queries = kRowsOfAKey};
   }
   std::string summary() const override {
     return "one server, keys of " + std::to_string(params().spec().modulus_bits) + " bits; " + traffic() +

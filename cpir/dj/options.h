@@ -37,6 +37,11 @@ Texts key_members(unsigned modulus_bits, KeyPolicy policy);
 Result<KeyPolicy> read_key_members(const Options& members);
 /// InvalidArgument: a server asks for keys that are for tests.
 Result<void> refuse_toy_keys(KeyPolicy policy);
+/// The seconds of one core of a server for a query, roughly: every bit of the database takes a hundredth of a
+/// product of numbers with so many 64-bit limbs (docs/planner.md).
+inline double server_seconds(const database::Geometry& geometry, double limbs) {
+  return 8e-11 * static_cast<double>(geometry.data_bytes()) * limbs * limbs;
+}
 /// What Plan::check says of such keys.
 Result<std::string> check_client_keys(KeyPolicy policy, const ClientSpec& spec);
 

@@ -45,8 +45,13 @@ class MatrixPlan final : public PlanOf<Params> {
     const double limbs = params().spec().modulus_bits / 64.0;
     const auto row_bytes = static_cast<double>(params().row_bytes());
     // A product of two 64-bit limbs takes one nanosecond.
-    return {up + down, 5 * up + 2 * down, row_bytes + down,
-            limbs * limbs * 1e-9 * (4 * static_cast<double>(params().rows()) + 40 * 8 * row_bytes)};
+    return {.up = up,
+            .down = down,
+            .memory = 5 * up + 2 * down,
+            .row_bytes = row_bytes + down,
+            .seconds = limbs * limbs * 1e-9 * (4 * static_cast<double>(params().rows()) + 40 * 8 * row_bytes),
+            .server_seconds = dj::server_seconds(geometry(), limbs),
+            .key_queries = kRowsOfAKey};
   }
   std::string summary() const override {
     return "one server, keys of " + std::to_string(params().spec().modulus_bits) + " bits; " + traffic() +

@@ -41,13 +41,21 @@ class ItemPlan final : public PlanOf<Params> {
   const Protocol& protocol() const noexcept override { return kSpiralProtocol; }
   Texts members() const override { return {{"parameters", to_hex(params().encode())}}; }
   Work work() const override {
-    const auto up = static_cast<double>(params().request_bytes() + params().keys_bytes());
+    const auto keys = static_cast<double>(params().keys_bytes()),
+               up = static_cast<double>(params().request_bytes());
     const auto down = static_cast<double>(params().reply_bytes()),
                item = static_cast<double>(params().item_bytes());
     const auto polynomials = static_cast<double>(params().polynomials());
-    return {up + down, 5 * up + 2 * down + 2 * polynomials * static_cast<double>(params().d()) + item,
-            static_cast<double>(params().slot_bytes()) + down,
-            100e-6 * up / static_cast<double>(params().polynomial_bytes()) + 40e-6 * polynomials};
+    return {.up = up,
+            .down = down,
+            .once_up = keys,
+            .messages = 2,
+            .memory = 5 * (up + keys) + 2 * down + 2 * polynomials * static_cast<double>(params().d()) + item,
+            .row_bytes = static_cast<double>(params().slot_bytes()) + down,
+            .seconds =
+                100e-6 * (up + keys) / static_cast<double>(params().polynomial_bytes()) + 40e-6 * polynomials,
+            .server_seconds = server_seconds(params()),
+            .key_queries = kRowsOfAKey};
   }
   std::string summary() const override {
     return "one server; a client sends keys of " + std::to_string(params().keys_bytes()) +

@@ -87,8 +87,9 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   const auto seconds = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " s"; };
   const auto bytes = static_cast<double>(limits.bytes), all = static_cast<double>(limits.memory);
   const double memory = work.memory + static_cast<double>(queries) * work.row_bytes;
-  if (work.bytes > bytes) {
-    return refuse(show_bytes(work.bytes) + " a query and its reply", show_bytes(bytes), "--max-bytes");
+  const double each = work.up + work.down + work.once_up + work.once_down;
+  if (each > bytes) {
+    return refuse(show_bytes(each) + " a query and its reply", show_bytes(bytes), "--max-bytes");
   }
   if (memory > all) return refuse(show_bytes(memory) + " of memory", show_bytes(all), "--max-memory");
   const auto in_seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
@@ -138,7 +139,8 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queri
   if (!several) PIRX_TRY(check_one_server(retrieving));
   const Milliseconds usual(several ? 10'000 : 600'000);
   const auto deadline = std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
-  PIRX_TRY(check_work(plan.work(), queries, options.limits, deadline));
+  // Of several servers the deployment file vouches for the plan.
+  if (!several) PIRX_TRY(check_work(plan.work(), queries, options.limits, deadline));
 
   FetchReport report;
   report.servers.resize(deployment_.servers.size());
@@ -189,8 +191,7 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> positions, con
 }
 
 Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const FetchOptions& options) {
-  constexpr std::size_t kRowsOfAKey = 3;
-  return run(keys, kRowsOfAKey * keys.size(), options);
+  return run(keys, deployment_.plan->work().key_queries * keys.size(), options);
 }
 
 }  // namespace pirx::client

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace pirx::cli {
@@ -20,6 +21,25 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const 
         value = *parsed;
       },
       help);
+}
+
+Result<double> parse_bandwidth(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  constexpr std::string_view kBits = "bit/s";
+  if (suffix.ends_with(kBits)) suffix.remove_suffix(kBits.size());
+  const double factor = suffix.empty()                   ? 1
+                        : suffix == "k" || suffix == "K" ? 1e3
+                        : suffix == "M"                  ? 1e6
+                        : suffix == "G"                  ? 1e9
+                                                         : 0;
+  constexpr double kMost = 1e15;
+  if (error != std::errc{} || !(number * factor > 0 && number * factor <= kMost)) {
+    return invalid("'" + text + "' is no bandwidth like 800k, 10M, 1Gbit/s or 2500000");
+  }
+  return number * factor;
 }
 
 std::string human_time(double seconds) {
@@ -49,6 +69,10 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::m
 
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help) {
   return add_parsed(app, name, value, help, parse_size);
+}
+
+CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help) {
+  return add_parsed<double>(app, name, value, help, parse_bandwidth);
 }
 
 void add_credentials(CLI::App& app, Credentials& credentials) {

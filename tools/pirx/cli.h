@@ -43,6 +43,8 @@ void add_plan_command(CLI::App& app);
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
                           const std::string& help);
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
+/// Bits a second: "800k", "10M", "1.5Gbit/s" or a bare number.
+CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help);
 
 /// --token-file, --tls-cert and --tls-key of a client.
 void add_credentials(CLI::App& app, Credentials& credentials);

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -22,7 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string database, server, ca_file, up, down = "10M", rates;
+  std::string database, server, ca_file, rates;
+  double up = 0, down = 1e7;  // up: 0 if not given
   std::uint64_t records = 0, record_bytes = 0;
   std::chrono::microseconds round_trip{0};
   int cores = 0, client_cores = 0;
@@ -30,25 +30,6 @@ struct Arguments {
   std::uint64_t queries = 1;
   bool allow_plaintext = false, allow_tls_1_2 = false, ahead = false, json = false, curves = false;
 };
-
-/// "800k", "10M", "1.5Gbit/s" or a bare number of bits a second.
-Result<double> parse_bandwidth(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  constexpr std::string_view kBits = "bit/s";
-  if (suffix.ends_with(kBits)) suffix.remove_suffix(kBits.size());
-  const double factor = suffix.empty()                   ? 1
-                        : suffix == "k" || suffix == "K" ? 1e3
-                        : suffix == "M"                  ? 1e6
-                        : suffix == "G"                  ? 1e9
-                                                         : 0;
-  if (error != std::errc{} || factor == 0 || !std::isfinite(number)) {
-    return invalid("'" + text + "' is no bandwidth like 800k, 10M, 1Gbit/s or 2500000");
-  }
-  return number * factor;
-}
 
 std::string format_number(double value, const char* unit) {
   char text[48];
@@ -243,8 +224,8 @@ Result<Question> question_of(const Arguments& a) {
     question.records = a.records;
     question.record_bytes = a.record_bytes;
   }
-  PIRX_ASSIGN(question.link.down, parse_bandwidth(a.down));
-  PIRX_ASSIGN(question.link.up, parse_bandwidth(a.up.empty() ? a.down : a.up));
+  question.link.down = a.down;
+  question.link.up = a.up > 0 ? a.up : a.down;
   const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   question.server_cores = a.cores > 0 ? a.cores : here;
   question.client_cores = a.client_cores > 0 ? a.client_cores : here;
@@ -354,8 +335,8 @@ void add_plan_command(CLI::App& app) {
   command.add_option("--records", a->records, "How many there are")
       ->check(whole_number(1, std::numeric_limits<std::uint64_t>::max()));
   add_size(command, "--record-bytes", a->record_bytes, "Of each record");
-  command.add_option("--down", a->down, "Bits a second to the client: 800k, 10M, 1G")->capture_default_str();
-  command.add_option("--up", a->up, "Bits a second from the client; default: as down");
+  add_bandwidth(command, "--down", a->down, "Bits a second to the client: 800k, 10M, 1G [10M]");
+  add_bandwidth(command, "--up", a->up, "Bits a second from the client; default: as down");
   add_duration(command, "--rtt", a->round_trip, "Round trip of the link; default: that to --server, or 0");
   command.add_option("--cores", a->cores, "Of a server; default: this machine's")
       ->check(whole_number(1, 4096));

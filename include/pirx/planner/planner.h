@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pirx/protocol/offer.h"
+#include "pirx/protocol/plan.h"
 
 namespace pirx::planner {
 
@@ -36,6 +37,10 @@ struct Plan {
 /// The offers of all protocols (Protocol::schemes) for a question, and the advice. Errors are those of
 /// check() and of the rates.
 Result<Plan> make_plan(const Question& question, Rates& rates);
+
+/// The seconds that a retrieval of `wishes` records by this plan takes over a link, by the plan's rough model
+/// (Plan::work), with the keys that it must send.
+double retrieval_seconds(const pirx::Plan& plan, const Link& link, std::size_t wishes);
 
 /// Measures this machine as rates are asked for, each rate once, by the processor's clock if one thread is
 /// enough. Rates that depend on a size exist for powers of two.

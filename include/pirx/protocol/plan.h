@@ -15,12 +15,18 @@ namespace pirx {
 
 struct Protocol;
 
-/// What one retrieval asks of a client, by a rough model.
+/// What a retrieval takes, by a rough model: sizes are exact (batch codes are not counted), times are right
+/// within a factor of four.
 struct Work {
-  double bytes = 0;      ///< sent and received for a query, with keys
-  double memory = 0;     ///< bytes held for that
-  double row_bytes = 0;  ///< bytes held in addition for each query of a retrieval
-  double seconds = 0;    ///< of one core, for each query, without making keys
+  double up = 0, down = 0;    ///< bytes of a query and its replies, for all servers
+  double once_up = 0;         ///< bytes of keys, which a server keeps
+  double once_down = 0;       ///< bytes that a retrieval takes, however many queries it has
+  double messages = 1;        ///< one after another, for a retrieval
+  double memory = 0;          ///< bytes that the client holds for these messages
+  double row_bytes = 0;       ///< bytes held in addition for each query of a retrieval
+  double seconds = 0;         ///< of one core of the client, for each query, without making keys
+  double server_seconds = 0;  ///< of one core of a server, for each query
+  unsigned key_queries = 1;   ///< queries for a key of a keyed database
 };
 
 /// What joining a deployment depends on beside its plan.
