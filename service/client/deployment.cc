@@ -253,7 +253,6 @@ Json to_json(const Deployment& deployment) {
   const auto& plan = *deployment.plan;
   const auto& protocol = plan.protocol();
   Json json;
-  json["pirx_deployment"] = kVersion;
   json["protocol"] = protocol.name;
   const auto members = plan.members();
   for (const auto& option : protocol.members) {
@@ -276,41 +275,7 @@ Json to_json(const Deployment& deployment) {
   return json;
 }
 
-}  // namespace
-
-Result<void> check_follows(const Plan& before, const Plan& next) {
-  const auto refuse = [](const std::string& what) {
-    return fail(ErrorCode::kStaleEpoch, what + ": a server that lies does this to tell clients apart");
-  };
-  const auto &was = before.version(), &is = next.version();
-  const auto epoch = std::to_string(is.epoch);
-  if (is.epoch < was.epoch) {
-    return refuse("epoch " + epoch + " is older than epoch " + std::to_string(was.epoch) + " before");
-  }
-  if (next.geometry().records() < before.geometry().records()) {
-    return refuse(std::to_string(next.geometry().records()) + " records are fewer than " +
-                  std::to_string(before.geometry().records()) + " before");
-  }
-  const auto old_digest = before.digest(), new_digest = next.digest();
-  const bool other_plan = old_digest && new_digest && *old_digest != *new_digest;
-  if (is.epoch == was.epoch && (is != was || other_plan)) {
-    return refuse("epoch " + epoch + " had other content or parameters before");
-  }
-  return {};
-}
-
-bool all_on_this_machine(const Deployment& deployment) {
-  return std::all_of(deployment.servers.begin(), deployment.servers.end(),
-                     [](const auto& server) { return http::is_loopback_url(server.url); });
-}
-
-Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder) {
-  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) return broken("it is not a JSON object");
-  PIRX_ASSIGN(const std::uint64_t version, get_number(json, "pirx_deployment", "deployment"));
-  if (version != kVersion) {
-    return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
-  }
+Result<Deployment> parse_deployment(const Json& json, const std::filesystem::path& folder) {
   PIRX_ASSIGN(const std::string name, get_string(json, "protocol", "deployment"));
   const auto found = find_protocol(name);
   if (!found) return broken("protocol '" + name + "' is not known; there are: " + protocol_names());
@@ -331,17 +296,102 @@ Result<Deployment> parse_deployment(std::string_view text, const std::filesystem
   return fail(plan.error().code(), printable(plan.error().message()));
 }
 
-Result<Deployment> load_deployment(const std::filesystem::path& path) {
+}  // namespace
+
+Result<void> check_follows(const Plan& before, const Plan& next) {
+  const auto refuse = [](const std::string& what) {
+    return fail(ErrorCode::kStaleEpoch, what + ": a server that lies does this to tell clients apart");
+  };
+  const auto &was = before.version(), &is = next.version();
+  const auto epoch = std::to_string(is.epoch);
+  if (is.epoch < was.epoch) {
+    return refuse("epoch " + epoch + " is older than epoch " + std::to_string(was.epoch) + " before");
+  }
+  if (next.geometry().records() < before.geometry().records()) {
+    return refuse(std::to_string(next.geometry().records()) + " records are fewer than " +
+                  std::to_string(before.geometry().records()) + " before");
+  }
+  const auto old_digest = before.digest(), new_digest = next.digest();
+  const bool other_plan = &before.protocol() == &next.protocol() && old_digest != new_digest;
+  if (is.epoch == was.epoch && (is != was || other_plan)) {
+    return refuse("epoch " + epoch + " had other content or parameters before");
+  }
+  return {};
+}
+
+bool all_on_this_machine(const Deployment& deployment) {
+  return std::all_of(deployment.servers.begin(), deployment.servers.end(),
+                     [](const auto& server) { return http::is_loopback_url(server.url); });
+}
+
+Result<void> check_one_database(std::span<const Deployment> deployments) {
+  for (std::size_t i = 1; i < deployments.size(); ++i) {
+    const auto& plan = *deployments[i].plan;
+    if (plan.version() != deployments[0].plan->version()) {
+      return invalid("the deployments are not of one database: identity or epoch differ");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (&plan.protocol() == &deployments[j].plan->protocol()) {
+        return invalid("protocol '" + std::string(plan.protocol().name) + "' is there twice");
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Deployment>> parse_deployments(std::string_view text,
+                                                  const std::filesystem::path& folder) {
+  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) return broken("it is not a JSON object");
+  PIRX_ASSIGN(const std::uint64_t version, get_number(json, "pirx_deployment", "deployment"));
+  if (version != kVersion) {
+    return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
+  }
+  std::vector<Deployment> all;
+  if (!json.contains("deployments")) {
+    PIRX_ASSIGN(auto only_one, parse_deployment(json, folder));
+    all.push_back(std::move(only_one));
+    return all;
+  }
+  PIRX_TRY(only(json, {"pirx_deployment", "deployments"}, "deployment"));
+  const Json& list = json["deployments"];
+  if (!list.is_array() || list.empty()) return broken("'deployments' is not a list of deployments");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto where = "deployments[" + std::to_string(i) + "]";
+    if (!list[i].is_object()) return broken("'" + where + "' is not an object");
+    if (list[i].contains("pirx_deployment")) return broken("'" + where + ".pirx_deployment' is not known");
+    PIRX_ASSIGN(auto entry, parse_deployment(list[i], folder));
+    all.push_back(std::move(entry));
+  }
+  PIRX_TRY(check_one_database(all));
+  return all;
+}
+
+Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path) {
   PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "deployment file ('pirx deploy' writes one)"));
-  return parse_deployment(text, path.parent_path());
+  return parse_deployments(text, path.parent_path());
 }
 
-std::string format_deployment(const Deployment& deployment) {
-  return to_json(deployment).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+Result<Deployment> load_deployment(const std::filesystem::path& path) {
+  PIRX_ASSIGN(auto all, load_deployments(path));
+  if (all.size() == 1) return std::move(all[0]);
+  return invalid(path.string() + " names " + std::to_string(all.size()) +
+                 " protocols: choose one of load_deployments()");
 }
 
-Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment) {
-  return replace_file(path, format_deployment(deployment));
+std::string format_deployments(std::span<const Deployment> deployments) {
+  PIRX_CHECK(!deployments.empty());
+  Json json = {{"pirx_deployment", kVersion}};
+  if (deployments.size() == 1) {
+    json.update(to_json(deployments[0]));
+  } else {
+    for (const auto& one : deployments) json["deployments"].push_back(to_json(one));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments) {
+  return replace_file(path, format_deployments(deployments));
 }
 
 }  // namespace pirx::client

@@ -28,8 +28,15 @@ std::string with(std::string_view what, std::string_view by) {
   return text.replace(at, what.size(), by);
 }
 
+Result<Deployment> only_one(Result<std::vector<Deployment>> all) {
+  if (!all) return tl::unexpected(all.error());
+  EXPECT_EQ(all->size(), 1u);
+  return all->at(0);
+}
+std::string format_deployment(const Deployment& one) { return format_deployments({&one, 1}); }
+
 Result<Deployment> parse(std::string_view text, const std::filesystem::path& folder = "") {
-  return parse_deployment(text, folder);
+  return only_one(parse_deployments(text, folder));
 }
 
 std::string member(const Deployment& deployment, const std::string& name) {
@@ -165,7 +172,7 @@ TEST(Deployment, EveryTruncationAndRandomDamageIsSurvived) {
   for (int round = 0; round < 5000; ++round) {
     std::string damaged = text;
     for (int edits = 0; edits < 3; ++edits) damaged[random() % damaged.size()] = static_cast<char>(random());
-    (void)parse_deployment(damaged, "");
+    (void)parse_deployments(damaged, "");
   }
   EXPECT_FALSE(parse(std::string(100'000, '['), ""));
 }
@@ -185,7 +192,7 @@ std::string tree_with(std::string_view what, std::string_view by) {
   return text.replace(at, what.size(), by);
 }
 
-Result<Deployment> parse_single(const std::string& text) { return parse_deployment(text, "/folder"); }
+Result<Deployment> parse_single(const std::string& text) { return parse(text, "/folder"); }
 
 Result<std::string> check_keys(const Deployment& deployment, bool paper_reproduction) {
   ClientSpec spec{.loopback = all_on_this_machine(deployment)};
@@ -272,7 +279,7 @@ TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
       {"\"ca.pem\"}", "\"ca.pem\", \"coordinate\": 1}", "coordinate' is not known"},
   };
   for (const auto& bad : cases) {
-    const auto parsed = parse_deployment(tree_with(bad.what, bad.by), "");
+    const auto parsed = parse(tree_with(bad.what, bad.by), "");
     ASSERT_FALSE(parsed) << bad.by;
     EXPECT_EQ(parsed.error().code(), bad.code) << bad.by << ": " << parsed.error().message();
     EXPECT_NE(parsed.error().message().find(bad.message), std::string::npos) << parsed.error().message();
@@ -282,7 +289,7 @@ TEST(Deployment, EveryMistakeWithOneServerIsNamed) {
   for (int round = 0; round < 5000; ++round) {
     std::string damaged = text;
     for (int edits = 0; edits < 3; ++edits) damaged[random() % damaged.size()] = static_cast<char>(random());
-    (void)parse_deployment(damaged, "");
+    (void)parse_deployments(damaged, "");
   }
 }
 

@@ -13,7 +13,7 @@ struct Arguments {
   std::vector<std::string> urls, others;
   Credentials credentials;
   Texts chosen, options;  ///< of the deployment; of its clients
-  bool allow_plaintext = false, allow_tls_1_2 = false, force = false, allow_rollback = false;
+  bool allow_plaintext = false, allow_tls_1_2 = false, force = false, allow_rollback = false, add = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -24,18 +24,19 @@ std::string describe(const Protocol& protocol, const Told& told) {
          to_hex(told.version.identity).substr(0, 16) + "...";
 }
 
-/// What FILE is now; nothing where there is no such file. InvalidArgument: it is something else than a
+/// The deployments in FILE; none where there is no such file. InvalidArgument: it is something else than a
 /// deployment file, which must not be lost.
-Result<std::optional<Deployment>> read_target(const Arguments& a) {
+Result<std::vector<Deployment>> read_target(const Arguments& a) {
   std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return std::nullopt;
+  std::vector<Deployment> none;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return none;
   if (!std::filesystem::is_regular_file(a.target, ignored)) {
     return fail(ErrorCode::kInvalidArgument,
                 a.target + " exists and is no deployment file: name another file");
   }
-  auto before = load_deployment(a.target);
+  auto before = load_deployments(a.target);
   if (before) return std::move(*before);
-  if (a.force) return std::nullopt;
+  if (a.force) return none;
   return fail(ErrorCode::kInvalidArgument,
               a.target +
                   " exists and is no deployment file: name another file, or replace this one with "
@@ -43,17 +44,23 @@ Result<std::optional<Deployment>> read_target(const Arguments& a) {
                   before.error().message() + ")");
 }
 
-/// Writes the file unless it goes back behind what was there.
+/// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
+/// stays.
 Result<void> save(const Arguments& a, const Deployment& deployment) {
-  PIRX_ASSIGN(const auto before, read_target(a));
-  if (before && !a.allow_rollback) {
-    if (const auto follows = check_follows(*before->plan, *deployment.plan); !follows) {
+  PIRX_ASSIGN(auto before, read_target(a));
+  std::vector<Deployment> after;
+  for (auto& old : before) {
+    const auto follows = check_follows(*old.plan, *deployment.plan);
+    if (!follows && !a.allow_rollback) {
       return fail(follows.error().code(), "the servers' parameters do not follow those in " + a.target +
                                               ": " + follows.error().message() +
                                               "; ask the operator, then give --allow-rollback");
     }
+    if (a.add && &old.plan->protocol() != &deployment.plan->protocol()) after.push_back(std::move(old));
   }
-  return save_deployment(a.target, deployment);
+  after.push_back(deployment);
+  if (const auto one = check_one_database(after); !one) return invalid("--add: " + one.error().message());
+  return save_deployments(a.target, after);
 }
 
 std::vector<http::CallOutcome> ask_parameters(const Arguments& a, http::HttpTransport& transport) {
@@ -210,6 +217,9 @@ void add_deploy_command(CLI::App& app) {
       ->allow_extra_args(false);
   command.add_flag("--allow-rollback", a->allow_rollback,
                    "Accept fewer records than FILE has, an older epoch, or other parameters of the same one");
+  command.add_flag(
+      "--add", a->add,
+      "Keep what FILE says of other protocols for the same database: 'pirx get' then chooses the fastest");
   command.add_flag("--force", a->force, "Replace FILE even if it is no deployment file");
   command.add_option("--ca-file", a->ca_file,
                      "PEM trust anchors of https servers, relative to the file written");

@@ -6,11 +6,13 @@
 #include <ext/stdio_filebuf.h>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
 #include "pirx/base/small_file.h"
 #include "pirx/client/fetch.h"
+#include "pirx/planner/planner.h"
 #include "protocol_options.h"
 
 namespace pirx::cli {
@@ -26,6 +28,8 @@ struct Arguments {
   bool json = false, raw = false, all = false, quiet = false;
   Texts options;                          ///< the protocol's own
   std::chrono::microseconds deadline{0};  ///< zero: not given
+  double down = 1e7, up = 0;              ///< bits a second; up: 0 if not given
+  std::chrono::microseconds round_trip{0};
   Credentials credentials;
   WorkLimits limits;
   std::chrono::microseconds work = limits.time;
@@ -251,16 +255,46 @@ Result<void> finish(const Arguments& a, const FetchReport& report, const Deploym
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
 }
 
+/// The deployment by the protocol that was asked for; else the one whose retrieval takes the least time, with
+/// a line about the choice.
+Result<Deployment> choose_deployment(const Arguments& a) {
+  PIRX_ASSIGN(auto all, load_deployments(a.deployment));
+  if (!a.protocol.empty()) {
+    std::string names;
+    for (auto& one : all) {
+      const auto name = one.plan->protocol().name;
+      if (name == a.protocol) return std::move(one);
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    return invalid("the deployment is for protocol " + names + ", not " + a.protocol);
+  }
+  if (all.size() == 1) return std::move(all[0]);
+  const Link link{a.up > 0 ? a.up : a.down, a.down, std::chrono::duration<double>(a.round_trip).count()};
+  std::multimap<double, std::size_t> by_seconds;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    by_seconds.emplace(planner::retrieval_seconds(*all[i].plan, link, a.positions.size() + a.keys.size()), i);
+  }
+  std::string line;
+  for (const auto& [seconds, i] : by_seconds) {
+    char about[32];
+    std::snprintf(about, sizeof about, "%.2g s", seconds);
+    line += (line.empty() ? "" : ", ") + std::string(all[i].plan->protocol().name) + " " + about;
+  }
+  if (!a.quiet) {
+    std::fprintf(stderr,
+                 "using the first of these, by a rough model of this link: %s; --protocol names another\n",
+                 line.c_str());
+  }
+  return std::move(all[by_seconds.begin()->second]);
+}
+
 Result<void> get(Arguments a) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
   if (!a.keys_file.empty()) PIRX_TRY(add_keys(a.keys_file, a.keys));
-  PIRX_ASSIGN(auto deployment, load_deployment(a.deployment));
+  PIRX_ASSIGN(auto deployment, choose_deployment(a));
   PIRX_TRY(give_credentials(a.credentials, deployment.servers));
   const auto& plan = *deployment.plan;
   const auto& protocol = plan.protocol();
-  if (!a.protocol.empty() && a.protocol != protocol.name) {
-    return invalid("the deployment is for protocol " + std::string(protocol.name) + ", not " + a.protocol);
-  }
   const bool keyed = plan.geometry().keyed();
   PIRX_TRY(settle_wishes(a, keyed));
   PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, a.options));
@@ -269,7 +303,7 @@ Result<void> get(Arguments a) {
   options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
   if (a.deadline.count() > 0) options.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
   if (!a.quiet && !protocol.several) {
-    const auto queries = keyed ? 3 * a.keys.size() : a.positions.size();
+    const auto queries = keyed ? plan.work().key_queries * a.keys.size() : a.positions.size();
     options.sending = [slow = protocol.slow, queries](std::size_t sent, std::size_t bytes) {
       if (!slow && sent > 0) return;
       const auto of = slow ? " of " + std::to_string(queries) : std::string();
@@ -292,7 +326,13 @@ void add_get_command(CLI::App& app) {
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
       ->check(whole_number(0, ~std::uint64_t{0}));
   command.add_option("--protocol", a->protocol,
-                     "Refuse a deployment of another protocol than this: " + protocol_names());
+                     "Use this protocol, which the deployment file must name: " + protocol_names());
+  add_bandwidth(
+      command, "--down", a->down,
+      "Bits a second to this machine: 800k, 10M, 1G. Where the deployment file names several protocols, "
+      "the fastest over this link is used [10M]");
+  add_bandwidth(command, "--up", a->up, "Bits a second from this machine; default: as --down");
+  add_duration(command, "--rtt", a->round_trip, "Round trip to the servers [0s]");
   command
       .add_option("--key", a->keys,
                   "Key of a record, repeatable; looked up in --positions unless the database is keyed. Every "

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,21 @@ struct Deployment {
   std::vector<http::Endpoint> servers;  ///< in the order of plan->coordinates(), or the only one
 };
 
-/// Reads and validates. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an
-/// unknown version or protocol. InvalidArgument: what Protocol::plan refuses. ca_file paths are relative to
-/// the deployment file.
+/// Reads and validates the deployments of a file: one, or several of one database, each by a protocol of its
+/// own. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an unknown version or
+/// protocol. InvalidArgument: what Protocol::plan and check_one_database refuse. ca_file paths are relative to
+/// the file.
+Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path);
+Result<std::vector<Deployment>> parse_deployments(std::string_view text, const std::filesystem::path& folder);
+std::string format_deployments(std::span<const Deployment> deployments);
+/// As replace_file.
+Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
+
+/// The only deployment of a file. InvalidArgument: there are several. Else errors of load_deployments.
 Result<Deployment> load_deployment(const std::filesystem::path& path);
-Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
-std::string format_deployment(const Deployment& deployment);
-/// Writes the file in one step. Errors are those of replace_file().
-Result<void> save_deployment(const std::filesystem::path& path, const Deployment& deployment);
+
+/// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database.
+Result<void> check_one_database(std::span<const Deployment> deployments);
 
 /// Whether `next` may follow what a client was told before. StaleEpoch: it has an older epoch, or fewer
 /// records, or the same epoch with other content; or, if there is one server, the same epoch with another
