@@ -17,10 +17,11 @@ struct Deployment {
   std::vector<http::Endpoint> servers;  ///< in the order of plan->coordinates(), or the only one
 };
 
-/// Reads and validates. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an
-/// unknown version or protocol. InvalidArgument: what Protocol::plan refuses. ca_file paths are relative to
-/// the deployment file.
+/// Reads and validates a deployment file. Unavailable: it cannot be read. DataLoss: it is not JSON, lacks a
+/// member, or has an unknown one, or another version or protocol. InvalidArgument: what Protocol::plan
+/// refuses. ca_file paths are relative to the deployment file.
 Result<Deployment> load_deployment(const std::filesystem::path& path);
+/// The same from the text of a file in `folder`.
 Result<Deployment> parse_deployment(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployment(const Deployment& deployment);
 /// Writes the file in one step. Errors are those of replace_file().
