@@ -47,8 +47,8 @@ class Plan {
   virtual Work work() const { return {}; }
   /// One or two lines about it for people.
   virtual std::string summary() const = 0;
-  /// Whether a client should use it. Gives a warning for people, or an empty text. InvalidArgument: its keys
-  /// are so short that they hide nothing.
+  /// Whether a client should use it. Gives a warning for people, or an empty text. InvalidArgument: it would
+  /// not hide what is asked for, for example because its keys are too short.
   virtual Result<std::string> check(const ClientSpec&) const { return std::string(); }
   /// Makes a client and its keys, which takes seconds in some protocols. Does not call check(): pirx::join()
   /// does. Unavailable: no randomness.
