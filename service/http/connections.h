@@ -15,9 +15,9 @@
 
 namespace pirx::http {
 
-/// The places of a server's connections. A client may open another while it has fewer than are free, or fewer
-/// than `connections_per_client`: one client alone comes to half of all places, k of them to the (k + 1)-th
-/// part each, and as many are left for whoever comes next. Thread-safe.
+/// The places of a server's connections. A client may open another while it has fewer than there are free
+/// places, or fewer than `connections_per_client`. So one client alone gets half of all places. k clients
+/// that grow together get the (k + 1)-th part each, and as many stay free for the next one. Thread-safe.
 class Connections {
  public:
   using Clock = std::chrono::steady_clock;

@@ -13,15 +13,16 @@ namespace pirx {
 namespace {
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
-// Below this, huge pages are not worth their size.
+// Smaller buffers do not get pages of their own, because huge pages would not pay.
 constexpr std::uint64_t kMapFrom = std::uint64_t{4} << 20;
 
-// Heaps and stacks have some MiB in small pages whatever the system gives: less says nothing.
+// A process with less memory than this gets no note, because heaps and stacks always have some MiB in small
+// pages.
 constexpr std::uint64_t kTellingKib = std::uint64_t{64} << 10;
 
 bool mapped(std::uint64_t size) noexcept { return size >= kMapFrom; }
 
-/// The number behind `name` at the start of a line ("AnonHugePages:    2048 kB"), if there is one.
+/// The number after `name` at the start of a line ("AnonHugePages: 2048 kB"), if there is one.
 std::optional<std::uint64_t> kib_of(std::string_view usage, std::string_view name) {
   for (std::size_t at = usage.find(name); at != std::string_view::npos; at = usage.find(name, at + 1)) {
     if (at > 0 && usage[at - 1] != '\n') continue;

@@ -46,8 +46,8 @@ struct Division {
   std::uint64_t quotient, remainder;
 };
 
-/// n / d and n mod d for a public d > 0: by a reciprocal, since the divide instruction of some processors
-/// takes longer for some values of n.
+/// n / d and n mod d for a public d > 0. Multiplies by a reciprocal, because the divide instruction of some
+/// processors takes longer for some values of n.
 inline Division divide(std::uint64_t n, std::uint64_t d) noexcept {
   __extension__ using Wide = unsigned __int128;
   const std::uint64_t reciprocal = ~std::uint64_t{0} / d;

@@ -30,8 +30,8 @@ class Fd {
   int fd_ = -1;
 };
 
-/// "cannot ACTION PATH: reason". ResourceExhausted with what to do when the disk, a quota or a file size
-/// limit is full, else Unavailable.
+/// The error "cannot ACTION PATH: reason". ResourceExhausted, with advice, if the disk, a quota or a limit on
+/// file sizes is full; otherwise Unavailable.
 Error system_error(std::string_view action, const std::filesystem::path& path, int error_number);
 
 /// "PATH: message".
@@ -47,14 +47,14 @@ struct OpenedFile {
   std::uint64_t bytes() const noexcept { return static_cast<std::uint64_t>(status.st_size); }
 };
 
-/// Opens for reading, without waiting for the writer of a pipe when `regular_only`, which refuses all but
-/// regular files.
+/// Opens a file for reading. With `regular_only` it refuses everything but regular files, and does not wait
+/// for the writer of a pipe.
 Result<OpenedFile> open_for_reading(const std::filesystem::path& path, bool regular_only);
-/// Up to buffer.size() bytes from the current position; fewer only at the end of the file.
+/// Reads up to buffer.size() bytes from the current position; fewer only at the end of the file.
 Result<std::size_t> read_full(int fd, MutableByteSpan buffer, const std::filesystem::path& path);
-/// Exactly buffer.size() bytes at `offset`. DataLoss when the file ends before.
+/// Reads exactly buffer.size() bytes at `offset`. DataLoss: the file ends before.
 Result<void> read_at(int fd, std::uint64_t offset, MutableByteSpan buffer, const std::filesystem::path& path);
-/// All bytes at `offset`.
+/// Writes all bytes at `offset`.
 Result<void> write_at(int fd, std::uint64_t offset, ByteSpan bytes, const std::filesystem::path& path);
 
 /// Mapped memory, given back on destruction.

@@ -17,7 +17,7 @@ namespace pirx {
 struct Rng::State {
   SecretVector<std::byte> unused{std::size_t{16} << 10};  ///< the last `left` bytes of it
   std::size_t left = 0;
-  std::uint64_t process = 0;  ///< that drew them
+  std::uint64_t process = 0;  ///< the process that drew them
 
   /// False when the kernel gives no randomness.
   static bool draw(MutableByteSpan out) {

@@ -17,14 +17,15 @@ namespace pirx {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-// Larger blocks have pages of their own,
+// Larger blocks have pages of their own.
 constexpr std::size_t kLargestShared = std::size_t{32} << 10;
-// which up to this size are kept, so many bytes of them. The largest become huge pages, which are cheap.
+// Freed pages of blocks up to this size are kept for reuse, at most kMostKept bytes of them. Larger blocks
+// have huge pages, which are cheap to get again.
 constexpr std::size_t kLargestKept = std::size_t{4} << 20;
 constexpr std::size_t kMostKept = std::size_t{16} << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kFromHeap = true;  // where the sanitizer sees what is read or written beyond a block
+constexpr bool kFromHeap = true;  // so that the sanitizer sees accesses beyond a block
 #elif defined(__has_feature)
 constexpr bool kFromHeap = __has_feature(address_sanitizer);
 #else

@@ -27,7 +27,8 @@ inline std::size_t this_thread() noexcept {
 #endif
 }
 
-/// f(i, worker) for i < count, in any order; two calls at once never have the same worker < threads.
+/// Calls f(i, worker) for every i < count, in any order. worker is below `threads`; two calls at the same
+/// time have different ones.
 template <class F>
 void parallel_for([[maybe_unused]] int threads, std::size_t count, const F& f) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (count > 1 && threads > 1)

@@ -7,7 +7,8 @@
 
 namespace pirx {
 
-/// The last three are Spiral's: keys for the server to hold, that it holds them, and that it holds none.
+/// The last three are Spiral's: keys that the server is to hold, its word that it holds them, and that it
+/// does not know the keys of a query.
 enum class MessageType : std::uint8_t {
   kQuery = 1,
   kReply = 2,
@@ -25,8 +26,8 @@ Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type
 /// Start of a query or reply: the prefix and the digest of the plan.
 inline constexpr std::size_t kHeaderBytes = 40;
 void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const Digest& plan);
-/// What is behind the header of a message of exactly `bytes` bytes. Errors as decode_prefix; StaleEpoch:
-/// another plan; DataLoss: another length.
+/// What follows the header in a message of exactly `bytes` bytes. Errors are those of decode_prefix().
+/// StaleEpoch: another plan. DataLoss: another length.
 Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, MessageType type, const Digest& plan,
                                std::size_t bytes);
 

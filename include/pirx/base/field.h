@@ -143,6 +143,7 @@ struct Kernels {
 //   std::span<const Kernels<F>> kernel_table(const F& f);
 //
 // It returns all kernels that are compiled in, the best first and the portable one last.
+
 /// The best kernel that the allowed CPU features permit.
 template <class F>
 const Kernels<F>& choose_kernels(const F& f, CpuFeatures allowed) {

@@ -1,5 +1,4 @@
-// Cryptographic random bytes: AES-256-CTR streams under keys from the operating system. If they cannot be
-// had, the process ends.
+// Cryptographic random bytes: AES-256-CTR streams under keys from the operating system.
 #pragma once
 
 #include <concepts>
@@ -21,8 +20,8 @@ concept RandomSource = requires(R& rng, MutableByteSpan out) {
 /// Random bytes from AES-256-CTR streams (NIST SP 800-38A), each under a fresh 256-bit key from the kernel.
 /// The key is forgotten at once, and an Rng keeps only bytes that nobody has drawn yet. So whoever reads its
 /// memory later learns no coin of an earlier query. A child of fork throws these bytes away, so that two
-/// processes never draw the same coins. Not thread-safe: use one per thread. Aborts if the kernel or the
-/// cipher fails, so that no coin is ever predictable.
+/// processes never draw the same coins. Not thread-safe: use one per thread. If the kernel or the cipher
+/// fails after from_os(), the process aborts, so that no coin is ever predictable.
 class Rng {
  public:
   /// Unavailable: the operating system gives no randomness.

@@ -27,13 +27,15 @@ struct SharePoint {
 ///   shares[j] = rho_j (Z(x_j) sum_{a < t} x_j^a coins[a]
 ///                      + sum_m prod_{n != m} (x_j - s_n) / (s_m - s_n) e_row_m),   Z(x) = prod_m (x - s_m),
 ///
-/// over the points (s_m, row_m). On input coins: t x R, uniform; shares: l x R; x: l coordinates; blinding: l
-/// non-zero rho_j, or empty for ones. The x and the filled points' s must be distinct. With addends > 1, that
-/// many consecutive points, with one coordinate and all blank or all filled, are one point whose value is the
-/// sum of their unit vectors. On output, with t > 0, any t shares are uniform. OutOfRange: a filled row is
-/// not below R. InvalidArgument: the shapes do not fit. ResourceExhausted: no memory. Costs l t R
-/// multiply-adds, l R additions and l q R masked copies. No branch and no address depends on a point, if f's
-/// operations have none that do.
+/// over the points (s_m, row_m).
+/// On input coins: t x R, uniform; shares: l x R; x: l coordinates; blinding: l non-zero rho_j, or empty for
+/// ones. The x and the filled points' s must be distinct. With addends > 1, that many consecutive points make
+/// one point whose value is the sum of their unit vectors; they have one coordinate, and all are blank or all
+/// are filled.
+/// On output, with t > 0, any t shares are uniform.
+/// OutOfRange: a filled row is not below R. InvalidArgument: the shapes do not fit. ResourceExhausted: no
+/// memory. Costs l t R multiply-adds, l R additions and l q R masked copies. No branch and no address depends
+/// on a point, if f's operations have none that do.
 template <SharingField F>
 Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                          std::span<const SharePoint<typename F::Elem>> points,

@@ -25,7 +25,7 @@ struct Deployment {
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path);
 Result<std::vector<Deployment>> parse_deployments(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployments(std::span<const Deployment> deployments);
-/// As replace_file.
+/// Writes the file in one step. Errors are those of replace_file().
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
 
 /// The only deployment of a file. InvalidArgument: there are several. Else errors of load_deployments.

@@ -12,8 +12,8 @@ struct WorkLimits {
   std::uint64_t memory = std::uint64_t{1} << 30;   ///< for these, and for the rows of all queries
   std::chrono::milliseconds time{60'000};          ///< of one core, for each query, without making keys
 };
-/// Checks before anything is done that `queries` queries of a plan stay within the limits, and that the
-/// client can make one of them before `deadline`. Sizes are exact; times are those of a model that is right
+/// Checks before anything is done that `queries` queries of a plan stay within the limits, and that one of
+/// them takes the client no longer than `deadline`. Sizes are exact; times are those of a model that is right
 /// within a factor of four. ResourceExhausted names the limit, and what raises it in `pirx get`.
 Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
                         std::chrono::milliseconds deadline);

@@ -35,33 +35,33 @@ struct ClientSpec {
   bool loopback = false;  ///< all servers are on this machine
 };
 
-/// A validated, immutable value; public.
+/// What a client knows of a deployment, as a validated, immutable value. Public.
 class Plan {
  public:
   virtual ~Plan() = default;
   virtual const Protocol& protocol() const noexcept = 0;
   virtual const database::Geometry& geometry() const noexcept = 0;
   virtual const database::Version& version() const noexcept = 0;
-  /// Members of the deployment file, by Protocol::members.
+  /// The members of the deployment file that Protocol::members describes.
   virtual Texts members() const = 0;
   /// The servers' public coordinates, in their order; empty if the protocol has one server.
   virtual std::vector<std::uint64_t> coordinates() const { return {}; }
-  /// What the server at that position of the deployment must be given (Protocol::options).
+  /// The options that the server at this position of the deployment must be opened with (Protocol::options).
   virtual Texts server_options([[maybe_unused]] std::size_t server) const { return {}; }
   /// SHA-256 of the parameters message of the only server. Nothing if there are several servers.
   virtual std::optional<Digest> digest() const { return std::nullopt; }
   virtual Work work() const { return {}; }
   /// One or two lines about it for people.
   virtual std::string summary() const = 0;
-  /// Whether a client should use it. Gives a warning for people, or an empty text. InvalidArgument: its keys
-  /// are so short that they hide nothing.
+  /// Whether a client should use it. Gives a warning for people, or an empty text. InvalidArgument: it would
+  /// not hide what is asked for, for example because its keys are too short.
   virtual Result<std::string> check(const ClientSpec&) const { return std::string(); }
   /// Makes a client and its keys, which takes seconds in some protocols. Does not call check(): pirx::join()
   /// does. Unavailable: no randomness.
   virtual Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const = 0;
 };
 
-/// What a deployment file says; or what its writer wants it to say.
+/// What a deployment file says, or is about to say.
 struct PlanSpec {
   Options members;  ///< checked against Protocol::members
   /// Absent if Protocol::describes_database.
