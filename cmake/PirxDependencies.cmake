@@ -6,6 +6,7 @@ find_package(GMP REQUIRED)
 find_package(NTL REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
+find_package(nlohmann_json 3.11 CONFIG QUIET) # modules json and importers are left out without it
 
 # Modules link pirx::openmp, never OpenMP::OpenMP_CXX: with PIRX_OPENMP=OFF the pragmas are ignored and _OPENMP is
 # undefined, so <omp.h> must sit behind `#ifdef _OPENMP`.

@@ -8,7 +8,6 @@
 namespace pirx::ct {
 namespace {
 
-constexpr std::size_t kMaxHeadBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxSmallFileBytes = std::size_t{1} << 20;
 
 // Beside those of docs/cli.md.

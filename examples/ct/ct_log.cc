@@ -7,8 +7,6 @@
 namespace pirx::ct {
 namespace {
 
-constexpr std::size_t kMaxHeadBytes = std::size_t{256} << 20;
-
 struct Arguments {
   std::string log, database, certificate, old_head;
   std::vector<std::string> certificates;

@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kEntryBytes = 80;
 constexpr std::size_t kEntriesAtOnce = 4096;
-constexpr std::size_t kMaxHeadBytes = 1 << 20;
 
 fs::path entries_file(const fs::path& folder) { return folder / "entries"; }
 fs::path head_file(const fs::path& folder) { return folder / "head.json"; }

@@ -1,4 +1,4 @@
-// Signs and checks tree heads with OpenSSL's ECDSA, and reads and writes them as JSON without exceptions.
+// Signs and checks tree heads with OpenSSL's ECDSA, and reads and writes them as JSON.
 #include "tree_head.h"
 
 #include <fcntl.h>
@@ -15,12 +15,13 @@
 #include "files.h"
 #include "merkle.h"
 #include "openssl_handles.h"
+#include "pirx/base/json.h"
 #include "pirx/base/secret.h"
 
 namespace pirx::ct {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OutJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxKeyBytes = 64 << 10;
 constexpr std::byte kHashSha256{4}, kSignatureEcdsa{3};  // RFC 5246 section 7.4.1.4.1
@@ -47,50 +48,37 @@ Result<std::shared_ptr<void>> checked_key(EVP_PKEY* key, const char* kind) {
   return owned;
 }
 
-auto broken(const std::string& what) {
-  return fail(ErrorCode::kDataLoss, "tree head: " + what + "; take the file that 'ct-log' wrote");
+constexpr char kAdvice[] = "; take the file that 'ct-log' wrote";
+
+Result<Bytes> get_bytes(const Json& value) {
+  PIRX_ASSIGN(const auto text, value.string());
+  auto bytes = decode_base64(text, "");
+  if (!bytes) return value.error("is not base64 (RFC 4648)");
+  return bytes;
 }
 
-Result<std::uint64_t> get_number(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number_unsigned()) {
-    return broken(std::string("'") + name + "' is missing or no whole number");
-  }
-  return found->get<std::uint64_t>();
-}
-
-Result<Bytes> get_bytes(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_string()) {
-    return broken(std::string("'") + name + "' is missing or no string");
-  }
-  return decode_base64(found->get_ref<const std::string&>(), std::string("tree head: '") + name + "'");
-}
-
-Result<Digest> get_digest(const Json& object, const char* name) {
-  PIRX_ASSIGN(const Bytes bytes, get_bytes(object, name));
+Result<Digest> get_digest(const Json& value) {
+  PIRX_ASSIGN(const Bytes bytes, get_bytes(value));
   Digest digest{};
-  if (bytes.size() != digest.size()) return broken(std::string("'") + name + "' has not 32 bytes");
+  if (bytes.size() != digest.size()) return value.error("has not 32 bytes");
   std::copy(bytes.begin(), bytes.end(), digest.begin());
   return digest;
 }
 
 Result<Json> parse_object(std::string_view text) {
-  auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) return broken("not a JSON object");
-  return json;
+  return Json::parse(text, {.name = "tree head", .advice = kAdvice, .max_bytes = kMaxHeadBytes});
 }
 
 Result<TreeHead> head_of(const Json& json) {
   TreeHead head;
-  PIRX_ASSIGN(head.tree_size, get_number(json, "tree_size"));
-  PIRX_ASSIGN(head.timestamp, get_number(json, "timestamp"));
-  PIRX_ASSIGN(head.root, get_digest(json, "sha256_root_hash"));
-  PIRX_ASSIGN(head.signature, get_bytes(json, "tree_head_signature"));
+  PIRX_ASSIGN(head.tree_size, json["tree_size"].number());
+  PIRX_ASSIGN(head.timestamp, json["timestamp"].number());
+  PIRX_ASSIGN(head.root, get_digest(json["sha256_root_hash"]));
+  PIRX_ASSIGN(head.signature, get_bytes(json["tree_head_signature"]));
   return head;
 }
 
-Json to_json(const TreeHead& head) {
+OutJson to_json(const TreeHead& head) {
   return {{"tree_size", head.tree_size},
           {"timestamp", head.timestamp},
           {"sha256_root_hash", encode_base64(head.root)},
@@ -99,7 +87,9 @@ Json to_json(const TreeHead& head) {
 
 /// `roots` as many as the tree has subtrees, and they make its root.
 Result<void> check_roots(const TreeHead& head, unsigned levels, std::span<const Digest> roots) {
-  if (levels > kMaxLevels) return broken("'levels' is above " + std::to_string(kMaxLevels));
+  const auto broken = [](const char* what) {
+    return fail(ErrorCode::kDataLoss, std::string("tree head: ") + what + kAdvice);
+  };
   const std::uint64_t subtree = std::uint64_t{1} << levels;
   if (head.tree_size == 0 || head.tree_size > std::uint64_t{1} << 56 ||
       roots.size() != (head.tree_size - 1) / subtree + 1) {
@@ -229,7 +219,7 @@ std::string format_publication(const Publication& publication) {
   for (const auto& root : publication.roots) roots.insert(roots.end(), root.begin(), root.end());
   Writer geometry;
   publication.geometry.encode(geometry);
-  Json json = to_json(publication.head);
+  OutJson json = to_json(publication.head);
   json["proofs"] = {{"levels", publication.levels},
                     {"subtree_roots", encode_base64(roots)},
                     {"database_identity", encode_base64(publication.version.identity)},
@@ -246,21 +236,18 @@ Result<TreeHead> parse_tree_head(std::string_view text) {
 Result<Publication> parse_publication(std::string_view text) {
   PIRX_ASSIGN(const auto json, parse_object(text));
   PIRX_ASSIGN(auto head, head_of(json));
-  const auto proofs = json.find("proofs");
-  if (proofs == json.end() || !proofs->is_object()) {
-    return broken("'proofs' is missing: it belongs to no database of proofs");
-  }
-  PIRX_ASSIGN(const std::uint64_t levels, get_number(*proofs, "levels"));
-  if (levels > kMaxLevels) return broken("'levels' is above " + std::to_string(kMaxLevels));
-  PIRX_ASSIGN(const Bytes roots_bytes, get_bytes(*proofs, "subtree_roots"));
-  if (roots_bytes.size() % sizeof(Digest) != 0) return broken("'subtree_roots' is cut short");
+  const auto proofs = json["proofs"];
+  if (!proofs.exists()) return proofs.error("is missing: it belongs to no database of proofs");
+  PIRX_ASSIGN(const std::uint64_t levels, proofs["levels"].number(0, kMaxLevels));
+  PIRX_ASSIGN(const Bytes roots_bytes, get_bytes(proofs["subtree_roots"]));
+  if (roots_bytes.size() % sizeof(Digest) != 0) return proofs["subtree_roots"].error("is cut short");
   std::vector<Digest> roots(roots_bytes.size() / sizeof(Digest));
   if (!roots.empty()) std::memcpy(roots.data(), roots_bytes.data(), roots_bytes.size());
   PIRX_TRY(check_roots(head, static_cast<unsigned>(levels), roots));
   database::Version version;
-  PIRX_ASSIGN(version.identity, get_digest(*proofs, "database_identity"));
-  PIRX_ASSIGN(version.epoch, get_number(*proofs, "database_epoch"));
-  PIRX_ASSIGN(const Bytes geometry_bytes, get_bytes(*proofs, "database_geometry"));
+  PIRX_ASSIGN(version.identity, get_digest(proofs["database_identity"]));
+  PIRX_ASSIGN(version.epoch, proofs["database_epoch"].number());
+  PIRX_ASSIGN(const Bytes geometry_bytes, get_bytes(proofs["database_geometry"]));
   Reader reader(geometry_bytes, "database geometry");
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
   PIRX_TRY(reader.expect_end());
@@ -269,24 +256,18 @@ Result<Publication> parse_publication(std::string_view text) {
 }
 
 std::string format_consistency(std::span<const Digest> proof) {
-  Json hashes = Json::array();
+  OutJson hashes = OutJson::array();
   for (const auto& hash : proof) hashes.push_back(encode_base64(hash));
-  return Json{{"consistency", std::move(hashes)}}.dump(2) + "\n";
+  return OutJson{{"consistency", std::move(hashes)}}.dump(2) + "\n";
 }
 
 Result<std::vector<Digest>> parse_consistency(std::string_view text) {
-  const auto malformed = [] {
-    return fail(ErrorCode::kDataLoss, "no proof of consistency, as 'ct-log consistency' prints it");
-  };
-  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto list = json.is_object() ? json.find("consistency") : json.end();
-  if (list == json.end() || !list->is_array()) return malformed();
+  PIRX_ASSIGN(const auto json, Json::parse(text, {.name = "no proof of consistency",
+                                                  .advice = "; take what 'ct-log consistency' prints"}));
+  PIRX_ASSIGN(const auto list, json["consistency"].list());
   std::vector<Digest> proof;
-  for (const auto& each : *list) {
-    if (!each.is_string()) return malformed();
-    const auto bytes = decode_base64(each.get_ref<const std::string&>(), "");
-    if (!bytes || bytes->size() != sizeof(Digest)) return malformed();
-    std::copy(bytes->begin(), bytes->end(), proof.emplace_back().begin());
+  for (const auto& each : list) {
+    PIRX_ASSIGN(proof.emplace_back(), get_digest(each));
   }
   return proof;
 }

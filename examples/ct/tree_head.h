@@ -71,6 +71,7 @@ struct Publication {
 };
 
 inline constexpr unsigned kMaxLevels = 40;
+inline constexpr std::size_t kMaxHeadBytes = std::size_t{256} << 20;  ///< of a file with a head
 
 /// JSON: the members of RFC 6962 section 4.3 (get-sth), and `proofs`. A tree head alone has no `proofs`.
 std::string format_tree_head(const TreeHead& head);

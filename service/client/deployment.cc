@@ -2,172 +2,108 @@
 #include "pirx/client/deployment.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
+#include "src/base/printable.h"
 
 namespace pirx::client {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OutJson = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kMaxFileBytes = std::size_t{256} << 10;
+const Json::Source kSource{.name = "deployment file",
+                           .advice = " (see docs/deployment_file.md)",
+                           .max_bytes = std::size_t{256} << 10};
 
-/// Deployment files are handed around: what one of them says must not steer a terminal.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (c < 0x20 || c > 0x7E) c = '?';
-  }
-  return text;
-}
-
-auto broken(const std::string& what) {
-  return fail(ErrorCode::kDataLoss, "deployment file: " + printable(what) + " (see docs/deployment_file.md)");
-}
-
-Result<const Json*> member(const Json& object, const char* name, const std::string& where) {
-  if (!object.is_object()) return broken("'" + where + "' is not an object");
-  const auto found = object.find(name);
-  if (found == object.end()) return broken("'" + where + "." + name + "' is missing");
-  return &*found;
-}
-
-Result<std::uint64_t> get_number(const Json& object, const char* name, const std::string& where) {
-  PIRX_ASSIGN(const Json* value, member(object, name, where));
-  if (!value->is_number_unsigned()) return broken("'" + where + "." + name + "' is not a whole number");
-  return value->get<std::uint64_t>();
-}
-
-Result<std::string> get_string(const Json& object, const char* name, const std::string& where) {
-  PIRX_ASSIGN(const Json* value, member(object, name, where));
-  if (!value->is_string()) return broken("'" + where + "." + name + "' is not a string");
-  return value->get<std::string>();
-}
-
-Result<bool> get_bool(const Json& object, const char* name, const std::string& where) {
-  PIRX_ASSIGN(const Json* value, member(object, name, where));
-  if (!value->is_boolean()) return broken("'" + where + "." + name + "' is neither true nor false");
-  return value->get<bool>();
-}
-
-/// A misspelt option must not be ignored: what is not known is refused.
-Result<void> only(const Json& object, std::initializer_list<const char*> names, const std::string& where) {
-  for (const auto& item : object.items()) {
-    bool known = false;
-    for (const char* name : names) known = known || item.key() == name;
-    if (!known) return broken("'" + where + "." + item.key() + "' is not known");
-  }
-  return {};
+Result<Digest> parse_digest(const Json& value) {
+  PIRX_ASSIGN(const auto text, value.string());
+  const auto bytes = from_hex(text);
+  Digest digest;
+  if (!bytes || bytes->size() != digest.size()) return value.error("is not 64 hexadecimal digits");
+  std::copy(bytes->begin(), bytes->end(), digest.begin());
+  return digest;
 }
 
 Result<database::Version> parse_version(const Json& database) {
-  PIRX_ASSIGN(const std::string identity_text, get_string(database, "identity", "database"));
-  const auto identity = from_hex(identity_text);
-  if (!identity || identity->size() != 32) return broken("'database.identity' is not 64 hexadecimal digits");
   database::Version version;
-  std::memcpy(version.identity.data(), identity->data(), 32);
-  PIRX_ASSIGN(version.epoch, get_number(database, "epoch", "database"));
+  PIRX_ASSIGN(version.identity, parse_digest(database["identity"]));
+  PIRX_ASSIGN(version.epoch, database["epoch"].number());
   return version;
 }
 
 Result<database::FilterSpec> parse_filter(const Json& filter) {
+  PIRX_TRY(filter.only({"segment_length", "segments", "tweak", "seed"}));
   database::FilterSpec spec;
-  PIRX_ASSIGN(spec.segment_length, get_number(filter, "segment_length", "database.key_filter"));
-  PIRX_ASSIGN(spec.segments, get_number(filter, "segments", "database.key_filter"));
-  PIRX_ASSIGN(spec.tweak, get_number(filter, "tweak", "database.key_filter"));
-  PIRX_ASSIGN(const std::string seed_text, get_string(filter, "seed", "database.key_filter"));
-  const auto seed = from_hex(seed_text);
-  if (!seed || seed->size() != spec.seed.size()) {
-    return broken("'database.key_filter.seed' is not 64 hexadecimal digits");
-  }
-  std::copy(seed->begin(), seed->end(), spec.seed.begin());
-  PIRX_TRY(only(filter, {"segment_length", "segments", "tweak", "seed"}, "database.key_filter"));
+  PIRX_ASSIGN(spec.segment_length, filter["segment_length"].number());
+  PIRX_ASSIGN(spec.segments, filter["segments"].number());
+  PIRX_ASSIGN(spec.tweak, filter["tweak"].number());
+  PIRX_ASSIGN(spec.seed, parse_digest(filter["seed"]));
   return spec;
 }
 
 Result<database::Geometry> parse_geometry(const Json& database) {
+  PIRX_TRY(database.only({"identity", "epoch", "records", "record_bytes", "records_per_row",
+                          "variable_length", "digests", "key_filter"}));
   database::Geometry::Spec spec;
-  PIRX_ASSIGN(spec.records, get_number(database, "records", "database"));
-  PIRX_ASSIGN(spec.record_bytes, get_number(database, "record_bytes", "database"));
-  PIRX_ASSIGN(spec.records_per_row, get_number(database, "records_per_row", "database"));
-  PIRX_ASSIGN(spec.variable_length, get_bool(database, "variable_length", "database"));
-  PIRX_ASSIGN(spec.digests, get_bool(database, "digests", "database"));
-  if (database.contains("key_filter")) {
-    PIRX_ASSIGN(spec.filter, parse_filter(database["key_filter"]));
+  PIRX_ASSIGN(spec.records, database["records"].number());
+  PIRX_ASSIGN(spec.record_bytes, database["record_bytes"].number());
+  PIRX_ASSIGN(spec.records_per_row, database["records_per_row"].number());
+  PIRX_ASSIGN(spec.variable_length, database["variable_length"].boolean());
+  PIRX_ASSIGN(spec.digests, database["digests"].boolean());
+  if (const auto filter = database["key_filter"]; filter.exists()) {
+    PIRX_ASSIGN(spec.filter, parse_filter(filter));
   }
   return database::Geometry::create(spec);
 }
 
 /// All but the coordinate, which only protocols with several servers have.
-Result<http::Endpoint> parse_endpoint(const Json& server, const std::string& where,
-                                      const std::filesystem::path& folder) {
+Result<http::Endpoint> parse_endpoint(const Json& server, const std::filesystem::path& folder) {
   http::Endpoint endpoint;
-  PIRX_ASSIGN(endpoint.url, get_string(server, "url", where));
-  if (server.contains("ca_file")) {
-    PIRX_ASSIGN(const std::string ca_file, get_string(server, "ca_file", where));
-    if (!ca_file.empty()) endpoint.ca_file = (folder / ca_file).string();
-  }
-  if (server.contains("allow_plaintext")) {
-    PIRX_ASSIGN(endpoint.allow_plaintext, get_bool(server, "allow_plaintext", where));
-  }
-  if (server.contains("tls_1.2")) {
-    PIRX_ASSIGN(endpoint.allow_tls_1_2, get_bool(server, "tls_1.2", where));
-  }
+  PIRX_ASSIGN(endpoint.url, server["url"].string());
+  PIRX_ASSIGN(const auto ca_file, server["ca_file"].string(""));
+  if (!ca_file.empty()) endpoint.ca_file = (folder / ca_file).string();
+  PIRX_ASSIGN(endpoint.allow_plaintext, server["allow_plaintext"].boolean(false));
+  PIRX_ASSIGN(endpoint.allow_tls_1_2, server["tls_1.2"].boolean(false));
   return endpoint;
-}
-
-struct ParsedDatabase {
-  database::Version version;
-  database::Geometry geometry;
-};
-
-Result<ParsedDatabase> parse_database(const Json& deployment) {
-  PIRX_ASSIGN(const Json* database, member(deployment, "database", "deployment"));
-  PIRX_ASSIGN(const auto version, parse_version(*database));
-  PIRX_ASSIGN(auto geometry, parse_geometry(*database));
-  PIRX_TRY(only(*database,
-                {"identity", "epoch", "records", "record_bytes", "records_per_row", "variable_length",
-                 "digests", "key_filter"},
-                "database"));
-  return ParsedDatabase{version, std::move(geometry)};
 }
 
 /// The value of an option as a text.
 Result<std::string> to_text(const Json& value, const Option& option) {
-  const std::string name(option.name);
-  const auto number = [](const Json& one) { return std::to_string(one.get<std::uint64_t>()); };
   if (option.kind == Option::Kind::kNumber) {
-    if (!value.is_number_unsigned()) return broken("'" + name + "' is not a whole number");
-    return number(value);
+    PIRX_ASSIGN(const auto number, value.number());
+    return std::to_string(number);
   }
   if (option.kind == Option::Kind::kNumbers) {
+    PIRX_ASSIGN(const auto list, value.list());
     std::string text;
-    const bool is_list =
-        value.is_array() && !value.empty() &&
-        std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number_unsigned(); });
-    if (!is_list) return broken("'" + name + "' is not a list of whole numbers");
-    for (const auto& one : value) text += (text.empty() ? "" : ",") + number(one);
+    for (const auto& one : list) {
+      PIRX_ASSIGN(const auto number, one.number());
+      text += (text.empty() ? "" : ",") + std::to_string(number);
+    }
+    if (text.empty()) return value.error("is an empty list");
     return text;
   }
-  if (!value.is_string()) return broken("'" + name + "' is not a string");
-  return value.get<std::string>();
+  return value.string();
 }
 
 /// Reads the protocol's own members: `prefix` is that of the object they lie in, as "encoding.".
 Result<void> parse_members(const Json& object, const std::string& prefix, const Protocol& protocol,
                            Texts& texts) {
-  for (const auto& item : object.items()) {
-    const auto name = prefix + item.key();
-    const bool ours = item.key() == "pirx_deployment" || item.key() == "protocol" ||
-                      item.key() == "servers" || (item.key() == "database" && !protocol.describes_database);
+  PIRX_ASSIGN(const auto members, object.members());
+  if (members.empty()) return object.error("is not an object with members");
+  for (const auto& [key, value] : members) {
+    const auto name = prefix + key;
+    const bool ours = key == "pirx_deployment" || key == "protocol" || key == "servers" ||
+                      (key == "database" && !protocol.describes_database);
     if (prefix.empty() && ours) continue;
-    const bool dotted = item.key().find('.') != std::string::npos;  // names a member of a group
+    const bool dotted = key.find('.') != std::string::npos;  // names a member of a group
     if (const auto* option = find_option(protocol.members, name); option != nullptr && !dotted) {
-      PIRX_ASSIGN(const auto text, to_text(item.value(), *option));
-      const auto value = option->value(text);
-      if (!value) return broken("'" + name + "': " + value.error().message());
+      PIRX_ASSIGN(const auto text, to_text(value, *option));
+      if (const auto checked = option->value(text); !checked)
+        return value.error(": " + checked.error().message());
       texts[name] = text;
       continue;
     }
@@ -175,11 +111,8 @@ Result<void> parse_members(const Json& object, const std::string& prefix, const 
     const bool is_group = std::any_of(protocol.members.begin(), protocol.members.end(), [&](const auto& one) {
       return one.name.substr(0, inside.size()) == inside;
     });
-    if (!is_group) return broken((prefix.empty() ? "'deployment." : "'") + name + "' is not known");
-    if (!item.value().is_object() || item.value().empty()) {
-      return broken("'" + name + "' is not an object with members");
-    }
-    PIRX_TRY(parse_members(item.value(), inside, protocol, texts));
+    if (!is_group) return value.error("is not known");
+    PIRX_TRY(parse_members(value, inside, protocol, texts));
   }
   return {};
 }
@@ -188,27 +121,22 @@ Result<void> parse_members(const Json& object, const std::string& prefix, const 
 Result<std::vector<http::Endpoint>> parse_servers(const Json& deployment, const Protocol& protocol,
                                                   const std::filesystem::path& folder,
                                                   std::vector<std::uint64_t>& coordinates) {
-  PIRX_ASSIGN(const Json* servers, member(deployment, "servers", "deployment"));
-  if (!servers->is_array()) return broken("'deployment.servers' is not a list");
-  if (!protocol.several && servers->size() != 1) {
-    return broken("protocol '" + std::string(protocol.name) + "' has exactly one server");
+  PIRX_ASSIGN(const auto servers, deployment["servers"].list());
+  if (!protocol.several && servers.size() != 1) {
+    return deployment.error("protocol '" + std::string(protocol.name) + "' has exactly one server");
   }
   std::vector<http::Endpoint> endpoints;
-  for (std::size_t i = 0; i < servers->size(); ++i) {
-    const std::string where = "servers[" + std::to_string(i) + "]";
-    const Json& server = (*servers)[i];
-    PIRX_ASSIGN(auto endpoint, parse_endpoint(server, where, folder));
+  for (const auto& server : servers) {
+    PIRX_TRY(server.only(
+        {"url", "ca_file", "allow_plaintext", "tls_1.2", protocol.several ? "coordinate" : "url"}));
+    PIRX_ASSIGN(auto endpoint, parse_endpoint(server, folder));
     if (protocol.several) {
-      PIRX_ASSIGN(const std::uint64_t coordinate, get_number(server, "coordinate", where));
-      coordinates.push_back(coordinate);
-      PIRX_TRY(only(server, {"url", "coordinate", "ca_file", "allow_plaintext", "tls_1.2"}, where));
-    } else {
-      PIRX_TRY(only(server, {"url", "ca_file", "allow_plaintext", "tls_1.2"}, where));
+      PIRX_ASSIGN(coordinates.emplace_back(), server["coordinate"].number());
     }
     for (const auto& other : endpoints) {
       if (other.url == endpoint.url) {
-        return broken("'" + endpoint.url +
-                      "' is listed twice: one server would hold two shares of every query");
+        return deployment.error("'" + endpoint.url +
+                                "' is listed twice: one server would hold two shares of every query");
       }
     }
     endpoints.push_back(std::move(endpoint));
@@ -216,15 +144,15 @@ Result<std::vector<http::Endpoint>> parse_servers(const Json& deployment, const 
   return endpoints;
 }
 
-Json format_database(const database::Version& version, const database::Geometry& of) {
+OutJson format_database(const database::Version& version, const database::Geometry& of) {
   const auto& geometry = of.spec();
-  Json json = {{"identity", to_hex(version.identity)},
-               {"epoch", version.epoch},
-               {"records", geometry.records},
-               {"record_bytes", geometry.record_bytes},
-               {"records_per_row", geometry.records_per_row},
-               {"variable_length", geometry.variable_length},
-               {"digests", geometry.digests}};
+  OutJson json = {{"identity", to_hex(version.identity)},
+                  {"epoch", version.epoch},
+                  {"records", geometry.records},
+                  {"record_bytes", geometry.record_bytes},
+                  {"records_per_row", geometry.records_per_row},
+                  {"variable_length", geometry.variable_length},
+                  {"digests", geometry.digests}};
   if (geometry.filter) {
     json["key_filter"] = {{"segment_length", geometry.filter->segment_length},
                           {"segments", geometry.filter->segments},
@@ -234,8 +162,8 @@ Json format_database(const database::Version& version, const database::Geometry&
   return json;
 }
 
-Json format_endpoint(const http::Endpoint& endpoint) {
-  Json server = {{"url", endpoint.url}};
+OutJson format_endpoint(const http::Endpoint& endpoint) {
+  OutJson server = {{"url", endpoint.url}};
   if (!endpoint.ca_file.empty()) server["ca_file"] = endpoint.ca_file;
   if (endpoint.allow_plaintext) server["allow_plaintext"] = true;
   if (endpoint.allow_tls_1_2) server["tls_1.2"] = true;
@@ -243,16 +171,16 @@ Json format_endpoint(const http::Endpoint& endpoint) {
 }
 
 /// A member's text as the file has it.
-Json to_json(const Option& option, const std::string& text) {
+OutJson to_json(const Option& option, const std::string& text) {
   if (option.kind == Option::Kind::kNumber) return parse_whole_number(text, 0, ~std::uint64_t{0}).value();
   if (option.kind == Option::Kind::kNumbers) return parse_whole_numbers(text, 0, ~std::uint64_t{0}).value();
   return text;
 }
 
-Json to_json(const Deployment& deployment) {
+OutJson to_json(const Deployment& deployment) {
   const auto& plan = *deployment.plan;
   const auto& protocol = plan.protocol();
-  Json json;
+  OutJson json;
   json["protocol"] = protocol.name;
   const auto members = plan.members();
   for (const auto& option : protocol.members) {
@@ -265,10 +193,10 @@ Json to_json(const Deployment& deployment) {
     place = to_json(option, found->second);
   }
   if (!protocol.describes_database) json["database"] = format_database(plan.version(), plan.geometry());
-  json["servers"] = Json::array();
+  json["servers"] = OutJson::array();
   const auto coordinates = plan.coordinates();
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
-    Json server = format_endpoint(deployment.servers[i]);
+    OutJson server = format_endpoint(deployment.servers[i]);
     if (protocol.several) server["coordinate"] = coordinates[i];
     json["servers"].push_back(std::move(server));
   }
@@ -276,24 +204,23 @@ Json to_json(const Deployment& deployment) {
 }
 
 Result<Deployment> parse_deployment(const Json& json, const std::filesystem::path& folder) {
-  PIRX_ASSIGN(const std::string name, get_string(json, "protocol", "deployment"));
+  PIRX_ASSIGN(const std::string name, json["protocol"].string());
   const auto found = find_protocol(name);
-  if (!found) return broken("protocol '" + name + "' is not known; there are: " + protocol_names());
+  if (!found) return json.error("protocol '" + name + "' is not known; there are: " + protocol_names());
   const auto& protocol = **found;
   Texts texts;
   PIRX_TRY(parse_members(json, "", protocol, texts));
   PlanSpec spec;
   PIRX_ASSIGN(spec.members, Options::create(protocol.members, texts, protocol.name));
   if (!protocol.describes_database) {
-    PIRX_ASSIGN(auto database, parse_database(json));
-    spec.version = database.version;
-    spec.geometry = std::move(database.geometry);
+    PIRX_ASSIGN(spec.geometry, parse_geometry(json["database"]));
+    PIRX_ASSIGN(spec.version, parse_version(json["database"]));
   }
   PIRX_ASSIGN(auto servers, parse_servers(json, protocol, folder, spec.coordinates));
   auto plan = protocol.plan(spec);
   if (plan) return Deployment{std::move(*plan), std::move(servers)};
-  if (plan.error().code() == ErrorCode::kDataLoss) return broken(plan.error().message());
-  return fail(plan.error().code(), printable(plan.error().message()));
+  if (plan.error().code() == ErrorCode::kDataLoss) return json.error(plan.error().message());
+  return fail(plan.error().code(), printable_ascii(plan.error().message(), 1000));
 }
 
 }  // namespace
@@ -341,34 +268,33 @@ Result<void> check_one_database(std::span<const Deployment> deployments) {
 
 Result<std::vector<Deployment>> parse_deployments(std::string_view text,
                                                   const std::filesystem::path& folder) {
-  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) return broken("it is not a JSON object");
-  PIRX_ASSIGN(const std::uint64_t version, get_number(json, "pirx_deployment", "deployment"));
+  PIRX_ASSIGN(const auto json, Json::parse(text, kSource));
+  PIRX_ASSIGN(const std::uint64_t version, json["pirx_deployment"].number());
   if (version != kVersion) {
-    return broken("version " + std::to_string(version) + " is not known to this pirx, which reads version 1");
+    return json.error("version " + std::to_string(version) +
+                      " is not known to this pirx, which reads version 1");
   }
   std::vector<Deployment> all;
-  if (!json.contains("deployments")) {
+  if (!json["deployments"].exists()) {
     PIRX_ASSIGN(auto only_one, parse_deployment(json, folder));
     all.push_back(std::move(only_one));
     return all;
   }
-  PIRX_TRY(only(json, {"pirx_deployment", "deployments"}, "deployment"));
-  const Json& list = json["deployments"];
-  if (!list.is_array() || list.empty()) return broken("'deployments' is not a list of deployments");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto where = "deployments[" + std::to_string(i) + "]";
-    if (!list[i].is_object()) return broken("'" + where + "' is not an object");
-    if (list[i].contains("pirx_deployment")) return broken("'" + where + ".pirx_deployment' is not known");
-    PIRX_ASSIGN(auto entry, parse_deployment(list[i], folder));
-    all.push_back(std::move(entry));
+  PIRX_TRY(json.only({"pirx_deployment", "deployments"}));
+  PIRX_ASSIGN(const auto list, json["deployments"].list());
+  if (list.empty()) return json["deployments"].error("is an empty list");
+  for (const auto& entry : list) {
+    if (const auto foreign = entry["pirx_deployment"]; foreign.exists()) return foreign.error("is not known");
+    PIRX_ASSIGN(auto one, parse_deployment(entry, folder));
+    all.push_back(std::move(one));
   }
   PIRX_TRY(check_one_database(all));
   return all;
 }
 
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path) {
-  PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "deployment file ('pirx deploy' writes one)"));
+  PIRX_ASSIGN(const auto text,
+              read_file(path, kSource.max_bytes, "deployment file ('pirx deploy' writes one)"));
   return parse_deployments(text, path.parent_path());
 }
 
@@ -381,13 +307,13 @@ Result<Deployment> load_deployment(const std::filesystem::path& path) {
 
 std::string format_deployments(std::span<const Deployment> deployments) {
   PIRX_CHECK(!deployments.empty());
-  Json json = {{"pirx_deployment", kVersion}};
+  OutJson json = {{"pirx_deployment", kVersion}};
   if (deployments.size() == 1) {
     json.update(to_json(deployments[0]));
   } else {
     for (const auto& one : deployments) json["deployments"].push_back(to_json(one));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OutJson::error_handler_t::replace) + "\n";
 }
 
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments) {

@@ -23,6 +23,7 @@
 #include "http_error.h"
 #include "paths.h"
 #include "pirx/protocol.h"
+#include "src/base/printable.h"
 #include "src/base/process.h"
 
 namespace pirx::http {
@@ -70,7 +71,7 @@ struct Address {
 
 /// InvalidArgument for anything that is more than scheme, host, port and perhaps a database, or less.
 Result<Address> parse_address(const Endpoint& endpoint) {
-  const auto shown = printable(endpoint.url, 256);
+  const auto shown = printable_ascii(endpoint.url, 256);
   const auto refuse = [&](const std::string& message) {
     return invalid("server address '" + shown + "': " + message);
   };
@@ -469,7 +470,7 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
                                                    "servers' shares");
   }
   const auto detail =
-      printable(peer.error_text[0] != '\0' ? peer.error_text : curl_easy_strerror(code), kMaxMessage);
+      printable_ascii(peer.error_text[0] != '\0' ? peer.error_text : curl_easy_strerror(code), kMaxMessage);
   switch (code) {
     case CURLE_OK:
       break;
@@ -507,7 +508,7 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
   curl_easy_getinfo(peer.easy.get(), CURLINFO_CONTENT_TYPE, &type);
   if (status != 200 || type == nullptr || strncasecmp(type, kOctetStream, sizeof kOctetStream - 1) != 0) {
     return failed(ErrorCode::kDataLoss, "answered HTTP " + std::to_string(status) + " of type '" +
-                                            printable(type != nullptr ? type : "", 64) +
+                                            printable_ascii(type != nullptr ? type : "", 64) +
                                             "': is this a pirx server?");
   }
   return std::move(peer.received);

@@ -3,18 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pirx/base/json.h"
 #include "pirx/protocol.h"
+#include "src/base/printable.h"
 
 namespace pirx::http {
 namespace {
 
 /// A text in the object "error" of a refusal's body, which may be anything; empty when there is none.
 std::string error_text(std::string_view body, const char* name) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  if (!json.is_object() || !json.contains("error")) return {};
-  const auto& error = json["error"];
-  if (!error.is_object() || !error.contains(name) || !error[name].is_string()) return {};
-  return error[name].get<std::string>();
+  const auto json = Json::parse(body, {});
+  return json ? (*json)["error"][name].string().value_or("") : "";
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ std::string error_body(const Error& error, ByteSpan parameters) {
 }
 
 std::string error_message(std::string_view body, std::size_t limit) {
-  return printable(error_text(body, "message"), limit);
+  return printable_ascii(error_text(body, "message"), limit);
 }
 
 Bytes error_parameters(std::string_view body) {
@@ -69,14 +68,6 @@ std::optional<ErrorCode> error_code_from_name(std::string_view name) noexcept {
     if (error_code_name(code) == name) return code;
   }
   return std::nullopt;
-}
-
-std::string printable(std::string_view text, std::size_t limit) {
-  std::string out(text.substr(0, limit));
-  for (auto& c : out) {
-    if (c < 0x20 || c > 0x7E) c = '?';
-  }
-  return out;
 }
 
 }  // namespace pirx::http

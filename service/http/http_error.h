@@ -38,8 +38,4 @@ Bytes error_parameters(std::string_view body);
 /// The code whose error_code_name() is `name`.
 std::optional<ErrorCode> error_code_from_name(std::string_view name) noexcept;
 
-/// `text` cut to `limit` characters, with '?' for whatever is not printable ASCII: a peer's words on a
-/// terminal.
-std::string printable(std::string_view text, std::size_t limit);
-
 }  // namespace pirx::http

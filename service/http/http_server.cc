@@ -18,6 +18,7 @@
 #include "pirx/base/rng.h"
 #include "pirx/http/limits.h"
 #include "session.h"
+#include "src/base/printable.h"
 #include "tls.h"
 
 namespace pirx::http {
@@ -105,7 +106,7 @@ Result<void> check_databases(const std::vector<HostedDatabase>& databases, const
     if (!alone && !is_database_name(database.name)) {
       return invalid(
           "a database's name has 1 to 64 letters, digits, '-', '_' and '.', a letter or digit first; '" +
-          printable(database.name, 64) + "' is none");
+          printable_ascii(database.name, 64) + "' is none");
     }
     const auto same = [&](const auto& other) { return other.name == database.name; };
     if (std::count_if(databases.begin(), databases.end(), same) > 1) {
@@ -407,7 +408,7 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
                                                              std::string_view database) {
   if (!next) return invalid("there is no protocol server to serve");
   auto* hosted = impl_->host.find(database);
-  if (hosted == nullptr) return invalid("no database is called '" + printable(database, 64) + "'");
+  if (hosted == nullptr) return invalid("no database is called '" + printable_ascii(database, 64) + "'");
   const auto pass_bytes = std::max(impl_->host.pass_bytes(), next->pass_bytes());
   PIRX_TRY(check_server(impl_->host.options, *next, pass_bytes));
   for (const auto& other : impl_->databases) {

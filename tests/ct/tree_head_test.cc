@@ -194,11 +194,11 @@ TEST(TreeHead, HostileFiles) {
   expect_error(with("tree_size", "18446744073709551616"), ErrorCode::kDataLoss, number);
   expect_error(with("timestamp", "1.5"), ErrorCode::kDataLoss, number);
   expect_error(with("sha256_root_hash", "\"AAAA\""), ErrorCode::kDataLoss, "32 bytes");
-  expect_error(with("sha256_root_hash", "7"), ErrorCode::kDataLoss, "no string");
+  expect_error(with("sha256_root_hash", "7"), ErrorCode::kDataLoss, "not a string");
   expect_error(with("sha256_root_hash", quoted(sha256({}))), ErrorCode::kDataLoss, "do not make the root");
   expect_error(with("tree_head_signature", "\"A\""), ErrorCode::kDataLoss, "base64");
-  expect_error(with("proofs", "1"), ErrorCode::kDataLoss, "'proofs' is missing");
-  expect_error(with("proofs", "{}"), ErrorCode::kDataLoss, "'levels' is missing");
+  expect_error(with("proofs", "1"), ErrorCode::kDataLoss, "'proofs.levels' is missing");
+  expect_error(with("proofs", "{}"), ErrorCode::kDataLoss, "'proofs.levels' is missing");
   expect_error(with("levels", "41"), ErrorCode::kDataLoss, "above 40");
   expect_error(with("levels", "1152921504606846976"), ErrorCode::kDataLoss, "above 40");
   expect_error(with("levels", "3"), ErrorCode::kDataLoss, roots);

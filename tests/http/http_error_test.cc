@@ -1,7 +1,7 @@
 // Errors to HTTP and back, and a peer's words made harmless.
-#include <gtest/gtest.h>
-
 #include "service/http/http_error.h"
+
+#include <gtest/gtest.h>
 
 namespace pirx::http {
 namespace {
@@ -76,14 +76,6 @@ TEST(HttpError, OtherBodiesHaveNoMessage) {
   }
   // Deep nesting is no danger.
   EXPECT_EQ(error_message(std::string(16 * 1024, '['), 100), "");
-}
-
-TEST(HttpError, PrintableIsShortAndPlain) {
-  EXPECT_EQ(printable("abc", 2), "ab");
-  EXPECT_EQ(printable(std::string("a\x1b[31m\x7f\x00\n\xc3\xa9~", 11), 100),
-            "a?[31m????"
-            "?");
-  EXPECT_EQ(printable("", 5), "");
 }
 
 }  // namespace

@@ -70,9 +70,9 @@ class Epochs(unittest.TestCase):
                             (("--buckets", self.path / "none"), 2)):
             cl.run("db", "update", database, *words, code=code)
         self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout), again)
-        for line, part in (('{"record": 1}', "is a string"), ('{"position": -1, "record": ""}', "whole number"),
+        for line, part in (('{"record": 1}', "is not a string"), ('{"position": -1, "record": ""}', "whole number"),
                            ('{"key": "a"}', "missing"), ('{"truncate": 3, "record": ""}', "alone"),
-                           ('{"colour": 1}', "no field"), ("[]", "not a JSON object")):
+                           ('{"colour": 1}', "'colour' is not known"), ("[]", "not a JSON object")):
             changes.write_text('{"position": 3, "record": "other"}\n' + line + "\n")
             done = cl.run("db", "update", database, "--changes", changes, code=2)
             self.assertIn("line 2", done.stderr)

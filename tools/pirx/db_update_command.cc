@@ -1,9 +1,9 @@
 // pirx db update and pirx db compact: records changed, appended and truncated, here and in encoded buckets.
 #include <cinttypes>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/database/update.h"
 #include "pirx/itpir/encode_database.h"
@@ -12,7 +12,6 @@ namespace pirx::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 struct Arguments {
   std::string database, changes, buckets;
@@ -44,28 +43,24 @@ Result<void> put(database::DatabaseUpdate& update, const std::string& key, ByteS
 
 /// {"position": N, "record": TEXT}, {"key": K, "record": TEXT}, {"record": TEXT} or {"truncate": N}.
 Result<void> apply_line(database::DatabaseUpdate& update, const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return invalid("not a JSON object");
-  for (const auto& [name, value] : json.items()) {
-    const bool text = name == "key" || name == "record";
-    if (!text && name != "position" && name != "truncate")
-      return invalid("no field is called '" + name + "'");
-    if (text ? !value.is_string() : !value.is_number_unsigned()) {
-      return invalid("'" + name + "' is " + (text ? "a string" : "a whole number"));
-    }
+  PIRX_ASSIGN(const auto json,
+              Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
+  PIRX_TRY(json.only({"position", "key", "record", "truncate"}));
+  const auto position = json["position"], key = json["key"], truncate = json["truncate"];
+  if (truncate.exists()) {
+    if (!json.only({"truncate"})) return truncate.error("stands alone");
+    PIRX_ASSIGN(const auto records, truncate.number());
+    return update.truncate(records);
   }
-  if (json.contains("truncate")) {
-    if (json.size() != 1) return invalid("'truncate' stands alone");
-    return update.truncate(json["truncate"].get<std::uint64_t>());
+  PIRX_ASSIGN(const auto record, json["record"].string());
+  if (position.exists()) {
+    if (key.exists()) return json.error("'position' and 'key' exclude each other");
+    PIRX_ASSIGN(const auto at, position.number());
+    return update.set(at, as_bytes(record));
   }
-  if (!json.contains("record")) return invalid("'record' is missing");
-  const std::string record = json["record"].get<std::string>();
-  if (json.contains("position")) {
-    if (json.contains("key")) return invalid("'position' and 'key' exclude each other");
-    return update.set(json["position"].get<std::uint64_t>(), as_bytes(record));
-  }
-  if (json.contains("key")) return put(update, json["key"].get<std::string>(), as_bytes(record));
-  return update.append(as_bytes(record));
+  if (!key.exists()) return update.append(as_bytes(record));
+  PIRX_ASSIGN(const auto name, key.string());
+  return put(update, name, as_bytes(record));
 }
 
 Result<void> apply_lines(database::DatabaseUpdate& update, const std::string& path) {

@@ -7,20 +7,14 @@
 #include <thread>
 
 #include "pirx/base/cpu.h"
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/planner/planner.h"
 
 namespace pirx::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr int kVersion = 1;
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 20;
-
-tl::unexpected<Error> damaged(const std::string& what, const std::string& why) {
-  return fail(ErrorCode::kDataLoss, what + " " + why + ": remove it to measure again");
-}
+constexpr unsigned kVersion = 1;
 
 }  // namespace
 
@@ -39,33 +33,30 @@ std::string this_machine() {
 }
 
 Result<RatesFile> parse_rates(std::string_view text, const std::string& what) {
-  const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return damaged(what, "is no JSON object");
-  if (json.value("pirx_rates", Json()) != Json(kVersion)) {
-    return damaged(what, "is no file of rates of version " + std::to_string(kVersion));
+  PIRX_ASSIGN(const auto json, Json::parse(text, {.name = what, .advice = "; remove it to measure again"}));
+  if (json["pirx_rates"].number() != kVersion) {
+    return json.error("it is no file of rates of version " + std::to_string(kVersion));
   }
-  const auto machine = json.find("machine"), rates = json.find("rates");
-  if (machine == json.end() || !machine->is_string() || rates == json.end() || !rates->is_object()) {
-    return damaged(what, "lacks a machine or rates");
-  }
-  RatesFile out{machine->get<std::string>(), {}};
-  for (const auto& [name, value] : rates->items()) {
+  RatesFile out;
+  PIRX_ASSIGN(out.machine, json["machine"].string());
+  PIRX_ASSIGN(const auto rates, json["rates"].members());
+  for (const auto& [name, value] : rates) {
     const auto id = planner::parse_rate(name);
-    if (!id) return damaged(what, "is damaged (" + id.error().message() + ")");
-    if (!value.is_number() || !out.rates.set(*id, value.get<double>())) {
-      return damaged(what, "has no time for " + id->name());
-    }
+    if (!id) return value.error("is not a rate (" + id.error().message() + ")");
+    PIRX_ASSIGN(const auto seconds, value.real());
+    if (!out.rates.set(*id, seconds)) return value.error("is not a time");
   }
   return out;
 }
 
 Result<RatesFile> load_rates(const std::filesystem::path& path) {
-  PIRX_ASSIGN(const auto text, read_file(path, kMostBytes, "file of rates"));
+  PIRX_ASSIGN(const auto text, read_file(path, Json::Source().max_bytes, "file of rates"));
   return parse_rates(text, path.string());
 }
 
 std::string format_rates(const RatesFile& file) {
-  Json json = {{"pirx_rates", kVersion}, {"machine", file.machine}, {"rates", Json::object()}};
+  using OutJson = nlohmann::ordered_json;
+  OutJson json = {{"pirx_rates", kVersion}, {"machine", file.machine}, {"rates", OutJson::object()}};
   for (const auto& [id, seconds] : file.rates.all()) json["rates"][id.name()] = seconds;
   return json.dump(1) + "\n";
 }

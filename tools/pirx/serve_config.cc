@@ -5,9 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <nlohmann/json.hpp>
-#include <set>
 
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
 #include "pirx/http/limits.h"
@@ -16,10 +15,8 @@
 namespace pirx::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = Option::Kind;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kDay = 86'400'000'000;  // microseconds
 
 const Option kServerOptions[] = {
@@ -66,83 +63,62 @@ std::vector<Option> make_limit_options() {
   return options;
 }
 
-/// Config files may come from elsewhere: what one says must not steer a terminal.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (c < 0x20 || c > 0x7E) c = '?';
-  }
-  return text.substr(0, 100);
-}
-
-tl::unexpected<Error> broken(const std::string& key, const std::string& what) {
-  return fail(ErrorCode::kDataLoss, "config file: '" + printable(key) + "' " + printable(what));
-}
-
 /// The text of a value of this option. Counts, sizes and times may be numbers.
-Result<std::string> read_text(const Json& value, const Option& option, const std::string& key,
-                              const std::filesystem::path& folder) {
+Result<std::string> read_text(const Json& value, const Option& option, const std::filesystem::path& folder) {
   std::string text;
   if (option.kind == Kind::kSwitch) {
-    if (!value.is_boolean()) return broken(key, "is neither true nor false");
-    return std::string(value.get<bool>() ? "on" : "off");
+    PIRX_ASSIGN(const bool on, value.boolean());
+    return std::string(on ? "on" : "off");
   }
   const bool plain = option.kind == Kind::kText || option.kind == Kind::kPath;
-  if (value.is_string()) {
-    text = value.get<std::string>();
-  } else if (!plain && value.is_number_unsigned()) {
-    text = std::to_string(value.get<std::uint64_t>());
+  if (const auto number = value.number(); number && !plain) {
+    text = std::to_string(*number);
+  } else if (auto string = value.string()) {
+    text = std::move(*string);
   } else {
-    return broken(key, plain                          ? "is not a string"
+    return value.error(plain                          ? "is not a string"
                        : option.kind == Kind::kNumber ? "is not a whole number"
                                                       : "is neither a string nor a whole number");
   }
-  if (text.find('\0') != std::string::npos) return broken(key, "has a zero byte");
-  if (const auto checked = option.value(text); !checked) return broken(key, ": " + checked.error().message());
+  if (text.find('\0') != std::string::npos) return value.error("has a zero byte");
+  if (const auto checked = option.value(text); !checked) return value.error(": " + checked.error().message());
   if (option.kind == Kind::kPath) text = (folder / text).string();
   return text;
 }
 
-/// The members of an object that `options` names into `texts`; calls `other` for the rest, which says whether
-/// it knows them.
-Result<void> read_object(
-    const Json& object, const std::string& where, std::span<const Option> options,
-    const std::filesystem::path& folder, Texts& texts,
-    const std::function<Result<bool>(const std::string& key, const Json& value)>& other) {
-  if (!object.is_object()) return broken(where, "is not an object");
-  for (const auto& item : object.items()) {
-    const auto key = (where.empty() ? "" : where + ".") + item.key();
-    if (const auto* option = find_option(options, item.key())) {
-      PIRX_ASSIGN(auto text, read_text(item.value(), *option, key, folder));
-      if (option->kind != Kind::kSwitch || text == "on") texts[item.key()] = std::move(text);
-      continue;
+/// Reads the members of an object that `options` names into `texts`. The caller reads the `others`; further
+/// ones are not known.
+Result<void> read_object(const Json& object, std::span<const Option> options,
+                         const std::filesystem::path& folder, Texts& texts,
+                         std::initializer_list<std::string_view> others = {}) {
+  PIRX_ASSIGN(const auto members, object.members());
+  for (const auto& [key, value] : members) {
+    if (const auto* option = find_option(options, key)) {
+      PIRX_ASSIGN(auto text, read_text(value, *option, folder));
+      if (option->kind != Kind::kSwitch || text == "on") texts[key] = std::move(text);
+    } else if (std::find(others.begin(), others.end(), key) == others.end()) {
+      return value.error("is not known");
     }
-    PIRX_ASSIGN(const bool known, other(item.key(), item.value()));
-    if (!known) return broken(key, "is not known");
   }
   return {};
 }
 
-Result<bool> nothing_else(const std::string&, const Json&) { return false; }
-
 /// What a deployment file says of its server at this position.
-Result<void> read_deployment(const Texts& keys, const std::string& where, DatabaseSettings& settings) {
+Result<void> read_deployment(const Json& json, const Texts& keys, DatabaseSettings& settings) {
   const auto server = keys.find("server");
-  if (server == keys.end())
-    return broken(where + ".server", "is missing: the position in the deployment, from 0");
-  for (const char* name : {"coordinate", "field", "code"}) {
-    if (settings.options.count(name) > 0) return broken(where + "." + name, "is the deployment's to say");
+  if (server == keys.end()) return json["server"].error("is missing: the position in the deployment, from 0");
+  for (const char* name : {"coordinate", "field", "code", "protocol"}) {
+    if (json[name].exists()) return json[name].error("is the deployment's to say");
   }
-  if (keys.count("protocol") > 0) return broken(where + ".protocol", "is the deployment's to say");
   PIRX_ASSIGN(const auto deployment, client::load_deployment(keys.at("deployment")));
   const auto at = static_cast<std::size_t>(std::stoul(server->second));
-  if (at >= deployment.servers.size()) return broken(where + ".server", "is more than the deployment has");
+  if (at >= deployment.servers.size()) return json["server"].error("is more than the deployment has");
   settings.protocol = deployment.plan->protocol().name;
   for (const auto& [name, text] : deployment.plan->server_options(at)) settings.options[name] = text;
   return {};
 }
 
-Result<ServeFile::Database> read_database(const Json& json, const std::string& where,
-                                          const std::filesystem::path& folder) {
+Result<ServeFile::Database> read_database(const Json& json, const std::filesystem::path& folder) {
   std::vector<Option> options(std::begin(kDatabaseKeys), std::end(kDatabaseKeys));
   options.insert(options.end(), database_options().begin(), database_options().end());
   std::vector<Option> queue;
@@ -151,62 +127,38 @@ Result<ServeFile::Database> read_database(const Json& json, const std::string& w
   }
   ServeFile::Database database;
   Texts texts;
-  const auto limits = [&](const std::string& key, const Json& value) -> Result<bool> {
-    if (key != "limits") return false;
-    PIRX_TRY(read_object(value, where + ".limits", queue, folder, database.limits, nothing_else));
-    return true;
-  };
-  PIRX_TRY(read_object(json, where, options, folder, texts, limits));
-  for (const char* name : {"name", "file"}) {
-    if (texts.count(name) == 0) return broken(where + "." + name, "is missing");
+  PIRX_TRY(read_object(json, options, folder, texts, {"limits"}));
+  if (const auto limits = json["limits"]; limits.exists()) {
+    PIRX_TRY(read_object(limits, queue, folder, database.limits));
   }
   auto& settings = database.settings;
-  settings.name = texts["name"];
+  PIRX_ASSIGN(settings.name, json["name"].string());
+  PIRX_TRY(json["file"].string());
   settings.file = texts["file"];
   if (texts.count("protocol") > 0) settings.protocol = texts["protocol"];
   for (const auto& option : database_options()) {
     if (auto text = texts.find(option.name); text != texts.end()) settings.options.insert(*text);
   }
   if (texts.count("deployment") > 0) {
-    PIRX_TRY(read_deployment(texts, where, settings));
+    PIRX_TRY(read_deployment(json, texts, settings));
   } else if (texts.count("server") > 0) {
-    return broken(where + ".server", "is a position in a 'deployment', which is missing");
+    return json["server"].error("is a position in a 'deployment', which is missing");
   }
   return database;
 }
 
-Result<void> read_databases(const Json& list, const std::filesystem::path& folder,
-                            std::vector<ServeFile::Database>& databases) {
-  if (!list.is_array()) return broken("databases", "is not a list");
+Result<void> read_databases(const Json& databases, const std::filesystem::path& folder,
+                            std::vector<ServeFile::Database>& into) {
+  PIRX_ASSIGN(const auto list, databases.list());
   for (const auto& entry : list) {
-    const auto where = "databases[" + std::to_string(databases.size()) + "]";
-    PIRX_ASSIGN(auto database, read_database(entry, where, folder));
-    for (const auto& other : databases) {
+    PIRX_ASSIGN(auto database, read_database(entry, folder));
+    for (const auto& other : into) {
       if (other.settings.name != database.settings.name) continue;
-      return broken(where + ".name", "is another database's already: " + other.settings.name);
+      return entry["name"].error("is another database's already: " + other.settings.name);
     }
-    databases.push_back(std::move(database));
+    into.push_back(std::move(database));
   }
   return {};
-}
-
-/// Parses JSON in which no object has a key twice. DataLoss.
-Result<Json> parse_json(std::string_view text) {
-  std::vector<std::set<std::string>> keys;
-  std::optional<std::string> twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second && !twice) twice = key;
-    }
-    return true;
-  };
-  auto json = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return fail(ErrorCode::kDataLoss, "config file: it is not JSON");
-  if (twice) return broken(*twice, "is there twice");
-  return json;
 }
 
 /// "host:port", "[::1]:port" or ":port".
@@ -279,26 +231,20 @@ std::string variable_of(std::string_view limit) {
 }
 
 Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder) {
-  PIRX_ASSIGN(const auto json, parse_json(text));
-  if (!json.is_object()) return fail(ErrorCode::kDataLoss, "config file: it is not a JSON object");
+  PIRX_ASSIGN(const auto json, Json::parse(text, {.name = "config file"}));
   ServeFile file;
-  const auto sections = [&](const std::string& key, const Json& value) -> Result<bool> {
-    if (key == "limits") {
-      PIRX_TRY(read_object(value, key, limit_options(), folder, file.limits, nothing_else));
-    } else if (key == "databases") {
-      PIRX_TRY(read_databases(value, folder, file.databases));
-    } else {
-      return false;
-    }
-    return true;
-  };
-  PIRX_TRY(read_object(json, "", kServerOptions, folder, file.server, sections));
-  if (file.databases.empty()) return broken("databases", "is missing or empty");
+  PIRX_TRY(read_object(json, kServerOptions, folder, file.server, {"limits", "databases"}));
+  if (const auto limits = json["limits"]; limits.exists()) {
+    PIRX_TRY(read_object(limits, limit_options(), folder, file.limits));
+  }
+  const auto databases = json["databases"];
+  if (databases.exists()) PIRX_TRY(read_databases(databases, folder, file.databases));
+  if (file.databases.empty()) return databases.error("is missing or empty");
   return file;
 }
 
 Result<ServeFile> load_serve_file(const std::filesystem::path& path) {
-  PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "config file"));
+  PIRX_ASSIGN(const auto text, read_file(path, Json::Source().max_bytes, "config file"));
   return parse_serve_file(text, path.parent_path());
 }
 

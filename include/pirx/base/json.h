@@ -1,0 +1,70 @@
+// Reads JSON documents that may be hostile: configuration files, deployment files, bodies of HTTP replies.
+#pragma once
+
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pirx/base/result.h"
+
+namespace pirx {
+
+/// A value of a JSON document, or the place where one is missing. Every function that fails gives an error
+/// which names the document and the member:
+///
+///     const auto json = Json::parse(text, {.name = "deployment file"});
+///     (*json)["database"]["epoch"].number();  // "deployment file: 'database.epoch' is not a whole number"
+///
+/// Immutable and cheap to copy: the values of a document share it.
+class Json {
+ public:
+  struct Source {
+    std::string name = {};    ///< begins every error, as in "deployment file"; may be empty
+    std::string advice = {};  ///< ends every error, as in " (see docs/deployment_file.md)"
+    std::size_t max_bytes = std::size_t{1} << 20;
+    ErrorCode code = ErrorCode::kDataLoss;  ///< of every error
+  };
+  static constexpr int kMaxDepth = 32;
+
+  /// Parses a document, which must be an object. Error: it is longer than max_bytes, it is not JSON, there is
+  /// something after the object, an object has a name twice, or values are nested deeper than kMaxDepth.
+  static Result<Json> parse(std::string_view text, Source source);
+
+  /// Whether there is a value here.
+  bool exists() const noexcept { return value_ != nullptr; }
+  /// The member of that name. If there is none, then the result does not exist, and reading it is an error.
+  Json operator[](std::string_view name) const;
+  /// The members of an object, by their names. Error: it is missing or not an object.
+  Result<std::vector<std::pair<std::string, Json>>> members() const;
+  /// The values of a list. Error: it is missing or not a list.
+  Result<std::vector<Json>> list() const;
+  /// A whole number without a sign. Error: it is missing, of another kind, or outside [least, most].
+  Result<std::uint64_t> number(std::uint64_t least = 0,
+                               std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const;
+  /// Any number. Error: it is missing or of another kind.
+  Result<double> real() const;
+  /// `otherwise` is for a member that may be missing. Error: it is of another kind, or missing without that.
+  Result<bool> boolean(std::optional<bool> otherwise = {}) const;
+  Result<std::string> string(std::optional<std::string> otherwise = {}) const;
+  /// Error: there is a member with another name than these, such as a misspelt option.
+  Result<void> only(std::initializer_list<std::string_view> names) const;
+
+  /// The error "NAME: 'PATH' PROBLEM ADVICE" about this value. Path and problem become printable_ascii.
+  tl::unexpected<Error> error(std::string_view problem) const;
+
+ private:
+  struct Document;
+  Json(std::shared_ptr<const Document> document, const void* value, std::string path)
+      : document_(std::move(document)), value_(value), path_(std::move(path)) {}
+  /// The error that it is missing, or that it has this problem.
+  tl::unexpected<Error> other_kind(const char* problem) const;
+
+  std::shared_ptr<const Document> document_;
+  const void* value_;  ///< in the document; null if it does not exist
+  std::string path_;   ///< "servers[0].url"; empty for the document
+};
+
+}  // namespace pirx

@@ -1,0 +1,132 @@
+// Parses by nlohmann-json with exceptions off, and checks what it lets pass.
+#include "pirx/base/json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "printable.h"
+
+namespace pirx {
+
+struct Json::Document {
+  Source source;
+  nlohmann::json root = {};
+};
+
+namespace {
+
+/// The value if there is one and it is of the kind that `is` tells, else null.
+const nlohmann::json* of_kind(const void* at, bool (nlohmann::json::*is)() const noexcept) {
+  const auto* value = static_cast<const nlohmann::json*>(at);
+  return value != nullptr && (value->*is)() ? value : nullptr;
+}
+
+}  // namespace
+
+Result<Json> Json::parse(std::string_view text, Source source) {
+  using Event = nlohmann::json::parse_event_t;
+  auto document = std::make_shared<Document>(Document{std::move(source)});
+  const Json whole(document, &document->root, "");
+  if (text.size() > document->source.max_bytes) {
+    return whole.error("it is longer than the " + std::to_string(document->source.max_bytes) +
+                       " bytes that it may have");
+  }
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  std::optional<std::string> twice;
+  bool deep = false;
+  const auto watch = [&](int depth, Event event, const nlohmann::json& parsed) {
+    if (event == Event::object_start || event == Event::array_start) deep = deep || depth >= kMaxDepth;
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::object_end) names.pop_back();
+    if (event == Event::key) {
+      const auto& name = parsed.get_ref<const std::string&>();
+      if (!names.back().insert(name).second) twice = name;
+    }
+    return true;
+  };
+  document->root = nlohmann::json::parse(text, watch, /*allow_exceptions=*/false);
+  const bool cut = text.find('\0') != text.npos;  // where nlohmann-json takes the text to end
+  if (cut || !document->root.is_object()) return whole.error("it is not a JSON object");
+  if (deep) return whole.error("it is nested too deeply");
+  if (twice) return whole[*twice].error("is there twice");
+  return whole;
+}
+
+Json Json::operator[](std::string_view name) const {
+  const auto path = path_ + (path_.empty() ? "" : ".") + std::string(name.substr(0, 100));
+  const auto* object = of_kind(value_, &nlohmann::json::is_object);
+  if (object == nullptr) return Json(document_, nullptr, path);
+  const auto found = object->find(name);
+  return Json(document_, found == object->end() ? nullptr : &*found, path);
+}
+
+Result<std::vector<std::pair<std::string, Json>>> Json::members() const {
+  const auto* object = of_kind(value_, &nlohmann::json::is_object);
+  if (object == nullptr) return other_kind("is not an object");
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& item : object->items()) members.emplace_back(item.key(), (*this)[item.key()]);
+  return members;
+}
+
+Result<std::vector<Json>> Json::list() const {
+  const auto* list = of_kind(value_, &nlohmann::json::is_array);
+  if (list == nullptr) return other_kind("is not a list");
+  std::vector<Json> values;
+  for (const auto& value : *list) {
+    values.push_back(Json(document_, &value, path_ + "[" + std::to_string(values.size()) + "]"));
+  }
+  return values;
+}
+
+Result<std::uint64_t> Json::number(std::uint64_t least, std::uint64_t most) const {
+  const auto* value = of_kind(value_, &nlohmann::json::is_number_unsigned);
+  if (value == nullptr) return other_kind("is not a whole number");
+  const auto number = value->get<std::uint64_t>();
+  if (number < least) return error("is below " + std::to_string(least));
+  if (number > most) return error("is above " + std::to_string(most));
+  return number;
+}
+
+Result<double> Json::real() const {
+  const auto* value = of_kind(value_, &nlohmann::json::is_number);
+  if (value == nullptr) return other_kind("is not a number");
+  return value->get<double>();
+}
+
+Result<bool> Json::boolean(std::optional<bool> otherwise) const {
+  if (!exists() && otherwise) return *otherwise;
+  const auto* value = of_kind(value_, &nlohmann::json::is_boolean);
+  if (value == nullptr) return other_kind("is neither true nor false");
+  return value->get<bool>();
+}
+
+Result<std::string> Json::string(std::optional<std::string> otherwise) const {
+  if (!exists() && otherwise) return *otherwise;
+  const auto* value = of_kind(value_, &nlohmann::json::is_string);
+  if (value == nullptr) return other_kind("is not a string");
+  return value->get<std::string>();
+}
+
+Result<void> Json::only(std::initializer_list<std::string_view> names) const {
+  PIRX_ASSIGN(const auto all, members());
+  for (const auto& [name, value] : all) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) return value.error("is not known");
+  }
+  return {};
+}
+
+tl::unexpected<Error> Json::error(std::string_view problem) const {
+  const auto& source = document_->source;
+  std::string message = source.name + (source.name.empty() ? "" : ": ");
+  if (!path_.empty()) {
+    message += "'" + printable_ascii(path_, 200) + (problem.starts_with(':') ? "'" : "' ");
+  }
+  return fail(source.code, message + printable_ascii(problem, 1000) + source.advice);
+}
+
+tl::unexpected<Error> Json::other_kind(const char* problem) const {
+  return error(exists() ? problem : "is missing");
+}
+
+}  // namespace pirx
