@@ -1,4 +1,4 @@
-// Encryption with the public key, and with the secret key by its two primes.
+// Encryption and decryption with the secret key, by its two primes.
 #include "pirx/cpir/dj/cipher.h"
 
 #include <array>
@@ -37,54 +37,7 @@ mp_limb_t below_mask(LimbSpan a, LimbSpan b) {
          1;
 }
 
-/// (1 + N)^m modulo N^(s+1): the sum of binomial(m, j) N^j.
-Limbs power_of_base(const std::vector<Limbs>& powers, unsigned s, LimbSpan m) {
-  const auto& modulus = powers[s + 1];
-  Limbs sum(modulus.size() + 1), binomial = resized(powers[0].expose(), modulus.size());
-  sum.expose()[0] = 1;
-  for (mp_limb_t j = 1; j <= s; ++j) {
-    const auto shorter = powers[s - j + 1].expose();
-    const mp_limb_t before = j - 1;
-    const auto factor = subtract_mod(m, {&before, 1}, shorter);
-    const auto product = multiply_mod(binomial.expose(), factor.expose(), shorter);
-    binomial = multiply_mod(product.expose(), invert_mod({&j, 1}, shorter).expose(), shorter);
-    const auto term = multiply(binomial.expose(), powers[j].expose());
-    sum = add(sum.expose(), resized(term.expose(), sum.size()).expose());
-  }
-  return reduce(sum.expose(), modulus.expose());
-}
-
 }  // namespace
-
-Result<Bytes> encrypt(const PublicKey& key, unsigned s, ByteSpan message, ByteSpan r) {
-  PIRX_TRY(check_layer(s, kMaxLevels));
-  const auto powers = powers_of(key, s + 1);
-  const auto m = from_bytes(message), coin = from_bytes(r);
-  if (below_mask(m.expose(), powers[s].expose()) == 0) {
-    return invalid("a message of layer " + std::to_string(s) + " must be below N^" + std::to_string(s));
-  }
-  if (zero_mask(coin.expose()) != 0 || below_mask(coin.expose(), powers[1].expose()) == 0) {
-    return invalid("the coin of an encryption must be from 1 to N - 1");
-  }
-  const auto modulus = powers[s + 1].expose();
-  const auto hidden = power_mod(coin.expose(), powers[s].expose(), 64 * powers[s].size(), modulus);
-  const auto c = multiply_mod(hidden.expose(), power_of_base(powers, s, m.expose()).expose(), modulus);
-  Bytes out(key.ciphertext_bytes(s));
-  limbs_to_bytes(c.expose(), out);
-  return out;
-}
-
-Result<Bytes> encrypt(const PublicKey& key, unsigned s, ByteSpan message, Rng& rng) {
-  const auto n = trimmed(from_bytes(key.modulus()).expose());
-  SecretVector<std::byte> r(key.modulus().size());
-  for (;;) {
-    rng.fill(r.expose());
-    r.expose()[0] &= std::byte{0xff} >> (8 * r.size() - key.bits());
-    const auto coin = from_bytes(r.expose());
-    if (zero_mask(coin.expose()) == 0 && below_mask(coin.expose(), n.expose()) != 0) break;
-  }
-  return encrypt(key, s, message, r.expose());
-}
 
 struct Cipher::State {
   State(const SecretKey& key, LimbSpan p, LimbSpan q, unsigned most)
@@ -163,7 +116,6 @@ Result<Cipher> Cipher::create(const SecretKey& key, unsigned s_max) {
 }
 
 const PublicKey& Cipher::public_key() const noexcept { return state_->public_key; }
-unsigned Cipher::s_max() const noexcept { return state_->s_max; }
 
 Result<SecretVector<std::byte>> Cipher::encrypt_zero(unsigned s, Rng& rng) const {
   PIRX_ASSIGN(auto zeros, encrypt_zeros({&s, 1}, rng));

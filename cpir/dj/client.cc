@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "digits.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "polynomial.h"
+#include "src/base/constant_time.h"
 #include "src/base/process.h"
 #include "src/protocol/message.h"
 
@@ -85,18 +85,18 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
   Writer writer(params.request_bytes());
   encode_header(writer, ProtocolId::kDamgardJurikTree, MessageType::kQuery, params.digest());
   writer.put_bytes(state_->cipher.public_key().modulus());
-  Secret<std::uint64_t> rest(row), digit(0);
+  Secret<Division> at(Division{row, 0});  // the rows of the nodes above, and the digit
   auto selector = blinding.selectors_.begin();
   for (unsigned level = 1; level <= params.levels(); ++level) {
     const auto arity = params.arities()[level - 1];
-    rest.expose() = divide_digit(rest.expose(), arity, digit.expose());
+    at.expose() = divide(at.expose().quotient, arity);
+    const std::uint64_t& digit = at.expose().remainder;
     const bool polynomial = params.spec().selectors == Selectors::kPolynomial;
     const auto sets = polynomial ? monomials(arity) : std::vector<std::uint32_t>();
     for (std::uint32_t i = 1; i < arity; ++i, ++selector) {
       if (selector->zero.size() != params.ciphertext_bytes(level)) return wrong_blinding();
-      const auto bit =
-          polynomial ? equal_bit(digit.expose() & sets[i - 1], sets[i - 1]) : equal_bit(digit.expose(), i);
-      choose(bit, selector->zero.expose(), selector->one.expose(), writer.extend(selector->zero.size()));
+      const auto is_one = polynomial ? mask_equal(digit & sets[i - 1], sets[i - 1]) : mask_equal(digit, i);
+      select(is_one, selector->one.expose(), selector->zero.expose(), writer.extend(selector->zero.size()));
     }
   }
   return std::move(writer).take();

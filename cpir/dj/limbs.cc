@@ -89,15 +89,6 @@ Limbs subtract_mod(LimbSpan a, LimbSpan b, LimbSpan m) {
   return out;
 }
 
-Limbs power_mod(LimbSpan base, LimbSpan exponent, std::size_t exponent_bits, LimbSpan m) {
-  PIRX_CHECK(exponent_bits >= 1 && limbs_of_bits(exponent_bits) <= exponent.size());
-  Limbs out(m.size());
-  auto space = scratch(mpn_sec_powm_itch(size_of(base), exponent_bits, size_of(m)));
-  mpn_sec_powm(out.expose().data(), base.data(), size_of(base), exponent.data(), exponent_bits, m.data(),
-               size_of(m), space.expose().data());
-  return out;
-}
-
 Limbs invert_mod(LimbSpan a, LimbSpan m) {
   Limbs out(m.size());
   auto value = reduce(a, m);

@@ -37,8 +37,6 @@ Limbs divide(LimbSpan a, LimbSpan d);
 Limbs multiply_mod(LimbSpan a, LimbSpan b, LimbSpan m);
 /// (a - b) mod m for any a and for b of any length.
 Limbs subtract_mod(LimbSpan a, LimbSpan b, LimbSpan m);
-/// base^exponent mod m. On input m > 1 is odd, base is not zero, exponent < 2^exponent_bits.
-Limbs power_mod(LimbSpan base, LimbSpan exponent, std::size_t exponent_bits, LimbSpan m);
 /// The inverse of a modulo m. On input m > 1 is odd, and a is coprime to m.
 Limbs invert_mod(LimbSpan a, LimbSpan m);
 

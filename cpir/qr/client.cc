@@ -6,6 +6,7 @@
 
 #include "cpir/dj/number.h"
 #include "residues.h"
+#include "src/base/constant_time.h"
 #include "src/base/threads.h"
 #include "src/protocol/message.h"
 
@@ -46,8 +47,7 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
     writer.put_bytes(state_->key.modulus());
     for (std::uint64_t i = 0; i < params.rows(); ++i) {
       if (stop && stop()) return fail(ErrorCode::kUnavailable, "the query was not made in time");
-      const std::uint64_t differs = i ^ row;
-      const auto wanted = static_cast<unsigned>(((differs | (0 - differs)) >> 63) ^ 1);
+      const auto wanted = static_cast<unsigned>(mask_equal(i, row) & 1);
       state_->residues.encrypt_bit(wanted, rng, writer.extend(params.number_bytes()));
     }
     return std::move(writer).take();

@@ -32,15 +32,11 @@ void Residues::encrypt_bit(unsigned bit, Rng& rng, MutableByteSpan out) const {
   const auto n = n_.expose();
   const auto size = static_cast<mp_size_t>(n.size());
   const auto r = random_number(rng);
-  const auto square = dj::multiply_mod(r.expose(), r.expose(), n);
+  auto square = dj::multiply_mod(r.expose(), r.expose(), n);
   dj::Limbs opposite(n.size());
   mpn_sub_n(opposite.expose().data(), n.data(), square.expose().data(), size);
-  dj::Limbs y(n.size());
-  const mp_limb_t take = 0 - static_cast<mp_limb_t>(bit);
-  for (std::size_t i = 0; i < n.size(); ++i) {
-    y.expose()[i] = square.expose()[i] ^ ((square.expose()[i] ^ opposite.expose()[i]) & take);
-  }
-  dj::limbs_to_bytes(y.expose(), out);
+  mpn_cnd_swap(bit, square.expose().data(), opposite.expose().data(), size);
+  dj::limbs_to_bytes(square.expose(), out);
 }
 
 unsigned Residues::decrypt_bit(ByteSpan z) const {

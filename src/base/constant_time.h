@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "pirx/base/bytes.h"
+
 namespace pirx {
 
 /// All ones when a == b, else 0.
@@ -29,6 +31,12 @@ T select(std::uint64_t mask, const T& a, const T& b) noexcept {
   T result;
   std::memcpy(&result, x, sizeof(T));
   return result;
+}
+
+/// The same byte by byte. On input all three have the same length.
+inline void select(std::uint64_t mask, ByteSpan a, ByteSpan b, MutableByteSpan out) noexcept {
+  const auto m = static_cast<std::byte>(mask);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = (a[i] & m) | (b[i] & ~m);
 }
 
 /// Whether `verdict` is not zero, for verdicts that may be known to everybody, such as that a record does not

@@ -6,9 +6,9 @@
 
 #include <cstdio>
 
-#include "cpir/dj/digits.h"
 #include "cpir/dj/prime_side.h"
 #include "pirx/cpir/dj/cipher.h"
+#include "src/base/constant_time.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ int main() {
   const auto p = limbs_from_bytes(key.expose_p(), 8), q = limbs_from_bytes(key.expose_q(), 8);
   const PrimeSide side(p.expose(), q.expose(), kLevels);
   const auto unit = side.random_unit(rng);
-  const auto one = encrypt(key.public_key(), kLevels, as_bytes(std::string_view("\1", 1)), rng).value();
+  const auto one = cipher.encrypt_bit(kLevels, 1, cipher.encrypt_zero(kLevels, rng).value()).value();
   const auto c = limbs_from_bytes(one, one.size() / 8);
   for (unsigned j = 1; j <= kLevels + 1; ++j) hide_modulus(side.power(j));
   for (unsigned j = 1; j <= kLevels; ++j) hide(side.ring(j).prime().first(side.power(1).size() - 1));
@@ -56,12 +56,13 @@ int main() {
   right &= valid == ~mp_limb_t{0} && plain.expose()[0] == 1 && zero_mask(plain.expose().subspan(1)) != 0;
 
   // A selector from its zero, and the digit that it is for.
-  std::uint64_t row = 77, digit = 0;
+  std::uint64_t row = 77;
   auto zero = cipher.encrypt_zero(1, rng).value();
   static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(&row, sizeof row));
   static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(zero.expose().data(), zero.size()));
-  std::uint64_t rest = divide_digit(row, 10, digit);
-  const auto selector = cipher.encrypt_bit(1, equal_bit(digit, 7), std::move(zero)).value();
+  auto [rest, digit] = divide(row, 10);
+  const auto selector =
+      cipher.encrypt_bit(1, static_cast<unsigned>(mask_equal(digit, 7)), std::move(zero)).value();
   marked &= was_hidden(selector.data(), selector.size());
   marked &= was_hidden(&rest, sizeof rest);
   const auto bit = cipher.decrypt(1, selector).value();
@@ -72,7 +73,7 @@ int main() {
   std::uint64_t other = 7;
   static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(&other, sizeof other));
   Bytes chosen(pair_one.size());
-  choose(equal_bit(other, 7), pair_zero.expose(), pair_one, chosen);
+  select(mask_equal(other, 7), pair_one, pair_zero.expose(), chosen);
   marked &= was_hidden(chosen.data(), chosen.size());
   right &= chosen == pair_one;
   if (!marked) std::puts("the marks got lost: nothing was checked");

@@ -44,7 +44,7 @@ TEST(Keys, GeneratesTheDefaultLength) {
   EXPECT_EQ(key.public_key().ciphertext_bytes(3), 1536u);
   auto rng = Rng::from_os().value();
   const auto cipher = Cipher::create(key, 1).value();
-  const auto c = encrypt(key.public_key(), 1, bytes(mpz_class(123456789)), rng).value();
+  const auto c = testing::encrypt_ref(key.public_key(), 1, 123456789, rng);
   EXPECT_EQ(number_from_bytes(cipher.decrypt(1, c).value().expose()), 123456789);
 }
 

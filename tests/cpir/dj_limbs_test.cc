@@ -62,12 +62,7 @@ TEST_F(Numbers, ArithmeticIsThatOfGmp) {
     mpz_class difference;
     mpz_fdiv_r(difference.get_mpz_t(), mpz_class(a - b).get_mpz_t(), m.get_mpz_t());
     EXPECT_EQ(to_number(view(subtract_mod(view(A), view(B), view(M)))), difference);
-    const mpz_class base = 1 + below(m - 1), exponent = bits(40);
-    mpz_class power;
-    mpz_powm(power.get_mpz_t(), base.get_mpz_t(), exponent.get_mpz_t(), m.get_mpz_t());
-    EXPECT_EQ(
-        to_number(view(power_mod(view(to_limbs(base, m_limbs)), view(to_limbs(exponent, 1)), 40, view(M)))),
-        power);
+    const mpz_class base = 1 + below(m - 1);
     mpz_class inverse;
     if (mpz_invert(inverse.get_mpz_t(), base.get_mpz_t(), m.get_mpz_t()) != 0) {
       EXPECT_EQ(to_number(view(invert_mod(view(to_limbs(base, m_limbs)), view(M)))), inverse);

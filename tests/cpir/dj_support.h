@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cpir/dj/number.h"
+#include "pirx/base/rng.h"
 #include "pirx/cpir/dj/keys.h"
 
 namespace pirx::cpir::dj::testing {
@@ -70,6 +71,18 @@ inline mpz_class inverse(const mpz_class& a, const mpz_class& m) {
 inline mpz_class encrypt_ref(const mpz_class& n, unsigned s, const mpz_class& m, const mpz_class& r) {
   const mpz_class modulus = power_of(n, s + 1);
   return power_mod(n + 1, m, modulus) * power_mod(r, power_of(n, s), modulus) % modulus;
+}
+
+/// The same with a random r, in the bytes of a ciphertext.
+inline Bytes encrypt_ref(const PublicKey& key, unsigned s, const mpz_class& m, Rng& rng) {
+  const mpz_class n = number_from_bytes(key.modulus());
+  mpz_class r;
+  do {
+    Bytes coin(key.modulus().size() + 8);
+    rng.fill(coin);
+    r = number_from_bytes(coin) % n;
+  } while (gcd(r, n) != 1);
+  return bytes(encrypt_ref(n, s, m, r), key.ciphertext_bytes(s));
 }
 
 /// Decryption by d = 1 modulo N^s, 0 modulo lambda, and their recursive extraction of m from (1 + N)^m.

@@ -12,13 +12,6 @@
 
 namespace pirx::cpir::dj {
 
-/// Encrypts with the public key alone: (1 + N)^m r^(N^s) modulo N^(s+1), in ciphertext_bytes(s) bytes. On
-/// input r is prime to N, as a random one is; that is not checked. Constant time in message and r.
-/// InvalidArgument: s is not in 1 .. kMaxLevels, the message is not below N^s, or r is not in 1 .. N - 1.
-Result<Bytes> encrypt(const PublicKey& key, unsigned s, ByteSpan message, ByteSpan r);
-/// The same with a uniform r from `rng`.
-Result<Bytes> encrypt(const PublicKey& key, unsigned s, ByteSpan message, Rng& rng);
-
 /// Encryption and decryption for the holder of the secret key, with tables that make them fast. Decryption
 /// computes modulo the two primes, by p-adic logarithms. Constant time in the key, plaintexts and coins.
 /// Thread-safe. Secrets are wiped.
@@ -32,7 +25,6 @@ class Cipher {
   ~Cipher();
 
   const PublicKey& public_key() const noexcept;
-  unsigned s_max() const noexcept;
 
   /// E_s(0) with a uniform coin, ciphertext_bytes(s) long. It is a secret until encrypt_bit() has turned it
   /// into a ciphertext. Use it for one bit, once. InvalidArgument: s is out of range.
