@@ -5,12 +5,8 @@
 #include <algorithm>
 
 #include "pirx/batchcodes/encoder.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/lagrange.h"
-#include "pirx/fp/prime_field.h"
-#include "pirx/fp/w160.h"
-#include "pirx/fp/w48.h"
-#include "pirx/gf2e/gf2_16.h"
-#include "pirx/gf2e/gf2_8.h"
 #include "src/base/threads.h"
 
 namespace pirx::batchcodes {

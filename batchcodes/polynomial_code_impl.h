@@ -3,12 +3,8 @@
 #pragma once
 
 #include "batchcodes/sharing_impl.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/polynomial_code.h"
-#include "pirx/fp/prime_field.h"
-#include "pirx/fp/w160.h"
-#include "pirx/fp/w48.h"
-#include "pirx/gf2e/gf2_16.h"
-#include "pirx/gf2e/gf2_8.h"
 
 namespace pirx::batchcodes {
 

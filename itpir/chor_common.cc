@@ -13,11 +13,7 @@ void expand_bits(std::span<const std::byte, kSeedBytes> seed, std::uint64_t bits
 }
 
 Result<void> check_chor_sizes(std::uint64_t rows, std::uint64_t row_bytes) {
-  const auto request = message_bytes(1, bit_bytes(rows), 1), reply = message_bytes(1, row_bytes, 1);
-  if (std::max(request, reply) <= kMaxMessageBytes) return {};
-  return invalid("a query for a single record would take a request of " + std::to_string(request) +
-                 " bytes and a reply of " + std::to_string(reply) + "; the limit is " +
-                 std::to_string(kMaxMessageBytes) + ": balance the records per row or split the database");
+  return check_message_sizes(message_bytes(1, bit_bytes(rows), 1), message_bytes(1, row_bytes, 1));
 }
 
 Result<void> check_chor_deployment(const database::Geometry& geometry,

@@ -7,7 +7,7 @@
 
 #include "client_impl.h"
 #include "collector_impl.h"
-#include "fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/chor.h"
 
 namespace pirx::itpir {

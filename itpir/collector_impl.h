@@ -5,7 +5,7 @@
 
 #include "check_messages.h"
 #include "decoding/locate.h"
-#include "fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "wishes.h"
 

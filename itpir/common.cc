@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "chor_common.h"
-#include "fields.h"
-#include "pirx/base/buffer.h"
 #include "pirx/base/rng.h"
 #include "pirx/batchcodes/vertical.h"
 #include "pirx/protocol.h"
@@ -30,13 +28,6 @@ database::Version bound_version(const database::Version& version, unsigned arity
   return {sha256(std::move(writer).take()), version.epoch};
 }
 
-std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept {
-  const auto values = checked_mul(queries, length);
-  const auto body = values ? checked_mul(*values, each_bytes) : std::nullopt;
-  const auto total = body ? checked_add(*body, MessageHeader::kBytes) : std::nullopt;
-  return total.value_or(~std::uint64_t{0});
-}
-
 std::uint64_t seeds_bytes(std::uint64_t queries) noexcept { return message_bytes(queries, 1, kSeedBytes); }
 
 Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint64_t> coordinates) {
@@ -51,25 +42,6 @@ Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint6
         return invalid("coordinate " + std::to_string(coordinate) + " is no element of " + field.name() +
                        ": it must be below " + std::to_string(f.size_limit()));
       }
-    }
-    return {};
-  });
-}
-
-Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
-                                 const database::Geometry& geometry) {
-  if (geometry.keyed() && field.kind != FieldKind::kBinary) {
-    return invalid("the database is keyed: its records are sums of rows in characteristic 2, not over " +
-                   field.name() + "; use gf2_8 or gf2_16, or a database that is not keyed");
-  }
-  return with_field(field, [&](const auto& f) -> Result<void> {
-    const auto request = message_bytes(1, rows, f.elem_bytes());
-    const auto reply = message_bytes(1, geometry.words_per_row(f.word_bytes()), f.sum_bytes());
-    if (std::max(request, reply) > kMaxMessageBytes) {
-      return invalid("a query for a single record would take a request of " + std::to_string(request) +
-                     " bytes and a reply of " + std::to_string(reply) + "; the limit is " +
-                     std::to_string(kMaxMessageBytes) +
-                     ": balance the records per row or split the database");
     }
     return {};
   });

@@ -1,7 +1,7 @@
 // The server half behind AnyServer: chooses the field, and reads the options of a ServerSpec.
 #include "pirx/itpir/server.h"
 
-#include "fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "server_impl.h"
 #include "server_options.h"
 #include "server_vertical.h"

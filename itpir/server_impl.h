@@ -5,8 +5,8 @@
 #include <limits>
 #include <new>
 
-#include "fields.h"
 #include "pirx/base/buffer.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
 #include "served_rows.h"

@@ -32,7 +32,7 @@ MODULES = {
     "fp": (1, ["src/fp"], {"base"}),
     "database": (3, ["src/database"], BELOW_3),
     "strassen": (4, ["strassen"], BELOW_3 | {"database"}),
-    "batchcodes": (5, ["batchcodes"], BELOW_3 | {"strassen"}),
+    "batchcodes": (5, ["batchcodes"], BELOW_3 | {"strassen", "database", "protocol"}),
     "protocol": (4, ["src/protocol"], {"base", "database"}),
     "itpir": (6, ["itpir"], BELOW_6),
     "cpir": (6, ["cpir"], BELOW_6),
@@ -58,12 +58,11 @@ SOCKETS = re.compile(
     r"|boost/(asio|beast)(/.*|\.hpp)|curl/.*)$")
 
 # What names a protocol, and who may: the numbers are given out in one file, and messages of the first two begin in another
-# way; the commands about the engine and about buckets of Goldberg's encoded databases still name theirs.
+# way.
 NAMES = re.compile(r'"(goldberg|chor|dj-tree|qr|spiral|download)[" ]|ProtocolId::k[A-Z]|\bpirx/(itpir|cpir|download)/'
                    r"|\bpirx::(itpir|cpir|download)\b|\b(itpir|cpir|download)::")
 NAMELESS = re.compile(r"^(src|service|tools|include/pirx)/")
-MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/table/"
-                      r"|tools/pirx/(bench|db_encode|db_update)_command\.cc$|tools/pirx/CMakeLists\.txt$)")
+MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/table/)")
 
 SUFFIXES = {".h", ".cc", ".inc"}
 SKIPPED_FOLDERS = re.compile(r"^(\..*|build|build-.*|out|__pycache__)$")

@@ -33,6 +33,9 @@ enum class ProtocolId : std::uint8_t {
 /// The greatest length of a message, in any protocol.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
+/// The most servers of one deployment.
+inline constexpr unsigned kMaxServers = 1024;
+
 /// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11). Nothing if its
 /// magic, version, type, protocol or length is not that of a parameters message. No other part is checked.
 /// The message may come from a stranger.

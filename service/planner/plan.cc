@@ -14,7 +14,6 @@ namespace {
 constexpr double kMostBandwidth = 1e15, kMostSeconds = 3600;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56;
 constexpr int kMostCores = 4096;
-constexpr unsigned kMostServers = 1024;
 constexpr std::uint64_t kMostQueries = 1'000'000'000'000;
 
 Result<void> check_bandwidth(double bits, const char* direction) {
@@ -110,8 +109,8 @@ Result<void> check(const Question& question) {
                      std::to_string(cores));
     }
   }
-  if (question.servers < 1 || question.servers > kMostServers) {
-    return invalid("there are from 1 to " + std::to_string(kMostServers) + " servers, not " +
+  if (question.servers < 1 || question.servers > kMaxServers) {
+    return invalid("there are from 1 to " + std::to_string(kMaxServers) + " servers, not " +
                    std::to_string(question.servers));
   }
   if (question.collusion < 1) return invalid("a server knows what it sees itself: collusion is at least 1");

@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "dj_support.h"
+#include "pirx/batchcodes/encode_database.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/dj/pool.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/database/builder.h"
-#include "pirx/itpir/encode_database.h"
 #include "src/protocol/message.h"
 #include "support/forks.h"
 #include "support/seed.h"
@@ -454,7 +454,7 @@ TEST_F(DjServer, BucketsAreRefused) {
   const auto code = batchcodes::Encoding::create(
       {field, 1, 1, 2, 0, 2, batchcodes::Encoding::suggested_coordinates(field, 4).value()});
   ASSERT_TRUE(code) << code.error().to_string();
-  const auto encoded = itpir::encode_database(*database_, code.value(), folder_ / "b");
+  const auto encoded = batchcodes::encode_database(*database_, code.value(), folder_ / "b");
   ASSERT_TRUE(encoded) << encoded.error().to_string();
   const auto server = make_dj_server(database::Database::open(folder_ / "b.1").value(), {});
   EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "deployment.h"
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/server.h"
 #include "support/tiny_field.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/client.h"
 #include "support/seed.h"
 

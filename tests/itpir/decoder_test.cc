@@ -5,7 +5,7 @@
 #include <set>
 
 #include "deployment.h"
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "support/tiny_field.h"
 
 namespace pirx::itpir {
@@ -538,8 +538,8 @@ TEST(Rounds, NameFewLiarsUnderEveryCode) {
   expect_few_liars_named(gf2e::Gf2_16{}, 9, 1, {1, 1, 1, 1});
 }
 
-/// Liars who want an honest server to be named, over fields where accidents are frequent. Goes on until enough of the
-/// sessions had further rounds, in which servers are compared.
+/// Liars who want an honest server to be named, over fields where accidents are frequent. Goes on until
+/// enough of the sessions had further rounds, in which servers are compared.
 template <class F>
 void expect_no_honest_server_named(const F& f, unsigned k, unsigned t, int runs) {
   auto engine = pirx::testing::seeded_engine(484);

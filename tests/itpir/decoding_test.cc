@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "itpir/decoding/locate.h"
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 

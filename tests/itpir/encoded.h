@@ -7,9 +7,9 @@
 #include <memory>
 #include <random>
 
-#include "itpir/fields.h"
 #include "itpir/served_rows.h"
 #include "pirx/batchcodes/encoder.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
 #include "support/seed.h"

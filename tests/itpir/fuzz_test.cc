@@ -1,7 +1,7 @@
 // Hostile messages: mutated requests and replies give a typed error or change nothing that matters; nothing
 // crashes.
 #include "deployment.h"
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 
 namespace pirx::itpir {
 namespace {

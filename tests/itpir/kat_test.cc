@@ -6,7 +6,7 @@
 #include <set>
 
 #include "deployment.h"
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 
 namespace pirx::itpir {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "deployment.h"
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/database/builder.h"
 #include "support/serve.h"
 

@@ -4,10 +4,10 @@
 
 #include "database/database_fixture.h"
 #include "itpir/chor_common.h"
-#include "itpir/fields.h"
 #include "itpir/vectors.h"
+#include "pirx/batchcodes/encode_database.h"
 #include "pirx/batchcodes/encoding.h"
-#include "pirx/itpir/encode_database.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/server.h"
 #include "pirx/shards/shards.h"
 #include "support/serve.h"
@@ -258,8 +258,8 @@ TEST_F(Ranks, BucketsOfEncodedDatabases) {
   for (const auto& field : {kTagGf2_8, kTagGf2_16}) {
     const auto encoding = batchcodes::Encoding::create(
         {field, 1, 1, 2, 0, 2, batchcodes::Encoding::suggested_coordinates(field, 4).value()});
-    const auto encoded =
-        itpir::encode_database(*plain, encoding.value(), folder_ / field.name(), {.only = {1}, .threads = 1});
+    const auto encoded = batchcodes::encode_database(*plain, encoding.value(), folder_ / field.name(),
+                                                     {.only = {1}, .threads = 1});
     ASSERT_TRUE(good(encoded));
     for (const auto split : kSplits) {
       SCOPED_TRACE(field.name() + " " + split_name(split));

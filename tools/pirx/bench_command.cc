@@ -7,12 +7,8 @@
 #include "cli.h"
 #include "pirx/base/cpu.h"
 #include "pirx/base/rng.h"
-#include "pirx/fp/w160.h"
-#include "pirx/fp/w48.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/gf2e/gf2.h"
-#include "pirx/gf2e/gf2_16.h"
-#include "pirx/gf2e/gf2_8.h"
-#include "pirx/itpir/common.h"
 #include "pirx/strassen/engine.h"
 
 namespace pirx::cli {
@@ -100,21 +96,18 @@ Result<void> bench(const Arguments& a) {
   const auto D = std::as_const(database).view();
   std::vector<Row> rows;
   for (const auto& name : a.fields) {
-    PIRX_ASSIGN(const auto tag, itpir::field_by_name(name));
+    PIRX_ASSIGN(const auto tag, batchcodes::field_by_name(name));
     if (tag == kTagGf2) {
       PIRX_TRY(measure(gf2e::Gf2{}, a, D, rng, rows));
-    } else if (tag == kTagGf2_8) {
-      PIRX_TRY(measure(gf2e::Gf2_8{}, a, D, rng, rows));
-    } else if (tag == kTagGf2_16) {
-      PIRX_TRY(measure(gf2e::Gf2_16{}, a, D, rng, rows));
-    } else if (tag == kTagW160) {
-      PIRX_TRY(measure(fp::W160{}, a, D, rng, rows));
-    } else if (tag == kTagW48) {
-      PIRX_TRY(measure(fp::W48{}, a, D, rng, rows));
-    } else {
-      return fail(ErrorCode::kInvalidArgument,
-                  "--field " + name + " is not measured: choose gf2, gf2_8, gf2_16, w160 or w48");
+      continue;
     }
+    PIRX_TRY(batchcodes::with_field(tag, [&]<class F>(const F& f) -> Result<void> {
+      if constexpr (std::same_as<F, fp::PrimeField>) {
+        return invalid("--field " + name + " is not measured: choose gf2, gf2_8, gf2_16, w160 or w48");
+      } else {
+        return measure(f, a, D, rng, rows);
+      }
+    }));
   }
   if (a.json) {
     nlohmann::ordered_json json = {

@@ -3,8 +3,9 @@
 
 #include "cli.h"
 #include "pirx/base/bytes.h"
-#include "pirx/itpir/common.h"
-#include "pirx/itpir/encode_database.h"
+#include "pirx/batchcodes/encode_database.h"
+#include "pirx/batchcodes/fields.h"
+#include "pirx/protocol.h"
 
 namespace pirx::cli {
 namespace {
@@ -30,7 +31,7 @@ Result<void> encode(const Arguments& a) {
   }
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
   batchcodes::Encoding::Spec spec;
-  PIRX_ASSIGN(spec.field, itpir::field_by_name(a.field));
+  PIRX_ASSIGN(spec.field, batchcodes::field_by_name(a.field));
   spec.arity = a.arity;
   spec.independence = a.independence;
   PIRX_ASSIGN(spec.modulus, parse_modulus(a, plain->geometry().rows()));
@@ -41,7 +42,7 @@ Result<void> encode(const Arguments& a) {
   PIRX_ASSIGN(const auto encoding, batchcodes::Encoding::create(std::move(spec)));
 
   ProgressLine line("pirx db encode");
-  itpir::EncodeOptions options{
+  batchcodes::EncodeOptions options{
       .threads = a.threads,
       .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }};
   for (const std::uint64_t j : a.only) {
@@ -50,7 +51,7 @@ Result<void> encode(const Arguments& a) {
     }
     options.only.push_back(static_cast<std::size_t>(j - 1));
   }
-  PIRX_ASSIGN(const auto report, itpir::encode_database(*plain, encoding, a.prefix, options));
+  PIRX_ASSIGN(const auto report, batchcodes::encode_database(*plain, encoding, a.prefix, options));
   std::printf("encoded %" PRIu64 " rows into %" PRIu64 " rows of u = %u, tau = %u, M = %" PRIu64 " over %s\n",
               plain->geometry().rows(), report.rows, encoding.spec().arity, encoding.spec().independence,
               encoding.spec().modulus, encoding.spec().field.name().c_str());
@@ -76,17 +77,17 @@ void add_db_encode(CLI::App& db) {
       ->required()
       ->type_name("PREFIX");
   command.add_option("--servers", a->servers, "Number of servers; their coordinates are chosen")
-      ->check(whole_number(1, itpir::Params::kMaxServers));
+      ->check(whole_number(1, kMaxServers));
   command.add_option("--coordinates", a->coordinates, "One coordinate a server instead, as 201,202,203")
       ->delimiter(',');
   command.add_option("--arity", a->arity, "u: rows of the database in one row of a bucket")
       ->capture_default_str()
-      ->check(whole_number(1, itpir::Params::kMaxServers));
+      ->check(whole_number(1, kMaxServers));
   command
       .add_option("--independence", a->independence,
                   "tau: so many servers together learn nothing about the database")
       ->capture_default_str()
-      ->check(whole_number(0, itpir::Params::kMaxServers));
+      ->check(whole_number(0, kMaxServers));
   command.add_option("--modulus", a->modulus,
                      "M: row i lies at coordinate i mod M; 'batch': any rows fit one query vector [arity]");
   command.add_option("--field", a->field, "gf2_8, gf2_16, w160, w48 or prime<bits>")->capture_default_str();

@@ -5,8 +5,8 @@
 #include "cli.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
+#include "pirx/batchcodes/encode_database.h"
 #include "pirx/database/update.h"
-#include "pirx/itpir/encode_database.h"
 
 namespace pirx::cli {
 namespace {
@@ -132,7 +132,8 @@ Result<void> update(const Arguments& a) {
   }
   if (files.empty()) return {};
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
-  PIRX_ASSIGN(const auto done, itpir::update_buckets(*plain, files, report ? &*report : nullptr, a.threads));
+  PIRX_ASSIGN(const auto done,
+              batchcodes::update_buckets(*plain, files, report ? &*report : nullptr, a.threads));
   for (std::size_t b = 0; b < files.size(); ++b) {
     std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " rows encoded, %s in %s.delta\n", files[b].c_str(),
                 done.version.epoch, done.rows, human_bytes(done.delta_bytes[b]).c_str(), files[b].c_str());

@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "pirx/batchcodes/encoding.h"
-#include "pirx/database/geometry.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/protocol.h"
 
 namespace pirx::itpir {
+
+using batchcodes::check_message_sizes;
+using batchcodes::field_by_name;
+using batchcodes::message_bytes;
+using batchcodes::with_field;
 
 /// What one server says about itself: the field in which it computes, the database that it holds whole or as
 /// a bucket, and its public x-coordinate.
@@ -62,7 +67,7 @@ class Params {
   /// ChorParams::create refuses, or other settings than the protocol's own.
   static Result<Params> create(Spec spec);
 
-  static constexpr unsigned kMaxServers = 1024;
+  static constexpr unsigned kMaxServers = pirx::kMaxServers;
 
   const Spec& spec() const noexcept { return spec_; }
   FieldTag field() const noexcept { return spec_.field; }
@@ -93,24 +98,12 @@ database::Version bound_version(const database::Version& version, unsigned arity
 /// The greatest number of queries in one request. It bounds every size below.
 inline constexpr std::uint32_t kMaxQueriesPerRequest = 4096;
 
-/// The bytes of a query or reply: the header, and `queries` x `length` values of each_bytes. 2^64 - 1 on
-/// overflow.
-std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept;
-
 /// Checks what a deployment and a single server must both satisfy. InvalidArgument: the field is unknown, or
 /// a coordinate is zero or not an element of it.
 Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint64_t> coordinates);
-/// InvalidArgument: a query vector of `rows` elements or a row of `geometry` exceeds kMaxMessageBytes, or the
-/// geometry is keyed and the field's characteristic is not 2.
-Result<void> check_message_sizes(const FieldTag& field, std::uint64_t rows,
-                                 const database::Geometry& geometry);
 
 /// The bytes of a query with a seed of kSeedBytes in place of each vector.
 std::uint64_t seeds_bytes(std::uint64_t queries) noexcept;
-
-/// The field with that name: gf2, gf2_8, gf2_16, w160, w48 or prime<bits of a word>. InvalidArgument lists
-/// them.
-Result<FieldTag> field_by_name(const std::string& name);
 
 /// The header of requests and replies (docs/wire_format.md, section 2).
 struct MessageHeader {
@@ -128,7 +121,7 @@ struct MessageHeader {
   std::uint64_t length = 0;   ///< elements in each query vector (rows), or words in each reply
   ProtocolId protocol = ProtocolId::kGoldberg;
 
-  static constexpr std::size_t kBytes = 80;
+  static constexpr std::size_t kBytes = batchcodes::kMessageHeaderBytes;
   void encode(Writer& writer) const;
   /// DataLoss: not a pirx message, malformed, or with counts that its type does not allow. InvalidArgument:
   /// another format version, or a protocol other than `expected`.

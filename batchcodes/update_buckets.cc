@@ -3,13 +3,13 @@
 #include <set>
 
 #include "bucket_rows.h"
-#include "fields.h"
-#include "pirx/itpir/encode_database.h"
+#include "pirx/batchcodes/encode_database.h"
+#include "pirx/batchcodes/fields.h"
 #include "src/database/delta.h"
 #include "src/database/guarded.h"
 #include "src/database/mapping.h"
 
-namespace pirx::itpir {
+namespace pirx::batchcodes {
 namespace {
 
 struct Bucket {
@@ -63,16 +63,16 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
 
 /// The encoding that the buckets came from, as far as their files tell: other servers' coordinates change
 /// nothing for these, but there are to be enough.
-Result<batchcodes::Encoding> encoding_of(const std::vector<Bucket>& buckets) {
+Result<Encoding> encoding_of(const std::vector<Bucket>& buckets) {
   const database::BucketInfo& info = buckets[0].info();
-  batchcodes::Encoding::Spec spec;
+  Encoding::Spec spec;
   spec.field = info.field;
   spec.arity = info.arity;
   spec.independence = info.independence;
   spec.modulus = info.modulus;
   for (const Bucket& bucket : buckets) spec.coordinates.push_back(bucket.info().coordinate);
   if (info.independence == 0) {
-    PIRX_ASSIGN(std::uint64_t label, batchcodes::Encoding::field_size(info.field));
+    PIRX_ASSIGN(std::uint64_t label, Encoding::field_size(info.field));
     while (spec.coordinates.size() < std::size_t{info.arity} + 1 && label > 0) {
       --label;
       if (std::find(spec.coordinates.begin(), spec.coordinates.end(), label) == spec.coordinates.end()) {
@@ -80,7 +80,7 @@ Result<batchcodes::Encoding> encoding_of(const std::vector<Bucket>& buckets) {
       }
     }
   }
-  return batchcodes::Encoding::create(std::move(spec));
+  return Encoding::create(std::move(spec));
 }
 
 /// Adds the rows that a file's changes touch, `arity` of them being one.
@@ -194,4 +194,4 @@ Result<BucketsReport> update_buckets(const database::Database& plain,
   return database::guarded([&] { return update(plain, buckets, last, threads); });
 }
 
-}  // namespace pirx::itpir
+}  // namespace pirx::batchcodes

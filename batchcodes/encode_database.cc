@@ -1,15 +1,14 @@
 // Makes all buckets in one pass over the plain rows, a band of rows at a time. Each bucket hashes and
 // writes its rows on a thread of its own.
-#include "pirx/itpir/encode_database.h"
+#include "pirx/batchcodes/encode_database.h"
 
 #include "bucket_rows.h"
-#include "fields.h"
-#include "pirx/itpir/common.h"
+#include "pirx/batchcodes/fields.h"
 #include "src/base/threads.h"
 #include "src/database/content_writer.h"
 #include "src/database/guarded.h"
 
-namespace pirx::itpir {
+namespace pirx::batchcodes {
 namespace {
 
 /// A bucket file under way. It stays in its place: the writer points to the rest.
@@ -84,7 +83,7 @@ Result<database::Version> version_of_buckets(const database::Database& plain, un
   return version;
 }
 
-Result<EncodeReport> encode(const database::Database& plain, const batchcodes::Encoding& encoding,
+Result<EncodeReport> encode(const database::Database& plain, const Encoding& encoding,
                             const std::filesystem::path& prefix, const EncodeOptions& options) {
   const auto& spec = encoding.spec();
   if (plain.bucket() != nullptr) return invalid("this is a bucket already: encode the plain database");
@@ -132,9 +131,9 @@ Result<EncodeReport> encode(const database::Database& plain, const batchcodes::E
 
 }  // namespace
 
-Result<EncodeReport> encode_database(const database::Database& plain, const batchcodes::Encoding& encoding,
+Result<EncodeReport> encode_database(const database::Database& plain, const Encoding& encoding,
                                      const std::filesystem::path& prefix, const EncodeOptions& options) {
   return database::guarded([&] { return encode(plain, encoding, prefix, options); });
 }
 
-}  // namespace pirx::itpir
+}  // namespace pirx::batchcodes

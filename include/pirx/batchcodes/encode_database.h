@@ -5,7 +5,7 @@
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/database/update.h"
 
-namespace pirx::itpir {
+namespace pirx::batchcodes {
 
 struct EncodeOptions {
   /// The servers whose buckets are made, as positions in the encoding's list. Empty: all. With tau > 0 it
@@ -27,8 +27,8 @@ struct EncodeReport {
 /// written beside its target, synced and renamed; no target changes before all files are complete.
 /// InvalidArgument: an encoding without data coordinates (the buckets would be the database), `only` with tau
 /// > 0, a target that is not a pirx database, a bucket as input, or a sum that is not a word (see
-/// batchcodes::store_words). Unavailable, ResourceExhausted, DataLoss: reading, memory or the data failed.
-Result<EncodeReport> encode_database(const database::Database& plain, const batchcodes::Encoding& encoding,
+/// store_words). Unavailable, ResourceExhausted, DataLoss: reading, memory or the data failed.
+Result<EncodeReport> encode_database(const database::Database& plain, const Encoding& encoding,
                                      const std::filesystem::path& prefix, const EncodeOptions& options = {});
 
 struct BucketsReport {
@@ -55,4 +55,4 @@ Result<BucketsReport> update_buckets(const database::Database& plain,
                                      std::span<const std::filesystem::path> buckets,
                                      const database::UpdateReport* last = nullptr, int threads = 0);
 
-}  // namespace pirx::itpir
+}  // namespace pirx::batchcodes

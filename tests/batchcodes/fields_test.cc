@@ -1,11 +1,9 @@
 // Field names and tags: every shipped field by its name, every other name refused with the list.
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 
 #include <gtest/gtest.h>
 
-#include "pirx/itpir/common.h"
-
-namespace pirx::itpir {
+namespace pirx::batchcodes {
 namespace {
 
 TEST(Fields, NamesLeadToTagsAndBack) {
@@ -34,4 +32,4 @@ TEST(Fields, TagsLeadToFields) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::batchcodes

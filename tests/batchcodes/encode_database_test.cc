@@ -1,22 +1,21 @@
 // Bucket files: any u + tau of them give back every row of the plain database, after encoding and after any
 // sequence of updates; without noise an updated bucket is, byte for byte, an encoded one.
-#include "pirx/itpir/encode_database.h"
+#include "pirx/batchcodes/encode_database.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "itpir/fields.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/database/builder.h"
 #include "src/database/mapping.h"
 #include "support/files.h"
 #include "support/seed.h"
 
-namespace pirx::itpir {
+namespace pirx::batchcodes {
 namespace {
 
-using batchcodes::Encoding;
 using database::Database;
 using pirx::testing::expect_error;
 using pirx::testing::good;
@@ -73,7 +72,7 @@ void expect_decodes(const Database& plain, const std::vector<std::filesystem::pa
     const auto words = static_cast<std::size_t>(plain.geometry().words_per_row(word));
     for (std::uint64_t block = 0; block < plain.rows().rows; ++block) {
       const typename F::Elem at[] = {f.from_label(block % info.modulus)};
-      PIRX_ASSIGN(const auto W, batchcodes::lagrange_matrix<F>(f, x, at));
+      PIRX_ASSIGN(const auto W, lagrange_matrix<F>(f, x, at));
       for (std::size_t c = 0; c < words; ++c) {
         auto sum = f.load_word(plain.rows().row(block) + c * word);
         for (std::size_t j = 0; j < k; ++j) {
@@ -454,4 +453,4 @@ TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::batchcodes

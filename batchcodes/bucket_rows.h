@@ -1,21 +1,21 @@
-// Makes rows of buckets as database words, with fresh noise: for whole files and for changes.
+// Makes rows of buckets, with fresh noise. Both those who write whole buckets and those who update them use
+// it.
 #pragma once
 
 #include "pirx/base/rng.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/database/database.h"
 
-namespace pirx::itpir {
+namespace pirx::batchcodes {
 
 /// Encodes runs of bucket rows for `servers` (positions in the encoding's list) of one plain database. Not
 /// thread-safe: it draws noise.
-template <batchcodes::SharingField F>
+template <SharingField F>
 class BucketRows {
  public:
-  static Result<BucketRows> create(const F& f, const batchcodes::Encoding& encoding,
-                                   std::vector<std::size_t> servers, const database::Database& plain,
-                                   int threads) {
-    PIRX_ASSIGN(auto encoder, batchcodes::Encoder<F>::create(strassen::Engine<F>(f), encoding, servers));
+  static Result<BucketRows> create(const F& f, const Encoding& encoding, std::vector<std::size_t> servers,
+                                   const database::Database& plain, int threads) {
+    PIRX_ASSIGN(auto encoder, Encoder<F>::create(strassen::Engine<F>(f), encoding, servers));
     PIRX_ASSIGN(auto rng, Rng::from_os());
     return BucketRows(f, std::move(encoder), std::move(servers), std::move(rng), plain, threads);
   }
@@ -53,7 +53,7 @@ class BucketRows {
   /// Row i of the encoded ones of a bucket, as row_bytes() of words. InvalidArgument when a sum is no word.
   Result<void> store(std::size_t bucket, std::size_t i, MutableByteSpan words) const {
     const std::span<const Sum> sums(sums_.row(bucket * count_ + i), words_);
-    if (batchcodes::store_words(f_, sums, words)) return {};
+    if (store_words(f_, sums, words)) return {};
     return fail(ErrorCode::kInvalidArgument,
                 "a row of the bucket for coordinate " +
                     std::to_string(encoder_.encoding().spec().coordinates[servers_[bucket]]) +
@@ -65,7 +65,7 @@ class BucketRows {
  private:
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
-  BucketRows(const F& f, batchcodes::Encoder<F> encoder, std::vector<std::size_t> servers, Rng rng,
+  BucketRows(const F& f, Encoder<F> encoder, std::vector<std::size_t> servers, Rng rng,
              const database::Database& plain, int threads)
       : f_(f),
         encoder_(std::move(encoder)),
@@ -76,7 +76,7 @@ class BucketRows {
         threads_(threads) {}
 
   F f_;
-  batchcodes::Encoder<F> encoder_;
+  Encoder<F> encoder_;
   std::vector<std::size_t> servers_;
   Rng rng_;
   const database::Database* plain_;
@@ -86,4 +86,4 @@ class BucketRows {
   matrix::Matrix<Elem> noise_;
 };
 
-}  // namespace pirx::itpir
+}  // namespace pirx::batchcodes
