@@ -8,7 +8,7 @@ Rules:
   private         tools, examples and bench use the public headers of other modules only
   client-server   in a protocol folder no client file reaches a server file, no server file a client file, common neither
   intrinsics      intrinsics headers only in a folder kernels/
-  test-only       gtest, gmock and rapidcheck only in tests/
+  test-only       gtest and gmock only in tests/
   bench-only      benchmark only in bench/
   mpi             mpi.h only in service/shards/
   sockets         socket, Asio, Beast and curl headers only in service/http/ (and in tests/)
@@ -51,7 +51,7 @@ PROTOCOL_MODULES = {"itpir", "cpir", "download"}
 PUBLIC_ONLY = {"tools", "examples", "bench"}
 
 INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")
-TEST_ONLY = re.compile(r"^(gtest|gmock|rapidcheck)(/|\.h$)")
+TEST_ONLY = re.compile(r"^(gtest|gmock)(/|\.h$)")
 BENCH_ONLY = re.compile(r"^benchmark/")
 SOCKETS = re.compile(
     r"^(sys/(socket|un|epoll|select)\.h|netinet/.*|arpa/inet\.h|netdb\.h|net/if\.h|poll\.h|sys/poll\.h"

@@ -129,8 +129,11 @@ constexpr Kernels<F> make_kernels(const char* name, CpuFeatures needs, std::size
                                   std::size_t tile_bytes, const Crossovers& crossovers = {}) {
   return {.name = name,
           .needs = needs,
+          // R[i][j] += Q[i][0] D[0][j] + ... + Q[i][r - 1] D[r - 1][j] in GF(2^n), D of words.
           .muladd_words = muladd<F, Ops, std::byte>,
+          // The same, D of sums, which are words.
           .muladd_sums = muladd<F, Ops, typename F::Sum>,
+          // out[j] = a[j] ^ b[j], which is both a sum and a difference.
           .add = add<F, XorOps>,
           .sub = add<F, XorOps>,
           .tile_rows = tile_rows,

@@ -673,14 +673,24 @@ constexpr SlicedKernels make_sliced() {
           .fused_bytes = Ops::kFusedVecs * Ops::kBytes,
           .matrix_bytes = Ops::kMatrixBytes,
           .direct_tile = S::kDirectTile,
+          // group[b][j] bit i = bit b of row[i][j], for 8 rows.
           .slice = S::slice,
+          // to[b][g] = the 8 x 8 matrix of the bits b of queries 0 to 7 at rows 8 g to 8 g + 7.
           .slice_queries = S::slice_queries,
+          // out[p] = the sum of the planes that product p of Karatsuba multiplies.
           .form = S::form,
+          // out[i][j] ^= A[i][0] D[0][j] ^ ... ^ A[i][g - 1] D[g - 1][j] over GF(2), A[i][k] a matrix of 8 x
+          // 8 bits, D[k][j] a vector of 8 bits.
           .multiply = S::multiply,
+          // out[p] ^= A[p] * (sum p of the planes of D), for each product p.
           .multiply_fused = S::kPlanes > 1 ? S::multiply_fused : nullptr,
+          // to[i][j] ^= bit i of each product from[p][j], put together by Karatsuba.
           .finish = S::finish,
+          // to[j] ^= from[j].
           .add = S::add,
+          // Row i of to[g][b][h] = bit 8 h + i of x^b times the scalars 8 g to 8 g + 7.
           .slice_direct = S::slice_direct,
+          // to[i][j] ^= Q[i][0] D[0][j] + ... + Q[i][r - 1] D[r - 1][j] in GF(2^n), from planes without sums.
           .multiply_direct = S::kPlanes > 1 ? S::multiply_direct : nullptr};
 }
 

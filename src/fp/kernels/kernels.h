@@ -37,13 +37,13 @@ constexpr Kernels<F> make_kernels(const char* name, CpuFeatures needs, std::size
   using Size = std::size_t;
   return {.name = name,
           .needs = needs,
-          // R += Q * D, D of words as they lie in the database.
+          // R[i][j] += Q[i][0] D[0][j] + ... + Q[i][r - 1] D[r - 1][j] mod p, D of words.
           .muladd_words =
               [](const F& f, Size q, Size r, Size s, const Elem* Q, Size q_stride, const std::byte* D,
                  Size d_stride, Elem* R, Size r_stride) noexcept {
                 Impl::template muladd<true>(f, q, r, s, Q, q_stride, D, d_stride, R, r_stride);
               },
-          // R += Q * D, D of elements.
+          // The same, D of elements.
           .muladd_sums =
               [](const F& f, Size q, Size r, Size s, const Elem* Q, Size q_stride, const Elem* D,
                  Size d_stride, Elem* R, Size r_stride) noexcept {

@@ -111,7 +111,15 @@ PIRX_TARGET_AMX void multiply(std::size_t tiles, std::size_t blocks, std::size_t
 
 }  // namespace
 
-constinit const ResidueKernels kResiduesAmx = {vnni::scalars, vnni::words, multiply, vnni::combine};
+constinit const ResidueKernels kResiduesAmx = {
+    // to[m][k] = from[k] mod modulus m, in [-128, 127].
+    .scalars = vnni::scalars,
+    // to[m][k][j] = from[k][j] mod modulus m, in [0, 255].
+    .words = vnni::words,
+    // sums[i][j] += A[i][0] D[0][j] + A[i][1] D[1][j] + ..., modulo one modulus.
+    .multiply = multiply,
+    // limbs[j] = the integer that is from[m][j] modulo each modulus m.
+    .combine = vnni::combine};
 
 }  // namespace pirx::fp
 

@@ -177,7 +177,15 @@ PIRX_TARGET_AVX2 void combine(const ResidueBasis& basis, const std::int32_t* fro
 
 }  // namespace
 
-constinit const ResidueKernels kResiduesAvx2 = {scalars, words, multiply, combine};
+constinit const ResidueKernels kResiduesAvx2 = {
+    // to[m][k] = from[k] mod modulus m, in [-128, 127].
+    .scalars = scalars,
+    // to[m][k][j] = from[k][j] mod modulus m, in [0, 255].
+    .words = words,
+    // sums[i][j] += A[i][0] D[0][j] + A[i][1] D[1][j] + ..., modulo one modulus.
+    .multiply = multiply,
+    // limbs[j] = the integer that is from[m][j] modulo each modulus m.
+    .combine = combine};
 
 }  // namespace pirx::fp
 

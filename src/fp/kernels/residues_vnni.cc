@@ -227,7 +227,15 @@ PIRX_TARGET_VNNI void combine(const ResidueBasis& basis, const std::int32_t* fro
 
 }  // namespace vnni
 
-constinit const ResidueKernels kResiduesVnni = {vnni::scalars, vnni::words, vnni::multiply, vnni::combine};
+constinit const ResidueKernels kResiduesVnni = {
+    // to[m][k] = from[k] mod modulus m, in [-128, 127].
+    .scalars = vnni::scalars,
+    // to[m][k][j] = from[k][j] mod modulus m, in [0, 255].
+    .words = vnni::words,
+    // sums[i][j] += A[i][0] D[0][j] + A[i][1] D[1][j] + ..., modulo one modulus.
+    .multiply = vnni::multiply,
+    // limbs[j] = the integer that is from[m][j] modulo each modulus m.
+    .combine = vnni::combine};
 
 }  // namespace pirx::fp
 

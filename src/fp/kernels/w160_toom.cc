@@ -168,15 +168,20 @@ void finish(const W160& f, const std::byte* from, std::size_t point_stride, std:
 
 }  // namespace
 
-constinit const ToomKernels<W160> kW160Toom = {.columns = kColumns,
-                                               .points = kPoints,
-                                               .tile = kTile,
-                                               .most_rows = kMostRows,
-                                               .most_summed = kMostSummed,
-                                               .evaluate_scalars = evaluate_scalars,
-                                               .evaluate_words = evaluate_words,
-                                               .multiply = multiply,
-                                               .finish = finish};
+constinit const ToomKernels<W160> kW160Toom = {
+    .columns = kColumns,
+    .points = kPoints,
+    .tile = kTile,
+    .most_rows = kMostRows,
+    .most_summed = kMostSummed,
+    // to[p][i] = from[i](x_p), from[i] as a polynomial.
+    .evaluate_scalars = evaluate_scalars,
+    // to[p][i][j] = from[i][j](x_p).
+    .evaluate_words = evaluate_words,
+    // sums[i][j] += A[i][0] D[0][j] + A[i][1] D[1][j] + ... at one point.
+    .multiply = multiply,
+    // to[j] += w_0 from[0][j] + w_1 from[1][j] + ... mod p.
+    .finish = finish};
 
 }  // namespace pirx::fp
 
