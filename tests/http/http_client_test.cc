@@ -1,8 +1,9 @@
 // The client's transport against good servers, bad servers and none.
+#include "pirx/http/http_client.h"
+
 #include <gtest/gtest.h>
 
 #include "http/http_support.h"
-#include "pirx/http/http_client.h"
 #include "support/forks.h"
 
 namespace pirx::http {

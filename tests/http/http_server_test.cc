@@ -1,10 +1,11 @@
 // The server against good clients in parallel, and against every kind of bad client that raw sockets can
 // play.
+#include "pirx/http/http_server.h"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include "http/http_support.h"
-#include "pirx/http/http_server.h"
 #include "support/seed.h"
 
 namespace pirx::http {
