@@ -63,8 +63,7 @@ Result<void> Params::check(ByteSpan checksums, ByteSpan content) const {
 Bytes Params::encode() const {
   Writer writer;
   encode_prefix(writer, ProtocolId::kDownload, MessageType::kParameters);
-  writer.put_bytes(version_.identity);
-  writer.put(version_.epoch);
+  version_.encode(writer);
   geometry_.encode(writer);
   writer.put(key_index_bytes_);
   return std::move(writer).take();
@@ -73,10 +72,7 @@ Bytes Params::encode() const {
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
   PIRX_TRY(decode_prefix(reader, ProtocolId::kDownload, MessageType::kParameters));
-  database::Version version;
-  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
-  std::copy(identity.begin(), identity.end(), version.identity.begin());
-  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto version, database::Version::decode(reader));
   PIRX_ASSIGN(const auto geometry, database::Geometry::decode(reader));
   PIRX_ASSIGN(const auto key_index_bytes, reader.get<std::uint64_t>());
   PIRX_TRY(reader.expect_end());

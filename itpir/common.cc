@@ -85,8 +85,7 @@ void MessageHeader::encode(Writer& writer) const {
   writer.put(static_cast<std::uint8_t>(type));
   writer.put(static_cast<std::uint8_t>(protocol));
   field.encode(writer);
-  writer.put_bytes(version.identity);
-  writer.put(version.epoch);
+  version.encode(writer);
   writer.put(coordinate);
   writer.put(queries);
   writer.put(std::uint32_t{0});
@@ -113,9 +112,7 @@ Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected)
   if (type < 1 || type > 4) return malformed("message type " + std::to_string(type) + " is unknown");
   header.type = static_cast<Type>(type);
   PIRX_ASSIGN(header.field, FieldTag::decode(reader));
-  PIRX_ASSIGN(const auto identity, reader.get_bytes(header.version.identity.size()));
-  std::copy(identity.begin(), identity.end(), header.version.identity.begin());
-  PIRX_ASSIGN(header.version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(header.version, database::Version::decode(reader));
   PIRX_ASSIGN(header.coordinate, reader.get<std::uint64_t>());
   PIRX_ASSIGN(header.queries, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto reserved, reader.get<std::uint32_t>());

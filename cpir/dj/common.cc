@@ -102,8 +102,7 @@ std::size_t Params::chunk_length(std::size_t chunk) const noexcept {
 Bytes Params::encode() const {
   Writer writer(64 + 4 * spec_.arities.size() + database::Geometry::kBytes);
   encode_prefix(writer, ProtocolId::kDamgardJurikTree, MessageType::kParameters);
-  writer.put_bytes(spec_.version.identity);
-  writer.put(spec_.version.epoch);
+  spec_.version.encode(writer);
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
   writer.put(static_cast<std::uint8_t>(spec_.policy));
   writer.put(static_cast<std::uint8_t>(spec_.selectors));
@@ -116,10 +115,7 @@ Bytes Params::encode() const {
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
   PIRX_TRY(decode_prefix(reader, ProtocolId::kDamgardJurikTree, MessageType::kParameters));
-  database::Version version;
-  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
-  std::copy(identity.begin(), identity.end(), version.identity.begin());
-  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto version, database::Version::decode(reader));
   PIRX_ASSIGN(const auto modulus_bits, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto policy, reader.get<std::uint8_t>());
   PIRX_ASSIGN(const auto selectors, reader.get<std::uint8_t>());

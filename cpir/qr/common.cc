@@ -1,7 +1,6 @@
 // Validates plans, and reads and writes the parameters message.
 #include "pirx/cpir/qr/common.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "pirx/base/buffer.h"
@@ -60,8 +59,7 @@ Result<database::Location> Params::locate(std::uint64_t record) const {
 Bytes Params::encode() const {
   Writer writer(64 + database::Geometry::kBytes);
   encode_prefix(writer, ProtocolId::kQuadraticResiduosity, MessageType::kParameters);
-  writer.put_bytes(spec_.version.identity);
-  writer.put(spec_.version.epoch);
+  spec_.version.encode(writer);
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
   writer.put(static_cast<std::uint32_t>(spec_.policy));
   writer.put(spec_.slots);
@@ -72,10 +70,7 @@ Bytes Params::encode() const {
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
   PIRX_TRY(decode_prefix(reader, ProtocolId::kQuadraticResiduosity, MessageType::kParameters));
-  database::Version version;
-  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
-  std::copy(identity.begin(), identity.end(), version.identity.begin());
-  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto version, database::Version::decode(reader));
   PIRX_ASSIGN(const auto modulus_bits, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto policy, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto slots, reader.get<std::uint64_t>());

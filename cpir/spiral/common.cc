@@ -157,8 +157,7 @@ Result<database::Location> Params::locate(std::uint64_t slot) const {
 Bytes Params::encode() const {
   Writer writer(256);
   encode_prefix(writer, ProtocolId::kSpiral, MessageType::kParameters);
-  writer.put_bytes(spec_.version.identity);
-  writer.put(spec_.version.epoch);
+  spec_.version.encode(writer);
   encode_scheme(writer, spec_.scheme);
   for (const auto* gadget : {&fold_, &left_, &right_, &conversion_}) gadget->encode(writer);
   spec_.geometry.encode(writer);
@@ -168,10 +167,7 @@ Bytes Params::encode() const {
 Result<Params> Params::decode(ByteSpan bytes) {
   Reader reader(bytes, "parameters message");
   PIRX_TRY(decode_prefix(reader, ProtocolId::kSpiral, MessageType::kParameters));
-  database::Version version;
-  PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
-  std::copy(identity.begin(), identity.end(), version.identity.begin());
-  PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+  PIRX_ASSIGN(const auto version, database::Version::decode(reader));
   Scheme scheme;
   PIRX_ASSIGN(const auto policy, reader.get<std::uint32_t>());
   if (policy > static_cast<std::uint32_t>(Policy::kToy)) {

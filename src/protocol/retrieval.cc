@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 namespace pirx {
 namespace {
@@ -77,35 +78,16 @@ Result<void> check_one_server(const RetrieveOptions& options) {
 }
 
 std::string_view certainty_name(Certainty certainty) noexcept {
-  switch (certainty) {
-    case Certainty::kProven:
-      return "proven";
-    case Certainty::kProbable:
-      return "probable";
-    case Certainty::kUnverified:
-      break;
-  }
-  return "unverified";
+  constexpr std::string_view kNames[] = {"proven", "probable", "unverified"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Certainty::kUnverified) + 1);
+  return kNames[static_cast<std::size_t>(certainty)];
 }
 
 std::string_view server_status_name(ServerStatus status) noexcept {
-  switch (status) {
-    case ServerStatus::kOk:
-      return "ok";
-    case ServerStatus::kLied:
-      return "lied";
-    case ServerStatus::kSuspected:
-      return "suspected";
-    case ServerStatus::kSilent:
-      return "silent";
-    case ServerStatus::kRefused:
-      return "refused";
-    case ServerStatus::kMalformed:
-      return "malformed";
-    case ServerStatus::kStaleEpoch:
-      break;
-  }
-  return "stale epoch";
+  constexpr std::string_view kNames[] = {"ok",      "lied",      "suspected",  "silent",
+                                         "refused", "malformed", "stale epoch"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ServerStatus::kStaleEpoch) + 1);
+  return kNames[static_cast<std::size_t>(status)];
 }
 
 ServerStatus status_of(const Error& error) noexcept {

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
-tl::unexpected<Error> invalid(const std::string& message) {
-  return fail(ErrorCode::kInvalidArgument, "token file" + message);
-}
-
 /// Whether a server's URL is this one, perhaps with a database behind it.
 bool is_at(const std::string& endpoint, std::string_view url) {
   while (!url.empty() && url.back() == '/') url.remove_suffix(1);
@@ -35,12 +31,13 @@ Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoi
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;
     ++lines;
+    const auto where = "token file, line " + std::to_string(number);
     const auto blank = line.find(' ');
     alone = alone || blank == std::string_view::npos;
     if (blank == std::string_view::npos) {
       if (endpoints.size() != 1) {
         return invalid(
-            ", line " + std::to_string(number) +
+            where +
             ": several servers with one token could each ask the others in your name; write lines 'URL "
             "TOKEN', a token for each");
       }
@@ -50,18 +47,17 @@ Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoi
       const auto host = url.find("://");
       if (host == std::string_view::npos || host + 3 >= url.size() || url[host + 3] == '/' || token.empty() ||
           token.find(' ') != std::string_view::npos) {
-        return invalid(", line " + std::to_string(number) + ": not 'URL TOKEN'");
+        return invalid(where + ": not 'URL TOKEN'");
       }
       if (const auto other = url_of.emplace(token, url).first->second; other != url) {
-        return invalid(", line " + std::to_string(number) +
-                       ": the token of another server, which could then ask this one in your name");
+        return invalid(where + ": the token of another server, which could then ask this one in your name");
       }
       for (auto& endpoint : endpoints) {
         if (is_at(endpoint.url, url)) endpoint.token = token;
       }
     }
   }
-  if (lines == 0 || (alone && lines > 1)) return invalid(": write one token, or lines 'URL TOKEN'");
+  if (lines == 0 || (alone && lines > 1)) return invalid("token file: write one token, or lines 'URL TOKEN'");
   return {};
 }
 

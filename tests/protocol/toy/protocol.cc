@@ -29,18 +29,14 @@ struct Params {
   Bytes encode() const {
     Writer writer;
     encode_prefix(writer, kToy, MessageType::kParameters);
-    writer.put_bytes(spec_.version.identity);
-    writer.put(spec_.version.epoch);
+    spec_.version.encode(writer);
     spec_.geometry.encode(writer);
     return std::move(writer).take();
   }
   static Result<Params> decode(ByteSpan message) {
     Reader reader(message, "parameters message");
     PIRX_TRY(decode_prefix(reader, kToy, MessageType::kParameters));
-    database::Version version;
-    PIRX_ASSIGN(const auto identity, reader.get_bytes(version.identity.size()));
-    std::copy(identity.begin(), identity.end(), version.identity.begin());
-    PIRX_ASSIGN(version.epoch, reader.get<std::uint64_t>());
+    PIRX_ASSIGN(const auto version, database::Version::decode(reader));
     PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
     PIRX_TRY(reader.expect_end());
     return Params({std::move(geometry), version});
