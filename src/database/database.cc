@@ -8,9 +8,9 @@
 #include <cerrno>
 
 #include "delta.h"
-#include "guarded.h"
 #include "mapping.h"
 #include "pirx/database/key_filter.h"
+#include "src/base/guarded.h"
 
 namespace pirx::database {
 

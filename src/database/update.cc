@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "delta.h"
-#include "guarded.h"
 #include "key_sorter.h"
 #include "mapping.h"
+#include "src/base/guarded.h"
 
 namespace pirx::database {
 namespace {
