@@ -4,9 +4,9 @@
 
 #include "bucket_rows.h"
 #include "pirx/batchcodes/fields.h"
+#include "src/base/guarded.h"
 #include "src/base/threads.h"
 #include "src/database/content_writer.h"
-#include "src/database/guarded.h"
 
 namespace pirx::batchcodes {
 namespace {
@@ -56,7 +56,7 @@ Result<void> write_rows(BucketRows<F>& rows, std::uint64_t total,
 #pragma omp parallel for schedule(dynamic) num_threads(thread_count(options.threads))
     for (std::size_t b = 0; b < files.size(); ++b) {
       BucketFile& file = *files[b];
-      file.result = database::guarded([&]() -> Result<void> {
+      file.result = guarded([&]() -> Result<void> {
         Bytes row(stride);
         for (std::size_t i = 0; i < n; ++i) {
           PIRX_TRY(rows.store(b, i, MutableByteSpan(row).first(rows.row_bytes())));
@@ -133,7 +133,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
 
 Result<EncodeReport> encode_database(const database::Database& plain, const Encoding& encoding,
                                      const std::filesystem::path& prefix, const EncodeOptions& options) {
-  return database::guarded([&] { return encode(plain, encoding, prefix, options); });
+  return guarded([&] { return encode(plain, encoding, prefix, options); });
 }
 
 }  // namespace pirx::batchcodes

@@ -5,8 +5,8 @@
 #include "bucket_rows.h"
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/batchcodes/fields.h"
+#include "src/base/guarded.h"
 #include "src/database/delta.h"
-#include "src/database/guarded.h"
 #include "src/database/mapping.h"
 
 namespace pirx::batchcodes {
@@ -191,7 +191,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
 Result<BucketsReport> update_buckets(const database::Database& plain,
                                      std::span<const std::filesystem::path> buckets,
                                      const database::UpdateReport* last, int threads) {
-  return database::guarded([&] { return update(plain, buckets, last, threads); });
+  return guarded([&] { return update(plain, buckets, last, threads); });
 }
 
 }  // namespace pirx::batchcodes

@@ -98,11 +98,6 @@ struct Cipher::State {
   Limbs inverse;  // of p^(s_max+1) modulo q^(s_max+1)
 };
 
-Cipher::Cipher(std::unique_ptr<const State> state) : state_(std::move(state)) {}
-Cipher::Cipher(Cipher&&) noexcept = default;
-Cipher& Cipher::operator=(Cipher&&) noexcept = default;
-Cipher::~Cipher() = default;
-
 Result<Cipher> Cipher::create(const SecretKey& key, unsigned s_max) {
   PIRX_TRY(check_layer(s_max, kMaxLevels));
   const auto p = from_bytes(key.expose_p()), q = from_bytes(key.expose_q());
@@ -112,7 +107,7 @@ Result<Cipher> Cipher::create(const SecretKey& key, unsigned s_max) {
       return invalid("the primes of a key must be above the number of layers, " + std::to_string(s_max));
     }
   }
-  return Cipher(std::make_unique<const State>(key, p.expose(), q.expose(), s_max));
+  return Cipher(std::make_shared<const State>(key, p.expose(), q.expose(), s_max));
 }
 
 const PublicKey& Cipher::public_key() const noexcept { return state_->public_key; }

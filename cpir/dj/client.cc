@@ -25,11 +25,6 @@ struct Client::State {
   Cipher cipher;
 };
 
-Client::Client(std::unique_ptr<const State> state) : state_(std::move(state)) {}
-Client::Client(Client&&) noexcept = default;
-Client& Client::operator=(Client&&) noexcept = default;
-Client::~Client() = default;
-
 Result<Client> Client::create(Params params, const SecretKey& key) {
   const auto& spec = params.spec();
   if (key.public_key().bits() != spec.modulus_bits || key.public_key().policy() != spec.policy) {
@@ -38,7 +33,7 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
                     std::to_string(key.public_key().bits()) + " or was made under another policy");
   }
   PIRX_ASSIGN(auto cipher, Cipher::create(key, params.levels()));
-  return Client(std::make_unique<const State>(State{std::move(params), std::move(cipher)}));
+  return Client(std::make_shared<const State>(std::move(params), std::move(cipher)));
 }
 
 const Params& Client::params() const noexcept { return state_->params; }

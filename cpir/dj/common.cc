@@ -4,14 +4,10 @@
 #include <algorithm>
 
 #include "pirx/base/buffer.h"
+#include "powers.h"
 #include "src/protocol/message.h"
 
 namespace pirx::cpir::dj {
-namespace {
-
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
-
-}  // namespace
 
 std::vector<std::uint32_t> default_arities(std::uint64_t rows) {
   constexpr std::uint64_t kLeaves = 32, kInner = 16, kAtOnce = 24;

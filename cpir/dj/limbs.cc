@@ -2,6 +2,7 @@
 #include "limbs.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace pirx::cpir::dj {
 namespace {
@@ -42,6 +43,17 @@ mp_limb_t zero_mask(LimbSpan a) noexcept {
   mp_limb_t any = 0;
   for (const auto limb : a) any |= limb;
   return ((any | (~any + 1)) >> 63) - 1;
+}
+
+Limbs random_below(LimbSpan bound, Rng& rng) {
+  Limbs r(bound.size()), difference(bound.size());
+  for (;;) {
+    rng.fill(std::as_writable_bytes(r.expose()));
+    r.expose().back() &= ~mp_limb_t{0} >> std::countl_zero(bound.back());
+    // What is refused says nothing of what is taken.
+    const auto below = mpn_sub_n(difference.expose().data(), r.expose().data(), bound.data(), size_of(bound));
+    if (below != 0) return r;
+  }
 }
 
 Limbs multiply(LimbSpan a, LimbSpan b) {

@@ -4,6 +4,7 @@
 
 #include <gmp.h>
 
+#include "pirx/base/rng.h"
 #include "pirx/base/secret.h"
 
 namespace pirx::cpir::dj {
@@ -25,6 +26,9 @@ Limbs resized(LimbSpan a, std::size_t limbs);
 Limbs trimmed(LimbSpan a);
 /// All ones if a is zero, else 0.
 mp_limb_t zero_mask(LimbSpan a) noexcept;
+
+/// A uniform number below `bound`, which has no leading zero limb.
+Limbs random_below(LimbSpan bound, Rng& rng);
 
 /// a * b in full.
 Limbs multiply(LimbSpan a, LimbSpan b);

@@ -1,6 +1,8 @@
 // The options of servers whose clients have keys of dj/keys.h.
 #pragma once
 
+#include <tuple>
+
 #include "pirx/cpir/dj/keys.h"
 #include "pirx/protocol.h"
 
@@ -23,14 +25,20 @@ inline constexpr Option kKeyPolicyMember{
     "key_policy", Option::Kind::kText, 0, 0,
     "paper-reproduction, with 1024 bits and only then: keys that can be broken; else left out"};
 
-struct KeyOptions {
-  unsigned modulus_bits;
-  KeyPolicy policy;
-  std::string kernel;
-};
-/// Reads these options of a server. A note warns of short keys. InvalidArgument: short keys were not asked
-/// for explicitly, or clients on other machines could be deceived by them.
-Result<KeyOptions> read_key_options(const ServerSpec& spec);
+/// Reads these options of a server: the bits of keys, and their policy. A note warns of short keys.
+/// InvalidArgument: short keys were not asked for explicitly, or clients on other machines could be deceived
+/// by them.
+Result<std::pair<unsigned, KeyPolicy>> read_key_options(const ServerSpec& spec);
+/// The options of a server, as far as both protocols with such keys have them.
+template <class ServerOptions>
+Result<ServerOptions> read_server_options(const ServerSpec& spec) {
+  ServerOptions options;
+  PIRX_ASSIGN(std::tie(options.modulus_bits, options.policy), read_key_options(spec));
+  if (spec.options.on("kernel")) options.kernel = spec.options.text("kernel");
+  options.threads = spec.threads;
+  options.progress = spec.progress;
+  return options;
+}
 
 /// The members of a deployment file for these keys, and back. DataLoss: they are missing or not known.
 Texts key_members(unsigned modulus_bits, KeyPolicy policy);

@@ -12,8 +12,6 @@ namespace {
 constexpr unsigned kMaxWindow = 14;
 constexpr double kSquare = 0.75;  // of a product
 
-std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-
 /// Two blocks that products alternate between, and one for an operand.
 class Workspace {
  public:

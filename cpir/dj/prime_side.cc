@@ -27,15 +27,9 @@ PrimeSide::PrimeSide(LimbSpan prime, LimbSpan cofactor, unsigned s_max) {
 }
 
 Limbs PrimeSide::random_unit(Rng& rng) const {
-  const auto p = power(1);
-  Limbs u(p.size()), difference(p.size());
   for (;;) {
-    rng.fill(std::as_writable_bytes(u.expose()));
-    u.expose().back() &= ~mp_limb_t{0} >> (p.size() * 64 - bits_);
-    // What is refused says nothing of what is taken.
-    const auto below =
-        mpn_sub_n(difference.expose().data(), u.expose().data(), p.data(), static_cast<mp_size_t>(p.size()));
-    if (below != 0 && zero_mask(u.expose()) == 0) return u;
+    auto u = random_below(power(1), rng);
+    if (zero_mask(u.expose()) == 0) return u;
   }
 }
 

@@ -37,13 +37,7 @@ constexpr Option kClientOptions[] = {kPaperClientOption};
 
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   const auto& given = spec.options;
-  PIRX_ASSIGN(auto keys, read_key_options(spec));
-  ServerOptions options;
-  options.threads = spec.threads;
-  options.progress = spec.progress;
-  options.modulus_bits = keys.modulus_bits;
-  options.policy = keys.policy;
-  options.kernel = std::move(keys.kernel);
+  PIRX_ASSIGN(auto options, read_server_options<ServerOptions>(spec));
   options.rerandomise = given.on("rerandomise");
   options.table_bytes = given.number("tables").value_or(options.table_bytes);
   if (given.on("selectors")) {
@@ -67,7 +61,7 @@ Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
 
 }  // namespace
 
-Result<KeyOptions> read_key_options(const ServerSpec& spec) {
+Result<std::pair<unsigned, KeyPolicy>> read_key_options(const ServerSpec& spec) {
   const auto modulus = spec.options.number("modulus");
   const bool paper = spec.options.on("paper_reproduction");
   if (paper && !spec.loopback) {
@@ -89,10 +83,8 @@ Result<KeyOptions> read_key_options(const ServerSpec& spec) {
     spec.note(
         "warning: keys of 1024 bits can be broken; they are for reproducing the paper and hide nothing");
   }
-  KeyOptions options{kDefaultModulusBits, paper ? KeyPolicy::kPaperReproduction : KeyPolicy::kSecure, "auto"};
-  if (paper || modulus) options.modulus_bits = paper ? 1024 : static_cast<unsigned>(*modulus);
-  if (spec.options.on("kernel")) options.kernel = spec.options.text("kernel");
-  return options;
+  if (paper) return std::pair(1024u, KeyPolicy::kPaperReproduction);
+  return std::pair(static_cast<unsigned>(modulus.value_or(kDefaultModulusBits)), KeyPolicy::kSecure);
 }
 
 }  // namespace cpir::dj

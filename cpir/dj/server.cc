@@ -2,9 +2,9 @@
 #include "pirx/cpir/dj/server.h"
 
 #include <limits>
-#include <new>
 
 #include "polynomial.h"
+#include "src/base/guarded.h"
 #include "src/base/threads.h"
 #include "src/protocol/message.h"
 #include "tree.h"
@@ -68,22 +68,20 @@ class TreeServer final : public AnyServer {
   }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     std::vector<Result<Bytes>> replies;
-    for (const auto request : requests) replies.push_back(answer_one(request));
+    for (const auto request : requests) {
+      replies.push_back(guarded([&] { return answer_one(request); }, kNoMemory));
+    }
     return replies;
   }
 
  private:
   Result<Bytes> answer_one(ByteSpan request) const {
-    try {
-      PIRX_ASSIGN(const auto query, decode_query(params_, request));
-      PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), query, options_));
-      Writer writer(params_.reply_bytes());
-      encode_header(writer, ProtocolId::kDamgardJurikTree, MessageType::kReply, params_.digest());
-      writer.put_bytes(roots);
-      return std::move(writer).take();
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted, "no memory to answer a query: ask later");
-    }
+    PIRX_ASSIGN(const auto query, decode_query(params_, request));
+    PIRX_ASSIGN(const auto roots, answer_tree(params_, database_->rows(), query, options_));
+    Writer writer(params_.reply_bytes());
+    encode_header(writer, ProtocolId::kDamgardJurikTree, MessageType::kReply, params_.digest());
+    writer.put_bytes(roots);
+    return std::move(writer).take();
   }
 
   std::shared_ptr<const database::Database> database_;

@@ -16,48 +16,29 @@
 namespace pirx::cpir::dj {
 namespace {
 
-std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-
-/// What a level's nodes are made of: numbers by chunk and position. Those that do not exist are zero.
-class Children {
- public:
-  virtual ~Children() = default;
-  virtual void load(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) const = 0;
-};
+/// What a level's nodes are made of: fills `words` with a number by chunk and position.
+using Children = std::function<void(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words)>;
 
 /// Bytes of the database, big-endian.
-class Leaves final : public Children {
- public:
-  Leaves(const Params& params, matrix::ConstView<std::byte> rows) : params_(params), rows_(rows) {}
-  void load(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) const override {
-    const std::byte* from = rows_.row(child) + chunk * params_.chunk_bytes();
-    const std::size_t length = params_.chunk_length(chunk);
+Children leaves(const Params& params, matrix::ConstView<std::byte> rows) {
+  return [&params, rows](std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) {
+    const std::byte* from = rows.row(child) + chunk * params.chunk_bytes();
+    const std::size_t length = params.chunk_length(chunk);
     std::fill(words.begin(), words.end(), std::uint64_t{0});
     for (std::size_t i = 0; i < length; ++i) {
       words[i / 8] |= std::to_integer<std::uint64_t>(from[length - 1 - i]) << (i % 8 * 8);
     }
-  }
-
- private:
-  const Params& params_;
-  matrix::ConstView<std::byte> rows_;
-};
+  };
+}
 
 /// Results of the level below: `each` words, chunk by chunk.
-class Results final : public Children {
- public:
-  Results(std::span<const std::uint64_t> values, std::size_t nodes, std::size_t each)
-      : values_(values), nodes_(nodes), each_(each) {}
-  void load(std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) const override {
-    const auto value = values_.subspan((chunk * nodes_ + child) * each_, each_);
+Children results(std::span<const std::uint64_t> values, std::size_t nodes, std::size_t each) {
+  return [=](std::size_t chunk, std::size_t child, std::span<std::uint64_t> words) {
+    const auto value = values.subspan((chunk * nodes + child) * each, each);
     std::copy(value.begin(), value.end(), words.begin());
-    std::fill(words.begin() + static_cast<std::ptrdiff_t>(each_), words.end(), std::uint64_t{0});
-  }
-
- private:
-  std::span<const std::uint64_t> values_;
-  std::size_t nodes_, each_;
-};
+    std::fill(words.begin() + static_cast<std::ptrdiff_t>(each), words.end(), std::uint64_t{0});
+  };
+}
 
 /// E_s(0) with coins of the server's. Thread-safe.
 class Zeros {
@@ -90,8 +71,7 @@ struct Shape {
 
 class Nodes final : public Exponents {
  public:
-  Nodes(std::unique_ptr<Children> children, const Shape& shape, const mpz_class& n, unsigned s,
-        bool differences, Zeros* zeros)
+  Nodes(Children children, const Shape& shape, const mpz_class& n, unsigned s, bool differences, Zeros* zeros)
       : children_(std::move(children)), shape_(shape), s_(s), differences_(differences), zeros_(zeros) {
     for (unsigned j = 0; j <= s + 1; ++j) powers_.push_back(power_of(n, j));
     for (unsigned j = 1; j <= s; ++j) {
@@ -141,11 +121,11 @@ class Nodes final : public Exponents {
 
   void child(std::size_t row, std::size_t i, std::span<std::uint64_t> words) const {
     const std::size_t at = row % shape_.nodes * shape_.arity + i;
-    if (at < shape_.children) return children_->load(row / shape_.nodes, at, words);
+    if (at < shape_.children) return children_(row / shape_.nodes, at, words);
     std::fill(words.begin(), words.end(), std::uint64_t{0});
   }
 
-  std::unique_ptr<Children> children_;
+  Children children_;
   Shape shape_;
   unsigned s_;
   bool differences_;
@@ -209,12 +189,10 @@ mpz_class first_selector(const mpz_class& n, const std::vector<mpz_class>& other
   return inverse * (n + 1) % modulus;
 }
 
-tl::unexpected<Error> no_memory() {
-  return fail(ErrorCode::kResourceExhausted, "no memory to answer a query: ask later");
-}
+}  // namespace
 
-Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
-                           const TreeOptions& options) {
+Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
+                          const TreeOptions& options) {
   std::vector<Level> levels(params.levels());
   Team team{.progress = options.progress};
   std::optional<Zeros> zeros;
@@ -230,13 +208,9 @@ Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> ro
     level.ring = std::make_unique<Ring>(*options.kernel, query.n, s);
     const auto& modulus = level.ring->modulus();
     level.words_each = mpz_size(modulus.get_mpz_t());
-    std::unique_ptr<Children> children;
-    if (s == 1) {
-      children = std::make_unique<Leaves>(params, rows);
-    } else {
-      const Level& lower = levels[s - 2];
-      children = std::make_unique<Results>(lower.values, lower.shape.nodes, lower.words_each);
-    }
+    const Level* lower = s == 1 ? nullptr : &levels[s - 2];
+    auto children =
+        s == 1 ? leaves(params, rows) : results(lower->values, lower->shape.nodes, lower->words_each);
     const mpz_class order = modulus / query.n;
     const std::size_t whole = mpz_sizeinbase(order.get_mpz_t(), 2),
                       own = s == 1 ? 8 * params.chunk_bytes() : whole;
@@ -275,7 +249,7 @@ Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> ro
     }
   }
 
-  if (team.no_memory) return no_memory();
+  if (team.no_memory) return fail(ErrorCode::kResourceExhausted, kNoMemory);
   const Level& top = levels.back();
   const std::size_t each = params.ciphertext_bytes(params.levels());
   Bytes out(params.chunks() * each);
@@ -286,21 +260,10 @@ Result<Bytes> compute_tree(const Params& params, matrix::ConstView<std::byte> ro
   return out;
 }
 
-}  // namespace
-
-Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
-                          const TreeOptions& options) {
-  try {
-    return compute_tree(params, rows, query, options);
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
-}
-
 std::uint64_t tree_bytes(const Params& params, std::uint64_t table_bytes) {
   std::uint64_t total = table_bytes, nodes = params.rows();
   for (unsigned s = 1; s <= params.levels(); ++s) {
-    nodes = (nodes + params.arities()[s - 1] - 1) / params.arities()[s - 1];
+    nodes = divide_up(nodes, params.arities()[s - 1]);
     const std::uint64_t number =
         2 * params.ciphertext_bytes(s);  // with the kernel's padding, and conversions
     // Two entries a base are the least there can be.

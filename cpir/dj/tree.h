@@ -19,6 +19,8 @@ struct CheckedQuery {
   std::vector<std::vector<mpz_class>> levels;
 };
 
+inline constexpr const char* kNoMemory = "no memory to answer a query: ask later";
+
 struct TreeOptions {
   const RowKernel* kernel = &kGmpKernel;
   int threads = 1;
@@ -29,8 +31,8 @@ struct TreeOptions {
 
 /// The roots of all chunks' trees, one after another, in ciphertext_bytes(levels) bytes each. On input `rows`
 /// is the database: params.rows() rows of at least row_bytes() bytes. The result is the same for every
-/// kernel, plan and thread count, except for the randomness of `rerandomise`. ResourceExhausted: no memory.
-/// Unavailable: no randomness.
+/// kernel, plan and thread count, except for the randomness of `rerandomise`. Throws std::bad_alloc.
+/// ResourceExhausted: a thread found no memory. Unavailable: no randomness.
 Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> rows, const CheckedQuery& query,
                           const TreeOptions& options);
 

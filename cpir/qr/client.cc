@@ -2,11 +2,11 @@
 #include "pirx/cpir/qr/client.h"
 
 #include <atomic>
-#include <new>
 
 #include "cpir/dj/number.h"
 #include "residues.h"
 #include "src/base/constant_time.h"
+#include "src/base/guarded.h"
 #include "src/base/threads.h"
 #include "src/protocol/message.h"
 
@@ -16,11 +16,6 @@ struct Client::State {
   PublicKey key;
   Residues residues;
 };
-
-Client::Client(std::unique_ptr<const State> state) : state_(std::move(state)) {}
-Client::Client(Client&&) noexcept = default;
-Client& Client::operator=(Client&&) noexcept = default;
-Client::~Client() = default;
 
 const Params& Client::params() const noexcept { return state_->params; }
 
@@ -32,7 +27,7 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
                 "the server's plan is for keys of another kind, of " + std::to_string(spec.modulus_bits) +
                     " bits: make such a key, or use another server if it is too short");
   }
-  return Client(std::make_unique<const State>(State{std::move(params), made, Residues(key)}));
+  return Client(std::make_shared<const State>(std::move(params), made, Residues(key)));
 }
 
 Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const {
@@ -41,7 +36,7 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
     return fail(ErrorCode::kOutOfRange,
                 "there is no such row: the matrix has " + std::to_string(params.rows()));
   }
-  try {
+  const auto make = [&]() -> Result<Bytes> {
     Writer writer(params.request_bytes());
     encode_header(writer, ProtocolId::kQuadraticResiduosity, MessageType::kQuery, params.digest());
     writer.put_bytes(state_->key.modulus());
@@ -51,10 +46,8 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
       state_->residues.encrypt_bit(wanted, rng, writer.extend(params.number_bytes()));
     }
     return std::move(writer).take();
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kResourceExhausted,
-                "no memory for a query of " + std::to_string(params.request_bytes()) + " bytes");
-  }
+  };
+  return guarded(make, "no memory for a query");
 }
 
 Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads, const Stop& stop) const {

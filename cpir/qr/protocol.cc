@@ -26,14 +26,8 @@ constexpr Option kMembers[] = {
 constexpr Option kClientOptions[] = {dj::kPaperClientOption};
 
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
-  PIRX_ASSIGN(auto keys, dj::read_key_options(spec));
-  ServerOptions options;
+  PIRX_ASSIGN(auto options, dj::read_server_options<ServerOptions>(spec));
   options.slots = spec.options.number("slots").value_or(0);
-  options.modulus_bits = keys.modulus_bits;
-  options.policy = keys.policy;
-  options.threads = spec.threads;
-  options.kernel = std::move(keys.kernel);
-  options.progress = spec.progress;
   return make_qr_server(spec.database, options);
 }
 

@@ -13,25 +13,12 @@ dj::Limbs import(ByteSpan big_endian) {
 }  // namespace
 
 Residues::Residues(const SecretKey& key)
-    : bits_(key.public_key().bits()), n_(import(key.public_key().modulus())), p_(import(key.expose_p())) {}
-
-dj::Limbs Residues::random_number(Rng& rng) const {
-  const auto n = n_.expose();
-  dj::Limbs r(n.size()), difference(n.size());
-  for (;;) {
-    rng.fill(std::as_writable_bytes(r.expose()));
-    r.expose().back() &= ~mp_limb_t{0} >> (n.size() * 64 - bits_);
-    // What is refused says nothing of what is taken.
-    const auto below =
-        mpn_sub_n(difference.expose().data(), r.expose().data(), n.data(), static_cast<mp_size_t>(n.size()));
-    if (below != 0) return r;
-  }
-}
+    : n_(import(key.public_key().modulus())), p_(import(key.expose_p())) {}
 
 void Residues::encrypt_bit(unsigned bit, Rng& rng, MutableByteSpan out) const {
   const auto n = n_.expose();
   const auto size = static_cast<mp_size_t>(n.size());
-  const auto r = random_number(rng);
+  const auto r = dj::random_below(n, rng);
   auto square = dj::multiply_mod(r.expose(), r.expose(), n);
   dj::Limbs opposite(n.size());
   mpn_sub_n(opposite.expose().data(), n.data(), square.expose().data(), size);

@@ -20,8 +20,6 @@ class Residues {
   unsigned decrypt_bit(ByteSpan z) const;
 
  private:
-  dj::Limbs random_number(Rng& rng) const;
-  std::size_t bits_;  // of N
   dj::Limbs n_, p_;
 };
 

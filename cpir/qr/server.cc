@@ -2,13 +2,12 @@
 #include "pirx/cpir/qr/server.h"
 
 #include <atomic>
-#include <charconv>
 #include <limits>
-#include <new>
 
 #include "column_products.h"
 #include "cpir/dj/number.h"
 #include "pirx/base/buffer.h"
+#include "src/base/guarded.h"
 #include "src/base/threads.h"
 #include "src/protocol/message.h"
 
@@ -78,26 +77,23 @@ class QrServer final : public AnyServer {
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     std::vector<Result<Bytes>> replies;
     replies.reserve(requests.size());
-    for (const auto request : requests) replies.push_back(answer_one(request));
+    for (const auto request : requests) {
+      replies.push_back(guarded([&] { return answer_one(request); }, "no memory for a reply: ask later"));
+    }
     return replies;
   }
 
  private:
   Result<Bytes> answer_one(ByteSpan request) const {
-    try {
-      PIRX_ASSIGN(const auto query, decode_query(params_, request, threads_));
-      const dj::Ring ring(kernel_, query.n, 0);
-      const BitMatrix bits(params_, database_->rows());
-      Writer writer(params_.reply_bytes());
-      encode_header(writer, ProtocolId::kQuadraticResiduosity, MessageType::kReply, params_.digest());
-      const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
-      const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
-      PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers, progress_));
-      return std::move(writer).take();
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted,
-                  "no memory for a reply of " + std::to_string(params_.reply_bytes()) + " bytes: ask later");
-    }
+    PIRX_ASSIGN(const auto query, decode_query(params_, request, threads_));
+    const dj::Ring ring(kernel_, query.n, 0);
+    const BitMatrix bits(params_, database_->rows());
+    Writer writer(params_.reply_bytes());
+    encode_header(writer, ProtocolId::kQuadraticResiduosity, MessageType::kReply, params_.digest());
+    const auto numbers = writer.extend(params_.reply_bytes() - kHeaderBytes);
+    const auto plan = plan_columns(bits.rows(), 8 * bits.row_bytes(), ring);
+    PIRX_TRY(column_products(ring, query.y, bits, plan, threads_, numbers, progress_));
+    return std::move(writer).take();
   }
 
   std::shared_ptr<const database::Database> database_;

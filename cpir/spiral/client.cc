@@ -2,11 +2,11 @@
 #include "pirx/cpir/spiral/client.h"
 
 #include <algorithm>
-#include <new>
 
 #include "client_core.h"
 #include "item.h"
 #include "src/base/constant_time.h"
+#include "src/base/guarded.h"
 #include "src/protocol/message.h"
 
 namespace pirx::cpir::spiral {
@@ -18,11 +18,6 @@ struct Client::State {
   Digest keys_name;
 };
 
-Client::Client(std::unique_ptr<const State> state) : state_(std::move(state)) {}
-Client::Client(Client&&) noexcept = default;
-Client& Client::operator=(Client&&) noexcept = default;
-Client::~Client() = default;
-
 const Params& Client::params() const noexcept { return state_->params; }
 const Bytes& Client::keys() const noexcept { return state_->keys; }
 
@@ -33,16 +28,13 @@ Result<Client> Client::create(Params params, bool allow_insecure) {
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };
-  try {
+  const auto make = [&]() -> Result<Client> {
     ClientCore core(params, coins);
     Bytes keys = core.keys(params, coins);
     const Digest name = sha256(keys);
-    return Client(
-        std::make_unique<const State>(State{std::move(params), std::move(core), std::move(keys), name}));
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kResourceExhausted,
-                "no memory for keys of " + std::to_string(params.keys_bytes()) + " bytes");
-  }
+    return Client(std::make_shared<const State>(std::move(params), std::move(core), std::move(keys), name));
+  };
+  return guarded(make, "no memory for a client's keys");
 }
 
 Result<void> Client::check_keys_held(ByteSpan reply) const {
@@ -61,16 +53,15 @@ Result<Bytes> Client::query(std::uint64_t item, Rng& rng) const {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such item: the database has " + std::to_string(params.items()));
   }
-  try {
+  const auto make = [&]() -> Result<Bytes> {
     Writer writer(params.request_bytes());
     encode_header(writer, ProtocolId::kSpiral, MessageType::kQuery, params.digest());
     writer.put_bytes(state_->keys_name);
     const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };
     state_->core.query(params, item, coins, writer.extend(kSeedBytes + params.polynomial_bytes()));
     return std::move(writer).take();
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kResourceExhausted, "no memory for a query");
-  }
+  };
+  return guarded(make, "no memory for a query");
 }
 
 bool Client::keys_unknown(ByteSpan reply) const noexcept {
@@ -87,14 +78,13 @@ Result<SecretVector<std::byte>> Client::decode(std::uint64_t item, ByteSpan repl
   }
   PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kSpiral, MessageType::kReply, params.digest(),
                                              params.reply_bytes()));
-  try {
+  const auto read = [&]() -> Result<SecretVector<std::byte>> {
     const auto coefficients = state_->core.decode(params, body);
     SecretVector<std::byte> out(params.item_bytes());
     coefficients_to_item(params, item, coefficients.expose(), out.expose());
     return out;
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kResourceExhausted, "no memory to decode a reply");
-  }
+  };
+  return guarded(read, "no memory to decode a reply");
 }
 
 }  // namespace pirx::cpir::spiral

@@ -25,18 +25,6 @@ U32 inverse_of_power_of_two(unsigned exponent, U32 prime) noexcept {
   return power(power(2, exponent, prime), prime - 2, prime);
 }
 
-/// out = a w, w public.
-void scale(const Ring& ring, U32* out, const U32* a, const Gadget& gadget, unsigned digit) {
-  for (std::size_t k = 0; k < 2; ++k) {
-    const U32 q = kPrimes[k], w = gadget.weight(digit, static_cast<unsigned>(k));
-    const auto shoup = static_cast<U32>((U64{w} << 32) / q);
-    for (std::size_t i = k * ring.d(); i < (k + 1) * ring.d(); ++i) {
-      const U32 x = a[i] * w - static_cast<U32>(U64{a[i]} * shoup >> 32) * q, less = x - q;
-      out[i] = less + (q & (0 - (less >> 31)));
-    }
-  }
-}
-
 }  // namespace
 
 ClientCore::ClientCore(const Params& params, const Coins& coins)
@@ -63,7 +51,7 @@ Bytes ClientCore::keys(const Params& params, const Coins& coins) const {
   };
   const auto columns = [&](const U32* of, const Gadget& gadget) {
     for (unsigned k = 0; k < gadget.digits(); ++k) {
-      scale(ring_, scaled, of, gadget, k);
+      ring_.scale(scaled, of, gadget.weights(k));
       encryptor.next();
       put(secret_, scaled);
     }
@@ -82,7 +70,7 @@ Bytes ClientCore::keys(const Params& params, const Coins& coins) const {
   const std::vector<U32> zero(2 * d);
   for (std::size_t i = 0; i < n; ++i) {
     for (unsigned k = 0; k < params.conversion().digits(); ++k) {
-      scale(ring_, scaled, s, params.conversion(), k);
+      ring_.scale(scaled, s, params.conversion().weights(k));
       encryptor.next();
       for (std::size_t row = 0; row < n; ++row) put(packing_[row], row == i ? scaled : zero.data());
     }

@@ -188,68 +188,38 @@ Result<Params> Params::decode(ByteSpan bytes) {
 }
 
 std::optional<Scheme> named_scheme(std::string_view name) {
-  const Gadget::Spec cut3{.z = 512, .drop = 3, .bits = 2}, cut4{.z = 256, .drop = 3},
-      cut2{.z = 4096, .drop = 2, .bits = 8};
-  if (name == "s1") {
-    return Scheme{.log_p = 13, .log_columns = 9, .fold = cut3, .left = {.z = 16}, .right = {.z = 16}};
-  }
-  if (name == "s1c") {
-    return Scheme{
-        .log_p = 12, .log_q2 = 23, .log_columns = 9, .fold = cut3, .left = {.z = 64}, .right = {.z = 32}};
-  }
-  if (name == "s2") {
-    return Scheme{.log_p = 14,
-                  .pack = 3,
-                  .log_q2 = 25,
-                  .log_columns = 10,
-                  .fold = cut4,
-                  .left = {.z = 3},
-                  .right = {.z = 3}};
-  }
-  if (name == "s2s") {
-    return Scheme{.log_p = 10,
-                  .pack = 2,
-                  .log_q2 = 22,
-                  .log_columns = 8,
-                  .fold = cut2,
-                  .left = {.z = 256},
-                  .right = {.z = 16}};
-  }
-  if (name == "s3") {
-    return Scheme{.log_p = 11,
-                  .pack = 6,
-                  .log_q2 = 23,
-                  .log_columns = 5,
-                  .fold = cut2,
-                  .left = {.z = 128},
-                  .right = {.z = 16}};
-  }
-  if (name == "s3b") {
-    return Scheme{.log_p = 14,
-                  .pack = 2,
-                  .log_q2 = 27,
-                  .log_columns = 6,
-                  .fold = cut3,
-                  .left = {.z = 3},
-                  .right = {.z = 7},
-                  .conversion = {.z = 2319}};
-  }
-  if (name == "c1") {
+  const Gadget::Spec cut2{.z = 4096, .drop = 2, .bits = 8}, cut3{.z = 512, .drop = 3, .bits = 2},
+      cut4{.z = 256, .drop = 3};
+  const struct {
+    std::string_view name;
+    unsigned log_p, pack, log_q2, log_columns;
+    Gadget::Spec fold;
+    std::uint32_t left, right, conversion;  // bases
+  } sets[] = {
+      {"s1", 13, 1, 24, 9, cut3, 16, 16, 4096},       {"s1c", 12, 1, 23, 9, cut3, 64, 32, 4096},
+      {"s2", 14, 3, 25, 10, cut4, 3, 3, 4096},        {"s2s", 10, 2, 22, 8, cut2, 256, 16, 4096},
+      {"s3", 11, 6, 23, 5, cut2, 128, 16, 4096},      {"s3b", 14, 2, 27, 6, cut3, 3, 7, 2319},
+      {"c1", 8, 2, 20, 6, {.z = 256}, 256, 2, 32768},
+  };
+  for (const auto& set : sets) {
+    if (name != set.name) continue;
+    Scheme scheme{.log_p = set.log_p,
+                  .pack = set.pack,
+                  .log_q2 = set.log_q2,
+                  .log_columns = set.log_columns,
+                  .fold = set.fold,
+                  .left = {.z = set.left},
+                  .right = {.z = set.right},
+                  .conversion = {.z = set.conversion}};
+    if (name != "c1") return scheme;
     // Published parameters of SpiralPack for 2^20 x 256 B, deviation 2.55; a top digit that is always zero is
     // left out.
-    const auto as_published = [](std::uint32_t z) {
-      return Gadget::Spec{.z = z, .domain = Domain::kUnsigned};
-    };
-    return Scheme{.policy = Policy::kComparison,
-                  .eta = 13,
-                  .log_p = 8,
-                  .pack = 2,
-                  .log_q2 = 20,
-                  .log_columns = 6,
-                  .fold = as_published(256),
-                  .left = as_published(256),
-                  .right = as_published(2),
-                  .conversion = as_published(32768)};
+    scheme.policy = Policy::kComparison;
+    scheme.eta = 13;
+    for (auto* gadget : {&scheme.fold, &scheme.left, &scheme.right, &scheme.conversion}) {
+      gadget->domain = Domain::kUnsigned;
+    }
+    return scheme;
   }
   return std::nullopt;
 }

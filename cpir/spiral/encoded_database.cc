@@ -2,8 +2,6 @@
 #include "encoded_database.h"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 
 #include "item.h"
 #include "src/base/threads.h"
@@ -30,12 +28,10 @@ void read_item(const Params& params, const database::Database& database, std::ui
 }
 
 void encode_items(const Params& params, const EncodedDatabase::Items& items, int threads,
-                  const EncodedDatabase::Progress& progress, std::uint64_t* words) {
+                  std::uint64_t* words) {
   const Ring& ring = Ring::get(params.scheme().log_d);
   const std::size_t d = ring.d(), blocks = d / kBlockSlots, rows = params.rows(), columns = params.columns();
   const auto p = std::int32_t{1} << params.scheme().log_p;
-  std::atomic<std::uint64_t> done = 0;
-  std::mutex reporting;
   parallel_for(threads, static_cast<std::size_t>(params.items()), [&](std::size_t item, std::size_t) {
     Bytes bytes(params.item_bytes());
     items(item, bytes);
@@ -59,40 +55,27 @@ void encode_items(const Params& params, const EncodedDatabase::Items& items, int
         }
       }
     }
-    const std::uint64_t now = done.fetch_add(1) + 1;
-    if (progress && (now % 256 == 0 || now == params.items())) {
-      const std::lock_guard lock(reporting);
-      progress(now, params.items());
-    }
   });
 }
 
 }  // namespace
 
 Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const Items& items, int threads,
-                                                const Progress& progress) {
-  EncodedDatabase out;
-  PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(params.encoded_bytes()));
-  encode_items(params, items, threads, progress, reinterpret_cast<std::uint64_t*>(out.buffer_.data()));
-  return out;
-}
-
-Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const Items& items,
-                                                const std::filesystem::path& file, int threads,
-                                                const Progress& progress,
+                                                const std::filesystem::path& file,
                                                 const std::function<void(const std::string&)>& note) {
   EncodedDatabase out;
   PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(params.encoded_bytes()));
+  const MutableByteSpan words(out.buffer_.data(), params.encoded_bytes());
+  const auto encode = [&]() -> Result<void> {
+    encode_items(params, items, threads, reinterpret_cast<std::uint64_t*>(words.data()));
+    return {};
+  };
   // The plan's digest says all that decides how the words lie; the number tells the order of the words.
   const database::PreparedLabel label{params.spec().version,
                                       "transforms of spiral (order 1), plan " + to_hex(params.digest()), 1,
                                       params.encoded_bytes()};
-  const MutableByteSpan words(out.buffer_.data(), params.encoded_bytes());
-  const auto encode = [&]() -> Result<void> {
-    encode_items(params, items, threads, progress, reinterpret_cast<std::uint64_t*>(words.data()));
-    return {};
-  };
-  PIRX_TRY(database::read_or_prepare(file, label, {&words, 1}, threads, encode, note));
+  PIRX_TRY(file.empty() ? encode()
+                        : database::read_or_prepare(file, label, {&words, 1}, threads, encode, note));
   return out;
 }
 

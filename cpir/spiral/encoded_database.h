@@ -18,19 +18,14 @@ namespace pirx::cpir::spiral {
 
 class EncodedDatabase {
  public:
-  /// Called from time to time with the items done and in all: from any thread, but one call at a time.
-  using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
   /// Fills in the bytes of an item.
   using Items = std::function<void(std::uint64_t item, MutableByteSpan out)>;
-  /// Encodes in memory. ResourceExhausted: no memory.
-  static Result<EncodedDatabase> create(const Params& params, const Items& items, int threads,
-                                        const Progress& progress);
   /// Reads the encoding from `file` (docs/prepared_format.md) if it holds this encoding; otherwise encodes
-  /// and writes it there. `note` is called with a line for people that says what happened.
-  static Result<EncodedDatabase> create(const Params& params, const Items& items,
-                                        const std::filesystem::path& file, int threads,
-                                        const Progress& progress,
-                                        const std::function<void(const std::string&)>& note);
+  /// and writes it there, and calls `note` with a line for people that says what happened. An empty name:
+  /// encodes in memory alone. ResourceExhausted: no memory.
+  static Result<EncodedDatabase> create(const Params& params, const Items& items, int threads,
+                                        const std::filesystem::path& file = {},
+                                        const std::function<void(const std::string&)>& note = nullptr);
   /// The items of a database. The database must outlive the result.
   static Items items_of(const Params& params, const database::Database& database);
 

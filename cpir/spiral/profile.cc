@@ -88,7 +88,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
   out.hold_keys = now(wall) - start;
   start = now(wall);
   const auto items = [&](U64 item, MutableByteSpan bytes) { make_item(options.constant_data, item, bytes); };
-  PIRX_ASSIGN(const auto encoded, EncodedDatabase::create(params, items, options.threads, nullptr));
+  PIRX_ASSIGN(const auto encoded, EncodedDatabase::create(params, items, options.threads));
   out.encode = now(wall) - start;
 
   std::vector<U64> wanted;
@@ -107,12 +107,13 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
   out.query = median(query_times);
 
   PIRX_ASSIGN(auto evaluator, Evaluator::create(params, ring, options.threads));
-  std::vector<double> expansion, conversion, first, folding, packing;
+  std::vector<std::array<double, 5>> samples;  // of the five stages of Profile
   MeanSquare expanded, gsw_bit, gsw_secret, first_error, folded, packed_error;
   double wrong = 0;
+  const std::vector<U32> ones(2 * d, 1);
   for (unsigned sample = 0; sample < options.samples; ++sample) {
     const bool measure = options.measure_noise && sample == 0;
-    double expand_time = 0, convert_time = 0, first_time = 0, fold_time = 0, pack_time = 0;
+    auto& [expand_time, convert_time, first_time, fold_time, pack_time] = samples.emplace_back();
     std::vector<Polynomials> gsw, results;
     std::vector<AlignedBuffer> rows;
     std::vector<Polynomials> ciphertexts;
@@ -152,24 +153,15 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
         const bool bit = (wanted[i] >> (k / digits) & 1) != 0;
         const std::int64_t value = bit ? centred_weight(params.fold().weight(k % digits)) : 0;
         for (std::size_t at = 0; at < d; ++at) gsw_bit.add(phase[at], at == 0 ? value : 0);
-        // Out of Montgomery's form again.
+        // Out of Montgomery's form again, and without its message.
         std::vector<U32> column(4 * d), message(2 * d);
+        const std::size_t first = 4 * (k / digits) * digits + 2 * (k % digits);
         for (std::size_t row = 0; row < 2; ++row) {
-          for (std::size_t prime = 0; prime < 2; ++prime) {
-            const U32 q = kPrimes[prime], back = power(ring.prime(prime).one, q - 2, q);
-            const U32* from = gsw[i][4 * (k / digits) * digits + 2 * (k % digits) + row];
-            for (std::size_t at = prime * d; at < (prime + 1) * d; ++at) {
-              column[row * 2 * d + at] = static_cast<U32>(U64{from[at]} * back % q);
-            }
-          }
+          ring.multiply(column.data() + row * 2 * d, ones.data(), gsw[i][first + row]);
         }
-        const U32* s = client.secret().slots.expose().data();
-        for (std::size_t prime = 0; prime < 2; ++prime) {
-          const U32 q = kPrimes[prime],
-                    w = bit ? params.fold().weight(k % digits, static_cast<unsigned>(prime)) : 0;
-          for (std::size_t at = prime * d; at < (prime + 1) * d; ++at) {
-            message[at] = static_cast<U32>(U64{s[at]} * w % q);
-          }
+        if (bit) {
+          ring.scale(message.data(), client.secret().slots.expose().data(),
+                     params.fold().weights(k % digits));
         }
         ring.subtract(column.data() + 2 * d, column.data() + 2 * d, message.data());
         for (const auto x : client.phase(column.data(), column.data() + 2 * d)) gsw_secret.add(x, 0);
@@ -223,17 +215,14 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
       for (std::size_t at = 0; at < found.size(); ++at) wrong += found[at] != contents[i][at] ? 1 : 0;
     }
     out.decode = median(decode_times);
-    expansion.push_back(expand_time);
-    conversion.push_back(convert_time);
-    first.push_back(first_time);
-    folding.push_back(fold_time);
-    packing.push_back(pack_time);
   }
-  out.expansion = median(expansion);
-  out.conversion = median(conversion);
-  out.first_dimension = median(first);
-  out.folding = median(folding);
-  out.packing = median(packing);
+  double* const stages[] = {&out.expansion, &out.conversion, &out.first_dimension, &out.folding,
+                            &out.packing};
+  for (std::size_t stage = 0; stage < std::size(stages); ++stage) {
+    std::vector<double> times;
+    for (const auto& sample : samples) times.push_back(sample[stage]);
+    *stages[stage] = median(std::move(times));
+  }
   out.total = out.expansion + out.conversion + out.first_dimension + out.folding + out.packing;
   out.wrong = wrong / (static_cast<double>(options.samples) * options.queries *
                        static_cast<double>(params.polynomials() * d));

@@ -133,14 +133,12 @@ void Ring::multiply(U32* out, const U32* a, const U32* b) const noexcept {
     kernel_.inner_product(primes_[k], out + k * d(), a + k * d(), 0, b + k * d(), 0, 1);
   }
 }
-void Ring::to_montgomery(U32* out, const U32* in) const noexcept {
+void Ring::scale(U32* out, const U32* a, const std::array<U32, 2>& factor) const noexcept {
   for (std::size_t k = 0; k < 2; ++k) {
-    const auto& p = primes_[k];
-    const U32 one = shoup(p.one, p.q);
+    const U32 q = kPrimes[k], w = factor[k], w_shoup = shoup(w, q);
     for (std::size_t i = k * d(); i < (k + 1) * d(); ++i) {
-      const U32 x = in[i] * p.one - static_cast<U32>(U64{in[i]} * one >> 32) * p.q;  // below 2 q
-      const U32 less = x - p.q;
-      out[i] = less + (p.q & (0 - (less >> 31)));
+      const U32 x = a[i] * w - static_cast<U32>(U64{a[i]} * w_shoup >> 32) * q, less = x - q;
+      out[i] = less + (q & (0 - (less >> 31)));
     }
   }
 }

@@ -19,12 +19,6 @@ inline constexpr std::uint64_t kModulus = std::uint64_t{kPrimes[0]} * kPrimes[1]
 static_assert(kPrimes[0] > kPrimes[1] && kLazyProducts <= ~std::uint64_t{0} / kPrimes[0] / kPrimes[0]);
 inline constexpr unsigned kLogDimension = 11, kMinLogDimension = 6;
 
-/// x modulo q_k.
-inline std::uint32_t residue(std::int64_t x, std::size_t k) noexcept {
-  const auto q = static_cast<std::int64_t>(kPrimes[k]);
-  const std::int64_t r = x % q;
-  return static_cast<std::uint32_t>(r + (q & (r >> 63)));
-}
 /// base^exponent modulo `prime`.
 std::uint32_t power(std::uint64_t base, std::uint64_t exponent, std::uint32_t prime) noexcept;
 
@@ -62,7 +56,6 @@ class Ring {
   /// The ring with the best kernels. It is made once.
   static const Ring& get(unsigned log_d);
 
-  unsigned log_d() const noexcept { return log_d_; }
   std::size_t d() const noexcept { return std::size_t{1} << log_d_; }
   const RingKernel& kernel() const noexcept { return kernel_; }
   const PrimeTable& prime(std::size_t k) const noexcept { return primes_[k]; }
@@ -74,8 +67,13 @@ class Ring {
   void subtract(std::uint32_t* out, const std::uint32_t* a, const std::uint32_t* b) const noexcept;
   /// out = a b, where b is in Montgomery form (times 2^32).
   void multiply(std::uint32_t* out, const std::uint32_t* a, const std::uint32_t* b) const noexcept;
+  /// out = a times a public number, given by its residues.
+  void scale(std::uint32_t* out, const std::uint32_t* a,
+             const std::array<std::uint32_t, 2>& factor) const noexcept;
   /// Multiplies every slot by 2^32.
-  void to_montgomery(std::uint32_t* out, const std::uint32_t* in) const noexcept;
+  void to_montgomery(std::uint32_t* out, const std::uint32_t* in) const noexcept {
+    scale(out, in, {primes_[0].one, primes_[1].one});
+  }
   /// The transform of a polynomial of signed coefficients with absolute values below 2^27.
   void forward_small(std::uint32_t* out, const std::int32_t* coefficients) const noexcept;
   /// The coefficients in (-q/2, q/2), from their residues.

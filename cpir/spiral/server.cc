@@ -2,14 +2,13 @@
 #include "pirx/cpir/spiral/server.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <new>
 
 #include "encoded_database.h"
 #include "evaluate.h"
 #include "key_store.h"
 #include "sampling.h"
+#include "src/base/guarded.h"
 #include "src/base/threads.h"
 #include "src/protocol/message.h"
 #include "wire.h"
@@ -21,6 +20,7 @@ using U32 = std::uint32_t;
 
 /// Queries of one pass over the database: more gain little and take memory.
 constexpr std::size_t kMostQueries = 8;
+constexpr const char* kNoMemory = "no memory for an answer: ask later";
 
 /// A checked query, and where its reply goes.
 struct Asked {
@@ -76,12 +76,12 @@ class SpiralServer final : public AnyServer {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (!is_keys(requests[i])) continue;
       const auto sender = i < senders.size() ? senders[i] : std::string_view{};
-      replies[i] = guarded<Bytes>([&] { return hold_keys(requests[i], sender); });
+      replies[i] = guarded([&] { return hold_keys(requests[i], sender); }, kNoMemory);
     }
     std::vector<Asked> asked;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (is_keys(requests[i])) continue;
-      auto query = guarded<Asked>([&] { return read_query(requests[i]); });
+      auto query = guarded([&] { return read_query(requests[i]); }, kNoMemory);
       if (!query) {
         replies[i] = tl::unexpected<Error>(std::move(query).error());
       } else if (query->keys == nullptr) {
@@ -95,7 +95,7 @@ class SpiralServer final : public AnyServer {
     }
     for (std::size_t first = 0; first < asked.size(); first += kMostQueries) {
       const auto some = std::span(asked).subspan(first, std::min(kMostQueries, asked.size() - first));
-      const auto done = guarded<void>([&] { return answer_some(some, replies); });
+      const auto done = guarded([&] { return answer_some(some, replies); }, kNoMemory);
       if (!done) {
         for (const auto& query : some) replies[query.at] = tl::unexpected<Error>(done.error());
       }
@@ -104,15 +104,6 @@ class SpiralServer final : public AnyServer {
   }
 
  private:
-  template <class T, class F>
-  static Result<T> guarded(const F& f) {
-    try {
-      return f();
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted, "no memory for an answer: ask later");
-    }
-  }
-
   static bool is_keys(ByteSpan request) noexcept {
     return request.size() > 6 && request[6] == static_cast<std::byte>(MessageType::kKeys);
   }
@@ -224,18 +215,13 @@ Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const data
                    " bytes: give the server more memory for keys");
   }
   const int threads = thread_count(options.threads);
-  try {
-    const auto items = EncodedDatabase::items_of(params, *database);
-    auto encoded = options.prepared_file.empty()
-                       ? EncodedDatabase::create(params, items, threads, options.progress)
-                       : EncodedDatabase::create(params, items, options.prepared_file, threads,
-                                                 options.progress, options.note);
-    if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
-    return std::make_unique<SpiralServer>(std::move(params), std::move(*encoded),
+  const auto make = [&]() -> Result<std::unique_ptr<AnyServer>> {
+    PIRX_ASSIGN(auto encoded, EncodedDatabase::create(params, EncodedDatabase::items_of(params, *database),
+                                                      threads, options.prepared_file, options.note));
+    return std::make_unique<SpiralServer>(std::move(params), std::move(encoded),
                                           static_cast<std::size_t>(clients), threads);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kResourceExhausted, "no memory for the encoded database");
-  }
+  };
+  return guarded(make, "no memory for the encoded database");
 }
 
 }  // namespace pirx::cpir::spiral

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 
@@ -19,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kEntryBytes = 80;
-constexpr std::size_t kEntriesAtOnce = 4096;
 
 fs::path entries_file(const fs::path& folder) { return folder / "entries"; }
 fs::path head_file(const fs::path& folder) { return folder / "head.json"; }
@@ -30,81 +30,60 @@ Entry make_entry(ByteSpan der, std::uint64_t timestamp, std::uint64_t not_after)
   return {sha256(der), leaf_hash(merkle_tree_leaf(timestamp, der)), timestamp, not_after};
 }
 
+tl::unexpected<Error> system_error(const char* what, const fs::path& path) {
+  return fail(errno == ENOSPC ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
+              std::string("cannot ") + what + " " + path.string() + ": " + std::strerror(errno));
+}
+
 /// Appends entries at the end of what the last head covers.
 class EntryWriter {
  public:
   static Result<EntryWriter> open(const fs::path& path, std::uint64_t entries) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    EntryWriter writer(path, file);
-    const auto end = static_cast<off_t>(entries * kEntryBytes);
-    if (file < 0 || ftruncate(file, end) != 0 || lseek(file, end, SEEK_SET) != end) return writer.failed();
-    return writer;
+    std::ofstream file;
+    if (truncate(path.c_str(), static_cast<off_t>(entries * kEntryBytes)) == 0) {
+      file.open(path, std::ios::binary | std::ios::app);
+    }
+    if (!file.is_open()) return system_error("write", path);
+    return EntryWriter(path, std::move(file));
   }
-  EntryWriter(EntryWriter&& other) noexcept
-      : path_(std::move(other.path_)),
-        file_(std::exchange(other.file_, -1)),
-        pending_(std::move(other.pending_)) {}
-  EntryWriter& operator=(EntryWriter&&) = delete;
-  ~EntryWriter() {
-    if (file_ >= 0) close(file_);
-  }
-  Result<void> add(const Entry& entry) {
+  void add(const Entry& entry) {
     Writer writer(kEntryBytes);
     writer.put_bytes(entry.fingerprint);
     writer.put_bytes(entry.leaf);
     writer.put(entry.timestamp);
     writer.put(entry.not_after);
-    const auto bytes = std::move(writer).take();
-    pending_.insert(pending_.end(), bytes.begin(), bytes.end());
-    return pending_.size() < kEntriesAtOnce * kEntryBytes ? Result<void>() : flush();
+    file_ << as_text(std::move(writer).take());
   }
   Result<void> finish() {
-    PIRX_TRY(flush());
-    if (fsync(file_) != 0) return failed();
-    return {};
+    file_.close();
+    const int file = file_ ? ::open(path_.c_str(), O_WRONLY | O_CLOEXEC) : -1;
+    const bool synced = file >= 0 && fsync(file) == 0;
+    if (file >= 0) close(file);
+    return synced ? Result<void>() : system_error("write", path_);
   }
 
  private:
-  EntryWriter(fs::path path, int file) : path_(std::move(path)), file_(file) {}
-  tl::unexpected<Error> failed() const {
-    const auto code = errno == ENOSPC ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable;
-    return fail(code, "cannot write " + path_.string() + ": " + std::strerror(errno));
-  }
-  Result<void> flush() {
-    for (ByteSpan left = pending_; !left.empty();) {
-      const auto written = write(file_, left.data(), left.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return failed();
-      left = left.subspan(static_cast<std::size_t>(written));
-    }
-    pending_.clear();
-    return {};
-  }
+  EntryWriter(fs::path path, std::ofstream file) : path_(std::move(path)), file_(std::move(file)) {}
   fs::path path_;
-  int file_;
-  Bytes pending_;
+  std::ofstream file_;
 };
 
 Result<void> visit_entries(const fs::path& path, std::uint64_t count,
                            const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) {
   std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return fail(ErrorCode::kUnavailable, "cannot open " + path.string() + ": " + std::strerror(errno));
-  Bytes chunk(kEntriesAtOnce * kEntryBytes);
-  for (std::uint64_t index = 0; index < count;) {
-    const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(kEntriesAtOnce, count - index));
-    file.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(now * kEntryBytes));
-    if (static_cast<std::size_t>(file.gcount()) != now * kEntryBytes) {
+  if (!file) return system_error("open", path);
+  std::array<std::byte, kEntryBytes> bytes;
+  for (std::uint64_t index = 0; index < count; ++index) {
+    if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size())) {
       return fail(ErrorCode::kDataLoss, path.string() + " is shorter than the tree head says");
     }
-    for (const std::byte* at = chunk.data(); at != chunk.data() + now * kEntryBytes; at += kEntryBytes) {
-      Entry entry;
-      std::copy(at, at + 32, entry.fingerprint.begin());
-      std::copy(at + 32, at + 64, entry.leaf.begin());
-      entry.timestamp = load_le<std::uint64_t>(at + 64);
-      entry.not_after = load_le<std::uint64_t>(at + 72);
-      PIRX_TRY(visit(index++, entry));
-    }
+    Reader reader(bytes, "entry of the log");
+    Entry entry;
+    PIRX_TRY(reader.read(entry.fingerprint));
+    PIRX_TRY(reader.read(entry.leaf));
+    PIRX_ASSIGN(entry.timestamp, reader.get<std::uint64_t>());
+    PIRX_ASSIGN(entry.not_after, reader.get<std::uint64_t>());
+    PIRX_TRY(visit(index, entry));
   }
   return {};
 }
@@ -234,14 +213,14 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
       continue;
     }
     added.insert(at, entry.fingerprint);
-    PIRX_TRY(writer.add(entry));
+    writer.add(entry);
     root.add(entry.leaf);
     ++report.added;
   }
   // Numbered by their leaves: different from one another, and from those of earlier calls.
   for (; root.size() < fill; ++report.added) {
     const Entry entry = make_entry(generator.make(root.size()), now, generator.not_after());
-    PIRX_TRY(writer.add(entry));
+    writer.add(entry);
     root.add(entry.leaf);
   }
   if (root.size() == 0)
@@ -332,12 +311,11 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
                              target, {.epoch = old == nullptr ? 1 : old->version().epoch + 1,
                                       .fixed_record_bytes = proof_record_bytes(options.levels),
                                       .keyed = !options.by_index,
-                                      .duplicates = database::Duplicates::kFirst,
-                                      .progress = options.progress}));
+                                      .duplicates = database::Duplicates::kFirst}));
   }
   PIRX_TRY(for_each([&](std::uint64_t, const Entry& entry) { return proofs.add(entry); }));
   PIRX_TRY(proofs.finish());
-  if (update && changed > 0) PIRX_TRY(update->commit(options.progress));
+  if (update && changed > 0) PIRX_TRY(update->commit());
   if (builder) PIRX_TRY(builder->finish());
   PIRX_ASSIGN(const auto built, database::Database::open(target));
   return DatabaseReport{

@@ -27,7 +27,6 @@ struct DatabaseOptions {
   bool by_index = false;
   /// Leaves out certificates that had expired at that time, in seconds since 1970; keyed databases only.
   std::optional<std::uint64_t> unexpired_at = {};
-  database::Progress progress = {};
 };
 
 struct DatabaseReport {

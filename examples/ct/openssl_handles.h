@@ -19,7 +19,6 @@ struct Freed {
 };
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Freed<EVP_PKEY_CTX_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
 using X509Handle = std::unique_ptr<X509, Freed<X509_free>>;
 

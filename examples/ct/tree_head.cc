@@ -192,8 +192,6 @@ std::string SigningKey::public_pem() const {
   return contents(out.get());
 }
 
-Result<LogKey> SigningKey::public_key() const { return LogKey::parse(public_pem()); }
-
 Result<void> SigningKey::sign(TreeHead& head) const {
   const auto message = signed_bytes(head);
   const DigestContext context(EVP_MD_CTX_new());

@@ -49,7 +49,6 @@ class SigningKey {
   Result<void> save(const std::filesystem::path& path) const;
   /// PEM of the public half.
   std::string public_pem() const;
-  Result<LogKey> public_key() const;
   /// Fills in head.signature.
   Result<void> sign(TreeHead& head) const;
 

@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "content_writer.h"
-#include "guarded.h"
 #include "key_index.h"
 #include "key_sorter.h"
 #include "keyed_rows.h"
 #include "replacement.h"
 #include "spool.h"
+#include "src/base/guarded.h"
 
 namespace pirx::database {
 namespace {

@@ -8,9 +8,9 @@
 #include <cerrno>
 
 #include "delta.h"
-#include "guarded.h"
 #include "mapping.h"
 #include "pirx/database/key_filter.h"
+#include "src/base/guarded.h"
 
 namespace pirx::database {
 
@@ -178,8 +178,7 @@ Result<FileMap> map_file(const OpenedFile& file, const std::optional<Delta>& del
 
 }  // namespace
 
-Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path,
-                                                       const OpenOptions& options) {
+Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path) {
   return guarded([&]() -> Result<std::shared_ptr<const Database>> {
     PIRX_ASSIGN(const Opened opened, open_files(path));
     const Header& header = opened.delta ? opened.delta->header() : opened.base.header;
@@ -193,8 +192,7 @@ Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::pa
     PIRX_ASSIGN(mapping->map, map_file(opened.base.file, opened.delta, path));
     const MutableByteSpan file = mapping->map.bytes();
     mapping->file = file;
-    mapping->status = opened.base.file.status;
-    mapping->guard.emplace(file, mapping->status);
+    mapping->guard.emplace(file, opened.base.file.status);
     // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
     static_cast<void>(::madvise(file.data(), file.size(), MADV_HUGEPAGE));
 
@@ -204,9 +202,7 @@ Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::pa
       if (!keys) return with_path(path, keys.error());
       mapping->keys = *keys;
     }
-    std::shared_ptr<const Database> database(new Database(std::move(mapping)));
-    if (options.verify_content) PIRX_TRY(database->verify());
-    return database;
+    return std::shared_ptr<const Database>(new Database(std::move(mapping)));
   });
 }
 

@@ -19,7 +19,6 @@ struct Database::Mapping {
   Digest base{};                      ///< checksum of the header page of the file on disk
   std::vector<Section> patched = {};  ///< where `file` may differ from the file on disk, its header aside
   std::uint64_t delta_bytes = 0;
-  struct stat status {};               ///< of the file on disk
   std::optional<MapGuard> guard = {};  ///< of `file`; behind `map`, so that it ends before that
 
   ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }

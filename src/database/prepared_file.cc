@@ -8,9 +8,9 @@
 #include <mutex>
 #include <optional>
 
-#include "guarded.h"
 #include "layout.h"
 #include "src/base/checksum.h"
+#include "src/base/guarded.h"
 #include "src/base/threads.h"
 
 namespace pirx::database {

@@ -71,11 +71,6 @@ Result<void> check_chunk(const Database& database, std::uint64_t chunk) {
   return with_path(database.mapping().path, checked.error());
 }
 
-bool same_file(const Database& a, const Database& b) noexcept {
-  const auto &x = a.mapping().status, &y = b.mapping().status;
-  return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 Result<void> survive_lost_pages() {
   struct sigaction action {};
   action.sa_sigaction = &replace_by_zeros;

@@ -1,9 +1,9 @@
 // TextInput: reads a file line by line with bounded memory. Its errors name the place in the file.
 #pragma once
 
-#include "guarded.h"
 #include "pirx/database/importers.h"
 #include "src/base/file.h"
+#include "src/base/guarded.h"
 
 namespace pirx::database {
 

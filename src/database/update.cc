@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "delta.h"
-#include "guarded.h"
 #include "key_sorter.h"
 #include "mapping.h"
+#include "src/base/guarded.h"
 
 namespace pirx::database {
 namespace {
@@ -179,7 +179,7 @@ Result<UpdateReport> DatabaseUpdate::State::commit(const Progress& progress) {
   Geometry::Spec spec = old().spec();
   spec.records = records;
   PIRX_ASSIGN(const Geometry geometry, Geometry::create(spec));
-  UpdateReport report{before->version(), {}, records, {}, old().rows(), geometry.rows(), 0};
+  UpdateReport report{before->version(), {}, records, {}, geometry.rows(), 0};
   for (const auto& [row, bytes] : rows) report.changed_rows.push_back(row);
   RowChanges changes{geometry, {{}, epoch}, std::move(rows), std::nullopt};
   done = true;

@@ -11,6 +11,7 @@
 #include "pirx/database/builder.h"
 #include "src/database/mapping.h"
 #include "support/files.h"
+#include "support/open_verified.h"
 #include "support/seed.h"
 
 namespace pirx::batchcodes {
@@ -52,7 +53,7 @@ void expect_decodes(const Database& plain, const std::vector<std::filesystem::pa
                     std::mt19937_64& engine) {
   std::vector<std::shared_ptr<const Database>> buckets;
   for (const auto& file : files) {
-    auto bucket = Database::open(file, {.verify_content = true});
+    auto bucket = pirx::testing::open_verified(file);
     ASSERT_TRUE(good(bucket));
     ASSERT_NE((*bucket)->bucket(), nullptr);
     EXPECT_EQ((*bucket)->geometry(), plain.geometry());
@@ -186,7 +187,7 @@ TEST(EncodeDatabase, RefusesWhatMakesNoSense) {
   Bytes file = read_file(folder / "b.1");
   file[file.size() / 2] ^= std::byte{1};
   pirx::testing::write_file(folder / "b.1", file);
-  EXPECT_FALSE(Database::open(folder / "b.1", {.verify_content = true}));
+  EXPECT_FALSE(pirx::testing::open_verified(folder / "b.1"));
 }
 
 TEST(EncodeDatabase, ASumThatIsNoWordIsNamedWithAWayOut) {

@@ -7,6 +7,7 @@
 #include "examples/ct/files.h"
 #include "pirx/database/builder.h"
 #include "support/files.h"
+#include "support/open_verified.h"
 #include "support/seed.h"
 
 namespace pirx::ct {
@@ -102,7 +103,7 @@ TEST_P(Databases, EveryProofIsRightAfterEveryGrowth) {
     ASSERT_TRUE(good(log.append(std::span(all).first(size), 0, 5000 + size)));
     const auto report = log.build_database(target, {.levels = levels, .by_index = by_index});
     ASSERT_TRUE(good(report)) << size;
-    const auto db = database::Database::open(target, {.verify_content = true});
+    const auto db = pirx::testing::open_verified(target);
     ASSERT_TRUE(good(db));
     EXPECT_EQ((*db)->geometry().records(), size);
     EXPECT_EQ((*db)->version(), report->publication.version);

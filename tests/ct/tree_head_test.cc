@@ -81,11 +81,12 @@ TEST(TreeHead, SignedAndVerified) {
   const auto key = new_key(), other = new_key();
   auto publication = sample(key, 7, 3).publication;
   auto& head = publication.head;
-  const auto public_key = key.public_key();
+  const auto public_key = LogKey::parse(key.public_pem());
   ASSERT_TRUE(good(public_key));
   EXPECT_TRUE(good(public_key->verify(head)));
-  expect_error(other.public_key()->verify(head), ErrorCode::kUnauthenticated, "the signature is wrong");
-  EXPECT_NE(public_key->log_id(), other.public_key()->log_id());
+  expect_error(LogKey::parse(other.public_pem())->verify(head), ErrorCode::kUnauthenticated,
+               "the signature is wrong");
+  EXPECT_NE(public_key->log_id(), LogKey::parse(other.public_pem())->log_id());
   // Whatever was signed and is changed.
   for (const int what : {0, 1, 2}) {
     auto changed = head;
@@ -126,7 +127,7 @@ TEST(TreeHead, KeysInFiles) {
   testing::write_file(folder / "public.pem", as_bytes(key.public_pem()));
   const auto loaded = LogKey::load(folder / "public.pem");
   ASSERT_TRUE(good(loaded));
-  EXPECT_EQ(loaded->log_id(), key.public_key()->log_id());
+  EXPECT_EQ(loaded->log_id(), LogKey::parse(key.public_pem())->log_id());
   // Keys of another kind, and no keys.
   expect_error(LogKey::load(path), ErrorCode::kDataLoss, "key.pem");
   expect_error(LogKey::load(folder / "none"), ErrorCode::kUnavailable, "none");

@@ -58,7 +58,7 @@ bool left_temporary(const TemporaryFolder& folder, pid_t builder) {
 /// The target is a whole database of one of two epochs. Zero epochs: there may be no file.
 void expect_whole(const std::filesystem::path& target, std::uint64_t old_epoch, std::uint64_t new_epoch) {
   if (old_epoch == 0 && !std::filesystem::exists(target)) return;
-  const auto database = Database::open(target, {.verify_content = true});
+  const auto database = pirx::testing::open_verified(target);
   ASSERT_TRUE(good(database));
   const std::uint64_t epoch = (*database)->version().epoch;
   EXPECT_TRUE(epoch == old_epoch || epoch == new_epoch) << epoch;

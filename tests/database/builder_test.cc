@@ -47,7 +47,7 @@ TEST(Builder, EveryRecordComesBackForEveryCountAndSize) {
       const auto records = random_records(engine, count, sizes[s], fixed);
       const auto report = build(target, records, {}, options);
       ASSERT_TRUE(good(report));
-      const auto database = Database::open(target, {.verify_content = true});
+      const auto database = pirx::testing::open_verified(target);
       ASSERT_TRUE(good(database));
       expect_records(**database, records);
       EXPECT_EQ((*database)->version(), report->version);
@@ -78,7 +78,7 @@ TEST(Builder, KeysAreFoundWithDuplicatesAndEmptyOnes) {
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->keys, 7u);
   EXPECT_EQ(report->duplicate_keys, 3u);
-  const auto database = Database::open(folder / "db", {.verify_content = true});
+  const auto database = pirx::testing::open_verified(folder / "db");
   ASSERT_TRUE(good(database));
   EXPECT_TRUE((*database)->has_keys());
   EXPECT_EQ(*(*database)->find("b"), std::optional<std::uint64_t>(0));
@@ -106,7 +106,7 @@ TEST(Builder, HundredThousandKeysThroughTheExternalSortMakeTheSameFile) {
   ASSERT_TRUE(good(external));
   EXPECT_TRUE(read_file(folder / "a") == read_file(folder / "b"));
   EXPECT_EQ(external->duplicate_keys, keys.size() - lowest.size());
-  const auto database = Database::open(folder / "b", {.verify_content = true});
+  const auto database = pirx::testing::open_verified(folder / "b");
   ASSERT_TRUE(good(database));
   for (const auto& [key, position] : lowest) ASSERT_EQ(*(*database)->find(key), std::optional(position));
   std::string previous;
@@ -152,7 +152,7 @@ TEST(Builder, EmptyRecordsAndOversizedRowsWork) {
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->geometry.records_per_row, 3u);
   EXPECT_EQ(report->longest_record, 0u);
-  const auto database = Database::open(folder / "db", {.verify_content = true});
+  const auto database = pirx::testing::open_verified(folder / "db");
   ASSERT_TRUE(good(database));
   EXPECT_TRUE((*database)->record(2)->empty());
 }
@@ -164,7 +164,7 @@ TEST(Builder, RecordsLargerThanEveryBuffer) {
                                       random_bytes(engine, 1 << 20), random_bytes(engine, (1 << 20) + 1),
                                       random_bytes(engine, (1 << 20) - 8)};
   ASSERT_TRUE(good(build(folder / "db", records)));
-  const auto database = Database::open(folder / "db", {.verify_content = true});
+  const auto database = pirx::testing::open_verified(folder / "db");
   ASSERT_TRUE(good(database));
   expect_records(**database, records);
 }

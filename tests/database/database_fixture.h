@@ -8,6 +8,7 @@
 
 #include "pirx/database/builder.h"
 #include "support/files.h"
+#include "support/open_verified.h"
 #include "support/seed.h"
 
 namespace pirx::database {

@@ -37,9 +37,7 @@ class Victim {
     set(0, original_);
   }
   /// What opening and checking everything says.
-  Result<std::shared_ptr<const Database>> open() const {
-    return Database::open(path_, {.verify_content = true});
-  }
+  Result<std::shared_ptr<const Database>> open() const { return pirx::testing::open_verified(path_); }
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -288,7 +286,7 @@ TEST(Database, ResealedPaddingIsNamed) {
     file[byte] = std::byte{1};
     reseal(file, layout, 1);
     write_file(folder / "db", file);
-    expect_error(Database::open(folder / "db", {.verify_content = true}), ErrorCode::kDataLoss, part);
+    expect_error(pirx::testing::open_verified(folder / "db"), ErrorCode::kDataLoss, part);
   };
   expect_found(layout.rows.offset + layout.geometry.row_bytes(), "behind the records");
   expect_found(layout.rows.end() - 1, "behind the records");

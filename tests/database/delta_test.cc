@@ -29,7 +29,7 @@ class DeltaFile : public ::testing::Test {
   }
   auto open(const Bytes& file) {
     write_file(folder / "db.delta", file);
-    return Database::open(folder / "db", {.verify_content = true});
+    return pirx::testing::open_verified(folder / "db");
   }
   const TemporaryFolder folder{TemporaryFolder::kMemory};
   Bytes delta;

@@ -16,7 +16,7 @@ Result<Rows> imported(const TemporaryFolder& folder, const Import& import, const
   PIRX_ASSIGN(auto builder, DatabaseBuilder::create(target, options));
   PIRX_TRY(import(builder));
   PIRX_TRY(builder.finish());
-  PIRX_ASSIGN(const auto database, Database::open(target, {.verify_content = true}));
+  PIRX_ASSIGN(const auto database, pirx::testing::open_verified(target));
   Rows rows(database->geometry().records());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     PIRX_ASSIGN(const ByteSpan record, database->record(i));

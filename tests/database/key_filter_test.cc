@@ -28,7 +28,7 @@ TEST_P(KeyFilterSizes, FindsEveryKeyAndNoOther) {
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->records, n);
   EXPECT_EQ(report->keys, n);
-  const auto db = Database::open(folder / "db", {.verify_content = true});
+  const auto db = pirx::testing::open_verified(folder / "db");
   ASSERT_TRUE(good(db));
   const Geometry& geometry = (*db)->geometry();
   EXPECT_EQ(geometry.spec(), report->geometry);
@@ -147,7 +147,7 @@ TEST(KeyFilter, RecordsOfOneLengthAndEmptyOnes) {
   ASSERT_TRUE(good(builder->add("", as_bytes("empty"))));
   ASSERT_TRUE(good(builder->add(std::string_view("\0\n", 2), as_bytes("bytes"))));
   ASSERT_TRUE(good(builder->finish()));
-  auto db = Database::open(folder / "fixed", {.verify_content = true});
+  auto db = pirx::testing::open_verified(folder / "fixed");
   ASSERT_TRUE(good(db));
   EXPECT_EQ((*db)->geometry().slot_bytes(), 21u);
   EXPECT_EQ(as_text(**(*db)->lookup("")), "empty");
@@ -159,7 +159,7 @@ TEST(KeyFilter, RecordsOfOneLengthAndEmptyOnes) {
   ASSERT_TRUE(good(empty->add("a", {})));
   ASSERT_TRUE(good(empty->add("b", {})));
   ASSERT_TRUE(good(empty->finish()));
-  db = Database::open(folder / "empty", {.verify_content = true});
+  db = pirx::testing::open_verified(folder / "empty");
   ASSERT_TRUE(good(db));
   EXPECT_EQ((*db)->lookup("b")->value().size(), 0u);
   EXPECT_FALSE((*db)->lookup("c")->has_value());

@@ -41,7 +41,7 @@ TEST(KeyedRows, RepeatedKeysByPolicy) {
   expect_error(refused, ErrorCode::kInvalidArgument, "line 14 repeats the key 'a' of line 12");
   expect_error(refused, ErrorCode::kInvalidArgument, "3 of 6 records");
   const auto get = [&folder](std::string_view key) {
-    const auto db = Database::open(folder / "db", {.verify_content = true});
+    const auto db = pirx::testing::open_verified(folder / "db");
     return std::string(as_text(**(*db)->lookup(key)));
   };
   auto report = with(Duplicates::kFirst);
@@ -83,7 +83,7 @@ TEST(KeyedRows, JoinsRecordsOfAnyLength) {
   const auto report = builder->finish();
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->keys, expected.size());
-  const auto db = Database::open(folder / "db", {.verify_content = true});
+  const auto db = pirx::testing::open_verified(folder / "db");
   ASSERT_TRUE(good(db));
   for (const auto& [key, record] : expected) EXPECT_EQ(as_text(**(*db)->lookup(key)), record) << key;
 

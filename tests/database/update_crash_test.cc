@@ -55,7 +55,7 @@ TEST(UpdateCrash, KilledAtEveryWrite) {
   std::uint64_t epoch = 1;
   int killed = 0;
   const auto expect_whole = [&](std::uint64_t next) {
-    const auto database = Database::open(target, {.verify_content = true});
+    const auto database = pirx::testing::open_verified(target);
     ASSERT_TRUE(good(database));
     const std::uint64_t now = (*database)->version().epoch;
     EXPECT_TRUE(now == epoch || now == next) << now;
@@ -163,7 +163,7 @@ TEST(UpdateCrash, WritersSideBySide) {
       EXPECT_GT(version->epoch, last.epoch);
       EXPECT_TRUE(told.emplace(version->epoch, *version).second) << "epoch " << version->epoch << " twice";
     }
-    const auto database = Database::open(db, {.verify_content = true});
+    const auto database = pirx::testing::open_verified(db);
     ASSERT_TRUE(good(database));
     const Version now = (*database)->version();
     if (!told.empty()) last = told.rbegin()->second;

@@ -27,7 +27,7 @@ struct Model {
 };
 
 void expect_same(const TemporaryFolder& folder, Model& model, std::uint64_t epoch) {
-  const auto database = Database::open(folder / "db", {.verify_content = true});
+  const auto database = pirx::testing::open_verified(folder / "db");
   ASSERT_TRUE(good(database));
   const Bytes expected = model.rebuilt(folder, epoch);
   ASSERT_TRUE(std::ranges::equal((*database)->mapping().file, expected));

@@ -12,10 +12,6 @@
 
 namespace pirx::database {
 
-struct OpenOptions {
-  bool verify_content = false;  ///< also reads all content and checks it, as `pirx db verify` does
-};
-
 /// How a bucket was encoded from a plain database (batchcodes::Encoding). Row g of the bucket is the value at
 /// `coordinate` of the polynomial through rows ug .. ug+u-1 of the database and tau random rows. Its words
 /// are words of `field`.
@@ -41,8 +37,7 @@ class Database {
   /// Opens the file and maps it, with the changes of the delta beside it (pirx/database/update.h). Checks the
   /// header with its checksum, the geometry and the exact length of the file. Unavailable: it cannot be
   /// opened. DataLoss: it is no pirx database, has another format version, or is truncated or corrupt.
-  static Result<std::shared_ptr<const Database>> open(const std::filesystem::path& path,
-                                                      const OpenOptions& options = {});
+  static Result<std::shared_ptr<const Database>> open(const std::filesystem::path& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -11,8 +11,6 @@ std::uint64_t chunks(const Database& database) noexcept;
 /// Reads a chunk and compares its checksum. Every bit after the header lies in a chunk or was checked by
 /// Database::open(). DataLoss: the checksum is wrong; the message names the place.
 Result<void> check_chunk(const Database& database, std::uint64_t chunk);
-/// Whether both were opened from the same file on disk. Their deltas may differ.
-bool same_file(const Database& a, const Database& b) noexcept;
 
 /// Lets this process survive if the file of an open database is truncated or its disk fails. On SIGBUS in a
 /// mapped database, all its rows are replaced by zeros, and pages_lost() is true from then on. Any other

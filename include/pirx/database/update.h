@@ -11,7 +11,7 @@ struct UpdateReport {
   Version before, after;
   std::uint64_t records = 0;                ///< after the update
   std::vector<std::uint64_t> changed_rows;  ///< ascending; rows that were removed are left out
-  std::uint64_t rows_before = 0, rows = 0;
+  std::uint64_t rows = 0;
   std::uint64_t delta_bytes = 0;  ///< the length of FILE.delta, with all changes since FILE was written
 };
 

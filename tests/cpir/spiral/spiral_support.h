@@ -66,6 +66,12 @@ inline std::vector<std::int64_t> automorphism_ref(const std::vector<std::int64_t
   return out;
 }
 
+/// x modulo q_k.
+inline std::uint32_t residue(std::int64_t x, std::size_t k) {
+  const auto q = static_cast<std::int64_t>(kPrimes[k]);
+  return static_cast<std::uint32_t>((x % q + q) % q);
+}
+
 inline std::vector<std::uint32_t> residues(const std::vector<std::int64_t>& a) {
   std::vector<std::uint32_t> out;
   for (std::size_t k = 0; k < 2; ++k)

@@ -165,7 +165,7 @@ TEST(KnownAnswers, WholeTranscripts) {
     }
     EXPECT_EQ(converted.finish(), stage("converted"));
 
-    const auto encoded = EncodedDatabase::create(params, items, 2, nullptr).value();
+    const auto encoded = EncodedDatabase::create(params, items, 2).value();
     std::vector<AlignedBuffer> factors;
     factors.push_back(evaluator.first_dimension_query(query.rows).value());
     std::vector<Polynomials> results;

@@ -20,9 +20,9 @@ class Cipher {
   /// A cipher for layers 1 to s_max. InvalidArgument: s_max is not in 1 .. kMaxLevels, or the key is a toy
   /// with a prime that is not above s_max.
   static Result<Cipher> create(const SecretKey& key, unsigned s_max);
-  Cipher(Cipher&&) noexcept;
-  Cipher& operator=(Cipher&&) noexcept;
-  ~Cipher();
+
+  Cipher(Cipher&&) noexcept = default;  // not copied: it holds secrets
+  Cipher& operator=(Cipher&&) noexcept = default;
 
   const PublicKey& public_key() const noexcept;
 
@@ -45,8 +45,8 @@ class Cipher {
 
  private:
   struct State;
-  explicit Cipher(std::unique_ptr<const State> state);
-  std::unique_ptr<const State> state_;
+  explicit Cipher(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace pirx::cpir::dj

@@ -37,9 +37,8 @@ class Client {
   /// A client with this plan and key. InvalidArgument: the key does not have the plan's length and policy. A
   /// caller that passes a key with another policy than kSecure accepts an insecure plan by that.
   static Result<Client> create(Params params, const SecretKey& key);
-  Client(Client&&) noexcept;
-  Client& operator=(Client&&) noexcept;
-  ~Client();
+  Client(Client&&) noexcept = default;  // not copied: it holds secrets
+  Client& operator=(Client&&) noexcept = default;
 
   const Params& params() const noexcept;
 
@@ -63,8 +62,8 @@ class Client {
 
  private:
   struct State;
-  explicit Client(std::unique_ptr<const State> state);
-  std::unique_ptr<const State> state_;
+  explicit Client(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace pirx::cpir::dj

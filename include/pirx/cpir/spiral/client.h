@@ -18,9 +18,8 @@ class Client {
   /// InvalidArgument: the plan's policy is not kSecure, and `allow_insecure` is not set. Unavailable: the
   /// operating system gives no randomness.
   static Result<Client> create(Params params, bool allow_insecure = false);
-  Client(Client&&) noexcept;
-  Client& operator=(Client&&) noexcept;
-  ~Client();
+  Client(Client&&) noexcept = default;  // not copied: it holds secrets
+  Client& operator=(Client&&) noexcept = default;
 
   const Params& params() const noexcept;
 
@@ -47,8 +46,8 @@ class Client {
 
  private:
   struct State;
-  explicit Client(std::unique_ptr<const State> state);
-  std::unique_ptr<const State> state_;
+  explicit Client(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace pirx::cpir::spiral

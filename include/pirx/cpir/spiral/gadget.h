@@ -2,6 +2,7 @@
 // balanced digits; "3-PIR" proposes base 3; "approximate" decomposition leaves low digits out).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,7 @@ class Gadget {
   std::uint64_t delta() const noexcept;
   /// The weight of digit k < digits() modulo prime number `prime` (0 or 1).
   std::uint32_t weight(unsigned k, unsigned prime) const noexcept;
+  std::array<std::uint32_t, 2> weights(unsigned k) const noexcept { return {weight(k, 0), weight(k, 1)}; }
   /// The weight of digit k < digits() as a number below q.
   std::uint64_t weight(unsigned k) const noexcept;
   /// The sum, over all digits, of the mean square of a digit of a uniform number.

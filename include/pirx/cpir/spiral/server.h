@@ -19,8 +19,6 @@ struct ServerOptions {
   int threads = 0;                                         ///< 0: all cores
   bool allow_insecure = false;                             ///< accepts a scheme that is not kSecure
   std::function<void(const std::string&)> note = nullptr;  ///< as in ServerSpec
-  /// Called while the database is encoded, with the number of items done and in all.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };
 
 /// InvalidArgument: what Params refuses, an insecure scheme without allow_insecure, a bucket instead of a
