@@ -143,9 +143,9 @@ class DownloadPlan final : public Plan {
   Work work() const override {
     const auto bytes = static_cast<double>(params_.checksums_bytes() + params_.content_bytes());
     return {.once_down = bytes,
-            .messages = static_cast<double>(params_.pieces()),
+            .once_messages = static_cast<double>(params_.pieces()),
             .memory = bytes,
-            .seconds = bytes * 1e-9};
+            .once_seconds = bytes * 1e-9};
   }
   std::string summary() const override {
     return "one server; a client downloads all " +

@@ -49,10 +49,15 @@ Texts SharesPlan::server_options(std::size_t server) const {
 Work SharesPlan::work() const {
   const Client client(params_);
   const unsigned l = params_.servers();
-  constexpr double kBytesPerSecond = 5e9;
-  return {.up = static_cast<double>(l * client.request_bytes(1)),
-          .down = static_cast<double>(l * client.reply_bytes(1)),
-          .server_seconds = static_cast<double>(geometry().data_bytes()) / kBytesPerSecond};
+  const auto kind = geometry().keyed() ? QueryKind::kRowSums : QueryKind::kRecords;
+  const double rows = std::max(1u, params_.spec().ramp), bytes = static_cast<double>(geometry().data_bytes());
+  const bool planes =
+      params_.field() == kTagGf2 || params_.field() == kTagGf2_8 || params_.field() == kTagGf2_16;
+  return {.up = static_cast<double>(l * client.request_bytes(1, kind)) / rows,
+          .down = static_cast<double>(l * client.reply_bytes(1, kind)) / rows,
+          .once_messages = 1,
+          .server_seconds = bytes * (planes ? 3e-12 : 3e-11),
+          .once_server_seconds = bytes * 1e-10};
 }
 
 std::string SharesPlan::summary() const {

@@ -61,9 +61,11 @@ class TreePlan final : public PlanOf<Params> {
     const double limbs = bits / 32;
     return {.up = up,
             .down = down,
+            .query_messages = 1,
             .memory = 5 * up + 2 * down,
             .row_bytes = static_cast<double>(geometry().row_bytes()) + down,
             .seconds = selectors + static_cast<double>(params().chunks()) * lift,
+            .once_seconds = key_seconds(params().spec().modulus_bits),
             .server_seconds = server_seconds(geometry(), limbs),
             .key_queries = kRowsOfAKey};
   }

@@ -125,7 +125,6 @@ Result<double> measure_client(const RateId& id, RateTable& /*others*/) {
   }
   // What comes off is no ciphertext of the next layer, which is found when all layers are off.
   PIRX_ASSIGN(const auto one, cipher.encrypt_bit(s, 1, SecretVector<std::byte>(zero.expose())));
-  const OneThread alone;
   return cpu_seconds([&] { static_cast<void>(cipher.decrypt_layers(s, one)); });
 }
 

@@ -50,6 +50,10 @@ Result<void> refuse_toy_keys(KeyPolicy policy);
 inline double server_seconds(const database::Geometry& geometry, double limbs) {
   return 8e-11 * static_cast<double>(geometry.data_bytes()) * limbs * limbs;
 }
+/// The seconds of one core for making a key, roughly.
+inline double key_seconds(double modulus_bits) {
+  return 1e-14 * modulus_bits * modulus_bits * modulus_bits * modulus_bits;
+}
 /// What Plan::check says of such keys.
 Result<std::string> check_client_keys(KeyPolicy policy, const ClientSpec& spec);
 

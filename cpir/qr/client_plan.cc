@@ -47,11 +47,12 @@ class MatrixPlan final : public PlanOf<Params> {
     // A product of two 64-bit limbs takes one nanosecond.
     return {.up = up,
             .down = down,
+            .query_messages = 1,
             .memory = 5 * up + 2 * down,
             .row_bytes = row_bytes + down,
             .seconds = limbs * limbs * 1e-9 * (4 * static_cast<double>(params().rows()) + 40 * 8 * row_bytes),
-            .server_seconds = dj::server_seconds(geometry(), limbs),
-            .key_queries = kRowsOfAKey};
+            .once_seconds = dj::key_seconds(params().spec().modulus_bits),
+            .server_seconds = dj::server_seconds(geometry(), limbs)};
   }
   std::string summary() const override {
     return "one server, keys of " + std::to_string(params().spec().modulus_bits) + " bits; " + traffic() +

@@ -1,7 +1,7 @@
 // The cost model of quadratic residuosity (docs/planner.md), and the measurements that it rests on.
 #pragma once
 
-#include "pirx/protocol/offer.h"
+#include "cpir/dj/cost.h"
 
 namespace pirx::cpir::qr {
 
@@ -11,6 +11,7 @@ Result<double> measure_client(const RateId& id, RateTable& others);
 
 /// The steps. k is the bits of the modulus, `window` the rows that a table covers.
 inline constexpr Step kSteps[] = {
+    {"dj_check", 1, &dj::measure_check},  // k: the check of a query's modulus
     {"qr_check", 1, &measure_check},      // k: the check of one number of a query
     {"qr_entry", 2, &measure_columns},    // k, window: an entry of a table
     {"qr_product", 2, &measure_columns},  // k, window: the product for a column with an entry

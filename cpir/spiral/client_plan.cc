@@ -48,8 +48,9 @@ class ItemPlan final : public PlanOf<Params> {
     const auto polynomials = static_cast<double>(params().polynomials());
     return {.up = up,
             .down = down,
-            .once_up = keys,
-            .messages = 2,
+            .once_up = keys + up,  // the first query is refused, since its keys are not there
+            .query_messages = 1,
+            .once_messages = 2,
             .memory = 5 * (up + keys) + 2 * down + 2 * polynomials * static_cast<double>(params().d()) + item,
             .row_bytes = static_cast<double>(params().slot_bytes()) + down,
             .seconds =

@@ -254,8 +254,9 @@ bool all_on_this_machine(const Deployment& deployment) {
 Result<void> check_one_database(std::span<const Deployment> deployments) {
   for (std::size_t i = 1; i < deployments.size(); ++i) {
     const auto& plan = *deployments[i].plan;
-    if (plan.version() != deployments[0].plan->version()) {
-      return invalid("the deployments are not of one database: identity or epoch differ");
+    const auto& first = *deployments[0].plan;
+    if (plan.version() != first.version() || plan.geometry() != first.geometry()) {
+      return invalid("the deployments are not of one database: identity, epoch or shape differ");
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (&plan.protocol() == &deployments[j].plan->protocol()) {
@@ -298,11 +299,18 @@ Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& pa
   return parse_deployments(text, path.parent_path());
 }
 
-Result<Deployment> load_deployment(const std::filesystem::path& path) {
+Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol) {
   PIRX_ASSIGN(auto all, load_deployments(path));
-  if (all.size() == 1) return std::move(all[0]);
-  return invalid(path.string() + " names " + std::to_string(all.size()) +
-                 " protocols: choose one of load_deployments()");
+  if (protocol.empty() && all.size() == 1) return std::move(all[0]);
+  std::string names;
+  for (auto& one : all) {
+    const auto name = one.plan->protocol().name;
+    if (name == protocol) return std::move(one);
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  if (protocol.empty())
+    return invalid(path.string() + " names several protocols, of which one must be chosen: " + names);
+  return invalid("the deployment is for protocol " + names + ", not " + std::string(protocol));
 }
 
 std::string format_deployments(std::span<const Deployment> deployments) {

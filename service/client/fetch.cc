@@ -75,6 +75,39 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
   }
 }
 
+RetrieveOptions retrieve_options(const FetchOptions& options) {
+  return {.liars = options.liars,
+          .rounds = options.rounds,
+          .wait_for_all = options.wait_for_all,
+          .believe = options.believe};
+}
+
+Milliseconds deadline_of(const Plan& plan, const FetchOptions& options) {
+  const Milliseconds usual(plan.protocol().several ? 10'000 : 600'000);
+  return std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
+}
+
+/// The warning of Plan::check.
+Result<std::string> check_plan(const Deployment& deployment, const Texts& client_options) {
+  const auto& protocol = deployment.plan->protocol();
+  ClientSpec spec{.loopback = all_on_this_machine(deployment)};
+  PIRX_ASSIGN(spec.options, Options::create(protocol.client_options, client_options, protocol.name));
+  return deployment.plan->check(spec);
+}
+
+Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions& options) {
+  if (wishes == 0 || wishes > kMaxRecords) {
+    return invalid("ask for 1 to " + std::to_string(kMaxRecords) + " records at a time, not " +
+                   std::to_string(wishes));
+  }
+  // Of several servers the deployment file vouches for the plan.
+  if (plan.protocol().several) return {};
+  PIRX_TRY(check_one_server(retrieve_options(options)));
+  const auto work = plan.work();
+  const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
+  return check_work(work, queries, options.limits, deadline_of(plan, options));
+}
+
 }  // namespace
 
 Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
@@ -88,9 +121,7 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   const auto bytes = static_cast<double>(limits.bytes), all = static_cast<double>(limits.memory);
   const double memory = work.memory + static_cast<double>(queries) * work.row_bytes;
   const double each = work.up + work.down + work.once_up + work.once_down;
-  if (each > bytes) {
-    return refuse(show_bytes(each) + " a query and its reply", show_bytes(bytes), "--max-bytes");
-  }
+  if (each > bytes) return refuse(show_bytes(each) + " of messages", show_bytes(bytes), "--max-bytes");
   if (memory > all) return refuse(show_bytes(memory) + " of memory", show_bytes(all), "--max-memory");
   const auto in_seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
   const double time = in_seconds(limits.time);
@@ -105,12 +136,15 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   return {};
 }
 
+Result<void> check_fetch(const Deployment& deployment, const Texts& client_options, std::size_t wishes,
+                         const FetchOptions& options) {
+  PIRX_TRY(check_plan(deployment, client_options));
+  return check_run(*deployment.plan, wishes, options);
+}
+
 Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask ask) {
   PIRX_CHECK(deployment.plan != nullptr);
-  const auto& plan = *deployment.plan;
-  ClientSpec spec{.loopback = all_on_this_machine(deployment)};
-  PIRX_ASSIGN(spec.options, Options::create(plan.protocol().client_options, options, plan.protocol().name));
-  PIRX_ASSIGN(auto warning, plan.check(spec));
+  PIRX_ASSIGN(auto warning, check_plan(deployment, options));
   std::function<void()> close = [] {};
   if (!ask) {
     PIRX_ASSIGN(auto transport, http::HttpTransport::create(deployment.servers));
@@ -124,23 +158,11 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask
 }
 
 template <class Wish>
-Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queries,
-                                 const FetchOptions& options) {
-  if (wishes.empty() || wishes.size() > kMaxRecords) {
-    return invalid("ask for 1 to " + std::to_string(kMaxRecords) + " records at a time, not " +
-                   std::to_string(wishes.size()));
-  }
+Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOptions& options) {
   const auto& plan = *deployment_.plan;
   const bool several = plan.protocol().several;
-  const RetrieveOptions retrieving{.liars = options.liars,
-                                   .rounds = options.rounds,
-                                   .wait_for_all = options.wait_for_all,
-                                   .believe = options.believe};
-  if (!several) PIRX_TRY(check_one_server(retrieving));
-  const Milliseconds usual(several ? 10'000 : 600'000);
-  const auto deadline = std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
-  // Of several servers the deployment file vouches for the plan.
-  if (!several) PIRX_TRY(check_work(plan.work(), queries, options.limits, deadline));
+  PIRX_TRY(check_run(plan, wishes.size(), options));
+  const auto deadline = deadline_of(plan, options);
 
   FetchReport report;
   report.servers.resize(deployment_.servers.size());
@@ -150,7 +172,7 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queri
     PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
-  auto stopping = retrieving;
+  auto stopping = retrieve_options(options);
   stopping.stop = stop;
   PIRX_ASSIGN(auto retrieval, client_->retrieve(wishes, stopping, std::move(rng)));
   for (unsigned sent = 0;; ++sent) {
@@ -187,11 +209,11 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, std::size_t queri
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> positions, const FetchOptions& options) {
-  return run(positions, positions.size(), options);
+  return run(positions, options);
 }
 
 Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const FetchOptions& options) {
-  return run(keys, deployment_.plan->work().key_queries * keys.size(), options);
+  return run(keys, options);
 }
 
 }  // namespace pirx::client

@@ -45,9 +45,13 @@ Result<double> Machine::seconds(const RateId& id) {
   const Step* step = find_step(id.step);
   if (step == nullptr || step->numbers != id.of.size()) return invalid("there is no rate " + id.name());
   const OneThread one;
-  PIRX_ASSIGN(const double measured, step->measure(id, known_));
-  PIRX_TRY(known_.set(id, measured));
-  return measured;
+  RateTable found;
+  PIRX_ASSIGN(const double measured, step->measure(id, found));
+  PIRX_TRY(found.set(id, measured));
+  for (const auto& [other, seconds] : found.all()) {
+    if (!known_.all().contains(other)) PIRX_TRY(known_.set(other, seconds));
+  }
+  return known_.seconds(id);
 }
 
 }  // namespace pirx::planner

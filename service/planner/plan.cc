@@ -43,12 +43,12 @@ std::string bits_in_words(double bits) {
 /// What the offers come to, for people.
 std::string advise(const Plan& plan) {
   const auto& question = plan.question;
+  if (plan.offers.empty()) return "No scheme fits the question.";
   const auto& best = plan.offers.front();
   const double best_time = total_seconds(best, question, question.link);
-  const auto download =
-      std::find_if(plan.offers.begin(), plan.offers.end(), [](const Offer& offer) { return offer.whole; });
-  PIRX_CHECK(download != plan.offers.end());
-  const double download_time = total_seconds(*download, question, question.link);
+  const double download_time = question.link.round_trip + 8 * static_cast<double>(download_bytes(question)) /
+                                                              question.link.down /
+                                                              static_cast<double>(question.queries);
   const std::string each = question.queries > 1 ? " a query" : "";
   if (best.whole) {
     std::string text = "Download the database (pirx serve --protocol " + best.scheme +

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "pirx/base/rng.h"
 #include "pirx/batchcodes/encoding.h"
@@ -337,6 +338,17 @@ TEST(PlanTest, AbsurdSizesAreNoTrouble) {
       EXPECT_GT(total_seconds(offer, question, question.link), 0) << offer.scheme;
     }
   }
+}
+
+// A protocol that took the name of another one's step would get its rates.
+TEST(RatesTest, NamesOfStepsAreUnique) {
+  std::map<std::string_view, decltype(Step::measure)> steps;
+  for (const Protocol* protocol : protocols()) {
+    for (const Step& step : protocol->steps) {
+      EXPECT_EQ(steps.emplace(step.name, step.measure).first->second, step.measure) << step.name;
+    }
+  }
+  EXPECT_GT(steps.size(), 20u);
 }
 
 TEST(RatesTest, NamesComeBack) {

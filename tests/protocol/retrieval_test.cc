@@ -68,6 +68,7 @@ class World {
     client_ = std::move(*client);
   }
 
+  const Plan& plan() const { return *plan_; }
   unsigned servers() const { return static_cast<unsigned>(servers_.size()); }
   /// Of records by these numbers, which need not exist.
   Result<std::unique_ptr<Retrieval>> begin(const std::vector<std::uint64_t>& wanted,
@@ -314,6 +315,34 @@ TEST(Retrieval, RefusesWishesThatCannotBe) {
     expect_error(world.begin({1}, {.rounds = 2}), ErrorCode::kInvalidArgument, "several servers");
     expect_error(world.begin({1}, {.wait_for_all = true}), ErrorCode::kInvalidArgument, "several servers");
   });
+}
+
+/// What a plan says of messages is what a retrieval sends and receives.
+TEST(Retrieval, DoesTheWorkOfItsPlan) {
+  for (const std::size_t wishes : {1, 5}) {
+    for_every_protocol([&](const World& world, const Protocol& protocol, bool keyed) {
+      std::vector<std::uint64_t> wanted(wishes);
+      std::iota(wanted.begin(), wanted.end(), 3u);
+      auto retrieval = *world.begin(wanted, {.wait_for_all = protocol.several});
+      double waves = 0, up = 0, down = 0;
+      for (auto wave = retrieval->outgoing(); !wave->empty(); wave = retrieval->outgoing()) {
+        ++waves;
+        for (const auto& message : *wave) {
+          const auto reply = world.reply(message);
+          up += static_cast<double>(message.bytes.size());
+          down += static_cast<double>(reply.size());
+          ASSERT_TRUE(good(retrieval->receive(message.id, reply)));
+        }
+      }
+      const auto work = world.plan().work();
+      const auto queries = static_cast<double>(wishes * (keyed ? work.key_queries : 1));
+      EXPECT_EQ(waves, work.once_messages + queries * work.query_messages);
+      // Headers are not counted, which queries in one message share, nor replies that are one.
+      const double headers = 100 * world.servers() * (waves + queries);
+      EXPECT_NEAR(up, work.once_up + queries * work.up, headers);
+      EXPECT_NEAR(down, work.once_down + queries * work.down, headers);
+    });
+  }
 }
 
 }  // namespace

@@ -47,13 +47,54 @@ class Choice(unittest.TestCase):
         refused = cl.run("get", target, 3, "--protocol", "chor", code=2)
         self.assertIn("goldberg, spiral, download, not chor", refused.stderr)
 
+    def test_what_cannot_be_done_is_left_out(self):
+        target = self.deployed(self.build())
+        fast = ["--down", "10G", "--up", "1k"]  # for the download
+        for words, why in ((["--liars", 0], "download: --liars"), (["--seeded"], "download has no option 'seeded'"),
+                           (["--max-bytes", "1KiB"], "spiral: the server's plan asks")):
+            done = cl.run("get", target, 3, *fast, *words)
+            self.assertRegex(done.stderr, "this link: goldberg ")
+            self.assertIn(why, done.stderr)
+        report = json.loads(cl.run("get", target, 3, *fast, "--json").stdout)
+        self.assertEqual(report["protocol"], "download")
+        done = cl.run("get", target, *([3] * 257), code=2)
+        self.assertIn("no protocol of the deployment file can do this", done.stderr)
+        self.assertIn("1 to 256 records", done.stderr)
+
+    def test_the_next_epoch(self):
+        database = self.build()
+        target = self.deployed(database)
+        new = self.path / "new"
+        new.write_text("new")
+        cl.run("db", "update", database, "--set", f"3={new}")
+        done = cl.run("deploy", target, "--add", *self.serve(database, "download"))
+        self.assertIn("no longer names: goldberg, spiral, which it named for an older epoch: add them again", done.stderr)
+        cl.run("deploy", target, "--add", *self.serve(database, "spiral"))
+        self.assertEqual(cl.run("get", target, 3, "--protocol", "spiral", "-q").stdout, "new\n")
+        self.assertEqual(cl.run("get", target, 3, "--protocol", "download", "-q").stdout, "new\n")
+
+    def test_a_server_by_a_config_file(self):
+        database = self.build()
+        target = self.deployed(database)
+        config = self.path / "serve.json"
+        entry = {"name": "db", "file": str(database), "deployment": str(target), "server": 0}
+        for protocol, code in ((None, 2), ("chor", 2)):
+            config.write_text(json.dumps({"listen": "127.0.0.1:0", "databases": [{**entry, **({"protocol": protocol} if protocol else {})}]}))
+            done = cl.subprocess.run([cl.PIRX, "serve", "--config", config], capture_output=True, text=True, timeout=60)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("goldberg, spiral, download", done.stderr)
+        config.write_text(json.dumps({"listen": "127.0.0.1:0", "databases": [{**entry, "protocol": "download"}]}))
+        server = self.start(cl.PIRX, "serve", "--config", config)
+        self.assertIn("download", cl.run("deploy", self.path / "other.json", "--server", server.url).stdout)
+
     def test_a_protocol_is_replaced_by_itself(self):
         database = self.build()
         target = self.deployed(database)
         cl.run("deploy", target, "--add", *self.serve(database, "download"))
         names = [one["protocol"] for one in json.loads(target.read_text())["deployments"]]
         self.assertEqual(names, ["goldberg", "spiral", "download"])
-        cl.run("deploy", target, *self.serve(database, "download"))  # without --add it is alone
+        done = cl.run("deploy", target, *self.serve(database, "download"))  # without --add it is alone
+        self.assertIn("no longer names: goldberg, spiral (--add keeps other protocols)", done.stderr)
         self.assertEqual(json.loads(target.read_text())["protocol"], "download")
 
     def test_another_database_is_refused(self):
@@ -72,7 +113,8 @@ class Choice(unittest.TestCase):
         target = self.deployed(self.build())
         content = json.loads(target.read_text())
         one = content["deployments"][0]
-        for deployments, part in (([], "deployments"), ({}, "deployments"), ([7], "deployments[0]"), ([one, one], "twice"),
+        shorter = {**content["deployments"][2], "database": {**one["database"], "records": 10}}
+        for deployments, part in (([one, shorter], "shape differ"), ([], "deployments"), ({}, "deployments"), ([7], "deployments[0]"), ([one, one], "twice"),
                                   ([{**one, "pirx_deployment": 1}], "not known"), ([{**one, "deployments": []}], "not known"),
                                   ([one, {**one, "protocol": "other"}], "'other' is not known; there are: goldberg")):
             target.write_text(json.dumps({"pirx_deployment": 1, "deployments": deployments}))

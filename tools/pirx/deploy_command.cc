@@ -45,10 +45,11 @@ Result<std::vector<Deployment>> read_target(const Arguments& a) {
 }
 
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
-/// stays.
+/// for the same epoch stays.
 Result<void> save(const Arguments& a, const Deployment& deployment) {
   PIRX_ASSIGN(auto before, read_target(a));
   std::vector<Deployment> after;
+  std::string left;
   for (auto& old : before) {
     const auto follows = check_follows(*old.plan, *deployment.plan);
     if (!follows && !a.allow_rollback) {
@@ -56,11 +57,22 @@ Result<void> save(const Arguments& a, const Deployment& deployment) {
                                               ": " + follows.error().message() +
                                               "; ask the operator, then give --allow-rollback");
     }
-    if (a.add && &old.plan->protocol() != &deployment.plan->protocol()) after.push_back(std::move(old));
+    if (&old.plan->protocol() == &deployment.plan->protocol()) continue;
+    if (a.add && old.plan->version().epoch >= deployment.plan->version().epoch) {
+      after.push_back(std::move(old));
+    } else {
+      left += (left.empty() ? "" : ", ") + std::string(old.plan->protocol().name);
+    }
   }
   after.push_back(deployment);
   if (const auto one = check_one_database(after); !one) return invalid("--add: " + one.error().message());
-  return save_deployments(a.target, after);
+  PIRX_TRY(save_deployments(a.target, after));
+  if (!left.empty()) {
+    std::fprintf(
+        stderr, "%s no longer names: %s%s\n", a.target.c_str(), left.c_str(),
+        a.add ? ", which it named for an older epoch: add them again" : " (--add keeps other protocols)");
+  }
+  return {};
 }
 
 std::vector<http::CallOutcome> ask_parameters(const Arguments& a, http::HttpTransport& transport) {

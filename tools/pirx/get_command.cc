@@ -88,7 +88,8 @@ Json records_to_json(const FetchReport& report) {
 Json to_json(const FetchReport& report, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();
   const auto& answer = report.answer;
-  Json json = {{"certainty", certainty_name(answer.certainty)},
+  Json json = {{"protocol", deployment.plan->protocol().name},
+               {"certainty", certainty_name(answer.certainty)},
                {"proof_bound", answer.proof_bound},
                {"responders", answer.responders},
                {"rounds", answer.rounds},
@@ -255,35 +256,41 @@ Result<void> finish(const Arguments& a, const FetchReport& report, const Deploym
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
 }
 
-/// The deployment by the protocol that was asked for; else the one whose retrieval takes the least time, with
-/// a line about the choice.
+FetchOptions fetch_options(const Arguments& a) {
+  FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds, .limits = a.limits};
+  options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
+  if (a.deadline.count() > 0) options.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
+  return options;
+}
+
+/// The deployment by the protocol that was asked for. Without one, the fastest of those that can do what was
+/// asked for, with a line about the choice.
 Result<Deployment> choose_deployment(const Arguments& a) {
+  if (!a.protocol.empty()) return load_deployment(a.deployment, a.protocol);
   PIRX_ASSIGN(auto all, load_deployments(a.deployment));
-  if (!a.protocol.empty()) {
-    std::string names;
-    for (auto& one : all) {
-      const auto name = one.plan->protocol().name;
-      if (name == a.protocol) return std::move(one);
-      names += (names.empty() ? "" : ", ") + std::string(name);
-    }
-    return invalid("the deployment is for protocol " + names + ", not " + a.protocol);
-  }
   if (all.size() == 1) return std::move(all[0]);
+  const auto wishes = a.positions.size() + a.keys.size();
   const Link link{a.up > 0 ? a.up : a.down, a.down, std::chrono::duration<double>(a.round_trip).count()};
   std::multimap<double, std::size_t> by_seconds;
+  std::string line, unfit;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    by_seconds.emplace(planner::retrieval_seconds(*all[i].plan, link, a.positions.size() + a.keys.size()), i);
+    const auto& plan = *all[i].plan;
+    if (const auto fits = check_fetch(all[i], a.options, wishes, fetch_options(a)); fits) {
+      by_seconds.emplace(planner::retrieval_seconds(plan, link, wishes), i);
+    } else if (unfit += "\n  " + std::string(plan.protocol().name) + ": " + fits.error().message();
+               i + 1 == all.size() && by_seconds.empty()) {
+      return fail(fits.error().code(), "no protocol of the deployment file can do this:" + unfit);
+    }
   }
-  std::string line;
   for (const auto& [seconds, i] : by_seconds) {
     char about[32];
-    std::snprintf(about, sizeof about, "%.2g s", seconds);
-    line += (line.empty() ? "" : ", ") + std::string(all[i].plan->protocol().name) + " " + about;
+    std::snprintf(about, sizeof about, " %.2g s", seconds);
+    line += (line.empty() ? "" : ", ") + std::string(all[i].plan->protocol().name) + about;
   }
   if (!a.quiet) {
-    std::fprintf(stderr,
-                 "using the first of these, by a rough model of this link: %s; --protocol names another\n",
-                 line.c_str());
+    std::fprintf(
+        stderr, "using the first of these, by a rough model of this link: %s; --protocol names another%s%s\n",
+        line.c_str(), unfit.empty() ? "" : "\nleft out:", unfit.c_str());
   }
   return std::move(all[by_seconds.begin()->second]);
 }
@@ -299,9 +306,7 @@ Result<void> get(Arguments a) {
   PIRX_TRY(settle_wishes(a, keyed));
   PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, a.options));
   if (!fetcher.warning().empty()) std::fprintf(stderr, "%s\n", fetcher.warning().c_str());
-  FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds, .limits = a.limits};
-  options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
-  if (a.deadline.count() > 0) options.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
+  auto options = fetch_options(a);
   if (!a.quiet && !protocol.several) {
     const auto queries = keyed ? plan.work().key_queries * a.keys.size() : a.positions.size();
     options.sending = [slow = protocol.slow, queries](std::size_t sent, std::size_t bytes) {

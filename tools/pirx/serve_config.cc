@@ -107,14 +107,15 @@ Result<void> read_object(const Json& object, std::span<const Option> options,
 Result<void> read_deployment(const Json& json, const Texts& keys, DatabaseSettings& settings) {
   const auto server = keys.find("server");
   if (server == keys.end()) return json["server"].error("is missing: the position in the deployment, from 0");
-  for (const char* name : {"coordinate", "field", "code", "protocol"}) {
+  for (const char* name : {"coordinate", "field", "code"}) {
     if (json[name].exists()) return json[name].error("is the deployment's to say");
   }
-  PIRX_ASSIGN(const auto deployment, client::load_deployment(keys.at("deployment")));
+  const auto deployment = client::load_deployment(keys.at("deployment"), settings.protocol);
+  if (!deployment) return json["deployment"].error(": " + deployment.error().message());
   const auto at = static_cast<std::size_t>(std::stoul(server->second));
-  if (at >= deployment.servers.size()) return json["server"].error("is more than the deployment has");
-  settings.protocol = deployment.plan->protocol().name;
-  for (const auto& [name, text] : deployment.plan->server_options(at)) settings.options[name] = text;
+  if (at >= deployment->servers.size()) return json["server"].error("is more than the deployment has");
+  settings.protocol = deployment->plan->protocol().name;
+  for (const auto& [name, text] : deployment->plan->server_options(at)) settings.options[name] = text;
   return {};
 }
 

@@ -28,8 +28,9 @@ std::string format_deployments(std::span<const Deployment> deployments);
 /// Writes the file in one step. Errors are those of replace_file().
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
 
-/// The only deployment of a file. InvalidArgument: there are several. Else errors of load_deployments.
-Result<Deployment> load_deployment(const std::filesystem::path& path);
+/// The deployment of a file by that protocol; if no protocol is named, the only one. InvalidArgument: there
+/// is no such protocol, or none is named and there are several. Else errors of load_deployments.
+Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol = {});
 
 /// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database.
 Result<void> check_one_database(std::span<const Deployment> deployments);

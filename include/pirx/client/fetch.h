@@ -51,6 +51,11 @@ struct FetchReport {
 /// The most records or keys in one retrieval of a Fetcher: as many as servers take in a message by default.
 inline constexpr std::size_t kMaxRecords = 256;
 
+/// Whether `wishes` records may be fetched so from a deployment: the errors that Fetcher::create and
+/// Fetcher::fetch give before anything is made or sent.
+Result<void> check_fetch(const Deployment& deployment, const Texts& client_options, std::size_t wishes,
+                         const FetchOptions& options);
+
 /// Another way to the servers. Does what http::HttpTransport::query_all() does: sends requests[i] to server
 /// i, all at the same time, and calls on_settled when a reply has come or will not come, until that returns
 /// true.
@@ -84,7 +89,7 @@ class Fetcher {
         close_(std::move(close)),
         warning_(std::move(warning)) {}
   template <class Wish>
-  Result<FetchReport> run(std::span<const Wish> wishes, std::size_t queries, const FetchOptions& options);
+  Result<FetchReport> run(std::span<const Wish> wishes, const FetchOptions& options);
   Deployment deployment_;
   Texts options_;
   Ask ask_;

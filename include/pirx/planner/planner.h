@@ -39,7 +39,7 @@ struct Plan {
 Result<Plan> make_plan(const Question& question, Rates& rates);
 
 /// The seconds that a retrieval of `wishes` records by this plan takes over a link, by the plan's rough model
-/// (Plan::work), with the keys that it must send.
+/// (Plan::work), by a client that must make and send its keys.
 double retrieval_seconds(const pirx::Plan& plan, const Link& link, std::size_t wishes);
 
 /// Measures this machine as rates are asked for, each rate once, by the processor's clock if one thread is

@@ -15,18 +15,20 @@ namespace pirx {
 
 struct Protocol;
 
-/// What a retrieval takes, by a rough model: sizes are exact (batch codes are not counted), times are right
-/// within a factor of four.
+/// What a retrieval takes: a part for every query, and a part that it takes once. Sizes are those of messages
+/// without client options and batch codes, times a rough model.
 struct Work {
-  double up = 0, down = 0;    ///< bytes of a query and its replies, for all servers
-  double once_up = 0;         ///< bytes of keys, which a server keeps
-  double once_down = 0;       ///< bytes that a retrieval takes, however many queries it has
-  double messages = 1;        ///< one after another, for a retrieval
-  double memory = 0;          ///< bytes that the client holds for these messages
-  double row_bytes = 0;       ///< bytes held in addition for each query of a retrieval
-  double seconds = 0;         ///< of one core of the client, for each query, without making keys
-  double server_seconds = 0;  ///< of one core of a server, for each query
-  unsigned key_queries = 1;   ///< queries for a key of a keyed database
+  double up = 0, down = 0;            ///< bytes of each query and its replies, for all servers
+  double once_up = 0, once_down = 0;  ///< bytes in addition
+  double query_messages = 0;          ///< messages, one after another, for each query
+  double once_messages = 0;           ///< in addition
+  double memory = 0;                  ///< bytes that the client holds for a query and what is sent once
+  double row_bytes = 0;               ///< bytes held in addition for each query
+  double seconds = 0;                 ///< of one core of the client, for each query
+  double once_seconds = 0;            ///< in addition, such as for making a key
+  double server_seconds = 0;          ///< of one core of a server, for each query
+  double once_server_seconds = 0;     ///< in addition
+  unsigned key_queries = 1;           ///< queries for a key of a keyed database
 };
 
 /// What joining a deployment depends on beside its plan.
