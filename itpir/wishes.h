@@ -2,30 +2,10 @@
 // the same one.
 #pragma once
 
-#include "pirx/itpir/client.h"
+#include "pirx/batchcodes/encoding.h"
+#include "pirx/itpir/client_interface.h"
 
 namespace pirx::itpir {
-
-/// What a query asks for: the indices of records, or those of rows, kSummedRows for each sum. Secret.
-struct Wishes {
-  QueryKind kind = QueryKind::kRecords;
-  SecretVector<std::uint64_t> indices;
-
-  std::size_t size() const noexcept {
-    return indices.size() / (kind == QueryKind::kRowSums ? kSummedRows : 1);
-  }
-};
-
-/// Where in its row lies what is wanted of it.
-struct SlotBytes {
-  std::uint64_t offset, bytes;
-};
-/// Of the i-th sum: its slot where the caller reads sums (DecodeOptions::sums), else all of the row.
-SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i);
-
-/// Whether there is evidence for records that replies do not prove, beside digests that are known to be
-/// right: the caller's, or else the digests that the caller reads in sums.
-bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records);
 
 /// Slots of a plan that one wish takes, to be added after decoding: kSummedRows where the rows of a sum lie
 /// at different coordinates, otherwise 1.

@@ -33,7 +33,7 @@ struct Prepared {
   std::uint64_t index;
   std::vector<Bytes> request;  // one element: what goes to the measured server
   Bytes other_reply;
-  itpir::ClientState state;
+  std::unique_ptr<itpir::ClientState> state;
 };
 
 class Bench {

@@ -8,6 +8,7 @@
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_8.h"
+#include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/client.h"
 #include "pirx/strassen/engine.h"
 
@@ -54,20 +55,33 @@ Result<double> measure_pass(const F& f, const RateId& id) {
   return whole * seconds;
 }
 
-Result<itpir::Params> deployment(const RateId& id, const database::Geometry& geometry) {
+/// The servers of a rate, and a client of them.
+struct Deployment {
+  FieldTag field;
+  ProtocolId protocol;
+  std::vector<std::uint64_t> coordinates;
+  std::unique_ptr<const itpir::SharesClient> client;
+};
+
+Result<Deployment> deployment(const RateId& id, const database::Geometry& geometry, bool seeded) {
   const auto field = static_cast<ScanField>(id.of[0]);
-  itpir::Params::Spec spec{.geometry = geometry, .version = {}, .coordinates = {}, .threshold = id.of[2]};
   if (field == ScanField::kGf2) {
-    spec.field = kTagGf2;
-    spec.protocol = ProtocolId::kChor;
-    for (std::uint64_t server = 1; server <= id.of[1]; ++server) spec.coordinates.push_back(server);
-  } else if (field == ScanField::kGf2_8 || field == ScanField::kW160) {
-    spec.field = field == ScanField::kGf2_8 ? kTagGf2_8 : kTagW160;
-    PIRX_ASSIGN(spec.coordinates, batchcodes::Encoding::suggested_coordinates(spec.field, id.of[1]));
-  } else {
-    return no_such_field(id);
+    Deployment made{kTagGf2, ProtocolId::kChor, {}, nullptr};
+    for (std::uint64_t server = 1; server <= id.of[1]; ++server) made.coordinates.push_back(server);
+    PIRX_ASSIGN(auto params, itpir::chor::Params::create({geometry, {}, made.coordinates}));
+    made.client = std::make_unique<itpir::chor::Client>(std::move(params), itpir::ClientOptions{seeded});
+    return made;
   }
-  return itpir::Params::create(std::move(spec));
+  if (field != ScanField::kGf2_8 && field != ScanField::kW160) return no_such_field(id);
+  Deployment made{field == ScanField::kGf2_8 ? kTagGf2_8 : kTagW160, ProtocolId::kGoldberg, {}, nullptr};
+  PIRX_ASSIGN(made.coordinates, batchcodes::Encoding::suggested_coordinates(made.field, id.of[1]));
+  PIRX_ASSIGN(auto params, itpir::Params::create({.field = made.field,
+                                                  .geometry = geometry,
+                                                  .version = {},
+                                                  .coordinates = made.coordinates,
+                                                  .threshold = id.of[2]}));
+  made.client = std::make_unique<itpir::Client>(std::move(params), itpir::ClientOptions{seeded});
+  return made;
 }
 
 Result<double> measure_share(const RateId& id) {
@@ -76,8 +90,8 @@ Result<double> measure_share(const RateId& id) {
                                                                .records_per_row = 1,
                                                                .variable_length = false,
                                                                .digests = false}));
-  PIRX_ASSIGN(auto params, deployment(id, geometry));
-  const itpir::Client client(std::move(params), {.seeded = id.quantity == Quantity::kSeeds});
+  PIRX_ASSIGN(const auto servers, deployment(id, geometry, id.quantity == Quantity::kSeeds));
+  const auto& client = *servers.client;
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const std::uint64_t wanted[] = {0};
   PIRX_TRY(client.query(wanted, rng));
@@ -93,25 +107,20 @@ Result<double> measure_gather(const RateId& id) {
                                           .records_per_row = std::max<std::uint64_t>(bytes / kRecordBytes, 1),
                                           .variable_length = false,
                                           .digests = false}));
-  PIRX_ASSIGN(auto params, deployment(id, geometry));
-  const itpir::Client client(params);
+  PIRX_ASSIGN(const auto servers, deployment(id, geometry, false));
+  const auto& client = *servers.client;
   const std::uint64_t reply_bytes = client.reply_bytes(1);
   const std::uint64_t body = reply_bytes - itpir::MessageHeader::kBytes;
   const std::uint64_t length =
-      params.protocol() == ProtocolId::kChor
+      servers.protocol == ProtocolId::kChor
           ? geometry.row_bytes()
-          : geometry.words_per_row(params.field() == kTagW160 ? fp::W160{}.word_bytes()
-                                                              : gf2e::Gf2_8{}.word_bytes());
+          : geometry.words_per_row(servers.field == kTagW160 ? fp::W160{}.word_bytes()
+                                                             : gf2e::Gf2_8{}.word_bytes());
   std::vector<std::optional<Bytes>> replies;
-  for (const auto coordinate : params.coordinates()) {
+  for (const auto coordinate : servers.coordinates) {
     Writer writer(reply_bytes);
-    itpir::MessageHeader{itpir::MessageHeader::Type::kReply,
-                         params.field(),
-                         params.version(),
-                         coordinate,
-                         1,
-                         length,
-                         params.protocol()}
+    itpir::MessageHeader{
+        itpir::MessageHeader::Type::kReply, servers.field, {}, coordinate, 1, length, servers.protocol}
         .encode(writer);
     writer.extend(static_cast<std::size_t>(body));
     replies.emplace_back(std::move(writer).take());

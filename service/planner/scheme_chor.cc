@@ -1,6 +1,7 @@
 // The offer of Chor's protocol with t + 1 servers, the fewest that hide anything from t of them.
 #include "pirx/gf2e/gf2.h"
-#include "pirx/itpir/chor.h"
+#include "pirx/itpir/chor/client.h"
+#include "pirx/itpir/common.h"
 #include "scan.h"
 #include "schemes.h"
 
@@ -12,11 +13,8 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
   const unsigned l = question.collusion + 1;
   std::vector<std::uint64_t> coordinates;
   for (unsigned server = 1; server <= l; ++server) coordinates.push_back(server);
-  PIRX_ASSIGN(
-      auto params,
-      itpir::ChorParams::create(
-          {.geometry = geometry, .version = {}, .coordinates = std::move(coordinates), .seeded = seeded}));
-  const itpir::ChorClient client(std::move(params));
+  PIRX_ASSIGN(auto params, itpir::chor::Params::create({geometry, {}, std::move(coordinates)}));
+  const itpir::chor::Client client(std::move(params));
   Offer offer;
   offer.scheme = "chor";
   offer.settings = seeded ? "seeded" : "";
@@ -27,7 +25,8 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
   offer.threshold = l - 1;
   offer.seeded = seeded;
   offer.records_per_row = geometry.spec().records_per_row;
-  for (unsigned server = 0; server < l; ++server) offer.bytes_up += client.request_bytes(1, server);
+  offer.bytes_up =
+      client.request_bytes(1) + (l - 1) * (seeded ? itpir::seeds_bytes(1) : client.request_bytes(1));
   offer.bytes_down = l * client.reply_bytes(1);
   PIRX_TRY(add_scan(offer, question, rates, ScanField::kGf2, geometry));
   const auto field = static_cast<std::uint32_t>(ScanField::kGf2);
@@ -39,7 +38,7 @@ Result<Offer> offer_at(const Question& question, Rates& rates, bool seeded, std:
   PIRX_ASSIGN(const double hash,
               seconds_at(rates, {Quantity::kHash, {}}, 0, static_cast<double>(geometry.slot_bytes())));
   offer.client_seconds += gather + hash;
-  offer.server_bytes += client.request_bytes(1, l - 1) + client.reply_bytes(1);
+  offer.server_bytes += client.request_bytes(1) + client.reply_bytes(1);
   offer.client_bytes = offer.bytes_up + offer.bytes_down + geometry.row_bytes();
   return offer;
 }
