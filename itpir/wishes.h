@@ -7,12 +7,12 @@
 
 namespace pirx::itpir {
 
-/// Slots of a plan that one wish takes, to be added after decoding: kSummedRows where the rows of a sum lie
-/// at different coordinates, otherwise 1.
+/// The number of slots that one wish takes, and that are added up after decoding: kSummedRows if the rows of
+/// a sum lie at different coordinates, otherwise 1.
 std::size_t slots_per_wish(const batchcodes::Encoding& encoding, QueryKind kind) noexcept;
 
-/// Query vectors for so many wishes, the same number whatever they are: q slots are filled in each where any
-/// q rows fit together; else a vector has a single one in the worst case. 2^64 - 1 when that overflows.
+/// The number of query vectors for so many wishes, whatever these are. A vector fetches q slots if any q rows
+/// fit together (Encoding::collision_free), otherwise only one is certain. 2^64 - 1 on overflow.
 std::uint64_t query_vectors(const batchcodes::Encoding& encoding, const database::Geometry& geometry,
                             QueryKind kind, std::uint64_t wishes) noexcept;
 
