@@ -37,9 +37,8 @@ Result<void> check_query(const MessageHeader& header, const MessageHeader& large
   return {};
 }
 
-Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uint64_t length,
-                               std::uint64_t each_bytes) {
-  const auto expected = message_bytes(queries, length, each_bytes);
+Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uint64_t vector_bytes) {
+  const auto expected = message_bytes(queries, vector_bytes, 1);
   if (request.size() == expected) return {};
   return invalid("the request has " + std::to_string(request.size()) + " bytes instead of " +
                  std::to_string(expected));

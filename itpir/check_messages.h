@@ -9,9 +9,8 @@ namespace pirx::itpir {
 /// database version. InvalidArgument: it differs otherwise, or holds more queries; the message says in what.
 Result<void> check_query(const MessageHeader& header, const MessageHeader& largest);
 
-/// The exact length of a message of `queries` x `length` values. InvalidArgument.
-Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uint64_t length,
-                               std::uint64_t each_bytes);
+/// The exact length of a query of so many vectors, or seeds, of vector_bytes. InvalidArgument.
+Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uint64_t vector_bytes);
 
 /// The bytes behind the header of a reply that has the header `expected` and sums of `sum_bytes`. StaleEpoch:
 /// it is from another database version. DataLoss, InvalidArgument: it is malformed or differs otherwise; the

@@ -2,11 +2,10 @@
 // shipped fields, in the privacy tests for fields small enough to enumerate every coin.
 #pragma once
 
-#include <new>
-#include <stdexcept>
-
 #include "blinding.h"
+#include "client_messages.h"
 #include "pirx/batchcodes/polynomial_code.h"
+#include "pirx/itpir/client.h"
 #include "vectors.h"
 #include "wishes.h"
 
@@ -40,14 +39,18 @@ class GoldbergClient {
     const auto& encoding = code_.encoding();
     const std::size_t l = encoding.servers(), t = spec_->threshold;
     const auto vectors = query_vectors(encoding, spec_->geometry, wishes.kind, wishes.size());
-    PIRX_TRY(check_size(wishes.size(), vectors));
     const auto r = static_cast<std::size_t>(encoding.rows(spec_->geometry.rows()));
+    const std::uint64_t words = spec_->geometry.words_per_row(field().word_bytes());
+    PIRX_TRY(check_query_size(wishes.size(), vectors,
+                              {message_bytes(vectors, r, field().elem_bytes()),
+                               message_bytes(vectors, words, field().sum_bytes())}));
     PIRX_ASSIGN(const auto plan, plan_wishes(encoding, spec_->geometry, wishes));
-    PIRX_ASSIGN(auto requests, empty_requests(plan.queries(), r));
+    const std::size_t vector_bytes = r * field().elem_bytes();
+    const MessageHeader header{{}, field().tag(), version_, 0, static_cast<std::uint32_t>(plan.queries()), r};
+    PIRX_ASSIGN(auto requests, empty_requests(header, spec_->coordinates, vector_bytes, seeded_));
     Query query{std::move(requests), SecretVector<Elem>(plan.queries() * l)};
     PIRX_ASSIGN(auto coins, SecretMatrix<Elem>::create(t, r));
     PIRX_ASSIGN(auto shares, SecretMatrix<Elem>::create(l, r));
-    const std::size_t vector_bytes = r * field().elem_bytes();
     for (std::size_t i = 0; i < plan.queries(); ++i) {
       for (std::size_t a = 0; a < t; ++a) {
         const std::span<Elem> row(coins.expose().row(a), r);
@@ -77,53 +80,6 @@ class GoldbergClient {
 
  private:
   const F& field() const noexcept { return code_.field(); }
-
-  Result<void> check_size(std::size_t wishes, std::uint64_t vectors) const {
-    if (wishes == 0) return fail(ErrorCode::kInvalidArgument, "a query needs at least one record to ask for");
-    if (vectors > kMaxQueriesPerRequest) {
-      return fail(ErrorCode::kInvalidArgument, std::to_string(wishes) + " records in one query take " +
-                                                   std::to_string(vectors) + " query vectors: at most " +
-                                                   std::to_string(kMaxQueriesPerRequest) +
-                                                   ", ask in several");
-    }
-    const auto bytes = std::max(
-        message_bytes(vectors, code_.encoding().rows(spec_->geometry.rows()), field().elem_bytes()),
-        message_bytes(vectors, spec_->geometry.words_per_row(field().word_bytes()), field().sum_bytes()));
-    if (bytes > kMaxMessageBytes) {
-      return fail(ErrorCode::kResourceExhausted,
-                  std::to_string(wishes) + " records in one query take messages of " + std::to_string(bytes) +
-                      " bytes, the limit is " + std::to_string(kMaxMessageBytes) +
-                      ": ask for fewer at a time");
-    }
-    return {};
-  }
-
-  /// Requests with their headers written and room for the query vectors of `rows` elements.
-  Result<std::vector<Bytes>> empty_requests(std::size_t queries, std::uint64_t rows) const {
-    auto bytes = seeds_bytes(queries);
-    try {
-      std::vector<Bytes> requests;
-      for (const auto coordinate : spec_->coordinates) {
-        const bool seeds = requests.size() < seeded_;
-        if (!seeds) bytes = message_bytes(queries, rows, field().elem_bytes());
-        Writer writer(static_cast<std::size_t>(bytes));
-        MessageHeader{seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery,
-                      field().tag(),
-                      version_,
-                      coordinate,
-                      static_cast<std::uint32_t>(queries),
-                      rows}
-            .encode(writer);
-        writer.extend(static_cast<std::size_t>(bytes) - MessageHeader::kBytes);
-        requests.push_back(std::move(writer).take());
-      }
-      return requests;
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted, "no memory for " +
-                                                     std::to_string(spec_->coordinates.size()) +
-                                                     " requests of " + std::to_string(bytes) + " bytes");
-    }
-  }
 
   batchcodes::PolynomialCode<F> code_;
   const Params::Spec* spec_;

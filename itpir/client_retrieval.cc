@@ -1,5 +1,5 @@
-// Retrievals of Goldberg's and Chor's protocols: queries to all servers, and more of them where liars are not
-// told apart yet.
+// Retrievals of the protocols of this folder: queries to all servers, and more of them while liars are not
+// told apart.
 #include <algorithm>
 
 #include "client_plan.h"
@@ -11,34 +11,35 @@ namespace pirx::itpir {
 namespace {
 
 /// As many as unique decoding corrects, and at least one where one can be noticed at all.
-unsigned default_liars(const Params& params) {
-  const unsigned redundant = params.servers() - params.needed();
+unsigned default_liars(const SharesClient& client) {
+  const unsigned redundant = client.servers() - client.needed();
   return std::max(redundant / 2, std::min(redundant, 1u));
 }
 
-struct SharesClient final : AnyClient {
-  SharesClient(Client of, std::optional<VerticalClient> buckets)
-      : client(std::move(of)), vertical(std::move(buckets)) {}
+struct RetrievingClient final : AnyClient {
+  RetrievingClient(std::shared_ptr<const SharesClient> of, std::optional<VerticalClient> buckets)
+      : own(std::move(of)), vertical(std::move(buckets)), client(vertical ? vertical->client() : *own) {}
   Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::uint64_t> positions,
                                               const RetrieveOptions& options, Rng rng) const override;
   Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::string> keys,
                                               const RetrieveOptions& options, Rng rng) const override;
 
-  Client client;                           ///< of the buckets where there is a code
-  std::optional<VerticalClient> vertical;  ///< where there is a code
+  std::shared_ptr<const SharesClient> own;  ///< if there is no code
+  std::optional<VerticalClient> vertical;   ///< if there is a code
+  const SharesClient& client;               ///< of the two, the one that there is
 };
 
 /// Rounds of queries for the same wishes, decoded together. Derived classes know the wishes.
 class SharesRetrieval : public Retrieval {
  public:
-  SharesRetrieval(const Client& client, const RetrieveOptions& options, Rng rng)
+  SharesRetrieval(const SharesClient& client, const RetrieveOptions& options, Rng rng)
       : client_(client),
         options_(options),
-        liars_(options.liars.value_or(default_liars(client.params()))),
+        liars_(options.liars.value_or(default_liars(client))),
         rng_(std::move(rng)) {}
 
  protected:
-  const Client& client() const { return client_; }
+  const SharesClient& client() const { return client_; }
   const RetrieveOptions& options() const { return options_; }
   Rng& rng() { return rng_; }
   virtual Result<Query> query() = 0;
@@ -61,7 +62,7 @@ class SharesRetrieval : public Retrieval {
     } else {
       auto decode = decode_options();
       decode.liars = options_.liars;
-      collector_.emplace(client_.collect(std::move(query.state), std::move(decode)));
+      collector_ = client_.collect(std::move(query.state), std::move(decode));
     }
     ++round_;
     usable_ = locked_out_ = 0;
@@ -84,24 +85,23 @@ class SharesRetrieval : public Retrieval {
   Result<Answer> conclude() override {
     auto answer = std::move(*collector_).finish();
     if (answer) return read(std::move(*answer));
-    const auto& params = client_.params();
-    if (answer.error().code() != ErrorCode::kUndecodable || usable_ >= params.needed() ||
-        usable_ + locked_out_ < params.needed()) {
+    if (answer.error().code() != ErrorCode::kUndecodable || usable_ >= client_.needed() ||
+        usable_ + locked_out_ < client_.needed()) {
       return answer;
     }
     return fail(ErrorCode::kUnauthenticated,
-                std::to_string(usable_) + " usable replies of " + std::to_string(params.servers()) +
-                    " servers, at least " + std::to_string(params.needed()) + " are needed, and " +
+                std::to_string(usable_) + " usable replies of " + std::to_string(client_.servers()) +
+                    " servers, at least " + std::to_string(client_.needed()) + " are needed, and " +
                     std::to_string(locked_out_) +
                     " are not trusted or do not trust this client: check the trust anchors (ca_file), the "
                     "tokens and the client's certificate");
   }
 
-  const Client& client_;
+  const SharesClient& client_;
   const RetrieveOptions options_;
   const unsigned liars_;
   Rng rng_;
-  std::optional<ReplyCollector> collector_;
+  std::unique_ptr<ReplyCollector> collector_;
   unsigned round_ = 0;
   std::size_t usable_ = 0, locked_out_ = 0;  // in the last round: usable replies; servers that we do not
                                              // trust or that do not trust us
@@ -117,11 +117,11 @@ RecordCheck evidence_of(const Believe& believe) {
 
 class ByPosition final : public SharesRetrieval {
  public:
-  ByPosition(const Client& client, std::span<const std::uint64_t> positions, const RetrieveOptions& options,
-             Rng rng)
+  ByPosition(const SharesClient& client, std::span<const std::uint64_t> positions,
+             const RetrieveOptions& options, Rng rng)
       : SharesRetrieval(client, options, std::move(rng)),
         positions_(positions),
-        asked_(database::with_stand_ins(positions, client.params().geometry())) {}
+        asked_(database::with_stand_ins(positions, client.geometry())) {}
 
  private:
   Result<Query> query() override { return client().query(asked_.expose(), rng()); }
@@ -130,7 +130,7 @@ class ByPosition final : public SharesRetrieval {
   }
   std::uint64_t reply_bytes() const override { return client().reply_bytes(positions_.size()); }
   Result<Answer> read(Answer answer) override {
-    PIRX_TRY(database::check_in_range(positions_.expose(), client().params().geometry()));
+    PIRX_TRY(database::check_in_range(positions_.expose(), client().geometry()));
     return answer;
   }
   const SecretVector<std::uint64_t> positions_;
@@ -168,7 +168,7 @@ class FromBuckets final : public SharesRetrieval {
 /// By key: the slots of a key's column in three rows, which add up to its record.
 class ByKey final : public SharesRetrieval {
  public:
-  ByKey(const Client& client, database::KeyFilter filter, std::span<const std::string> keys,
+  ByKey(const SharesClient& client, database::KeyFilter filter, std::span<const std::string> keys,
         const RetrieveOptions& options, Rng rng)
       : SharesRetrieval(client, options, std::move(rng)),
         filter_(std::move(filter)),
@@ -223,11 +223,11 @@ class ByKey final : public SharesRetrieval {
   SecretVector<std::array<std::uint64_t, kSummedRows>> rows_;
 };
 
-Result<void> check_options(const Params& params, const RetrieveOptions& options) {
-  const unsigned redundant = params.servers() - params.needed();
+Result<void> check_options(const SharesClient& client, const RetrieveOptions& options) {
+  const unsigned redundant = client.servers() - client.needed();
   if (options.liars && *options.liars > redundant) {
-    return invalid("of " + std::to_string(params.servers()) + " servers, of which " +
-                   std::to_string(params.needed()) + " must answer, at most " + std::to_string(redundant) +
+    return invalid("of " + std::to_string(client.servers()) + " servers, of which " +
+                   std::to_string(client.needed()) + " must answer, at most " + std::to_string(redundant) +
                    " liars can be noticed, not " + std::to_string(*options.liars));
   }
   if (options.rounds && (*options.rounds < 1 || *options.rounds > kMaxRounds)) {
@@ -236,12 +236,12 @@ Result<void> check_options(const Params& params, const RetrieveOptions& options)
   return {};
 }
 
-Result<std::unique_ptr<Retrieval>> SharesClient::retrieve(std::span<const std::uint64_t> positions,
-                                                          const RetrieveOptions& options, Rng rng) const {
+Result<std::unique_ptr<Retrieval>> RetrievingClient::retrieve(std::span<const std::uint64_t> positions,
+                                                              const RetrieveOptions& options, Rng rng) const {
   PIRX_TRY(check_wishes(positions.size()));
-  PIRX_TRY(check_options(client.params(), options));
+  PIRX_TRY(check_options(client, options));
   if (!vertical) {
-    PIRX_TRY(database::check_by_position(client.params().geometry()));
+    PIRX_TRY(database::check_by_position(client.geometry()));
     return std::make_unique<ByPosition>(client, positions, options, std::move(rng));
   }
   const auto asked = database::with_stand_ins(positions, vertical->layout().plain);
@@ -249,22 +249,25 @@ Result<std::unique_ptr<Retrieval>> SharesClient::retrieve(std::span<const std::u
   return std::make_unique<FromBuckets>(*vertical, positions, std::move(wish), options, std::move(rng));
 }
 
-Result<std::unique_ptr<Retrieval>> SharesClient::retrieve(std::span<const std::string> keys,
-                                                          const RetrieveOptions& options, Rng rng) const {
+Result<std::unique_ptr<Retrieval>> RetrievingClient::retrieve(std::span<const std::string> keys,
+                                                              const RetrieveOptions& options, Rng rng) const {
   PIRX_TRY(check_wishes(keys.size()));
-  PIRX_TRY(check_options(client.params(), options));
-  PIRX_ASSIGN(auto filter, database::KeyFilter::create(client.params().geometry()));
+  PIRX_TRY(check_options(client, options));
+  PIRX_ASSIGN(auto filter, database::KeyFilter::create(client.geometry()));
   return std::make_unique<ByKey>(client, std::move(filter), keys, options, std::move(rng));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<AnyClient>> make_shares_client(const Params& params, const std::string& code,
+Result<std::unique_ptr<AnyClient>> make_shares_client(const SharesPlan::Spec& spec,
                                                       const ClientOptions& options) {
-  if (code.empty()) return std::make_unique<SharesClient>(Client(params, options), std::nullopt);
-  PIRX_ASSIGN(auto vertical, VerticalClient::create(params, code, options));
-  auto client = vertical.client();
-  return std::make_unique<SharesClient>(std::move(client), std::move(vertical));
+  if (spec.code.empty()) {
+    PIRX_ASSIGN(auto client, spec.client(spec.geometry, spec.version, options));
+    return std::make_unique<RetrievingClient>(std::move(client), std::nullopt);
+  }
+  PIRX_ASSIGN(auto vertical,
+              VerticalClient::create(spec.code, spec.geometry, spec.version, spec.client, options));
+  return std::make_unique<RetrievingClient>(nullptr, std::move(vertical));
 }
 
 }  // namespace pirx::itpir

@@ -3,16 +3,27 @@
 // wanted rows whether to ask again. Only finish(), which cuts records out of rows, knows them.
 #pragma once
 
-#include "check_messages.h"
+#include "client_messages.h"
 #include "decoding/locate.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/polynomial_code.h"
+#include "pirx/itpir/client.h"
 #include "wishes.h"
 
 namespace pirx::itpir {
 
+/// What a client keeps of a query.
 template <SharingField F>
-class GoldbergCollector {
+struct GoldbergState final : ClientState {
+  GoldbergState(std::shared_ptr<const Params> of, Wishes wanted, SecretVector<typename F::Elem> scalars)
+      : params(std::move(of)), wishes(std::move(wanted)), blinding(std::move(scalars)) {}
+  std::shared_ptr<const Params> params;
+  Wishes wishes;
+  SecretVector<typename F::Elem> blinding;
+};
+
+template <SharingField F>
+class GoldbergCollector : public ReplyCollector {
  public:
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
@@ -23,19 +34,24 @@ class GoldbergCollector {
                     Wishes wishes, SecretVector<Elem> blinding, DecodeOptions options = {});
   /// A further query for the same wishes.
   Result<void> ask_again(const Wishes& wishes, SecretVector<Elem> blinding);
+  Result<void> ask_again(std::unique_ptr<ClientState> state) override {
+    auto* again = dynamic_cast<GoldbergState<F>*>(state.get());
+    if (again == nullptr || &again->params->spec() != spec_) {
+      return invalid("a further query must be of the client that made the first");
+    }
+    return ask_again(again->wishes, std::move(again->blinding));
+  }
 
-  Result<void> add(std::size_t server, ByteSpan reply);
-
-  void set_missing(std::size_t server, ServerStatus why);
-
-  bool settled(unsigned liars) const;
-
-  Result<DecodeReport> decode();
+  Result<void> add(std::size_t server, ByteSpan reply) override;
+  void set_missing(std::size_t server, ServerStatus why) override {
+    note_missing(rounds_.back().status, server, why);
+  }
+  bool settled(unsigned liars) const override;
+  Result<DecodeReport> decode() override;
+  Result<Answer> finish() && override;
 
   /// Reductions of stacked rounds and searches that decode() needed; 0 where every reply agrees.
   std::size_t solver_calls() const noexcept { return verdict_ ? verdict_->solver_calls : 0; }
-
-  Result<Answer> finish() &&;
 
  private:
   static constexpr std::uint64_t kMaxCheckedSubsets = std::uint64_t{1} << 14;
@@ -181,20 +197,11 @@ class GoldbergCollector {
 
   tl::unexpected<Error> too_few() const {
     const auto& status = rounds_.back().status;
-    const auto count = [&](ServerStatus wanted) {
-      return std::to_string(std::count(status.begin(), status.end(), wanted));
-    };
-    const auto replies = rounds_.back().servers.size();
-    const auto stale = std::count(status.begin(), status.end(), ServerStatus::kStaleEpoch);
-    const bool moved = replies + static_cast<std::size_t>(stale) >= needed();
-    return fail(moved ? ErrorCode::kStaleEpoch : ErrorCode::kUndecodable,
-                std::to_string(replies) + " usable replies of " + std::to_string(status.size()) +
-                    " servers, at least " + std::to_string(needed()) + " are needed (" +
-                    count(ServerStatus::kSilent) + " silent, " + count(ServerStatus::kRefused) +
-                    " refused, " + count(ServerStatus::kMalformed) + " malformed, " +
-                    count(ServerStatus::kStaleEpoch) + " with another database version): " +
-                    (moved ? "get the parameters that the servers have now (pirx deploy)"
-                           : "ask again when more servers answer"));
+    const auto holding = std::count_if(status.begin(), status.end(), [](ServerStatus one) {
+      return one == ServerStatus::kOk || one == ServerStatus::kStaleEpoch;
+    });
+    return too_few_replies(status, "at least " + std::to_string(needed()) + " are needed",
+                           static_cast<std::size_t>(holding) >= needed());
   }
 
   /// The rows of the servers that agree, compared in all words once more.
@@ -641,27 +648,14 @@ Result<void> GoldbergCollector<F>::ask_again(const Wishes& wishes, SecretVector<
 template <SharingField F>
 Result<void> GoldbergCollector<F>::add(std::size_t server, ByteSpan reply) {
   Round& round = rounds_.back();
-  if (server >= round.status.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "there is no server " + std::to_string(server) + " in this deployment");
-  }
-  if (round.status[server] == ServerStatus::kOk) {
-    return fail(ErrorCode::kInvalidArgument, "server " + std::to_string(server) + " has replied already");
-  }
-  const MessageHeader expected{
-      MessageHeader::Type::kReply,           field().tag(), version_, spec_->coordinates[server],
-      static_cast<std::uint32_t>(vectors()), words_};
-  const auto body = check_reply(reply, expected, field().sum_bytes());
-  if (!body) {
-    round.status[server] =
-        body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch : ServerStatus::kMalformed;
-    return tl::unexpected(body.error());
-  }
+  const MessageHeader expected{{}, field().tag(), version_, 0, static_cast<std::uint32_t>(vectors()), words_};
+  PIRX_ASSIGN(const auto body,
+              take_reply(round.status, spec_->coordinates, server, reply, expected, field().sum_bytes()));
   // Room for every server's reply; memory that is never written costs nothing.
   if (round.replies.rows() == 0) {
     PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), vectors() * words_));
   }
-  if (!decode_sums(field(), body->data(), std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
+  if (!decode_sums(field(), body.data(), std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
     round.status[server] = ServerStatus::kMalformed;
     return fail(ErrorCode::kDataLoss,
                 "the reply holds a value that is no element of " + field().tag().name());
@@ -670,15 +664,6 @@ Result<void> GoldbergCollector<F>::add(std::size_t server, ByteSpan reply) {
   round.servers.push_back(server);
   verdict_.reset();
   return {};
-}
-
-template <SharingField F>
-void GoldbergCollector<F>::set_missing(std::size_t server, ServerStatus why) {
-  PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kRefused ||
-             why == ServerStatus::kMalformed || why == ServerStatus::kStaleEpoch);
-  auto& status = rounds_.back().status;
-  PIRX_CHECK(server < status.size());
-  if (status[server] != ServerStatus::kOk) status[server] = why;
 }
 
 template <SharingField F>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "chor_common.h"
 #include "pirx/base/rng.h"
 #include "pirx/batchcodes/vertical.h"
 #include "pirx/protocol.h"
@@ -47,26 +46,7 @@ Result<void> check_coordinates(const FieldTag& field, std::span<const std::uint6
   });
 }
 
-Result<Params> Params::create_chor(Spec spec) {
-  PIRX_TRY(check_chor_deployment(spec.geometry, spec.coordinates));
-  if (spec.field != kTagGf2 || spec.ramp != 1 || spec.arity != 1 || spec.independence != 0) {
-    return invalid("Chor's protocol is over gf2, with q = u = 1 and tau = 0: it has no encodings");
-  }
-  const auto l = static_cast<unsigned>(spec.coordinates.size());
-  if (spec.threshold != l - 1) {
-    return invalid("Chor's protocol with " + std::to_string(l) + " servers has threshold " +
-                   std::to_string(l - 1) + ", not " + std::to_string(spec.threshold));
-  }
-  batchcodes::Encoding::Spec stand_in;
-  stand_in.field = kTagGf2_16;
-  stand_in.threshold = l - 1;
-  for (unsigned j = 1; j <= l; ++j) stand_in.coordinates.push_back(j);
-  PIRX_ASSIGN(auto encoding, batchcodes::Encoding::create(std::move(stand_in)));
-  return Params(std::move(spec), std::move(encoding));
-}
-
 Result<Params> Params::create(Spec spec) {
-  if (spec.protocol == ProtocolId::kChor) return create_chor(std::move(spec));
   const auto l = spec.coordinates.size();
   if (l == 0) return invalid("a deployment needs servers: none were given");
   if (l > kMaxServers) {

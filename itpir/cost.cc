@@ -26,11 +26,6 @@ std::uint64_t prepared_bytes(const F& f, const database::Geometry& geometry) {
 
 }  // namespace
 
-Result<void> check_several(const Question& question) {
-  if (question.servers >= 2) return {};
-  return invalid("it needs two servers or more that do not all talk to each other: give --servers");
-}
-
 Result<void> add_costs(Offer& offer, const Question& question, Rates& rates, const SharesCost& cost,
                        const database::Geometry& geometry) {
   const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -44,14 +39,13 @@ Result<void> add_costs(Offer& offer, const Question& question, Rates& rates, con
   PIRX_ASSIGN(const double prepare, seconds_at(rates, {"prepare", pass_of}, 1, rows * row_bytes, kBytes));
   offer.server_seconds += pass / more;
   offer.prepare_seconds += prepare / more;
-  offer.server_bytes += geometry.data_bytes() + cost.request_bytes + cost.reply_bytes;
+  offer.server_bytes += geometry.data_bytes() + cost.sizes.request + cost.sizes.reply;
   offer.server_bytes += cost.field == kTagGf2    ? prepared_bytes(gf2e::Gf2{}, geometry)
                         : cost.field == kTagW160 ? prepared_bytes(fp::W160{}, geometry)
                                                  : prepared_bytes(gf2e::Gf2_8{}, geometry);
-  const std::vector<std::uint32_t> shape{field, cost.servers, cost.threshold, 0};
-  PIRX_ASSIGN(const double share,
-              seconds_at(rates, {cost.seeded ? "seeds" : "share", shape}, 3, rows, kLengths));
-  PIRX_ASSIGN(const double gather, seconds_at(rates, {"gather", shape}, 3, row_bytes, kLengths));
+  PIRX_ASSIGN(const double share, seconds_at(rates, cost.share, cost.share.of.size() - 1, rows, kLengths));
+  PIRX_ASSIGN(const double gather,
+              seconds_at(rates, cost.gather, cost.gather.of.size() - 1, row_bytes, kLengths));
   PIRX_ASSIGN(const double hash,
               seconds_at(rates, {"hash", {0}}, 0, static_cast<double>(geometry.slot_bytes()), kLengths));
   offer.client_seconds += share + gather + hash;

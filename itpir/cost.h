@@ -2,46 +2,74 @@
 // rest on.
 #pragma once
 
-#include "pirx/base/field.h"
-#include "pirx/protocol/offer.h"
+#include "pirx/itpir/client_interface.h"
+#include "pirx/protocol.h"
+#include "src/protocol/offers.h"
 
 namespace pirx::itpir {
 
 Result<double> measure_pass(const RateId& id, RateTable& others);
-Result<double> measure_share(const RateId& id, RateTable& others);
-Result<double> measure_gather(const RateId& id, RateTable& others);
 Result<double> measure_hash(const RateId& id, RateTable& others);
 
-/// The steps. A field is given by its degree or bits: 1 (Chor's protocol), 8, 160.
-inline constexpr Step kSteps[] = {
-    // Field, log2 of bytes, threads: one query over a prepared database, and the preparation. In seconds of
-    // the clock, on so many threads.
-    {"scan", 3, &measure_pass},     {"prepare", 3, &measure_pass},
-    {"share", 4, &measure_share},    // field, servers, threshold, log2 of rows: the client makes a query
-    {"seeds", 4, &measure_share},    // the same, for a query with seeds
-    {"gather", 4, &measure_gather},  // field, servers, threshold, log2 of bytes: a row out of replies
-    {"hash", 1, &measure_hash},      // log2 of bytes: SHA-256
+// Steps of every protocol with several servers. A field is given by its bits: 1, 8, 160.
+// Field, log2 of bytes, threads: one query over a prepared database, and the preparation. In seconds of the
+// clock, on so many threads.
+inline constexpr Step kScanStep{"scan", 3, &measure_pass}, kPrepareStep{"prepare", 3, &measure_pass};
+// log2 of bytes: SHA-256
+inline constexpr Step kHashStep{"hash", 1, &measure_hash};
+
+/// The deployment of which a step of the client is measured.
+struct RateServers {
+  FieldTag field;
+  ProtocolId protocol;
+  std::vector<std::uint64_t> coordinates;
+  MakeClient client;
+};
+/// The seconds of making a query over 2^log_rows rows, and of making a row of 2^log_bytes bytes out of
+/// replies, by a client of these servers.
+Result<double> measure_share(const RateServers& servers, unsigned log_rows, bool seeded);
+Result<double> measure_gather(const RateServers& servers, unsigned log_bytes);
+
+Result<double> measure_goldberg(const RateId& id, RateTable& others);
+inline constexpr Step kGoldbergSteps[] = {
+    kScanStep,
+    kPrepareStep,
+    kHashStep,
+    {"share", 4, &measure_goldberg},   // field, servers, threshold, log2 of rows: the client makes a query
+    {"seeds", 4, &measure_goldberg},   // the same, for a query with seeds
+    {"gather", 4, &measure_goldberg},  // field, servers, threshold, log2 of bytes: a row out of replies
 };
 
-/// The client and the servers of one query.
+/// What a query costs beside its bytes: the field of the pass, the rates of the client's steps, of which the
+/// last number stands for the size, and the bytes of a request with a vector and of a reply.
 struct SharesCost {
   FieldTag field;
-  unsigned servers, threshold;
-  bool seeded;
-  std::uint64_t request_bytes, reply_bytes;  ///< the longest request, and a reply
+  RateId share, gather;
+  MessageSizes sizes;
 };
 /// Adds to an offer, whose bytes up and down are known, the pass of a server, its preparation, the making of
 /// a query and the decoding of its replies, and the memory for them. Bytes are those of whole rows.
 Result<void> add_costs(Offer& offer, const Question& question, Rates& rates, const SharesCost& cost,
                        const database::Geometry& geometry);
 
-/// InvalidArgument: the question has only one server.
-Result<void> check_several(const Question& question);
+/// The best of offer_at(x), which has x records in a row. A query takes one `part`-th of a byte up for a row.
+/// InvalidArgument: the question has only one server. Else errors of best_of.
+template <class OfferAt>
+Result<Offer> best_of_several(const Question& question, std::uint64_t part, const OfferAt& offer_at) {
+  if (question.servers < 2) {
+    return invalid("it needs two servers or more that do not all talk to each other: give --servers");
+  }
+  PIRX_ASSIGN(const auto probe, geometry_of(question, 1));
+  const auto balanced =
+      database::Geometry::balanced_records_per_row(question.records, part * probe.slot_bytes());
+  return best_of(rows_to_try(question, balanced, 5), question, offer_at);
+}
 
 Result<Offer> offer_goldberg(const Question& question, Rates& rates);
 Result<Offer> offer_goldberg_w160(const Question& question, Rates& rates);
 Result<Offer> offer_goldberg_seeded(const Question& question, Rates& rates);
-Result<Offer> offer_chor(const Question& question, Rates& rates);
-Result<Offer> offer_chor_seeded(const Question& question, Rates& rates);
+inline constexpr Scheme kGoldbergSchemes[] = {{"goldberg", &offer_goldberg},
+                                              {"goldberg seeded", &offer_goldberg_seeded},
+                                              {"goldberg w160", &offer_goldberg_w160}};
 
 }  // namespace pirx::itpir

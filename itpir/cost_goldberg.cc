@@ -44,19 +44,41 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const Setting& se
   offer.bytes_up = setting.seeded ? t * seeds_bytes(1) + (l - t) * vector : l * vector;
   const std::uint64_t reply = client.reply_bytes(1);
   offer.bytes_down = l * reply;
-  PIRX_TRY(add_costs(offer, question, rates, {setting.field, l, t, setting.seeded, vector, reply}, geometry));
+  const std::uint32_t field = setting.field == kTagW160 ? 160 : 8;
+  PIRX_TRY(add_costs(offer, question, rates,
+                     {setting.field,
+                      {setting.seeded ? "seeds" : "share", {field, l, t, 0}},
+                      {"gather", {field, l, t, 0}},
+                      {vector, reply}},
+                     geometry));
   return offer;
 }
 
 Result<Offer> best_offer(const Question& question, Rates& rates, const Setting& setting) {
-  PIRX_TRY(check_several(question));
-  PIRX_ASSIGN(const auto probe, geometry_of(question, 1));
-  const auto balanced = database::Geometry::balanced_records_per_row(question.records, probe.slot_bytes());
-  return best_of(rows_to_try(question, balanced, 5), question,
-                 [&](std::uint64_t records) { return offer_at(question, rates, setting, records); });
+  return best_of_several(question, 1,
+                         [&](std::uint64_t records) { return offer_at(question, rates, setting, records); });
 }
 
 }  // namespace
+
+Result<double> measure_goldberg(const RateId& id, RateTable& /*others*/) {
+  const std::uint32_t field = id.of[0], log_size = id.of[3];
+  if (field != 8 && field != 160) return invalid("there is no rate " + id.name() + ": the field is unknown");
+  RateServers servers{field == 8 ? kTagGf2_8 : kTagW160, ProtocolId::kGoldberg, {}, nullptr};
+  PIRX_ASSIGN(servers.coordinates, batchcodes::Encoding::suggested_coordinates(servers.field, id.of[1]));
+  servers.client = [&servers, threshold = id.of[2]](
+                       const database::Geometry& geometry, const database::Version& version,
+                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+    PIRX_ASSIGN(auto params, Params::create({.field = servers.field,
+                                             .geometry = geometry,
+                                             .version = version,
+                                             .coordinates = servers.coordinates,
+                                             .threshold = threshold}));
+    return std::make_shared<const Client>(std::move(params), options);
+  };
+  if (id.step == "gather") return measure_gather(servers, log_size);
+  return measure_share(servers, log_size, id.step == "seeds");
+}
 
 Result<Offer> offer_goldberg(const Question& question, Rates& rates) {
   return best_offer(question, rates, {kTagGf2_8, false});

@@ -5,11 +5,10 @@
 #include "cost.h"
 #include "pirx/base/rng.h"
 #include "pirx/base/sha256.h"
-#include "pirx/batchcodes/encoding.h"
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_8.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/common.h"
 #include "pirx/strassen/engine.h"
 #include "src/protocol/stopwatch.h"
 
@@ -30,11 +29,6 @@ Result<FieldTag> field_of(const RateId& id) {
       return invalid("there is no rate " + id.name() + ": the field is unknown");
   }
 }
-Result<void> check_size(const RateId& id, std::size_t at) {
-  if (id.of[at] <= kMostLogSize) return {};
-  return invalid("there is no rate " + id.name() + ": the size is too large");
-}
-
 template <class F>
 Result<double> pass_seconds(const F& f, const RateId& id) {
   // About as long as wide, as balanced databases are.
@@ -71,78 +65,55 @@ Result<double> pass_seconds(const F& f, const RateId& id) {
   return whole * seconds;
 }
 
-Result<Params> deployment(const RateId& id, const database::Geometry& geometry) {
-  PIRX_ASSIGN(const auto field, field_of(id));
-  Params::Spec spec{.geometry = geometry, .version = {}, .coordinates = {}, .threshold = id.of[2]};
-  spec.field = field;
-  if (field == kTagGf2) {
-    spec.protocol = ProtocolId::kChor;
-    for (std::uint64_t server = 1; server <= id.of[1]; ++server) spec.coordinates.push_back(server);
-  } else {
-    PIRX_ASSIGN(spec.coordinates, batchcodes::Encoding::suggested_coordinates(spec.field, id.of[1]));
-  }
-  return Params::create(std::move(spec));
-}
+tl::unexpected<Error> too_large() { return invalid("the size of a rate is above 2^30"); }
 
 }  // namespace
 
-Result<double> measure_share(const RateId& id, RateTable& /*others*/) {
-  PIRX_TRY(check_size(id, 3));
-  PIRX_ASSIGN(const auto geometry, database::Geometry::create({.records = std::uint64_t{1} << id.of[3],
+Result<double> measure_share(const RateServers& servers, unsigned log_rows, bool seeded) {
+  if (log_rows > kMostLogSize) return too_large();
+  PIRX_ASSIGN(const auto geometry, database::Geometry::create({.records = std::uint64_t{1} << log_rows,
                                                                .record_bytes = 1,
                                                                .records_per_row = 1,
                                                                .variable_length = false,
                                                                .digests = false}));
-  PIRX_ASSIGN(auto params, deployment(id, geometry));
-  const Client client(std::move(params), {.seeded = id.step == "seeds"});
+  PIRX_ASSIGN(const auto client, servers.client(geometry, {}, {.seeded = seeded}));
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const std::uint64_t wanted[] = {0};
-  PIRX_TRY(client.query(wanted, rng));
-  return cpu_seconds([&] { static_cast<void>(client.query(wanted, rng)); });
+  PIRX_TRY(client->query(wanted, rng));
+  return cpu_seconds([&] { static_cast<void>(client->query(wanted, rng)); });
 }
 
-Result<double> measure_gather(const RateId& id, RateTable& /*others*/) {
-  PIRX_TRY(check_size(id, 3));
+Result<double> measure_gather(const RateServers& servers, unsigned log_bytes) {
+  if (log_bytes > kMostLogSize) return too_large();
   constexpr std::uint64_t kRecordBytes = 32;
-  const std::uint64_t bytes = std::uint64_t{1} << id.of[3];
+  const std::uint64_t bytes = std::uint64_t{1} << log_bytes;
   PIRX_ASSIGN(const auto geometry,
               database::Geometry::create({.records = std::max<std::uint64_t>(bytes / kRecordBytes, 1),
                                           .record_bytes = std::min(bytes, kRecordBytes),
                                           .records_per_row = std::max<std::uint64_t>(bytes / kRecordBytes, 1),
                                           .variable_length = false,
                                           .digests = false}));
-  PIRX_ASSIGN(auto params, deployment(id, geometry));
-  const Client client(params);
-  const std::uint64_t reply_bytes = client.reply_bytes(1);
-  const std::uint64_t body = reply_bytes - MessageHeader::kBytes;
-  const std::uint64_t length =
-      params.protocol() == ProtocolId::kChor
-          ? geometry.row_bytes()
-          : geometry.words_per_row(params.field() == kTagW160 ? fp::W160{}.word_bytes()
-                                                              : gf2e::Gf2_8{}.word_bytes());
+  PIRX_ASSIGN(const auto client, servers.client(geometry, {}, {}));
+  const std::uint64_t reply_bytes = client->reply_bytes(1);
+  const std::uint64_t word_bytes = servers.field == kTagW160 ? fp::W160{}.word_bytes() : 1;
   std::vector<std::optional<Bytes>> replies;
-  for (const auto coordinate : params.coordinates()) {
+  for (const auto coordinate : servers.coordinates) {
     Writer writer(reply_bytes);
-    MessageHeader{MessageHeader::Type::kReply,
-                  params.field(),
-                  params.version(),
-                  coordinate,
-                  1,
-                  length,
-                  params.protocol()}
+    MessageHeader{MessageHeader::Type::kReply,        servers.field,   {}, coordinate, 1,
+                  geometry.words_per_row(word_bytes), servers.protocol}
         .encode(writer);
-    writer.extend(static_cast<std::size_t>(body));
+    writer.extend(static_cast<std::size_t>(reply_bytes - MessageHeader::kBytes));
     replies.emplace_back(std::move(writer).take());
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const std::uint64_t wanted[] = {0};
-  PIRX_ASSIGN(auto first, client.query(wanted, rng));
-  PIRX_TRY(client.decode(std::move(first.state), replies));
+  PIRX_ASSIGN(auto first, client->query(wanted, rng));
+  PIRX_TRY(client->decode(std::move(first.state), replies));
   // Decoding consumes a query's state, and making one takes next to nothing over a single row.
-  const double asking = cpu_seconds([&] { static_cast<void>(client.query(wanted, rng)); });
+  const double asking = cpu_seconds([&] { static_cast<void>(client->query(wanted, rng)); });
   const double together = cpu_seconds([&] {
-    if (auto query = client.query(wanted, rng)) {
-      static_cast<void>(client.decode(std::move(query->state), replies));
+    if (auto query = client->query(wanted, rng)) {
+      static_cast<void>(client->decode(std::move(query->state), replies));
     }
   });
   return std::max(together - asking, 0.1 * together);
@@ -150,7 +121,7 @@ Result<double> measure_gather(const RateId& id, RateTable& /*others*/) {
 
 Result<double> measure_pass(const RateId& id, RateTable& /*others*/) {
   PIRX_ASSIGN(const auto field, field_of(id));
-  PIRX_TRY(check_size(id, 1));
+  if (id.of[1] > kMostLogSize) return too_large();
   if (id.of[2] < 1) return invalid("there is no rate " + id.name() + ": no thread computes");
   if (field == kTagGf2) return pass_seconds(gf2e::Gf2{}, id);
   if (field == kTagGf2_8) return pass_seconds(gf2e::Gf2_8{}, id);
@@ -158,7 +129,7 @@ Result<double> measure_pass(const RateId& id, RateTable& /*others*/) {
 }
 
 Result<double> measure_hash(const RateId& id, RateTable& /*others*/) {
-  PIRX_TRY(check_size(id, 0));
+  if (id.of[0] > kMostLogSize) return too_large();
   const Bytes bytes(std::size_t{1} << id.of[0]);
   std::byte all{0};
   return cpu_seconds([&] { all |= sha256(bytes)[0]; });

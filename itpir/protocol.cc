@@ -1,59 +1,114 @@
-// The rows of Goldberg's and Chor's protocols.
+// The row of Goldberg's protocol.
 #include "pirx/protocol.h"
+
+#include <algorithm>
 
 #include "client_plan.h"
 #include "cost.h"
+#include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
 #include "server_options.h"
 
 namespace pirx {
+
+extern const Protocol kGoldbergProtocol;
+
 namespace {
 
+using namespace itpir;
 using Kind = Option::Kind;
 
-constexpr Option kCoordinate{
-    "coordinate", Kind::kNumber, 0, ~std::uint64_t{0},
-    "This server's public x-coordinate: 1, 2, ...; no two servers alike. A bucket knows its own"};
 constexpr Option kField{"field", Kind::kText, 0, 0,
                         "gf2_8, gf2_16, w160, w48 or prime<bits>; the same on all servers [gf2_8, or the "
                         "bucket's]"};
-constexpr Option kCode{
-    "code", Kind::kText, 0, 0,
-    "Batch code: subcube:L,K or subset:L,w; several records then cost little more than one"};
-constexpr Option kLayout{"layout", Kind::kText, 0, 0,
-                         "auto, rows (no copy), or what trades memory for speed of many queries: residues "
-                         "(prime fields, 2.5 times "
-                         "the database more), strassen1, strassen2 (GF(2^n), 1.75 and 2.9 times) [auto]"};
-constexpr Option kMaxQueries{"max_queries", Kind::kNumber, 1, itpir::kMaxQueriesPerRequest,
-                             "Queries that one request may hold [256]"};
+constexpr Option kOptions[] = {kCoordinateOption, kField,          kCodeOption,
+                               kLayoutOption,     kPreparedOption, kMaxQueriesOption};
 
-constexpr Option kGoldbergOptions[] = {kCoordinate, kField, kCode, kLayout, kPreparedOption, kMaxQueries};
-constexpr Option kChorOptions[] = {kCoordinate, kCode, kLayout, kPreparedOption, kMaxQueries};
-
-constexpr Option kThreshold{"threshold", Kind::kNumber, 0, itpir::Params::kMaxServers,
-                            "So many servers together must learn nothing [1]"};
-constexpr Option kRamp{"ramp", Kind::kNumber, 0, itpir::Params::kMaxServers,
+constexpr Option kRamp{"ramp", Kind::kNumber, 0, kMaxServers,
                        "Rows that one query vector fetches: several records cost as much as one, and q - 1 "
                        "servers more must answer [1]"};
-constexpr Option kChosen[] = {kThreshold, kRamp};
+constexpr Option kChosen[] = {kThresholdOption, kRamp};
 constexpr Option kMembers[] = {
-    {"field", Kind::kText, 0, 0, "gf2_8, gf2_16, w160, w48 or prime<bits>; gf2 for Chor's protocol"},
-    kThreshold,
+    {"field", Kind::kText, 0, 0, "gf2_8, gf2_16, w160, w48 or prime<bits>"},
+    kThresholdOption,
     kRamp,
-    {"encoding.arity", Kind::kNumber, 0, itpir::Params::kMaxServers, "u of the servers' buckets"},
-    {"encoding.independence", Kind::kNumber, 0, itpir::Params::kMaxServers, "tau of the servers' buckets"},
+    {"encoding.arity", Kind::kNumber, 0, kMaxServers, "u of the servers' buckets"},
+    {"encoding.independence", Kind::kNumber, 0, kMaxServers, "tau of the servers' buckets"},
     {"encoding.modulus", Kind::kNumber, 0, ~std::uint64_t{0}, "M of the servers' buckets"},
-    {"code", Kind::kText, 0, 0, "Batch code of the servers' buckets: subcube:L,K or subset:L,w"},
+    kCodeMember,
 };
-constexpr Option kClientOptions[] = {
-    {"seeded", Kind::kSwitch, 0, 0,
-     "Send seeds of 32 bytes in place of t of the query vectors: less to upload, and privacy then rests on "
-     "AES-256 too"},
-};
-constexpr Scheme kGoldbergSchemes[] = {{"goldberg", &itpir::offer_goldberg},
-                                       {"goldberg seeded", &itpir::offer_goldberg_seeded},
-                                       {"goldberg w160", &itpir::offer_goldberg_w160}};
-constexpr Scheme kChorSchemes[] = {{"chor", &itpir::offer_chor}, {"chor seeded", &itpir::offer_chor_seeded}};
+std::string notes_of(const Params& params) {
+  const auto& spec = params.spec();
+  std::string text;
+  if (spec.independence > 0) {
+    text += "\ntau = " + std::to_string(spec.independence) +
+            ": so many together learn nothing of the database either";
+  }
+  if (spec.ramp > 1 && !params.encoding().collision_free(params.geometry().rows())) {
+    text +=
+        "\nq = " + std::to_string(spec.ramp) +
+        " saves nothing: rows with the same number modulo M = " + std::to_string(spec.modulus) +
+        " cannot share a query vector, so each record takes one of its own; encode with M = u * rows / u, "
+        "or leave --ramp away";
+  }
+  return text;
+}
+
+Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
+  const auto& given = spec.members;
+  PIRX_TRY(check_given(given, {"field", "threshold"}));
+  if (given.on("encoding.arity") || given.on("encoding.independence") || given.on("encoding.modulus")) {
+    PIRX_TRY(check_given(given, {"encoding.arity", "encoding.independence", "encoding.modulus"}));
+  }
+  PIRX_ASSIGN(const auto field, field_by_name(given.text("field")));
+  const auto count = [&](std::string_view name, unsigned usual) {
+    return static_cast<unsigned>(given.number(name).value_or(usual));
+  };
+  PIRX_ASSIGN(const auto params, Params::create({.field = field,
+                                                 .geometry = *spec.geometry,
+                                                 .version = spec.version,
+                                                 .coordinates = spec.coordinates,
+                                                 .threshold = count("threshold", 1),
+                                                 .ramp = count("ramp", 1),
+                                                 .arity = count("encoding.arity", 1),
+                                                 .independence = count("encoding.independence", 0),
+                                                 .modulus = given.number("encoding.modulus").value_or(0)}));
+  const auto& own = params.spec();
+  const std::string code = given.text("code");
+  if (!code.empty() && (own.arity != 1 || own.independence != 0 || own.ramp != 1)) {
+    return invalid(
+        "a batch code goes with the plain database and one row in a query vector: leave u, tau "
+        "and q of polynomial codes away");
+  }
+  Texts members{{"field", field.name()}};
+  if (own.ramp > 1) members["ramp"] = std::to_string(own.ramp);
+  if (params.encoding().has_data_coordinates()) {
+    members["encoding.arity"] = std::to_string(own.arity);
+    members["encoding.independence"] = std::to_string(own.independence);
+    members["encoding.modulus"] = std::to_string(own.modulus);
+  }
+  const bool binary = field == kTagGf2_8 || field == kTagGf2_16;
+  const auto client = [own](const database::Geometry& geometry, const database::Version& version,
+                            const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+    Params::Spec changed = own;
+    changed.geometry = geometry;
+    changed.version = version;
+    PIRX_ASSIGN(auto checked, Params::create(std::move(changed)));
+    return std::make_shared<const Client>(std::move(checked), options);
+  };
+  return SharesPlan::create({.protocol = &kGoldbergProtocol,
+                             .geometry = own.geometry,
+                             .version = own.version,
+                             .coordinates = own.coordinates,
+                             .threshold = own.threshold,
+                             .code = code,
+                             .members = std::move(members),
+                             .server_options = {{"field", field.name()}},
+                             .notes = notes_of(params),
+                             .ramp = own.ramp,
+                             .server_seconds = binary ? 3e-12 : 3e-11,
+                             .client = client});
+}
 
 }  // namespace
 
@@ -63,38 +118,17 @@ constinit const Protocol kGoldbergProtocol{
     .summary = "several servers, any t of which learn nothing; servers that lie are corrected and named",
     .several = true,
     .spreads = true,
-    .options = kGoldbergOptions,
+    .options = kOptions,
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
-      PIRX_ASSIGN(const auto options, itpir::read_server_options(spec));
-      return itpir::make_goldberg_server(spec.database, options);
+      PIRX_ASSIGN(const auto options, read_server_options(spec));
+      return make_goldberg_server(spec.database, options);
     },
     .members = kMembers,
     .chosen = kChosen,
-    .client_options = kClientOptions,
-    .tell = itpir::tell_shares,
-    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kGoldberg); },
+    .client_options = kSharesClientOptions,
+    .tell = tell_shares,
+    .plan = plan,
     .schemes = kGoldbergSchemes,
-    .steps = itpir::kSteps};
-
-constinit const Protocol kChorProtocol{
-    .id = ProtocolId::kChor,
-    .name = "chor",
-    .summary =
-        "several servers, all of which must answer; all but one may pool what they see, and a liar is "
-        "noticed but not found",
-    .several = true,
-    .spreads = true,
-    .options = kChorOptions,
-    .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
-      PIRX_ASSIGN(const auto options, itpir::read_server_options(spec));
-      return itpir::make_chor_server(spec.database, options);
-    },
-    .members = kMembers,
-    .chosen = kChosen,
-    .client_options = kClientOptions,
-    .tell = itpir::tell_shares,
-    .plan = [](const PlanSpec& spec) { return itpir::plan_of_shares(spec, ProtocolId::kChor); },
-    .schemes = kChorSchemes,
-    .steps = itpir::kSteps};
+    .steps = kGoldbergSteps};
 
 }  // namespace pirx

@@ -21,8 +21,4 @@ struct ServedRows {
   std::optional<database::Version> rows_version = {};
 };
 
-/// A server half over any rows of whole words. `options` name a field and a coordinate. Errors as
-/// make_goldberg_server.
-Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOptions& options);
-
 }  // namespace pirx::itpir

@@ -1,9 +1,7 @@
 // The server half behind AnyServer: chooses the field, and reads the options of a ServerSpec.
 #include "pirx/itpir/server.h"
 
-#include "pirx/batchcodes/fields.h"
-#include "server_impl.h"
-#include "server_options.h"
+#include "server_elements.h"
 #include "server_vertical.h"
 
 namespace pirx::itpir {
@@ -59,10 +57,10 @@ Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOpt
   });
 }
 
-template class GoldbergServer<gf2e::Gf2_8>;
-template class GoldbergServer<gf2e::Gf2_16>;
-template class GoldbergServer<fp::W160>;
-template class GoldbergServer<fp::W48>;
-template class GoldbergServer<fp::PrimeField>;
+template class VectorServer<gf2e::Gf2_8, ElementVectors>;
+template class VectorServer<gf2e::Gf2_16, ElementVectors>;
+template class VectorServer<fp::W160, ElementVectors>;
+template class VectorServer<fp::W48, ElementVectors>;
+template class VectorServer<fp::PrimeField, ElementVectors>;
 
 }  // namespace pirx::itpir

@@ -1,22 +1,25 @@
-// GoldbergServer<F>: the query vectors of all clients are the rows of Q, and Q * D is one product (paper
-// 000). Instantiated in server.cc for the shipped fields.
+// VectorServer<F, V>: the query vectors of all clients are the rows of Q, and Q * D is one product (paper
+// 000). It is the server half of every protocol of this folder; V says how query vectors lie in a request.
 #pragma once
 
 #include <limits>
 #include <new>
 
+#include "check_messages.h"
 #include "pirx/base/buffer.h"
-#include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/server.h"
 #include "pirx/strassen/engine.h"
-#include "served_rows.h"
+#include "server_options.h"
 #include "server_prepare.h"
-#include "vectors.h"
 
 namespace pirx::itpir {
 
-template <SharingField F>
-class GoldbergServer final : public AnyServer {
+/// V has the protocol's number kProtocol and four static functions. bytes(f, rows): of a query vector.
+/// check(vectors, rows): what must be wrong with them already when they are admitted. read(f, from, to): a
+/// vector; false if it holds a value that is no element. expand(f, seed, to): the vector that a seed stands
+/// for.
+template <Field F, class V>
+class VectorServer final : public AnyServer {
  public:
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
@@ -25,15 +28,15 @@ class GoldbergServer final : public AnyServer {
   static Result<std::unique_ptr<AnyServer>> create(strassen::Engine<F> engine, ServedRows served,
                                                    const ServerOptions& options);
 
-  ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
+  ProtocolId protocol() const noexcept override { return V::kProtocol; }
   Bytes parameters() const override {
-    return ServerParameters{field().tag(), served_.geometry,     served_.version, coordinate(),
-                            served_.arity, served_.independence, served_.modulus}
+    return ServerParameters{field().tag(), served_.geometry,     served_.version, coordinate_,
+                            served_.arity, served_.independence, served_.modulus, V::kProtocol}
         .encode();
   }
   std::size_t max_request_bytes() const noexcept override {
-    return static_cast<std::size_t>(std::max(message_bytes(max_queries_, product_.rows, field().elem_bytes()),
-                                             seeds_bytes(max_queries_)));
+    return static_cast<std::size_t>(
+        std::max(message_bytes(max_queries_, vector_bytes(), 1), seeds_bytes(max_queries_)));
   }
   std::size_t max_queries() const noexcept override { return max_queries_; }
   /// The encoded reply, the sums, the decoded or expanded query vectors, and what the product takes for each.
@@ -49,7 +52,7 @@ class GoldbergServer final : public AnyServer {
   std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }
   std::size_t preferred_queries() const noexcept override { return product_.preferred_queries; }
   std::vector<std::pair<std::string, std::string>> facts() const override {
-    return {{"field", field().tag().name()}, {"coordinate", std::to_string(coordinate())}};
+    return {{"field", field().tag().name()}, {"coordinate", std::to_string(coordinate_)}};
   }
 
   Result<std::size_t> admit(ByteSpan request) const override {
@@ -87,7 +90,7 @@ class GoldbergServer final : public AnyServer {
     bool seeds;  ///< in place of vectors
   };
 
-  GoldbergServer(const F& f, ServedRows served, Product product, const ServerOptions& options)
+  VectorServer(const F& f, ServedRows served, Product product, const ServerOptions& options)
       : f_(f),
         served_(std::move(served)),
         version_(bound_version(served_.version, served_.arity, served_.independence, served_.modulus)),
@@ -105,46 +108,21 @@ class GoldbergServer final : public AnyServer {
   /// Everything but whether the values are elements.
   Result<Admitted> check_request(ByteSpan request) const {
     Reader reader(request, "request");
-    const auto parsed = MessageHeader::decode(reader);
-    if (!parsed) return invalid("the request is malformed: " + parsed.error().message());
-    const MessageHeader& header = *parsed;
-    const bool seeds = header.type == MessageHeader::Type::kSeeds;
-    if (!seeds && header.type != MessageHeader::Type::kQuery) return invalid("this pirx message is no query");
-    if (header.field != field().tag()) {
-      return invalid("the query is over the field " + header.field.name() + ", this server computes in " +
-                     field().tag().name() + ": fetch its parameters again");
-    }
-    if (header.version != version_) return stale(header.version);
-    if (header.coordinate != coordinate()) {
-      return invalid("the query is for the server with coordinate " + std::to_string(header.coordinate) +
-                     ", this one has " + std::to_string(coordinate()) +
-                     ": check the order of the servers in the deployment");
-    }
-    if (header.length != product_.rows) {
-      return invalid("the query vectors have " + std::to_string(header.length) + " elements, there are " +
-                     std::to_string(product_.rows) + " rows here: fetch the parameters again");
-    }
-    if (header.queries > max_queries_) {
-      return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +
-                     std::to_string(max_queries_) + ": ask in several requests");
-    }
-    const auto expected = seeds ? seeds_bytes(header.queries)
-                                : message_bytes(header.queries, header.length, field().elem_bytes());
-    if (request.size() != expected) {
-      return invalid("the request has " + std::to_string(request.size()) + " bytes instead of " +
-                     std::to_string(expected));
-    }
-    return Admitted{0, header.queries, seeds};
+    const auto header = MessageHeader::decode(reader, V::kProtocol);
+    if (!header) return invalid("the request is malformed: " + header.error().message());
+    using Type = MessageHeader::Type;
+    const bool seeds = header->type == Type::kSeeds;
+    if (!seeds && header->type != Type::kQuery) return invalid("this pirx message is no query");
+    PIRX_TRY(check_query(*header,
+                         {Type::kQuery, field().tag(), version_, coordinate_, max_queries_, product_.rows}));
+    PIRX_TRY(check_query_bytes(request, header->queries, seeds ? kSeedBytes : vector_bytes()));
+    if (!seeds) PIRX_TRY(V::check(request.subspan(MessageHeader::kBytes), product_.rows));
+    return Admitted{0, header->queries, seeds};
   }
 
   const F& field() const noexcept { return f_; }
-  std::uint64_t coordinate() const noexcept { return coordinate_; }
-  tl::unexpected<Error> stale(const database::Version& asked) const {
-    const auto name = [](const database::Version& v) {
-      return "epoch " + std::to_string(v.epoch) + " (" + to_hex(ByteSpan(v.identity).first(8)) + ")";
-    };
-    return fail(ErrorCode::kStaleEpoch, "the query is for database " + name(asked) + ", this server holds " +
-                                            name(version_) + ": fetch the parameters again");
+  std::size_t vector_bytes() const noexcept {
+    return static_cast<std::size_t>(V::bytes(field(), product_.rows));
   }
 
   /// One product for all of `slice`. A request with a value that is no element fails alone: its rows are
@@ -168,9 +146,9 @@ class GoldbergServer final : public AnyServer {
       for (std::size_t i = 0; i < admitted.queries; ++i) {
         const std::span<Elem> vector(Q.row(rows + i), r);
         if (admitted.seeds) {
-          expand_seed(field(), body.subspan(i * kSeedBytes).template first<kSeedBytes>(), vector);
+          V::expand(field(), body.subspan(i * kSeedBytes).template first<kSeedBytes>(), vector);
         } else {
-          good &= decode_elems(field(), body.data() + i * r * field().elem_bytes(), vector);
+          good &= V::read(field(), body.data() + i * vector_bytes(), vector);
         }
       }
       if (good) {
@@ -198,12 +176,16 @@ class GoldbergServer final : public AnyServer {
     const std::size_t each = sums.cols * field().sum_bytes();
     try {
       Writer writer(MessageHeader::kBytes + sums.rows * each);
-      MessageHeader{MessageHeader::Type::kReply,           field().tag(), version_, coordinate(),
-                    static_cast<std::uint32_t>(sums.rows), sums.cols}
+      const auto queries = static_cast<std::uint32_t>(sums.rows);
+      MessageHeader{
+          MessageHeader::Type::kReply, field().tag(), version_, coordinate_, queries, sums.cols, V::kProtocol}
           .encode(writer);
-      auto body = writer.extend(sums.rows * each);
+      auto* to = writer.extend(sums.rows * each).data();
       for (std::size_t i = 0; i < sums.rows; ++i) {
-        encode_sums(field(), {sums.row(i), sums.cols}, body.data() + i * each);
+        for (const Sum& sum : std::span(sums.row(i), sums.cols)) {
+          field().encode_sum(sum, to);
+          to += field().sum_bytes();
+        }
       }
       return std::move(writer).take();
     } catch (const std::bad_alloc&) {
@@ -220,23 +202,16 @@ class GoldbergServer final : public AnyServer {
 };
 
 // Outside of the class, so that it is not inline: whoever includes this would compile the whole server again.
-template <SharingField F>
-Result<std::unique_ptr<AnyServer>> GoldbergServer<F>::create(strassen::Engine<F> engine, ServedRows served,
-                                                             const ServerOptions& options) {
+template <Field F, class V>
+Result<std::unique_ptr<AnyServer>> VectorServer<F, V>::create(strassen::Engine<F> engine, ServedRows served,
+                                                              const ServerOptions& options) {
   const Product whole = whole_product(engine.field(), served);
   PIRX_CHECK(whole.words * engine.field().word_bytes() <= served.rows.cols && options.coordinate);
   const auto prepare = [&](const Part& part) { return prepare_product(engine, served, part, options); };
   PIRX_ASSIGN(auto product,
               options.spread ? options.spread(whole, prepare) : prepare({0, whole.rows, 0, whole.words}));
   return std::unique_ptr<AnyServer>(
-      new GoldbergServer(engine.field(), std::move(served), std::move(product), options));
+      new VectorServer(engine.field(), std::move(served), std::move(product), options));
 }
-
-// Made once, in server.cc.
-extern template class GoldbergServer<gf2e::Gf2_8>;
-extern template class GoldbergServer<gf2e::Gf2_16>;
-extern template class GoldbergServer<fp::W160>;
-extern template class GoldbergServer<fp::W48>;
-extern template class GoldbergServer<fp::PrimeField>;
 
 }  // namespace pirx::itpir

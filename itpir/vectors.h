@@ -34,15 +34,6 @@ template <SharingField F>
   return good;
 }
 
-/// As encode_elems, for the sums of a reply.
-template <SharingField F>
-void encode_sums(const F& f, std::span<const typename F::Sum> values, std::byte* to) {
-  for (const auto& value : values) {
-    f.encode_sum(value, to);
-    to += f.sum_bytes();
-  }
-}
-
 /// As decode_elems, for the sums of a reply.
 template <SharingField F>
 [[nodiscard]] bool decode_sums(const F& f, const std::byte* from, std::span<typename F::Sum> values) {

@@ -4,19 +4,13 @@
 #include <algorithm>
 
 namespace pirx::itpir {
-Result<VerticalClient> VerticalClient::create(const Params& plain, const std::string& code,
+
+Result<VerticalClient> VerticalClient::create(const std::string& code, const database::Geometry& plain,
+                                              const database::Version& version, const MakeClient& make,
                                               const ClientOptions& options) {
-  Params::Spec spec = plain.spec();
-  if (spec.arity != 1 || spec.independence != 0 || spec.ramp != 1) {
-    return invalid(
-        "a batch code goes with the plain database and one row in a query vector: leave u, tau "
-        "and q of polynomial codes away");
-  }
-  PIRX_ASSIGN(auto layout, VerticalLayout::create(code, spec.geometry, spec.version));
-  spec.geometry = layout.bucket;
-  spec.version = layout.version;
-  PIRX_ASSIGN(auto params, Params::create(std::move(spec)));
-  return VerticalClient(std::move(layout), Client(std::move(params), options));
+  PIRX_ASSIGN(auto layout, VerticalLayout::create(code, plain, version));
+  PIRX_ASSIGN(auto client, make(layout.bucket, layout.version, options));
+  return VerticalClient(std::move(layout), std::move(client));
 }
 
 Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t> records) const {

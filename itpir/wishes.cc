@@ -5,22 +5,6 @@
 
 namespace pirx::itpir {
 
-SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i) {
-  if (!options.sums) return {0, geometry.row_bytes()};
-  const SlotBytes slot{options.sums->offset(i), geometry.slot_bytes()};
-  PIRX_CHECK(slot.offset <= geometry.row_bytes() && slot.bytes <= geometry.row_bytes() - slot.offset);
-  return slot;
-}
-
-bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records) {
-  if (options.evidence) return options.evidence(records);
-  if (kind != QueryKind::kRowSums || !options.sums) return true;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (!options.sums->fits(i, records[i])) return false;
-  }
-  return true;
-}
-
 std::size_t slots_per_wish(const batchcodes::Encoding& encoding, QueryKind kind) noexcept {
   return kind == QueryKind::kRowSums && encoding.has_data_coordinates() ? kSummedRows : 1;
 }

@@ -2,37 +2,17 @@
 // the same one.
 #pragma once
 
-#include "pirx/itpir/client.h"
+#include "pirx/batchcodes/encoding.h"
+#include "pirx/itpir/client_interface.h"
 
 namespace pirx::itpir {
 
-/// What a query asks for: the indices of records, or those of rows, kSummedRows for each sum. Secret.
-struct Wishes {
-  QueryKind kind = QueryKind::kRecords;
-  SecretVector<std::uint64_t> indices;
-
-  std::size_t size() const noexcept {
-    return indices.size() / (kind == QueryKind::kRowSums ? kSummedRows : 1);
-  }
-};
-
-/// Where in its row lies what is wanted of it.
-struct SlotBytes {
-  std::uint64_t offset, bytes;
-};
-/// Of the i-th sum: its slot where the caller reads sums (DecodeOptions::sums), else all of the row.
-SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i);
-
-/// Whether there is evidence for records that replies do not prove, beside digests that are known to be
-/// right: the caller's, or else the digests that the caller reads in sums.
-bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records);
-
-/// Slots of a plan that one wish takes, to be added after decoding: kSummedRows where the rows of a sum lie
-/// at different coordinates, otherwise 1.
+/// The number of slots that one wish takes, and that are added up after decoding: kSummedRows if the rows of
+/// a sum lie at different coordinates, otherwise 1.
 std::size_t slots_per_wish(const batchcodes::Encoding& encoding, QueryKind kind) noexcept;
 
-/// Query vectors for so many wishes, the same number whatever they are: q slots are filled in each where any
-/// q rows fit together; else a vector has a single one in the worst case. 2^64 - 1 when that overflows.
+/// The number of query vectors for so many wishes, whatever these are. A vector fetches q slots if any q rows
+/// fit together (Encoding::collision_free), otherwise only one is certain. 2^64 - 1 on overflow.
 std::uint64_t query_vectors(const batchcodes::Encoding& encoding, const database::Geometry& geometry,
                             QueryKind kind, std::uint64_t wishes) noexcept;
 

@@ -7,6 +7,7 @@ Rules:
   public-private  a header under include/pirx/ includes only headers under include/pirx/
   private         tools, examples and bench use the public headers of other modules only
   client-server   in a protocol folder no client file reaches a server file, no server file a client file, common neither
+  room            a protocol in a sub-folder includes none of its neighbours, and what neighbours share none of them
   intrinsics      intrinsics headers only in a folder kernels/
   test-only       gtest and gmock only in tests/
   bench-only      benchmark only in bench/
@@ -49,6 +50,7 @@ MODULES = {
 }
 PROTOCOL_MODULES = {"itpir", "cpir", "download"}
 PUBLIC_ONLY = {"tools", "examples", "bench"}
+ROOMS = {"itpir": {"chor"}}
 
 INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")
 TEST_ONLY = re.compile(r"^(gtest|gmock)(/|\.h$)")
@@ -85,6 +87,12 @@ def module_of(path):
 
 def is_public(path):
     return path.parts[:2] == ("include", "pirx")
+
+
+def room_of(path):
+    """Sub-folder of the protocol that a file belongs to, or None."""
+    parts = path.parts[2:] if is_public(path) else path.parts
+    return parts[1] if len(parts) > 2 and parts[1] in ROOMS.get(parts[0], ()) else None
 
 
 def side_of(path):
@@ -179,6 +187,8 @@ class Tree:
         other = module_of(target)
         if is_public(path) and not is_public(target):
             self.report(path, line, "public-private", f"an installed header includes {target}, which is not installed")
+        if other == module and room_of(target) not in (None, room_of(path)):
+            self.report(path, line, "room", f"{target} is of {other}/{room_of(target)}/ alone")
         if other is None or other == module:
             return
         rank, _, may_touch = MODULES[module]

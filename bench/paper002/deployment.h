@@ -83,7 +83,7 @@ class Exchange {
   /// The servers answer, and one may lie.
   void serve(std::optional<std::size_t> liar) {
     replies_ = deployment_.answer(*query_);
-    collector_.emplace(deployment_.client().collect(std::move(query_->state)));
+    collector_ = deployment_.client().collect(std::move(query_->state));
     if (!liar) return;
     // A bit in every 21st byte: an element of every field it was one of before, but for the top of a few.
     for (std::size_t b = itpir::MessageHeader::kBytes; b < replies_[*liar].size(); b += 21) {
@@ -109,7 +109,7 @@ class Exchange {
   std::vector<std::uint64_t> indices_;
   std::optional<itpir::Query> query_;
   std::vector<Bytes> replies_;
-  std::optional<itpir::ReplyCollector> collector_;
+  std::unique_ptr<itpir::ReplyCollector> collector_;
   Answer answer_;
 };
 

@@ -14,6 +14,7 @@
 #include "pirx/cpir/qr/server.h"
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/cpir/spiral/server.h"
+#include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
 #include "pirx/planner/planner.h"
@@ -117,25 +118,26 @@ void add_spiral(const std::shared_ptr<Case>& c) {
 
 void add_several(const std::shared_ptr<Case>& c) {
   const auto& offer = c->offer;
-  const bool chor = offer.scheme == "chor";
-  itpir::Params::Spec spec{.field = chor ? kTagGf2 : need(itpir::field_by_name(offer.options.at("field"))),
-                           .geometry = c->database->geometry(),
-                           .version = c->database->version(),
-                           .coordinates = {},
-                           .threshold = offer.threshold,
-                           .protocol = chor ? ProtocolId::kChor : ProtocolId::kGoldberg};
-  if (chor) {
-    for (std::uint64_t server = 1; server <= offer.servers; ++server) spec.coordinates.push_back(server);
+  std::vector<std::uint64_t> coordinates;
+  std::shared_ptr<const itpir::SharesClient> client;
+  const auto& database = *c->database;
+  const itpir::ClientOptions options{.seeded = offer.seeded};
+  if (offer.scheme == "chor") {
+    for (std::uint64_t server = 1; server <= offer.servers; ++server) coordinates.push_back(server);
+    client = std::make_shared<itpir::chor::Client>(
+        need(itpir::chor::Params::create({database.geometry(), database.version(), coordinates})), options);
   } else {
-    spec.coordinates = need(batchcodes::Encoding::suggested_coordinates(spec.field, offer.servers));
+    const auto field = need(itpir::field_by_name(offer.options.at("field")));
+    coordinates = need(batchcodes::Encoding::suggested_coordinates(field, offer.servers));
+    client = std::make_shared<itpir::Client>(
+        need(itpir::Params::create(
+            {field, database.geometry(), database.version(), coordinates, offer.threshold})),
+        options);
   }
-  auto params = need(itpir::Params::create(std::move(spec)));
   std::vector<std::shared_ptr<const AnyServer>> servers;
-  for (const auto coordinate : params.coordinates()) {
+  for (const auto coordinate : coordinates) {
     servers.push_back(c->serve({{"coordinate", std::to_string(coordinate)}}));
   }
-  const auto client =
-      std::make_shared<const itpir::Client>(std::move(params), itpir::ClientOptions{.seeded = offer.seeded});
   const auto query = [=] { return need(client->query({&c->wanted, 1}, c->rng)); };
   const auto answers = [=](const itpir::Query& asked) {
     std::vector<std::optional<Bytes>> replies;

@@ -9,7 +9,7 @@ extern const Protocol kGoldbergProtocol, kChorProtocol, kTreeProtocol, kResiduos
 std::span<const Protocol* const> protocols() noexcept {
   static constexpr const Protocol* kTable[] = {
       &kGoldbergProtocol,     // itpir/
-      &kChorProtocol,         // itpir/
+      &kChorProtocol,         // itpir/chor/
       &kTreeProtocol,         // cpir/dj/
       &kResiduosityProtocol,  // cpir/qr/
       &kSpiralProtocol,       // cpir/spiral/

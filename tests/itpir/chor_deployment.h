@@ -3,17 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "itpir/chor_server.h"
-#include "pirx/itpir/chor.h"
+#include "itpir/chor/server.h"
+#include "pirx/itpir/chor/client.h"
 #include "support/seed.h"
 
-namespace pirx::itpir::testing {
+namespace pirx::itpir::chor::testing {
 
 class ChorDeployment {
  public:
   ChorDeployment(const database::Geometry::Spec& geometry, unsigned l, std::mt19937_64& engine,
                  bool seeded = false)
-      : spec_{database::Geometry::create(geometry).value(), {}, {}, seeded} {
+      : spec_{database::Geometry::create(geometry).value(), {}, {}}, seeded_(seeded) {
     spec_.version.epoch = 7;
     spec_.version.identity.fill(std::byte{0x5A});
     for (unsigned j = 0; j < l; ++j) spec_.coordinates.push_back(10 + j);
@@ -41,13 +41,13 @@ class ChorDeployment {
     options.coordinate = coordinate;
     options.threads = 1;
     options.max_queries_per_request = kMaxQueriesPerRequest;
-    return make_chor_server({.geometry = spec_.geometry, .version = spec_.version, .rows = rows, .owner = {}},
-                            options, std::move(engine))
+    return make_server({.geometry = spec_.geometry, .version = spec_.version, .rows = rows, .owner = {}},
+                       options, std::move(engine))
         .value();
   }
-  const ChorParams::Spec& spec() const { return spec_; }
+  const Params::Spec& spec() const { return spec_; }
   matrix::ConstView<std::byte> rows() const { return rows_.view(); }
-  ChorClient client() const { return ChorClient(ChorParams::create(spec_).value()); }
+  Client client() const { return Client(Params::create(spec_).value(), {.seeded = seeded_}); }
 
   static Result<Bytes> answer(const AnyServer& server, const Bytes& request) {
     const ByteSpan one = request;
@@ -65,8 +65,9 @@ class ChorDeployment {
   std::vector<std::unique_ptr<AnyServer>> servers;
 
  private:
-  ChorParams::Spec spec_;
+  Params::Spec spec_;
+  bool seeded_;
   matrix::Matrix<std::byte> rows_;
 };
 
-}  // namespace pirx::itpir::testing
+}  // namespace pirx::itpir::chor::testing

@@ -4,10 +4,10 @@
 
 #include <map>
 
-#include "itpir/chor_client_impl.h"
+#include "itpir/chor/client_impl.h"
 #include "pirx/itpir/vertical.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::chor {
 namespace {
 
 /// By vector of `bits` bits, one seed that stands for it: with these for coins, seeds are as random as
@@ -63,15 +63,14 @@ struct Case {
 
   /// How often each joint view of these servers occurs over all coins.
   Views views(std::span<const std::uint64_t> wanted, unsigned servers) const {
-    ChorParams::Spec spec{database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}};
+    Params::Spec spec{database::Geometry::create({rows, 1, 1, false, false}).value(), {}, {}};
     for (unsigned j = 1; j <= l; ++j) spec.coordinates.push_back(j);
-    spec.seeded = seeded;
     const auto seeds = seeded ? seeds_for_all_vectors(rows) : std::vector<Bytes>();
     const std::size_t draws = queries * (l - 1), fresh = period == 0 ? draws : period;
     Views views;
     for (std::uint64_t coins = 0; coins < std::uint64_t{1} << (fresh * rows); ++coins) {
       Tape tape(rows, coins, fresh, seeded ? &seeds : nullptr);
-      const auto requests = chor_requests(spec, wanted, ones, tape).value();
+      const auto requests = make_requests(spec, seeded, wanted, ones, tape).value();
       EXPECT_EQ(tape.draws(), draws);
       std::string view;
       for (unsigned j = 0; j < l; ++j) {
@@ -142,17 +141,20 @@ TEST(ChorPrivacy, Seeds) {
 
 /// Four rows, two of them wanted by subcube:2,1: three buckets of two rows, each asked whatever is wanted.
 TEST(ChorPrivacy, BatchCodes) {
-  Params::Spec plain{kTagGf2, database::Geometry::create({4, 1, 1, false, false}).value(), {}, {1, 2}, 1};
-  plain.protocol = ProtocolId::kChor;
-  const auto client = VerticalClient::create(Params::create(plain).value(), "subcube:2,1").value();
-  const ChorParams::Spec buckets{client.layout().bucket, client.layout().version, {1, 2}};
+  const auto make = [](const database::Geometry& geometry, const database::Version& version,
+                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+    return std::make_shared<const Client>(Params::create({geometry, version, {1, 2}}).value(), options);
+  };
+  const auto plain = database::Geometry::create({4, 1, 1, false, false}).value();
+  const auto client = VerticalClient::create("subcube:2,1", plain, {}, make).value();
+  const Params::Spec buckets{client.layout().bucket, client.layout().version, {1, 2}};
   const auto views = [&](std::uint64_t i, std::uint64_t j, unsigned servers) {
     const std::uint64_t wanted[] = {i, j};
     const auto wish = client.plan(wanted).value();
     Views result;
     for (std::uint64_t coins = 0; coins < 1u << 6; ++coins) {
       Tape tape(2, coins, 3);
-      const auto requests = chor_requests(buckets, wish.rows(), 1, tape).value();
+      const auto requests = make_requests(buckets, false, wish.rows(), 1, tape).value();
       std::string view;
       for (unsigned server = 0; server < 2; ++server) {
         if (servers >> server & 1) view += as_text(requests[server]);
@@ -178,4 +180,4 @@ TEST(ChorPrivacy, CoinsUsedTwiceAreCaught) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::chor

@@ -1,17 +1,16 @@
 // Chor's protocol end to end: parameters, batches, seeds, what is refused, and what a liar achieves.
-#include "pirx/itpir/chor.h"
-
 #include <unistd.h>
 
 #include <filesystem>
 #include <numeric>
 
 #include "chor_deployment.h"
-#include "itpir/chor_common.h"
+#include "itpir/chor/common.h"
 #include "pirx/database/builder.h"
+#include "pirx/itpir/chor/client.h"
 #include "support/serve.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::chor {
 namespace {
 
 using testing::ChorDeployment;
@@ -22,12 +21,12 @@ constexpr std::size_t kHeader = MessageHeader::kBytes;
 ErrorCode code_of(const Result<Answer>& answer) { return answer ? ErrorCode{} : answer.error().code(); }
 
 TEST(ChorParams, RefusesWhatCannotWork) {
-  const ChorParams::Spec good{database::Geometry::create({100, 7}).value(), {}, {1, 2, 300}};
-  EXPECT_EQ(ChorParams::create(good)->threshold(), 2u);
+  const Params::Spec good{database::Geometry::create({100, 7}).value(), {}, {1, 2, 300}};
+  EXPECT_EQ(Params::create(good)->threshold(), 2u);
   const auto refused = [&](std::string_view part, auto&& change) {
     auto spec = good;
     change(spec);
-    const auto params = ChorParams::create(spec);
+    const auto params = Params::create(spec);
     ASSERT_FALSE(params.has_value()) << part;
     EXPECT_EQ(params.error().code(), ErrorCode::kInvalidArgument);
     EXPECT_NE(params.error().message().find(part), std::string::npos) << params.error().message();
@@ -45,6 +44,41 @@ TEST(ChorParams, RefusesWhatCannotWork) {
   });
 }
 
+TEST(ChorPlan, RefusesOtherSettings) {
+  const auto* row = find_protocol("chor").value();
+  const auto plan = [&](Texts members) -> Result<std::shared_ptr<const Plan>> {
+    members.emplace("field", "gf2");
+    members.emplace("threshold", "2");
+    PIRX_ASSIGN(auto given, Options::create(row->members, members, row->name));
+    return row->plan({.members = std::move(given),
+                      .geometry = database::Geometry::create({10, 30, 1, true, true}).value(),
+                      .version = {},
+                      .coordinates = {1, 2, 3}});
+  };
+  ASSERT_TRUE(plan({}).has_value());
+  EXPECT_NE(plan({}).value()->summary().find("3 replies needed"), std::string::npos);
+  const auto refused = [&](std::string_view part, const Texts& members) {
+    const auto made = plan(members);
+    ASSERT_FALSE(made.has_value()) << part;
+    EXPECT_EQ(made.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(made.error().message().find(part), std::string::npos) << made.error().message();
+  };
+  for (const char* t : {"0", "1", "3"}) refused("with 3 servers has threshold 2", {{"threshold", t}});
+  refused("over gf2, not over gf2_8", {{"field", "gf2_8"}});
+  for (const char* name : {"ramp", "encoding.arity", "encoding.independence"}) refused(name, {{name, "2"}});
+}
+
+TEST(Chor, AskingAgainTellsNothing) {
+  auto engine = pirx::testing::seeded_engine(26);
+  auto rng = Rng::from_os().value();
+  const auto client = ChorDeployment({10, 30, 1, true, true}, 3, engine).client();
+  const std::uint64_t wanted = 0;
+  auto collector = client.collect(std::move(client.query({&wanted, 1}, rng)->state));
+  const auto again = collector->ask_again(std::move(client.query({&wanted, 1}, rng)->state));
+  EXPECT_EQ(again.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(again.error().message().find("cannot tell liars apart"), std::string::npos);
+}
+
 TEST(Chor, EveryRecordOfManyShapes) {
   auto engine = pirx::testing::seeded_engine(20);
   auto rng = Rng::from_os().value();
@@ -58,7 +92,8 @@ TEST(Chor, EveryRecordOfManyShapes) {
         all.push_back(n / 2);  // one of them twice
         auto query = client.query(all, rng).value();
         for (std::size_t j = 0; j < l; ++j) {
-          EXPECT_EQ(query.requests[j].size(), client.request_bytes(all.size(), j));
+          EXPECT_EQ(query.requests[j].size(),
+                    seeded && j + 1 < l ? seeds_bytes(all.size()) : client.request_bytes(all.size()));
         }
         const auto replies = deployment.replies(query.requests);
         EXPECT_EQ(replies[0]->size(), client.reply_bytes(all.size()));
@@ -111,7 +146,7 @@ TEST(Chor, SumsOfRows) {
     const auto client = deployment.client();
     const std::vector<std::array<std::uint64_t, 3>> rows{{0, 7, 14}, {3, 3, 5}, {2, 2, 2}};
     auto query = client.query_sums(rows, rng).value();
-    EXPECT_EQ(query.requests[0].size(), client.request_bytes(3, 0));
+    EXPECT_EQ(query.requests[0].size(), seeded ? seeds_bytes(3) : client.request_bytes(3));
     const auto replies = deployment.replies(query.requests);
     const auto answer = client.decode(std::move(query.state), replies).value();
     EXPECT_EQ(answer.certainty, Certainty::kUnverified);
@@ -154,7 +189,7 @@ class ChorLies : public ::testing::Test {
 
   std::mt19937_64 engine_;
   ChorDeployment deployment_;
-  ChorClient client_;
+  Client client_;
   Rng rng_;
 };
 
@@ -217,19 +252,19 @@ TEST_F(ChorLies, TheCollectorTakesRepliesAsTheyCome) {
   auto query = client_.query(wanted, rng_).value();
   const auto replies = deployment_.replies(query.requests);
   auto collector = client_.collect(std::move(query.state));
-  EXPECT_FALSE(collector.add(3, *replies[0]).has_value());
-  EXPECT_FALSE(collector.add(1, *replies[0]).has_value()) << "the reply of another server";
-  collector.set_missing(2, ServerStatus::kRefused);
-  EXPECT_EQ(collector.decode().status, DecodeStatus::kFailed);
+  EXPECT_FALSE(collector->add(3, *replies[0]).has_value());
+  EXPECT_FALSE(collector->add(1, *replies[0]).has_value()) << "the reply of another server";
+  collector->set_missing(2, ServerStatus::kRefused);
+  EXPECT_EQ(collector->decode()->status, DecodeStatus::kFailed);
   for (const std::size_t j : {2u, 0u, 1u}) {
-    EXPECT_FALSE(collector.settled());
-    EXPECT_TRUE(collector.add(j, *replies[j]).has_value());
+    EXPECT_FALSE(collector->settled(0));
+    EXPECT_TRUE(collector->add(j, *replies[j]).has_value());
   }
-  EXPECT_TRUE(collector.settled());
-  EXPECT_EQ(collector.decode().status, DecodeStatus::kOk);
-  EXPECT_FALSE(collector.add(1, *replies[1]).has_value()) << "twice";
-  collector.set_missing(1, ServerStatus::kSilent);
-  EXPECT_EQ(std::move(collector).finish()->records[0], deployment_.records[5]);
+  EXPECT_TRUE(collector->settled(0));
+  EXPECT_EQ(collector->decode()->status, DecodeStatus::kOk);
+  EXPECT_FALSE(collector->add(1, *replies[1]).has_value()) << "twice";
+  collector->set_missing(1, ServerStatus::kSilent);
+  EXPECT_EQ(std::move(*collector).finish()->records[0], deployment_.records[5]);
 }
 
 TEST_F(ChorLies, RepliesOfAnotherShapeAreNone) {
@@ -241,7 +276,7 @@ TEST_F(ChorLies, RepliesOfAnotherShapeAreNone) {
     bytes[at] = static_cast<std::byte>(value);
     auto fresh = client_.query(wanted, rng_).value();
     auto collector = client_.collect(std::move(fresh.state));
-    const auto added = collector.add(0, bytes);
+    const auto added = collector->add(0, bytes);
     ASSERT_FALSE(added.has_value()) << part;
     EXPECT_EQ(added.error().code(), code);
     EXPECT_NE(added.error().message().find(part), std::string::npos) << added.error().message();
@@ -302,7 +337,7 @@ class ChorServers : public ::testing::TestWithParam<bool> {
 
   std::mt19937_64 engine_;
   ChorDeployment deployment_;
-  ChorClient client_;
+  Client client_;
   Rng rng_;
 };
 INSTANTIATE_TEST_SUITE_P(Vectors, ChorServers, ::testing::Values(false), [](const auto&) { return "Bits"; });
@@ -449,8 +484,7 @@ TEST(ChorProtocol, OpensDatabaseFiles) {
   const auto first = open({{"coordinate", "1"}, {"max_queries", "3"}}).value();
   const auto second = open({{"coordinate", "1000000"}, {"layout", "rows"}}).value();
   const auto parameters = ServerParameters::decode(first->parameters()).value();
-  const ChorClient client(
-      ChorParams::create({parameters.geometry, parameters.version, {1, 1000000}}).value());
+  const Client client(Params::create({parameters.geometry, parameters.version, {1, 1000000}}).value());
   auto rng = Rng::from_os().value();
   const std::vector<std::uint64_t> wanted{4, 19, 4};
   auto query = client.query(wanted, rng).value();
@@ -468,4 +502,4 @@ TEST(ChorProtocol, OpensDatabaseFiles) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::chor

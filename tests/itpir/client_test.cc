@@ -181,21 +181,21 @@ TEST_F(PublicClient, CollectsUntilItIsSettled) {
   const std::uint64_t wanted = 5;
   auto query = client.query({&wanted, 1}, rng_).value();
   auto collector = client.collect(std::move(query.state));
-  EXPECT_FALSE(collector.settled(0));
+  EXPECT_FALSE(collector->settled(0));
   const auto reply = [&](std::size_t j) { return *answer(kTagGf2_8, j + 1, query.requests[j]); };
-  ASSERT_TRUE(collector.add(4, reply(4)).has_value());
-  ASSERT_TRUE(collector.add(0, reply(0)).has_value());
-  EXPECT_FALSE(collector.settled(0));
-  ASSERT_TRUE(collector.add(2, reply(2)).has_value());
-  EXPECT_TRUE(collector.settled(0));
-  EXPECT_FALSE(collector.settled(1));
-  EXPECT_EQ(collector.add(2, reply(2)).error().code(), ErrorCode::kInvalidArgument)
+  ASSERT_TRUE(collector->add(4, reply(4)).has_value());
+  ASSERT_TRUE(collector->add(0, reply(0)).has_value());
+  EXPECT_FALSE(collector->settled(0));
+  ASSERT_TRUE(collector->add(2, reply(2)).has_value());
+  EXPECT_TRUE(collector->settled(0));
+  EXPECT_FALSE(collector->settled(1));
+  EXPECT_EQ(collector->add(2, reply(2)).error().code(), ErrorCode::kInvalidArgument)
       << "a second reply of one server";
-  EXPECT_EQ(collector.add(5, reply(2)).error().code(), ErrorCode::kInvalidArgument) << "no such server";
-  ASSERT_TRUE(collector.add(1, reply(1)).has_value());
-  EXPECT_TRUE(collector.settled(1));
-  collector.set_missing(3, ServerStatus::kStaleEpoch);
-  const auto answer = std::move(collector).finish().value();
+  EXPECT_EQ(collector->add(5, reply(2)).error().code(), ErrorCode::kInvalidArgument) << "no such server";
+  ASSERT_TRUE(collector->add(1, reply(1)).has_value());
+  EXPECT_TRUE(collector->settled(1));
+  collector->set_missing(3, ServerStatus::kStaleEpoch);
+  const auto answer = std::move(*collector).finish().value();
   EXPECT_EQ(answer.records.at(0), records_[5]);
   EXPECT_EQ(answer.servers[3], ServerStatus::kStaleEpoch);
 }
@@ -208,10 +208,10 @@ TEST_F(PublicClient, IsNotSettledWhenRepliesDisagree) {
   for (std::size_t j = 0; j < 5; ++j) {
     auto reply = *answer(kTagGf2_8, j + 1, query.requests[j]);
     if (j == 0) reply.back() ^= std::byte{1};
-    ASSERT_TRUE(collector.add(j, reply).has_value());
-    EXPECT_EQ(collector.settled(0), j == 1) << "two replies always agree, more do not when one lies";
+    ASSERT_TRUE(collector->add(j, reply).has_value());
+    EXPECT_EQ(collector->settled(0), j == 1) << "two replies always agree, more do not when one lies";
   }
-  const auto answer = std::move(collector).finish().value();
+  const auto answer = std::move(*collector).finish().value();
   EXPECT_EQ(answer.records.at(0), records_[5]);
   EXPECT_EQ(answer.servers[0], ServerStatus::kLied);
 }
@@ -225,18 +225,18 @@ TEST_F(PublicClient, AsksAgainAndDecodesTogether) {
     for (const auto j : servers) {
       auto reply = *answer(kTagW160, j + 1, query.requests[j]);
       if (j == 1) reply[reply.size() - 21] ^= std::byte{1};
-      ASSERT_TRUE(collector.add(j, reply).has_value());
+      ASSERT_TRUE(collector->add(j, reply).has_value());
     }
   };
   add({0, 1, 2});
-  const auto first = collector.decode().value();
+  const auto first = collector->decode().value();
   EXPECT_EQ(first.status, DecodeStatus::kFailed) << "one liar of three is noticed, no query corrects it";
   EXPECT_EQ(first.rank, 1u);
   query = client.query(wanted, rng_).value();
-  ASSERT_TRUE(collector.ask_again(std::move(query.state)).has_value());
+  ASSERT_TRUE(collector->ask_again(std::move(query.state)).has_value());
   add({0, 1, 2, 3});
-  EXPECT_EQ(collector.decode()->status, DecodeStatus::kOk);
-  const auto answer = std::move(collector).finish().value();
+  EXPECT_EQ(collector->decode()->status, DecodeStatus::kOk);
+  const auto answer = std::move(*collector).finish().value();
   EXPECT_EQ(answer.records, (std::vector<Bytes>{records_[5], records_[6]}));
   EXPECT_EQ(answer.certainty, Certainty::kProven);
   EXPECT_EQ(answer.rounds, 2u);
@@ -249,10 +249,10 @@ TEST_F(PublicClient, RefusesAFurtherQueryOfAnotherClientOrForOtherRecords) {
   const std::uint64_t wanted = 5, other = 6;
   auto collector = client.collect(std::move(client.query({&wanted, 1}, rng_)->state));
   const auto foreign =
-      collector.ask_again(std::move(this->client(kTagGf2_8, 3, 1).query({&wanted, 1}, rng_)->state));
+      collector->ask_again(std::move(this->client(kTagGf2_8, 3, 1).query({&wanted, 1}, rng_)->state));
   EXPECT_EQ(foreign.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_NE(foreign.error().message().find("of the client that made the first"), std::string::npos);
-  EXPECT_EQ(collector.ask_again(std::move(client.query({&other, 1}, rng_)->state)).error().code(),
+  EXPECT_EQ(collector->ask_again(std::move(client.query({&other, 1}, rng_)->state)).error().code(),
             ErrorCode::kInvalidArgument);
 }
 

@@ -78,35 +78,6 @@ TEST(Params, RefusesFieldTooSmall) {
   spec.ramp = 2;
   expect_refused(spec, "q + l = 2 + 255 coordinates do not fit the field");
 }
-TEST(Params, OfChorsProtocol) {
-  auto spec = good_spec();
-  spec.protocol = ProtocolId::kChor;
-  spec.field = kTagGf2;
-  spec.threshold = 2;
-  const auto params = Params::create(spec);
-  ASSERT_TRUE(params.has_value()) << params.error().to_string();
-  EXPECT_EQ(params->needed(), 3u);
-  for (const unsigned t : {0u, 1u, 3u}) {
-    auto other = spec;
-    other.threshold = t;
-    expect_refused(other, "with 3 servers has threshold 2");
-  }
-  auto ramp = spec, ary = spec, noisy = spec, field = spec;
-  ramp.ramp = 2;
-  ary.arity = 2;
-  noisy.independence = 1;
-  field.field = kTagGf2_8;
-  for (const auto& other : {ramp, ary, noisy, field}) expect_refused(other, "no encodings");
-
-  // What one answer cannot tell, no other one does.
-  const Client client(*params);
-  auto rng = Rng::from_os().value();
-  const std::uint64_t wanted = 0;
-  auto collector = client.collect(std::move(client.query({&wanted, 1}, rng)->state));
-  const auto again = collector.ask_again(std::move(client.query({&wanted, 1}, rng)->state));
-  EXPECT_EQ(again.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(again.error().message().find("cannot tell liars apart"), std::string::npos);
-}
 TEST(Params, OfEncodings) {
   auto spec = good_spec();
   spec.arity = 2;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pirx/database/key_filter.h"
+#include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/client.h"
 
 namespace {
@@ -45,19 +46,22 @@ Params::Spec deployment(const FieldTag& field) {
   return {field, database::Geometry::create({30, 5, 3, true, true}).value(), {}, {21, 22, 23, 24, 25}, 1};
 }
 
-bool check(const std::string& what, const Params::Spec& spec, bool seeded) {
+bool check(const std::string& what, const SharesClient& client, const FieldTag& field) {
   auto rng = Rng::from_os().value();
-  const Client client(Params::create(spec).value(), {.seeded = seeded});
   std::vector<std::uint64_t> records{3, 29, 3};
   hide(records);
   bool good = carry(client.query(records, rng));
-  if (spec.field.kind == FieldKind::kBinary) {
+  if (field.kind == FieldKind::kBinary) {
     std::vector<std::array<std::uint64_t, kSummedRows>> rows{{0, 4, 9}, {7, 7, 2}};
     hide(rows);
     good &= carry(client.query_sums(rows, rng));
   }
-  if (!good) std::printf("%s over %s: the marks got lost\n", what.c_str(), spec.field.name().c_str());
+  if (!good) std::printf("%s over %s: the marks got lost\n", what.c_str(), field.name().c_str());
   return good;
+}
+
+bool check(const std::string& what, const Params::Spec& spec, bool seeded) {
+  return check(what, Client(Params::create(spec).value(), {.seeded = seeded}), spec.field);
 }
 
 /// Whether there is a record, its length and its place in the sum are as secret as the key.
@@ -109,10 +113,11 @@ int main() {
     good &= check("encoded", encoded, false);
     good &= check("encoded, with seeds", encoded, true);
   }
-  auto chor = deployment(kTagGf2);
-  chor.protocol = ProtocolId::kChor;
-  chor.threshold = 4;
-  good &= check("Chor's", chor, false);
-  good &= check("Chor's, with seeds", chor, true);
+  const auto plain = deployment(kTagGf2);
+  for (const bool seeded : {false, true}) {
+    const auto params = chor::Params::create({plain.geometry, plain.version, plain.coordinates}).value();
+    good &=
+        check(seeded ? "Chor's, with seeds" : "Chor's", chor::Client(params, {.seeded = seeded}), kTagGf2);
+  }
   return good ? 0 : 1;
 }

@@ -11,7 +11,7 @@
 #include "batchcodes/polynomial_code_impl.h"
 #include "itpir/client_impl.h"
 #include "itpir/collector_impl.h"
-#include "itpir/server_impl.h"
+#include "itpir/server_elements.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-#include "itpir/served_rows.h"
+#include "itpir/server_elements.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/client.h"

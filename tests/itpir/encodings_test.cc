@@ -49,9 +49,9 @@ Result<Answer> decode(const Encoded& deployment, Query query, std::span<const st
       if (at + 1 < reply.size() && engine() % 2 == 0) reply[at] = static_cast<std::byte>(engine());
     }
     // What is no element becomes an erasure.
-    static_cast<void>(collector.add(from[i], reply));
+    static_cast<void>(collector->add(from[i], reply));
   }
-  return std::move(collector).finish();
+  return std::move(*collector).finish();
 }
 
 std::vector<std::size_t> shuffled(std::size_t n, std::mt19937_64& engine) {
@@ -162,7 +162,7 @@ TEST(Encodings, AServerOfAnotherEncodingRefuses) {
   // Nor does a client take a reply from there: it is an erasure, and no liar's.
   const auto foreign = of_servers.client->query(wanted, rng).value();
   auto collector = of_client.client->collect(std::move(query.state));
-  EXPECT_EQ(collector.add(0, of_servers.answer(foreign.requests)[0]).error().code(), ErrorCode::kStaleEpoch);
+  EXPECT_EQ(collector->add(0, of_servers.answer(foreign.requests)[0]).error().code(), ErrorCode::kStaleEpoch);
 }
 
 /// Which servers get seeds does not depend on what is wanted, and the seeds are drawn before it is looked at.
@@ -337,8 +337,8 @@ TEST(RowSums, AskTheCallersCheck) {
   auto query = deployment.client->query_sums(rows, rng).value();
   const auto replies = deployment.answer(query.requests);
   auto collector = deployment.client->collect(std::move(query.state), {{}, [](auto) { return false; }});
-  for (std::size_t j = 0; j < 3; ++j) ASSERT_TRUE(collector.add(j, replies[j]).has_value());
-  EXPECT_EQ(std::move(collector).finish().error().code(), ErrorCode::kDataLoss);
+  for (std::size_t j = 0; j < 3; ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
+  EXPECT_EQ(std::move(*collector).finish().error().code(), ErrorCode::kDataLoss);
 }
 
 /// A liar beyond what replies prove, found by the caller's check among the sums that fit.
@@ -358,8 +358,8 @@ TEST(RowSums, AreSettledByTheCallersCheck) {
     replies[0].back() ^= std::byte{1};
     auto collector = deployment.client->collect(std::move(query.state),
                                                 {{}, [&](auto records) { return records[0] == truth; }});
-    for (std::size_t j = 0; j < set.l; ++j) ASSERT_TRUE(collector.add(j, replies[j]).has_value());
-    const auto answer = std::move(collector).finish();
+    for (std::size_t j = 0; j < set.l; ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
+    const auto answer = std::move(*collector).finish();
     ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
     EXPECT_EQ(answer->records.at(0), truth);
     EXPECT_EQ(answer->certainty, Certainty::kProbable);

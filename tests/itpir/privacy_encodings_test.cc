@@ -1,6 +1,7 @@
 // Privacy by enumeration for every kind of query that the client makes over polynomial encodings: ramp,
 // u-ary, batch, colliding rows, tau-independent, sums of rows, seeds, and batch codes. Planted bugs show that
 // the test can fail.
+#include "pirx/itpir/client.h"
 #include "pirx/itpir/vertical.h"
 #include "privacy_case.h"
 
@@ -129,11 +130,15 @@ TEST(PrivacyOfSeeds, CatchesSeedsThatAreUsedTwice) {
 
 /// Four rows, two of them wanted: each bucket of the code is asked for one row, needed or not.
 TEST(PrivacyOfBatchCodes, ServersSeeAQueryForEachBucketWhateverIsWanted) {
-  const Params::Spec plain{
-      kTagGf2_8, database::Geometry::create({4, 1, 1, false, false}).value(), {}, {1, 2}, 1};
+  const auto plain = database::Geometry::create({4, 1, 1, false, false}).value();
+  const auto make = [](const database::Geometry& geometry, const database::Version& version,
+                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+    return std::make_shared<const Client>(Params::create({kTagGf2_8, geometry, version, {1, 2}, 1}).value(),
+                                          options);
+  };
   for (const char* code : {"subcube:2,1", "subset:2,1"}) {
     SCOPED_TRACE(code);
-    const auto planner = VerticalClient::create(Params::create(plain).value(), code).value();
+    const auto planner = VerticalClient::create(code, plain, {}, make).value();
     const Case<TinyPrime<3>> shape{2, 1, static_cast<unsigned>(planner.layout().bucket.rows()), 3};
     const auto views = [&](const std::vector<std::uint64_t>& wanted, std::size_t servers) {
       return shape.views(planner.plan(wanted).value().rows(), shape.groups_of(servers));

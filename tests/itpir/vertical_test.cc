@@ -11,6 +11,8 @@
 #include <set>
 
 #include "pirx/database/builder.h"
+#include "pirx/itpir/chor/client.h"
+#include "pirx/itpir/client.h"
 #include "pirx/itpir/server.h"
 #include "support/seed.h"
 #include "support/serve.h"
@@ -46,15 +48,24 @@ class Vertical : public ::testing::TestWithParam<Setting> {
     for (unsigned j = 0; j < GetParam().l; ++j) servers_.push_back(open({}, j + 1).value());
     const auto parameters = ServerParameters::decode(servers_[0]->parameters()).value();
     EXPECT_EQ(parameters.code, GetParam().code);
-    Params::Spec spec{.field = parameters.field,
-                      .geometry = parameters.geometry,
-                      .version = parameters.version,
-                      .coordinates = {},
-                      .threshold = GetParam().t};
-    spec.protocol = parameters.protocol;
-    for (unsigned j = 0; j < GetParam().l; ++j) spec.coordinates.push_back(j + 1);
-    plain_.emplace(Params::create(spec).value());
-    client_.emplace(VerticalClient::create(*plain_, parameters.code).value());
+    plain_ = parameters.geometry;
+    version_ = parameters.version;
+    std::vector<std::uint64_t> coordinates(GetParam().l);
+    std::iota(coordinates.begin(), coordinates.end(), 1u);
+    make_ = [=, chor = parameters.protocol == ProtocolId::kChor, field = parameters.field](
+                const database::Geometry& geometry, const database::Version& version,
+                const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+      if (chor) {
+        PIRX_ASSIGN(auto params, chor::Params::create({geometry, version, coordinates}));
+        return std::make_shared<const chor::Client>(std::move(params), options);
+      }
+      PIRX_ASSIGN(auto params, Params::create({field, geometry, version, coordinates, GetParam().t}));
+      return std::make_shared<const Client>(std::move(params), options);
+    };
+    client_.emplace(client(parameters.code));
+  }
+  VerticalClient client(const std::string& code, const ClientOptions& options = {}) const {
+    return VerticalClient::create(code, *plain_, version_, make_, options).value();
   }
   ~Vertical() override { std::filesystem::remove_all(folder_); }
 
@@ -102,7 +113,9 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   std::filesystem::path folder_;
   std::vector<std::string> records_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
-  std::optional<Params> plain_;
+  std::optional<database::Geometry> plain_;
+  database::Version version_;
+  MakeClient make_;
   std::optional<VerticalClient> client_;
   std::vector<ServerStatus> statuses_;
 };
@@ -155,7 +168,7 @@ TEST_P(Vertical, ALiarIsFoundWhereTheProtocolCan) {
 }
 
 TEST_P(Vertical, SeedsInPlaceOfVectors) {
-  const auto seeded = VerticalClient::create(*plain_, GetParam().code, {.seeded = true}).value();
+  const auto seeded = client(GetParam().code, {.seeded = true});
   const std::vector<std::uint64_t> wanted{7, 50};
   const auto wish = seeded.plan(wanted).value();
   auto query = seeded.client().query(wish.rows(), rng_).value();
@@ -291,18 +304,18 @@ TEST_P(Vertical, ABatchEqualsItsSinglesAndBadRequestsFailAlone) {
 
 TEST_P(Vertical, QueriesOfAnotherCodeAreRefused) {
   const std::string other = GetParam().code == "subcube:2,1" ? "subcube:3,1" : "subcube:2,1";
-  const auto foreign = VerticalClient::create(*plain_, other).value();
+  const auto foreign = client(other);
   const std::vector<std::uint64_t> wanted{1};
   const auto request = foreign.client().query(foreign.plan(wanted)->rows(), rng_).value().requests[0];
   EXPECT_FALSE(servers_[0]->admit(request).has_value());
-  const auto plain = Client(*plain_).query(wanted, rng_).value().requests[0];
+  const auto plain = (*make_(*plain_, version_, {}))->query(wanted, rng_).value().requests[0];
   EXPECT_FALSE(servers_[0]->admit(plain).has_value());
 }
 
 /// Three buckets of half the rows each: nothing but the name tells these two apart.
 TEST_P(Vertical, NamesAreBoundToQueries) {
-  const auto one = VerticalClient::create(*plain_, "subcube:2,1").value();
-  const auto other = VerticalClient::create(*plain_, "subset:2,1").value();
+  const auto one = client("subcube:2,1");
+  const auto other = client("subset:2,1");
   const auto server = open({{"code", "subset:2,1"}}).value();
   const std::vector<std::uint64_t> wanted{1};
   const auto request = [&](const VerticalClient& client) {

@@ -17,7 +17,7 @@ TEST(MachineTest, RatesAreMeasured) {
         RateId{"dj_row", {1024, 1}}, RateId{"dj_zero", {1024, 1}}, RateId{"dj_open", {1024, 1}},
         RateId{"qr_product", {1024, 6}}, RateId{"qr_tell", {1024}}, RateId{"scan", {8, 12, 1}},
         RateId{"scan", {1, 12, 1}}, RateId{"prepare", {160, 12, 1}}, RateId{"share", {8, 3, 1, 6}},
-        RateId{"seeds", {1, 2, 1, 6}}, RateId{"gather", {160, 3, 1, 6}}, RateId{"gather", {1, 2, 1, 6}},
+        RateId{"chor_seeds", {2, 6}}, RateId{"gather", {160, 3, 1, 6}}, RateId{"chor_gather", {2, 6}},
         RateId{"hash", {6}}}) {
     const auto seconds = machine.seconds(id);
     ASSERT_TRUE(good(seconds)) << id.name();

@@ -10,6 +10,7 @@
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
+#include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/client.h"
 #include "pirx/planner/planner.h"
 #include "pirx/protocol.h"
@@ -94,29 +95,29 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
     std::size_t checked = 0;
     for (const auto& offer : plan.offers) {
       if (offer.servers < 2) continue;
-      const bool chor = offer.scheme == "chor";
-      itpir::Params::Spec spec{.field = kTagGf2,
-                               .geometry = geometry_for(offer, question),
-                               .version = {},
-                               .coordinates = {},
-                               .threshold = offer.threshold,
-                               .protocol = chor ? ProtocolId::kChor : ProtocolId::kGoldberg};
-      if (chor) {
-        for (unsigned server = 1; server <= offer.servers; ++server) spec.coordinates.push_back(server);
+      const auto geometry = geometry_for(offer, question);
+      const itpir::ClientOptions options{.seeded = offer.seeded};
+      std::unique_ptr<itpir::SharesClient> client;
+      if (offer.scheme == "chor") {
+        std::vector<std::uint64_t> coordinates;
+        for (unsigned server = 1; server <= offer.servers; ++server) coordinates.push_back(server);
+        auto params = itpir::chor::Params::create({geometry, {}, coordinates});
+        ASSERT_TRUE(good(params));
+        client = std::make_unique<itpir::chor::Client>(*params, options);
       } else {
-        spec.field = *itpir::field_by_name(offer.options.at("field"));
-        spec.coordinates = *batchcodes::Encoding::suggested_coordinates(spec.field, offer.servers);
+        const auto field = *itpir::field_by_name(offer.options.at("field"));
+        const auto coordinates = *batchcodes::Encoding::suggested_coordinates(field, offer.servers);
+        auto params = itpir::Params::create({field, geometry, {}, coordinates, offer.threshold});
+        ASSERT_TRUE(good(params));
+        client = std::make_unique<itpir::Client>(*params, options);
       }
-      auto params = itpir::Params::create(spec);
-      ASSERT_TRUE(good(params));
-      const itpir::Client client(*params, {.seeded = offer.seeded});
       const std::uint64_t wish[] = {random() % question.records};
-      auto query = client.query(wish, *rng);
+      auto query = client->query(wish, *rng);
       ASSERT_TRUE(good(query));
       std::uint64_t up = 0;
       for (const auto& request : query->requests) up += request.size();
       EXPECT_EQ(up, offer.bytes_up) << offer.scheme << " " << offer.settings;
-      EXPECT_EQ(client.reply_bytes(1) * offer.servers, offer.bytes_down) << offer.scheme;
+      EXPECT_EQ(client->reply_bytes(1) * offer.servers, offer.bytes_down) << offer.scheme;
       ++checked;
     }
     EXPECT_EQ(checked, 5u);

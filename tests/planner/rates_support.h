@@ -16,6 +16,7 @@ class MadeUpRates final : public Rates {
     if (step == "prepare") return 1e-6 + 4e-10 * power(id.of[1]) / id.of[2];
     if (step == "share" || step == "seeds" || step == "gather")
       return 1e-6 + 1e-9 * id.of[1] * power(id.of[3]);
+    if (step.starts_with("chor_")) return 1e-6 + 1e-9 * id.of[0] * power(id.of[1]);
     if (step == "hash") return 1e-9 * power(id.of[0]);
     const double k = id.of.empty() ? 0 : id.of[0], s = id.of.size() > 1 ? id.of[1] + 1.0 : 1;
     if (step.starts_with("qr_")) return 1e-13 * k * k;

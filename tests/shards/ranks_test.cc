@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "database/database_fixture.h"
-#include "itpir/chor_common.h"
+#include "itpir/chor/common.h"
 #include "itpir/vectors.h"
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/batchcodes/encoding.h"
@@ -157,8 +157,8 @@ class Ranks : public ::testing::Test {
       if (seeds) {
         writer.put_bytes(testing::random_bytes(random_, kSeedBytes));
       } else if (chor) {
-        Bytes bits = testing::random_bytes(random_, static_cast<std::size_t>(itpir::bit_bytes(rows)));
-        bits.back() &= itpir::last_byte_mask(rows);
+        Bytes bits = testing::random_bytes(random_, static_cast<std::size_t>(itpir::chor::bit_bytes(rows)));
+        bits.back() &= itpir::chor::last_byte_mask(rows);
         writer.put_bytes(bits);
       } else {
         const auto written = itpir::with_field(parameters.field, [&](const auto& f) -> Result<bool> {

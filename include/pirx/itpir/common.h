@@ -1,6 +1,6 @@
-// Goldberg's t-private information retrieval (Shamir shares of unit vectors) over any polynomial encoding of
-// the database: its parameters and messages. Goldberg 2007; paper 002 (Henry 2016). docs/wire_format.md
-// specifies the messages.
+// The messages of this folder's protocols (docs/wire_format.md), and the parameters of Goldberg's: t-private
+// information retrieval (Shamir shares of unit vectors) over any polynomial encoding of the database.
+// Goldberg 2007; paper 002 (Henry 2016).
 #pragma once
 
 #include <span>
@@ -34,8 +34,8 @@ struct ServerParameters {
   std::string code = {};
 
   Bytes encode() const;
-  /// DataLoss: the message is malformed. InvalidArgument: another format version, or a protocol other than
-  /// Goldberg's and Chor's.
+  /// DataLoss: the message is malformed. InvalidArgument: another format version, or a protocol that is not
+  /// of this folder.
   static Result<ServerParameters> decode(ByteSpan bytes);
 };
 
@@ -54,8 +54,6 @@ class Params {
     unsigned arity = 1;                      ///< u: database rows in one row of a bucket
     unsigned independence = 0;  ///< tau: this many servers together learn nothing about the database
     std::uint64_t modulus = 0;  ///< M, see batchcodes::Encoding; 0 means u
-    /// kGoldberg, or kChor, which needs the field gf2, t = l - 1 and q = u = 1.
-    ProtocolId protocol = ProtocolId::kGoldberg;
 
     batchcodes::Encoding::Spec encoding() const {
       return {field, threshold, ramp, arity, independence, modulus, coordinates};
@@ -63,8 +61,7 @@ class Params {
   };
   /// InvalidArgument: an unknown field, no server or more than kMaxServers, a coordinate that is zero, a
   /// geometry too large for kMaxMessageBytes, or what batchcodes::Encoding::create refuses (t < 1, fewer than
-  /// d + 1 servers, coordinates that are repeated or do not fit the field). For Chor's protocol: what
-  /// ChorParams::create refuses, or other settings than the protocol's own.
+  /// d + 1 servers, coordinates that are repeated or do not fit the field).
   static Result<Params> create(Spec spec);
 
   static constexpr unsigned kMaxServers = pirx::kMaxServers;
@@ -76,14 +73,11 @@ class Params {
   const std::vector<std::uint64_t>& coordinates() const noexcept { return spec_.coordinates; }
   unsigned servers() const noexcept { return static_cast<unsigned>(spec_.coordinates.size()); }  ///< l
   unsigned threshold() const noexcept { return spec_.threshold; }                                ///< t
-  ProtocolId protocol() const noexcept { return spec_.protocol; }
-  /// For Chor's protocol, an encoding of degree l - 1, since it needs l replies.
   const batchcodes::Encoding& encoding() const noexcept { return encoding_; }
   /// d + 1: this many replies make a record. More replies reveal lies.
   unsigned needed() const noexcept { return encoding_.degree() + 1; }
 
  private:
-  static Result<Params> create_chor(Spec spec);
   Params(Spec spec, batchcodes::Encoding encoding) : spec_(std::move(spec)), encoding_(std::move(encoding)) {}
   Spec spec_;
   batchcodes::Encoding encoding_;

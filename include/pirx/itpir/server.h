@@ -1,5 +1,5 @@
-// The servers of Goldberg's and Chor's protocols. The query vectors of all clients become the rows of one
-// matrix, which is multiplied by the database.
+// The options of the servers of this folder, and the server of Goldberg's protocol. The query vectors of all
+// clients become the rows of one matrix, which is multiplied by the database.
 #pragma once
 
 #include <optional>
@@ -38,11 +38,5 @@ struct ServerOptions {
 /// the coordinate is zero or not an element of it, or one of them is not the bucket's.
 Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
                                                         const ServerOptions& options);
-
-/// The server of Chor's protocol (pirx/itpir/chor.h): bit vectors of all clients in one product over GF(2).
-/// options.coordinate is only the server's name. InvalidArgument: coordinate 0, a field other than gf2, a
-/// database that is too large, or a bucket of an encoded database.
-Result<std::unique_ptr<AnyServer>> make_chor_server(std::shared_ptr<const database::Database> database,
-                                                    const ServerOptions& options);
 
 }  // namespace pirx::itpir

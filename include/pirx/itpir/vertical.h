@@ -3,7 +3,7 @@
 // of rows like any other, so any protocol of this folder can answer for it.
 #pragma once
 
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/client_interface.h"
 #include "pirx/itpir/vertical_layout.h"
 
 namespace pirx::itpir {
@@ -25,14 +25,14 @@ class VerticalClient {
     std::vector<batchcodes::VerticalPlan> plans_;
   };
 
-  /// `plain` is the deployment, with the database's geometry and version. InvalidArgument: what
-  /// VerticalLayout::create or Params::create refuses, or a deployment whose servers hold encoded databases
-  /// or whose queries fetch several rows (u, tau or q of a polynomial code).
-  static Result<VerticalClient> create(const Params& plain, const std::string& code,
+  /// `plain` and `version` are those of the database; `make` makes the client for the buckets. Errors of
+  /// VerticalLayout::create and of `make`.
+  static Result<VerticalClient> create(const std::string& code, const database::Geometry& plain,
+                                       const database::Version& version, const MakeClient& make,
                                        const ClientOptions& options = {});
 
   /// The client for the buckets. Its answers are rows.
-  const Client& client() const noexcept { return client_; }
+  const SharesClient& client() const noexcept { return *client_; }
   const VerticalLayout& layout() const noexcept { return layout_; }
 
   /// Plans a wish. A record may be wanted twice. OutOfRange: there is no such record. InvalidArgument: there
@@ -49,10 +49,10 @@ class VerticalClient {
   RecordCheck check(const Wish& wish, RecordCheck of_records = {}) const;
 
  private:
-  VerticalClient(VerticalLayout layout, Client client)
+  VerticalClient(VerticalLayout layout, std::shared_ptr<const SharesClient> client)
       : layout_(std::move(layout)), client_(std::move(client)) {}
   VerticalLayout layout_;
-  Client client_;
+  std::shared_ptr<const SharesClient> client_;
 };
 
 }  // namespace pirx::itpir

@@ -1,9 +1,9 @@
-// Query vectors of bits, for both halves of Chor's protocol (docs/wire_format.md, section 9).
+// What both halves of Chor's protocol share: query vectors of bits (docs/wire_format.md, section 9).
 #pragma once
 
 #include "pirx/itpir/common.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::chor {
 
 /// Bytes of a vector of that many bits: bit k is bit k % 8 of byte k / 8.
 constexpr std::uint64_t bit_bytes(std::uint64_t bits) noexcept { return bits / 8 + (bits % 8 != 0); }
@@ -17,11 +17,7 @@ constexpr std::byte last_byte_mask(std::uint64_t bits) noexcept {
 /// out: bit_bytes(bits).
 void expand_bits(std::span<const std::byte, kSeedBytes> seed, std::uint64_t bits, MutableByteSpan out);
 
-/// What ChorParams::create and Params::create check.
-Result<void> check_chor_deployment(const database::Geometry& geometry,
-                                   std::span<const std::uint64_t> coordinates);
-
 /// InvalidArgument: a query vector of `rows` bits or a row that no message can hold.
-Result<void> check_chor_sizes(std::uint64_t rows, std::uint64_t row_bytes);
+Result<void> check_sizes(std::uint64_t rows, std::uint64_t row_bytes);
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::chor

@@ -1,0 +1,203 @@
+// What clients of the protocols with several servers have in common: they ask every server, gather replies as
+// these arrive, and decode them.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "pirx/base/secret.h"
+#include "pirx/database/geometry.h"
+#include "pirx/protocol/retrieval.h"
+
+namespace pirx::itpir {
+
+/// What the indices of a query stand for.
+enum class QueryKind : std::uint8_t {
+  kRecords,  ///< records of the database
+  kRowSums,  ///< rows, of which kSummedRows at a time are added up
+};
+inline constexpr std::size_t kSummedRows = 3;
+
+/// What a query asks for: the indices of records, or those of rows, kSummedRows for each sum. Secret.
+struct Wishes {
+  QueryKind kind = QueryKind::kRecords;
+  SecretVector<std::uint64_t> indices;
+
+  std::size_t size() const noexcept {
+    return indices.size() / (kind == QueryKind::kRowSums ? kSummedRows : 1);
+  }
+};
+
+/// What the replies alone decide.
+enum class DecodeStatus : std::uint8_t {
+  kOk,         ///< there is an answer
+  kAmbiguous,  ///< several answers fit, or one that cannot be proven, and further queries would not help
+  kNeedMoreQueries,  ///< not yet, but further queries for the same records tell the liars apart
+  kFailed,           ///< too few replies, or more liars than any number of queries can correct
+};
+std::string_view decode_status_name(DecodeStatus status) noexcept;
+
+/// Rounds of queries that are decoded together at most.
+inline constexpr std::size_t kMaxRounds = 8;
+
+/// Whether these records, in the order of the indices asked for, can be right, by what the caller knows of
+/// them (a checksum, a signed Merkle root). It may be asked about several candidates, and must depend on the
+/// records only.
+using RecordCheck = std::function<bool(std::span<const Bytes> records)>;
+
+/// Reads records out of sums of rows, for keyed databases, in which a record is the sum of three slots. The
+/// answer's records are then the slots of the sums, slot_bytes() each.
+struct SumReader {
+  /// Where in its row the slot of the i-th sum begins.
+  std::function<std::uint64_t(std::size_t i)> offset;
+  /// Whether that slot holds a record with the right digest. It is false of a key that is missing, and of a
+  /// lie.
+  std::function<bool(std::size_t i, ByteSpan slot)> fits;
+};
+
+struct DecodeOptions {
+  /// Lying servers to be safe from: an answer is proven only if that many may lie. Nothing: (k - d - 1) / 2
+  /// of k that reply (d = t in plain Goldberg, see batchcodes::Encoding).
+  std::optional<unsigned> liars;
+  /// Beside the records' own digests: refuses answers, and chooses one where the replies prove none.
+  RecordCheck check = {};
+  /// As `check`, but asked only about what the replies do not prove. It never refuses what they do prove.
+  RecordCheck evidence = {};
+  /// For query_sums. If the replies prove no answer and there is no `evidence`, an answer is taken in which
+  /// every sum fits. A key counts as missing only if no d + 1 replies make a record of it.
+  std::optional<SumReader> sums = {};
+};
+
+/// Servers whose replies belong together. Their answer is true unless more than proof_bound servers lied.
+struct Candidate {
+  std::vector<bool> agrees;
+  unsigned proof_bound = 0;
+};
+
+/// What the replies decide. No record is looked at for it, so a client that asks again tells servers nothing
+/// about what it wants, as long as at most t of them lie.
+struct DecodeReport {
+  DecodeStatus status = DecodeStatus::kFailed;
+  unsigned queries_to_add = 0;  ///< kNeedMoreQueries: about so many further queries
+  unsigned rank = 0;            ///< linearly independent errors seen
+  /// The answers that fit, as far as they were sought. Empty if the status is kOk.
+  std::vector<Candidate> candidates;
+};
+
+/// What a client keeps of a query to decode the replies: the wanted indices and the coins that matter. Wiped
+/// on destruction.
+class ClientState {
+ public:
+  virtual ~ClientState() = default;
+};
+
+/// One request per server, in the order of the deployment, and the state that stays with the client.
+struct Query {
+  std::vector<Bytes> requests;
+  std::unique_ptr<ClientState> state;
+};
+
+/// Gathers replies as they arrive, so that a caller need not wait for the slowest server, and decodes them:
+///
+///     auto query = client.query(records, rng);
+///     auto collector = client.collect(std::move(query->state));
+///     ... collector->add(server, reply) ...
+///     while (collector->decode()->status == DecodeStatus::kNeedMoreQueries) {  // as often as the caller
+///     likes
+///       query = client.query(records, rng);                                    // to all servers
+///       collector->ask_again(std::move(query->state));
+///       ... collector->add(server, reply) ...
+///     }
+///     auto answer = std::move(*collector).finish();
+class ReplyCollector {
+ public:
+  virtual ~ReplyCollector() = default;
+  /// Takes a server's reply to the latest query. An invalid reply counts as no reply, and the error says what
+  /// is wrong with it.
+  virtual Result<void> add(std::size_t server, ByteSpan reply) = 0;
+  /// Notes why a server will not answer (kSilent, kRefused, kMalformed or kStaleEpoch). Silent is the
+  /// default.
+  virtual void set_missing(std::size_t server, ServerStatus why) = 0;
+  /// Whether the replies to the latest query agree with one another and are so many that no `liars` servers
+  /// can have changed them.
+  virtual bool settled(unsigned liars) const = 0;
+  /// Decides as much as the replies prove. Never looks at a record. ResourceExhausted without memory.
+  virtual Result<DecodeReport> decode() = 0;
+  /// Replies from now on are to this query; earlier ones are kept and decoded together with them.
+  /// InvalidArgument: the query is of another client or for other records, kMaxRounds have been asked
+  /// already, or the protocol has no further rounds.
+  virtual Result<void> ask_again(std::unique_ptr<ClientState> state) = 0;
+  /// The records. Where the replies prove nothing, digests or the caller's check may settle it (kProbable):
+  /// all answers that any d + 1 replies make are weighed, up to 2^14 choices of d + 1 servers, and exactly
+  /// one must be right. Once an answer is proven, whoever lied in any round is named. Errors: StaleEpoch if
+  /// too few servers hold this version of the database. Undecodable if there are fewer than d + 1 replies,
+  /// more liars than can be told apart, several answers with right digests, or a missing key of which d + 1
+  /// replies make a record; the message says how many replies there were and what would help. DataLoss if the
+  /// servers agree on a damaged record. Whether it succeeds may depend on the records: do not let servers see
+  /// it.
+  virtual Result<Answer> finish() && = 0;
+};
+
+struct ClientOptions {
+  /// Seeded queries: the first t servers get seeds of 32 bytes in place of query vectors and expand them, so
+  /// that the client uploads l - t vectors. t servers together then learn nothing as long as they cannot tell
+  /// AES-256 in counter mode from random bits. Without seeds they learn nothing whatever they compute.
+  bool seeded = false;
+};
+
+/// The bytes of a request with vectors, and of a reply.
+struct MessageSizes {
+  std::uint64_t request, reply;
+};
+
+/// The client half of a protocol with several servers. Const and thread-safe, if each thread has its own Rng.
+class SharesClient {
+ public:
+  virtual ~SharesClient() = default;
+  virtual const database::Geometry& geometry() const noexcept = 0;
+  virtual unsigned servers() const noexcept = 0;  ///< l
+  virtual unsigned needed() const noexcept = 0;   ///< this many replies make a record
+
+  /// Requests for these records; the same record may be asked for twice. All requests for the same number of
+  /// indices have the same size, whatever the indices; no branch and no address depends on an index.
+  /// OutOfRange: there is no such record. InvalidArgument: no index, or more than fit kMaxQueriesPerRequest.
+  /// ResourceExhausted: a message would exceed kMaxMessageBytes, or there is no memory.
+  Result<Query> query(std::span<const std::uint64_t> records, Rng& rng) const;
+
+  /// Requests for sums of three rows of the database each, for layouts whose records are such sums. The
+  /// answer's records are whole rows, and no digest is checked, unless DecodeOptions::sums reads them.
+  /// Servers cannot tell these requests from those for records. Errors as query, and InvalidArgument if the
+  /// field's characteristic is not 2.
+  Result<Query> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng) const;
+
+  /// A collector for the replies to a query of this client. It may outlive the client.
+  std::unique_ptr<ReplyCollector> collect(std::unique_ptr<ClientState> state,
+                                          DecodeOptions options = {}) const;
+
+  /// Calls collect, add for every reply, and finish. replies[i] is empty if server i did not answer.
+  Result<Answer> decode(std::unique_ptr<ClientState> state, std::span<const std::optional<Bytes>> replies,
+                        DecodeOptions options = {}) const;
+
+  /// The bytes of a request to a server that gets no seeds, and of a reply, for that many records or sums.
+  std::uint64_t request_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const {
+    return sizes(wishes, kind).request;
+  }
+  std::uint64_t reply_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const {
+    return sizes(wishes, kind).reply;
+  }
+
+ private:
+  virtual Result<Query> make_query(Wishes wishes, Rng& rng) const = 0;
+  virtual std::unique_ptr<ReplyCollector> make_collector(std::unique_ptr<ClientState> state,
+                                                         DecodeOptions options) const = 0;
+  virtual MessageSizes sizes(std::size_t wishes, QueryKind kind) const = 0;
+};
+
+/// Makes a client of one deployment for a database with another geometry and version, such as a bucket.
+using MakeClient = std::function<Result<std::shared_ptr<const SharesClient>>(
+    const database::Geometry& geometry, const database::Version& version, const ClientOptions& options)>;
+
+}  // namespace pirx::itpir

@@ -1,0 +1,75 @@
+// The row of Chor's protocol.
+#include "pirx/protocol.h"
+
+#include "cost.h"
+#include "itpir/client_plan.h"
+#include "itpir/server_options.h"
+#include "pirx/itpir/chor/client.h"
+#include "pirx/itpir/chor/server.h"
+
+namespace pirx {
+
+extern const Protocol kChorProtocol;
+
+namespace {
+
+using namespace itpir;
+
+constexpr Option kOptions[] = {kCoordinateOption, kCodeOption, kLayoutOption, kPreparedOption,
+                               kMaxQueriesOption};
+constexpr Option kChosen[] = {kThresholdOption};
+constexpr Option kMembers[] = {{"field", Option::Kind::kText, 0, 0, "gf2"}, kThresholdOption, kCodeMember};
+
+Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
+  const auto& given = spec.members;
+  PIRX_TRY(check_given(given, {"field", "threshold"}));
+  PIRX_ASSIGN(const auto params, chor::Params::create({*spec.geometry, spec.version, spec.coordinates}));
+  if (given.text("field") != kTagGf2.name()) {
+    return invalid("Chor's protocol is over gf2, not over " + given.text("field"));
+  }
+  if (given.number("threshold") != params.threshold()) {
+    return invalid("Chor's protocol with " + std::to_string(params.servers()) + " servers has threshold " +
+                   std::to_string(params.threshold()) + ", not " + given.text("threshold"));
+  }
+  const auto client = [own = params.spec()](
+                          const database::Geometry& geometry, const database::Version& version,
+                          const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+    PIRX_ASSIGN(auto checked, chor::Params::create({geometry, version, own.coordinates}));
+    return std::make_shared<const chor::Client>(std::move(checked), options);
+  };
+  return SharesPlan::create({.protocol = &kChorProtocol,
+                             .geometry = *spec.geometry,
+                             .version = spec.version,
+                             .coordinates = spec.coordinates,
+                             .threshold = params.threshold(),
+                             .code = given.text("code"),
+                             .members = {{"field", kTagGf2.name()}},
+                             .server_options = {},
+                             .notes = {},
+                             .client = client});
+}
+
+}  // namespace
+
+constinit const Protocol kChorProtocol{
+    .id = ProtocolId::kChor,
+    .name = "chor",
+    .summary =
+        "several servers, all of which must answer; all but one may pool what they see, and a liar is "
+        "noticed but not found",
+    .several = true,
+    .spreads = true,
+    .options = kOptions,
+    .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
+      PIRX_ASSIGN(const auto options, read_server_options(spec));
+      return chor::make_server(spec.database, options);
+    },
+    .members = kMembers,
+    .chosen = kChosen,
+    .client_options = kSharesClientOptions,
+    .tell = tell_shares,
+    .plan = plan,
+    .schemes = chor::kSchemes,
+    .steps = chor::kSteps};
+
+}  // namespace pirx

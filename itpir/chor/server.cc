@@ -1,0 +1,88 @@
+// The server half of Chor's protocol: the product over GF(2), of query vectors that arrive as bits.
+#include "server.h"
+
+#include <array>
+
+#include "common.h"
+#include "itpir/server_vertical.h"
+#include "pirx/itpir/chor/server.h"
+
+namespace pirx::itpir::chor {
+namespace {
+
+using gf2e::Gf2;
+
+/// to[k] = bit k of `from`, as 0 or 1.
+void unpack_bits(ByteSpan from, MutableByteSpan to) noexcept {
+  const std::size_t whole = to.size() / 8;
+  for (std::size_t b = 0; b < whole; ++b) {
+    // Byte k keeps bit k of the eight copies, wherever it is in there; adding 0x7F brings it to the top.
+    const std::uint64_t copies = std::to_integer<std::uint64_t>(from[b]) * 0x0101010101010101;
+    const std::uint64_t tops = (copies & 0x8040201008040201) + 0x7F7F7F7F7F7F7F7F;
+    store_le(to.data() + 8 * b, (tops >> 7) & 0x0101010101010101);
+  }
+  for (std::size_t k = 8 * whole; k < to.size(); ++k) to[k] = from[k / 8] >> (k % 8) & std::byte{1};
+}
+
+/// Query vectors as bits.
+struct BitVectors {
+  static constexpr ProtocolId kProtocol = ProtocolId::kChor;
+  static std::uint64_t bytes(const Gf2&, std::uint64_t rows) noexcept { return bit_bytes(rows); }
+  static Result<void> check(ByteSpan vectors, std::uint64_t rows) {
+    const auto each = static_cast<std::size_t>(bit_bytes(rows));
+    for (std::size_t end = each; end <= vectors.size(); end += each) {
+      if ((vectors[end - 1] & ~last_byte_mask(rows)) != std::byte{0}) {
+        return invalid("a query vector has bits behind its last row, which must be zero");
+      }
+    }
+    return {};
+  }
+  static bool read(const Gf2&, const std::byte* from, std::span<Gf2::Elem> to) noexcept {
+    unpack_bits({from, static_cast<std::size_t>(bit_bytes(to.size()))}, std::as_writable_bytes(to));
+    return true;
+  }
+  static void expand(const Gf2& f, std::span<const std::byte, kSeedBytes> seed, std::span<Gf2::Elem> to) {
+    SeedStream stream(seed);
+    std::array<std::byte, 512> bits;
+    while (!to.empty()) {
+      const auto part = to.first(std::min(to.size(), 8 * bits.size()));
+      stream.fill(MutableByteSpan(bits).first(static_cast<std::size_t>(bit_bytes(part.size()))));
+      read(f, bits.data(), part);
+      to = to.subspan(part.size());
+    }
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<AnyServer>> make_server(ServedRows served, const ServerOptions& options,
+                                               strassen::Engine<Gf2> engine) {
+  PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
+  PIRX_TRY(check_server_options(options));
+  if (options.field && *options.field != kTagGf2) {
+    return invalid("Chor's protocol computes in gf2, not in " + options.field->name() +
+                   ": leave the field away");
+  }
+  ServerOptions chosen = options;
+  chosen.coordinate = options.coordinate.value_or(1);
+  if (*chosen.coordinate == 0) return invalid("a server has coordinate 0: give every server another number");
+  PIRX_TRY(check_sizes(served.geometry.rows(), served.geometry.row_bytes()));
+  return VectorServer<Gf2, BitVectors>::create(std::move(engine), std::move(served), chosen);
+}
+
+Result<std::unique_ptr<AnyServer>> make_server(std::shared_ptr<const database::Database> database,
+                                               const ServerOptions& options) {
+  PIRX_CHECK(database != nullptr);
+  if (database->bucket() != nullptr) {
+    return invalid(
+        "this file is one server's bucket of an encoded database: Chor's protocol serves plain ones");
+  }
+  const auto open = [&](ServedRows rows) { return make_server(std::move(rows), options); };
+  if (options.code.empty()) {
+    return open(ServedRows{database->geometry(), database->version(), database->rows(), database});
+  }
+  PIRX_TRY(check_server_options(options));
+  return make_vertical_server(std::move(database), options.code, options.threads, open);
+}
+
+}  // namespace pirx::itpir::chor

@@ -1,0 +1,101 @@
+// Queries and replies as every client of this folder makes and reads them.
+#include "client_messages.h"
+
+#include <algorithm>
+#include <new>
+
+#include "check_messages.h"
+
+namespace pirx::itpir {
+
+Result<void> check_query_size(std::size_t wishes, std::uint64_t vectors, const MessageSizes& sizes) {
+  if (wishes == 0) return invalid("a query needs at least one record to ask for");
+  if (vectors > kMaxQueriesPerRequest) {
+    return invalid(std::to_string(wishes) + " records in one query take " + std::to_string(vectors) +
+                   " query vectors: at most " + std::to_string(kMaxQueriesPerRequest) + ", ask in several");
+  }
+  const auto bytes = std::max(sizes.request, sizes.reply);
+  if (bytes <= kMaxMessageBytes) return {};
+  return fail(ErrorCode::kResourceExhausted,
+              std::to_string(wishes) + " records in one query take messages of " + std::to_string(bytes) +
+                  " bytes, the limit is " + std::to_string(kMaxMessageBytes) + ": ask for fewer at a time");
+}
+
+Result<std::vector<Bytes>> empty_requests(MessageHeader header, std::span<const std::uint64_t> coordinates,
+                                          std::uint64_t vector_bytes, std::size_t seeded) {
+  auto bytes = seeds_bytes(header.queries);
+  try {
+    std::vector<Bytes> requests;
+    for (const auto coordinate : coordinates) {
+      const bool seeds = requests.size() < seeded;
+      if (!seeds) bytes = message_bytes(header.queries, vector_bytes, 1);
+      header.type = seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery;
+      header.coordinate = coordinate;
+      Writer writer(static_cast<std::size_t>(bytes));
+      header.encode(writer);
+      writer.extend(static_cast<std::size_t>(bytes) - MessageHeader::kBytes);
+      requests.push_back(std::move(writer).take());
+    }
+    return requests;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted, "no memory for " + std::to_string(coordinates.size()) +
+                                                   " requests of " + std::to_string(bytes) + " bytes");
+  }
+}
+
+Result<ByteSpan> take_reply(std::span<ServerStatus> status, std::span<const std::uint64_t> coordinates,
+                            std::size_t server, ByteSpan reply, MessageHeader expected,
+                            std::size_t sum_bytes) {
+  if (server >= status.size()) {
+    return invalid("there is no server " + std::to_string(server) + " in this deployment");
+  }
+  if (status[server] == ServerStatus::kOk) {
+    return invalid("server " + std::to_string(server) + " has replied already");
+  }
+  expected.coordinate = coordinates[server];
+  auto body = check_reply(reply, expected, sum_bytes);
+  if (!body) {
+    status[server] =
+        body.error().code() == ErrorCode::kStaleEpoch ? ServerStatus::kStaleEpoch : ServerStatus::kMalformed;
+  }
+  return body;
+}
+
+void note_missing(std::span<ServerStatus> status, std::size_t server, ServerStatus why) {
+  PIRX_CHECK(why == ServerStatus::kSilent || why == ServerStatus::kRefused ||
+             why == ServerStatus::kMalformed || why == ServerStatus::kStaleEpoch);
+  PIRX_CHECK(server < status.size());
+  if (status[server] != ServerStatus::kOk) status[server] = why;
+}
+
+tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, const std::string& needed,
+                                      bool moved) {
+  const auto count = [&](ServerStatus wanted) {
+    return std::to_string(std::count(status.begin(), status.end(), wanted));
+  };
+  return fail(moved ? ErrorCode::kStaleEpoch : ErrorCode::kUndecodable,
+              count(ServerStatus::kOk) + " usable replies of " + std::to_string(status.size()) +
+                  " servers, " + needed + " (" + count(ServerStatus::kSilent) + " silent, " +
+                  count(ServerStatus::kRefused) + " refused, " + count(ServerStatus::kMalformed) +
+                  " malformed, " + count(ServerStatus::kStaleEpoch) + " with another database version): " +
+                  (moved ? "get the parameters that the servers have now (pirx deploy)"
+                         : "ask again when more servers answer"));
+}
+
+SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i) {
+  if (!options.sums) return {0, geometry.row_bytes()};
+  const SlotBytes slot{options.sums->offset(i), geometry.slot_bytes()};
+  PIRX_CHECK(slot.offset <= geometry.row_bytes() && slot.bytes <= geometry.row_bytes() - slot.offset);
+  return slot;
+}
+
+bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records) {
+  if (options.evidence) return options.evidence(records);
+  if (kind != QueryKind::kRowSums || !options.sums) return true;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!options.sums->fits(i, records[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace pirx::itpir

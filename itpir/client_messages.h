@@ -1,0 +1,44 @@
+// Queries and replies as every client of this folder makes and reads them.
+#pragma once
+
+#include "pirx/itpir/client_interface.h"
+#include "pirx/itpir/common.h"
+
+namespace pirx::itpir {
+
+/// Checks the size of a query of `vectors` vectors for so many wishes. InvalidArgument: there are no wishes,
+/// or more vectors than kMaxQueriesPerRequest. ResourceExhausted: a message would exceed kMaxMessageBytes.
+Result<void> check_query_size(std::size_t wishes, std::uint64_t vectors, const MessageSizes& sizes);
+
+/// One request for each server, with header.queries vectors of vector_bytes each, which are zero. The first
+/// `seeded` servers get room for seeds instead. `header` is that of all requests but for type and coordinate.
+/// ResourceExhausted without memory.
+Result<std::vector<Bytes>> empty_requests(MessageHeader header, std::span<const std::uint64_t> coordinates,
+                                          std::uint64_t vector_bytes, std::size_t seeded);
+
+/// The values in the reply of `server`, whose header must be `expected` but for the coordinate. If the reply
+/// is invalid, the error says so, and status[server] what it counts as. InvalidArgument: there is no such
+/// server, or it has replied already (kOk).
+Result<ByteSpan> take_reply(std::span<ServerStatus> status, std::span<const std::uint64_t> coordinates,
+                            std::size_t server, ByteSpan reply, MessageHeader expected,
+                            std::size_t sum_bytes);
+
+/// ReplyCollector::set_missing.
+void note_missing(std::span<ServerStatus> status, std::size_t server, ServerStatus why);
+
+/// The error where too few replies can be used; `moved` if that is because servers hold another version.
+tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, const std::string& needed,
+                                      bool moved);
+
+/// Where in its row lies what is wanted of it.
+struct SlotBytes {
+  std::uint64_t offset, bytes;
+};
+/// Of the i-th sum: its slot where the caller reads sums (DecodeOptions::sums), else all of the row.
+SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i);
+
+/// Whether there is evidence for records that replies do not prove, beside digests that are known to be
+/// right: the caller's, or else the digests that the caller reads in sums.
+bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records);
+
+}  // namespace pirx::itpir

@@ -1,0 +1,44 @@
+// Goldberg's server half: query vectors as elements of a field. Instantiated in server.cc for the shipped
+// fields.
+#pragma once
+
+#include "pirx/batchcodes/fields.h"
+#include "server_impl.h"
+#include "vectors.h"
+
+namespace pirx::itpir {
+
+/// Query vectors as elements of a field.
+struct ElementVectors {
+  static constexpr ProtocolId kProtocol = ProtocolId::kGoldberg;
+  template <SharingField F>
+  static std::uint64_t bytes(const F& f, std::uint64_t rows) noexcept {
+    return rows * f.elem_bytes();
+  }
+  static Result<void> check(ByteSpan, std::uint64_t) { return {}; }
+  template <SharingField F>
+  static bool read(const F& f, const std::byte* from, std::span<typename F::Elem> to) {
+    return decode_elems(f, from, to);
+  }
+  template <SharingField F>
+  static void expand(const F& f, std::span<const std::byte, kSeedBytes> seed,
+                     std::span<typename F::Elem> to) {
+    expand_seed(f, seed, to);
+  }
+};
+
+template <SharingField F>
+using GoldbergServer = VectorServer<F, ElementVectors>;
+
+/// A server half over any rows of whole words. `options` name a field and a coordinate. Errors as
+/// make_goldberg_server.
+Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOptions& options);
+
+// Made once, in server.cc.
+extern template class VectorServer<gf2e::Gf2_8, ElementVectors>;
+extern template class VectorServer<gf2e::Gf2_16, ElementVectors>;
+extern template class VectorServer<fp::W160, ElementVectors>;
+extern template class VectorServer<fp::W48, ElementVectors>;
+extern template class VectorServer<fp::PrimeField, ElementVectors>;
+
+}  // namespace pirx::itpir
