@@ -110,7 +110,8 @@ Result<void> read_deployment(const Json& json, const Texts& keys, DatabaseSettin
   for (const char* name : {"coordinate", "field", "code"}) {
     if (json[name].exists()) return json[name].error("is the deployment's to say");
   }
-  const auto deployment = client::load_deployment(keys.at("deployment"), settings.protocol);
+  const std::string named = json["protocol"].exists() ? settings.protocol : "";
+  const auto deployment = client::load_deployment(keys.at("deployment"), named);
   if (!deployment) return json["deployment"].error(": " + deployment.error().message());
   const auto at = static_cast<std::size_t>(std::stoul(server->second));
   if (at >= deployment->servers.size()) return json["server"].error("is more than the deployment has");
