@@ -22,12 +22,12 @@ constexpr Option kMembers[] = {{"field", Option::Kind::kText, 0, 0, "gf2"}, kThr
 
 Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
   const auto& given = spec.members;
-  PIRX_TRY(check_given(given, {"field", "threshold"}));
+  PIRX_TRY(check_given(given, {"field"}));
   PIRX_ASSIGN(const auto params, chor::Params::create({*spec.geometry, spec.version, spec.coordinates}));
   if (given.text("field") != kTagGf2.name()) {
     return invalid("Chor's protocol is over gf2, not over " + given.text("field"));
   }
-  if (given.number("threshold") != params.threshold()) {
+  if (given.on("threshold") && given.number("threshold") != params.threshold()) {
     return invalid("Chor's protocol with " + std::to_string(params.servers()) + " servers has threshold " +
                    std::to_string(params.threshold()) + ", not " + given.text("threshold"));
   }
@@ -49,6 +49,13 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
                              .client = client});
 }
 
+/// The threshold follows from the number of servers, which a server does not know.
+Result<Told> tell_all_but_threshold(ByteSpan parameters) {
+  PIRX_ASSIGN(auto told, tell_shares(parameters));
+  told.members.erase("threshold");
+  return told;
+}
+
 }  // namespace
 
 constinit const Protocol kChorProtocol{
@@ -67,7 +74,7 @@ constinit const Protocol kChorProtocol{
     .members = kMembers,
     .chosen = kChosen,
     .client_options = kSharesClientOptions,
-    .tell = tell_shares,
+    .tell = tell_all_but_threshold,
     .plan = plan,
     .schemes = chor::kSchemes,
     .steps = chor::kSteps};

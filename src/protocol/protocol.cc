@@ -10,20 +10,11 @@ std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept {
   if (message.size() <= sizeof kPrefix || std::memcmp(message.data(), kPrefix, sizeof kPrefix) != 0) {
     return std::nullopt;
   }
-  std::size_t at = 0;
-  switch (static_cast<ProtocolId>(message[sizeof kPrefix])) {
-    case ProtocolId::kGoldberg:
-    case ProtocolId::kChor:
-      at = 48;
-      break;
-    case ProtocolId::kDamgardJurikTree:
-    case ProtocolId::kQuadraticResiduosity:
-    case ProtocolId::kSpiral:
-    case ProtocolId::kDownload:
-      at = 40;
-      break;
-  }
-  if (at == 0 || message.size() < at + sizeof(std::uint64_t)) return std::nullopt;
+  // The header of the first two protocols is eight bytes longer.
+  const auto protocol = static_cast<ProtocolId>(message[sizeof kPrefix]);
+  const bool first = protocol == ProtocolId::kGoldberg || protocol == ProtocolId::kChor;
+  const std::size_t at = first ? 48 : 40;
+  if (protocol == ProtocolId{} || message.size() < at + sizeof(std::uint64_t)) return std::nullopt;
   std::uint64_t epoch = 0;
   for (std::size_t i = sizeof epoch; i-- > 0;)
     epoch = epoch << 8 | static_cast<std::uint64_t>(message[at + i]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every relative link of the documents leads to something in the repository."""
+"""Every relative link of the documents leads to something in the repository, and their lines have at most 120 characters."""
 import re
 import subprocess
 import sys
@@ -16,11 +16,15 @@ def main() -> int:
     broken = 0
     for page in pages:
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        for number, line in enumerate(page.read_text().split("\n"), 1):
+            if len(line) > 120 and line in text and not line.startswith("|"):
+                print(f"{page.relative_to(ROOT)}:{number}: {len(line)} characters")
+                broken += 1
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
             if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
                 print(f"{page.relative_to(ROOT)}: no {target}")
                 broken += 1
-    print(f"{len(pages)} pages, {broken} broken links")
+    print(f"{len(pages)} pages, {broken} broken links and long lines")
     return 1 if broken or not pages else 0
 
 

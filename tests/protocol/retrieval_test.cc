@@ -53,14 +53,8 @@ class World {
       spec.version = told.version;
       if (!protocol.describes_database) spec.geometry = told.geometry;
       servers_.push_back(std::move(*server));
-      members_ = told.members;
     }
     auto plan = protocol.plan(spec);
-    if (!plan) {  // all but one server may collude
-      members_["threshold"] = std::to_string(servers - 1);
-      spec.members = *Options::create(protocol.members, members_, "");
-      plan = protocol.plan(spec);
-    }
     EXPECT_TRUE(good(plan));
     plan_ = *plan;
     auto client = join(*plan_, {.loopback = true}, weak ? Texts{{"paper_reproduction", "on"}} : Texts());
@@ -119,7 +113,6 @@ class World {
  private:
   testing::TemporaryFolder folder_;
   const bool keyed_;
-  Texts members_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<AnyClient> client_;

@@ -33,6 +33,36 @@ std::vector<Option> options_of_all(std::span<const Option> Protocol::*kind) {
   return options;
 }
 
+std::string values_of(const Option& option) {
+  using Kind = Option::Kind;
+  const auto show = [&](std::uint64_t value) {
+    return option.kind == Kind::kSize   ? show_size(value)
+           : option.kind == Kind::kTime ? show_duration(value)
+                                        : std::to_string(value);
+  };
+  // Bounds beyond 2^48 bound nothing that anybody writes.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  std::string range = option.least > 0 ? " from " + show(option.least) : "";
+  if (option.most < kMost) range += " to " + show(option.most);
+  switch (option.kind) {
+    case Kind::kText:
+      return "text";
+    case Kind::kPath:
+      return "file";
+    case Kind::kNumber:
+      return "number" + range;
+    case Kind::kNumbers:
+      return "numbers" + range + ", as 32,16";
+    case Kind::kSize:
+      return "size" + range + ", as 64MiB";
+    case Kind::kTime:
+      return "time" + range + ", as 10s";
+    case Kind::kSwitch:
+      break;
+  }
+  return "";
+}
+
 void add_text_option(CLI::App& command, const Option& option, const std::string& help, Texts& texts,
                      std::string flag) {
   const auto keep = [&texts, name = std::string(option.name)](const std::string& text) {
@@ -48,7 +78,9 @@ void add_text_option(CLI::App& command, const Option& option, const std::string&
     const auto value = option.value(text);
     return value ? std::string() : value.error().message();
   };
-  command.add_option_function<std::string>(flag, keep, help)->check(CLI::Validator(check, ""));
+  command.add_option_function<std::string>(flag, keep, help)
+      ->check(CLI::Validator(check, ""))
+      ->type_name("(" + values_of(option) + ")");
 }
 
 std::string protocol_help() {

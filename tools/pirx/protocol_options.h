@@ -13,6 +13,9 @@ namespace pirx::cli {
 /// help names the protocols that take an option, unless all with several servers take it.
 std::vector<Option> options_of_all(std::span<const Option> Protocol::*kind);
 
+/// The values that an option takes, for people: "number from 1 to 256". Empty for a switch.
+std::string values_of(const Option& option);
+
 /// A flag whose text is checked at once and kept in `texts`. `flag` in place of flag_of(option.name), if
 /// given.
 void add_text_option(CLI::App& command, const Option& option, const std::string& help, Texts& texts,

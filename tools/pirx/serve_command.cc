@@ -264,7 +264,9 @@ void add_serve_command(CLI::App& app) {
       "  pirx serve packages.pirx --coordinate 1 --listen 127.0.0.1:8101\n"
       "  pirx serve packages.pirx --coordinate 2 --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key "
       "key.pem\n"
-      "  pirx serve packages.pirx --protocol dj-tree --listen 127.0.0.1:8100\n"
+      "  pirx serve packages.pirx --protocol " +
+      std::string(protocols().back()->name) +
+      " --listen 127.0.0.1:8100\n"
       "  pirx serve --config servers.json");
   set_action(command, [a] {
     return with_world(a->shards, [&](shards::World* world) -> Result<void> {
