@@ -30,16 +30,6 @@ struct RateServers {
 Result<double> measure_share(const RateServers& servers, unsigned log_rows, bool seeded);
 Result<double> measure_gather(const RateServers& servers, unsigned log_bytes);
 
-Result<double> measure_goldberg(const RateId& id, RateTable& others);
-inline constexpr Step kGoldbergSteps[] = {
-    kScanStep,
-    kPrepareStep,
-    kHashStep,
-    {"share", 4, &measure_goldberg},   // field, servers, threshold, log2 of rows: the client makes a query
-    {"seeds", 4, &measure_goldberg},   // the same, for a query with seeds
-    {"gather", 4, &measure_goldberg},  // field, servers, threshold, log2 of bytes: a row out of replies
-};
-
 /// What a query costs beside its bytes: the field of the pass, the rates of the client's steps, of which the
 /// last number stands for the size, and the bytes of a request with a vector and of a reply.
 struct SharesCost {
@@ -64,12 +54,5 @@ Result<Offer> best_of_several(const Question& question, std::uint64_t part, cons
       database::Geometry::balanced_records_per_row(question.records, part * probe.slot_bytes());
   return best_of(rows_to_try(question, balanced, 5), question, offer_at);
 }
-
-Result<Offer> offer_goldberg(const Question& question, Rates& rates);
-Result<Offer> offer_goldberg_w160(const Question& question, Rates& rates);
-Result<Offer> offer_goldberg_seeded(const Question& question, Rates& rates);
-inline constexpr Scheme kGoldbergSchemes[] = {{"goldberg", &offer_goldberg},
-                                              {"goldberg seeded", &offer_goldberg_seeded},
-                                              {"goldberg w160", &offer_goldberg_w160}};
 
 }  // namespace pirx::itpir

@@ -1,7 +1,7 @@
 // The rows that a server half answers from: those of a plain database, or of its bucket.
 #pragma once
 
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/server_options.h"
 
 namespace pirx::itpir {
 

@@ -7,7 +7,7 @@
 
 #include "check_messages.h"
 #include "pirx/base/buffer.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/server_options.h"
 #include "pirx/strassen/engine.h"
 #include "server_options.h"
 #include "server_prepare.h"

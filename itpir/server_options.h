@@ -1,7 +1,7 @@
 // The server options that the protocols of this folder share.
 #pragma once
 
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/server_options.h"
 
 namespace pirx::itpir {
 

@@ -2,7 +2,7 @@
 // and multiplies with them.
 #pragma once
 
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/server_options.h"
 #include "pirx/strassen/engine.h"
 #include "served_rows.h"
 

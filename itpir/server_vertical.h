@@ -2,7 +2,7 @@
 // AnyServer.
 #pragma once
 
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/server_options.h"
 #include "served_rows.h"
 
 namespace pirx::itpir {

@@ -50,7 +50,7 @@ MODULES = {
 }
 PROTOCOL_MODULES = {"itpir", "cpir", "download"}
 PUBLIC_ONLY = {"tools", "examples", "bench"}
-ROOMS = {"itpir": {"chor"}}
+ROOMS = {"itpir": {"goldberg", "chor"}, "cpir": {"qr", "spiral"}}  # qr uses dj
 
 INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")
 TEST_ONLY = re.compile(r"^(gtest|gmock)(/|\.h$)")

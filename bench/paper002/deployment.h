@@ -6,8 +6,8 @@
 #include "bench/measure.h"
 #include "bench/random_database.h"
 #include "pirx/batchcodes/encoding.h"
-#include "pirx/itpir/client.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/client.h"
+#include "pirx/itpir/goldberg/server.h"
 
 namespace pirx::bench {
 
@@ -32,24 +32,24 @@ class Deployment {
             std::filesystem::temp_directory_path(), a.records,
             {.records_per_row = 1, .fixed_record_bytes = a.record_bytes, .digests = false}))) {
     const auto field = need(itpir::field_by_name(a.field));
-    itpir::Params::Spec spec{field,
-                             database_->geometry(),
-                             database_->version(),
-                             need(batchcodes::Encoding::suggested_coordinates(field, a.servers)),
-                             a.threshold,
-                             a.ramp};
+    itpir::goldberg::Params::Spec spec{field,
+                                       database_->geometry(),
+                                       database_->version(),
+                                       need(batchcodes::Encoding::suggested_coordinates(field, a.servers)),
+                                       a.threshold,
+                                       a.ramp};
     for (const auto coordinate : spec.coordinates) {
       itpir::ServerOptions server;
       server.field = spec.field;
       server.coordinate = coordinate;
       server.threads = 1;
       server.layout.layout = strassen::Layout::kRows;
-      servers_.push_back(need(itpir::make_goldberg_server(database_, server)));
+      servers_.push_back(need(itpir::goldberg::make_server(database_, server)));
     }
-    client_.emplace(need(itpir::Params::create(spec)));
+    client_.emplace(need(itpir::goldberg::Params::create(spec)));
   }
 
-  const itpir::Client& client() const { return *client_; }
+  const itpir::goldberg::Client& client() const { return *client_; }
   std::vector<Bytes> answer(const itpir::Query& query) const {
     std::vector<Bytes> replies;
     for (std::size_t j = 0; j < servers_.size(); ++j) {
@@ -71,7 +71,7 @@ class Deployment {
  private:
   std::shared_ptr<const database::Database> database_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
-  std::optional<itpir::Client> client_;
+  std::optional<itpir::goldberg::Client> client_;
 };
 
 /// One query, its replies and the records. Each step may be taken once.

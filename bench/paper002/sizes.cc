@@ -6,7 +6,7 @@
 
 #include "bench/measure.h"
 #include "pirx/batchcodes/encoding.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 
 namespace {
 
@@ -31,17 +31,18 @@ constexpr Case kCases[] = {
     {"paper 002: 64 GB, 8 blocks, 8-ary", "w160", 21, 32, 15, 8, 8, 16'000, 4'000'000},
 };
 
-itpir::Client client_of(const Case& c, bool seeded) {
+itpir::goldberg::Client client_of(const Case& c, bool seeded) {
   const auto field = need(itpir::field_by_name(c.field));
   const database::Geometry::Spec geometry{c.rows, c.row_bytes, 1, false, false};
-  itpir::Params::Spec spec{field,       need(database::Geometry::create(geometry)),
-                           {},          need(batchcodes::Encoding::suggested_coordinates(field, c.servers)),
-                           c.threshold, c.ramp,
-                           c.arity};
+  itpir::goldberg::Params::Spec spec{
+      field,       need(database::Geometry::create(geometry)),
+      {},          need(batchcodes::Encoding::suggested_coordinates(field, c.servers)),
+      c.threshold, c.ramp,
+      c.arity};
   if (c.ramp > 1 && c.arity > 1) spec.modulus = batchcodes::Encoding::batch_modulus(c.arity, c.rows);
   itpir::ClientOptions options;
   options.seeded = seeded;
-  return itpir::Client(need(itpir::Params::create(spec)), options);
+  return itpir::goldberg::Client(need(itpir::goldberg::Params::create(spec)), options);
 }
 
 /// Bytes of all requests of a real query for `ramp` records.

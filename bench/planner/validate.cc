@@ -15,8 +15,8 @@
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/cpir/spiral/server.h"
 #include "pirx/itpir/chor/client.h"
-#include "pirx/itpir/client.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/client.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "pirx/planner/planner.h"
 #include "random_database.h"
 
@@ -129,8 +129,8 @@ void add_several(const std::shared_ptr<Case>& c) {
   } else {
     const auto field = need(itpir::field_by_name(offer.options.at("field")));
     coordinates = need(batchcodes::Encoding::suggested_coordinates(field, offer.servers));
-    client = std::make_shared<itpir::Client>(
-        need(itpir::Params::create(
+    client = std::make_shared<itpir::goldberg::Client>(
+        need(itpir::goldberg::Params::create(
             {field, database.geometry(), database.version(), coordinates, offer.threshold})),
         options);
   }

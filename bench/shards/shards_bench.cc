@@ -10,7 +10,7 @@
 
 #include "bench/measure.h"
 #include "pirx/database/database.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "pirx/shards/shards.h"
 
 namespace {

@@ -16,7 +16,7 @@ namespace pirx::ct {
 Result<client::Fetcher> make_client(const Publication& publication, const client::Deployment& deployment,
                                     bool seeded = false, client::Ask ask = {});
 /// Plain copies of the database behind these URLs, at coordinates 1, 2, ... InvalidArgument: what
-/// itpir::Params::create refuses, and a server listed twice.
+/// itpir::goldberg::Params::create refuses, and a server listed twice.
 Result<client::Deployment> make_deployment(const Publication& publication,
                                            const std::vector<std::string>& urls, unsigned threshold);
 

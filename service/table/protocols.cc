@@ -8,7 +8,7 @@ extern const Protocol kGoldbergProtocol, kChorProtocol, kTreeProtocol, kResiduos
 
 std::span<const Protocol* const> protocols() noexcept {
   static constexpr const Protocol* kTable[] = {
-      &kGoldbergProtocol,     // itpir/
+      &kGoldbergProtocol,     // itpir/goldberg/
       &kChorProtocol,         // itpir/chor/
       &kTreeProtocol,         // cpir/dj/
       &kResiduosityProtocol,  // cpir/qr/

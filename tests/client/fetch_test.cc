@@ -10,7 +10,7 @@
 #include "pirx/client/retrieve.h"
 #include "pirx/cpir/dj/common.h"
 #include "pirx/database/builder.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "pirx/protocol/forwarding_server.h"
 #include "support/files.h"
 
@@ -52,7 +52,7 @@ class World {
   const Deployment& deployment() const { return deployment_; }
   std::unique_ptr<AnyServer> serve(const char* name, std::uint64_t coordinate) {
     auto database = database::Database::open(folder_ / name);
-    return *itpir::make_goldberg_server(*database, {.coordinate = coordinate, .threads = 1});
+    return *itpir::goldberg::make_server(*database, {.coordinate = coordinate, .threads = 1});
   }
   static Bytes record(std::uint64_t i, char kind = 't') {
     const auto text = std::string(1, kind) + "record" + std::to_string(i);

@@ -7,7 +7,7 @@
 #include "examples/ct/files.h"
 #include "examples/ct/log.h"
 #include "pirx/database/builder.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "support/files.h"
 #include "support/seed.h"
 
@@ -64,7 +64,7 @@ class World {
   std::unique_ptr<AnyServer> serve(const char* name, std::uint64_t coordinate) {
     auto db = database::Database::open(folder_ / name);
     check(db);
-    auto server = itpir::make_goldberg_server(*db, {.coordinate = coordinate, .threads = 1});
+    auto server = itpir::goldberg::make_server(*db, {.coordinate = coordinate, .threads = 1});
     check(server);
     return std::move(*server);
   }

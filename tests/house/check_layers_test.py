@@ -21,8 +21,8 @@ CLEAN = {
     "include/pirx/batchcodes/ramp.h": '#include "pirx/fp/w160.h"\n',
     "include/pirx/protocol.h": '#include "pirx/base/bytes.h"\n',
     "include/pirx/itpir/common.h": '#include "pirx/base/bytes.h"\n',
-    "include/pirx/itpir/client.h": '#include "pirx/itpir/common.h"\n',
-    "include/pirx/itpir/server.h": '#include "pirx/itpir/common.h"\n#include "pirx/protocol.h"\n',
+    "include/pirx/itpir/goldberg/client.h": '#include "pirx/itpir/common.h"\n',
+    "include/pirx/itpir/goldberg/server.h": '#include "pirx/itpir/common.h"\n#include "pirx/protocol.h"\n',
     "include/pirx/http/http_client.h": '#include "pirx/base/bytes.h"\n#include "pirx/protocol.h"\n',
     "src/base/bytes.cc": '#include "pirx/base/bytes.h"\n#include <cpuid.h>\n',
     "gf2e/kernels.h": "#include <cstdint>\n",
@@ -34,23 +34,25 @@ CLEAN = {
     "batchcodes/ramp.cc": '#include "pirx/batchcodes/ramp.h"\n',
     "src/protocol/option.cc": '#include "pirx/protocol.h"\n',
     "service/table/protocols.cc": '#include "pirx/protocol.h"\n',
-    "itpir/decoder.h": '#include "pirx/itpir/common.h"\n',
-    "itpir/client_impl.h": '#include "decoder.h"\n#include "pirx/itpir/client.h"\n',
-    "itpir/client.cc": '#include "itpir/client_impl.h"\n',
-    "itpir/server.cc": '#include "pirx/database/database.h"\n#include "pirx/itpir/server.h"\n#include "pirx/strassen/engine.h"\n',
-    "itpir/chor/common.h": '#include "itpir/decoder.h"\n',
+    "itpir/goldberg/decoder.h": '#include "pirx/itpir/common.h"\n',
+    "itpir/goldberg/client_impl.h": '#include "decoder.h"\n#include "pirx/itpir/goldberg/client.h"\n',
+    "itpir/goldberg/client.cc": '#include "itpir/goldberg/client_impl.h"\n',
+    "itpir/goldberg/server.cc": '#include "pirx/database/database.h"\n#include "pirx/itpir/goldberg/server.h"\n#include "pirx/strassen/engine.h"\n',
+    "itpir/messages.h": '#include "pirx/itpir/common.h"\n',
+    "itpir/chor/common.h": '#include "itpir/messages.h"\n',
     "include/pirx/itpir/chor/client.h": '#include "pirx/itpir/common.h"\n',
     "itpir/chor/client.cc": '#include "common.h"\n#include "pirx/itpir/chor/client.h"\n',
+    "include/pirx/cpir/qr/client.h": "",
     "cpir/dj/client.cc": '#include "pirx/batchcodes/ramp.h"\n',
     "cpir/dj/server.cc": '#include "pirx/strassen/engine.h"\n',
     "service/shards/world.cc": '#include <mpi.h>\n#include "pirx/protocol.h"\n',
     "service/http/server.cc": '#include <boost/asio.hpp>\n#include <curl/curl.h>\n#include <sys/socket.h>\n',
     "tools/pirx/main.cc": '#include "pirx/protocol.h"\n#include "pirx/http/http_client.h"\n#include "options.h"\n',
     "tools/pirx/options.h": "",
-    "examples/embed/main.cc": "#include <pirx/itpir/client.h>\n",
+    "examples/embed/main.cc": "#include <pirx/itpir/goldberg/client.h>\n",
     "bench/engine/engine_bench.cc": '#include <benchmark/benchmark.h>\n#include "pirx/strassen/engine.h"\n',
     "tests/itpir/client_test.cc": '#include <gtest/gtest.h>\n#include <gmock/gmock.h>\n#include <sys/socket.h>\n'
-                                  '#include "itpir/client_impl.h"\n#include "itpir/server.cc"\n'
+                                  '#include "itpir/goldberg/client_impl.h"\n#include "itpir/goldberg/server.cc"\n'
                                   '#include "tools/pirx/options.h"\n#include "support/tiny.h"\n',
     "tests/support/tiny.h": "",
 }
@@ -70,43 +72,43 @@ VIOLATIONS = [
     ("rank", "src/database/database.cc", '"pirx/itpir/common.h"'),
     ("rank", "batchcodes/ramp.cc", '"pirx/itpir/common.h"'),
     ("rank", "include/pirx/protocol.h", '"pirx/strassen/engine.h"'),
-    ("rank", "service/table/protocols.cc", '"pirx/itpir/server.h"'),
+    ("rank", "service/table/protocols.cc", '"pirx/itpir/goldberg/server.h"'),
     ("rank", "src/database/database.cc", '"pirx/protocol.h"'),
     ("rank", "include/pirx/itpir/common.h", '"pirx/http/http_client.h"'),
-    ("rank", "itpir/decoder.h", '"cpir/dj/client.cc"'),
+    ("rank", "itpir/goldberg/decoder.h", '"cpir/dj/client.cc"'),
     ("rank", "cpir/dj/server.cc", '"pirx/itpir/common.h"'),
     ("rank", "cpir/dj/server.cc", '"../../service/http/server.cc"'),
-    ("rank", "service/http/server.cc", '"pirx/itpir/server.h"'),
+    ("rank", "service/http/server.cc", '"pirx/itpir/goldberg/server.h"'),
     ("rank", "service/shards/world.cc", '"pirx/http/http_client.h"'),
     ("rank", "include/pirx/http/http_client.h", '"pirx/gf2e/gf2.h"'),
     ("rank", "service/http/server.cc", '"tools/pirx/options.h"'),
-    ("rank", "itpir/client.cc", '"tests/support/tiny.h"'),
+    ("rank", "itpir/goldberg/client.cc", '"tests/support/tiny.h"'),
     ("rank", "tools/pirx/main.cc", '"tests/support/tiny.h"'),
     ("rank", "bench/engine/engine_bench.cc", '"tools/pirx/options.h"'),
-    ("public-private", "include/pirx/itpir/client.h", '"itpir/decoder.h"'),
-    ("private", "tools/pirx/main.cc", '"itpir/client_impl.h"'),
-    ("private", "examples/embed/main.cc", '"itpir/decoder.h"'),
+    ("public-private", "include/pirx/itpir/goldberg/client.h", '"itpir/goldberg/decoder.h"'),
+    ("private", "tools/pirx/main.cc", '"itpir/goldberg/client_impl.h"'),
+    ("private", "examples/embed/main.cc", '"itpir/goldberg/decoder.h"'),
     ("private", "bench/engine/engine_bench.cc", '"strassen/engine_impl.h"'),
     # Halves of a protocol.
-    ("client-server", "itpir/client.cc", '"pirx/itpir/server.h"'),
-    ("client-server", "itpir/client_impl.h", '"server.cc"'),
-    ("client-server", "itpir/server.cc", '"pirx/itpir/client.h"'),
-    ("client-server", "itpir/server.cc", '"client_impl.h"'),
+    ("client-server", "itpir/goldberg/client.cc", '"pirx/itpir/goldberg/server.h"'),
+    ("client-server", "itpir/goldberg/client_impl.h", '"server.cc"'),
+    ("client-server", "itpir/goldberg/server.cc", '"pirx/itpir/goldberg/client.h"'),
+    ("client-server", "itpir/goldberg/server.cc", '"client_impl.h"'),
     ("client-server", "cpir/dj/client.cc", '"server.cc"'),
     ("client-server", "cpir/dj/server.cc", '"cpir/dj/client.cc"'),
     # Foreign headers.
     ("intrinsics", "gf2e/gf2.cc", "<immintrin.h>"),
     ("intrinsics", "src/base/bytes.cc", "<x86intrin.h>"),
     ("intrinsics", "tests/itpir/client_test.cc", "<arm_neon.h>"),
-    ("test-only", "itpir/client.cc", "<gtest/gtest.h>"),
+    ("test-only", "itpir/goldberg/client.cc", "<gtest/gtest.h>"),
     ("test-only", "bench/engine/engine_bench.cc", "<gmock/gmock.h>"),
     ("test-only", "include/pirx/base/bytes.h", '<gtest/gtest_prod.h>'),
     ("test-only", "tools/pirx/main.cc", "<gmock/gmock.h>"),
     ("test-only", "strassen/engine_impl.h", "<gtest/gtest.h>"),
     ("bench-only", "tests/itpir/client_test.cc", "<benchmark/benchmark.h>"),
     ("mpi", "tools/pirx/main.cc", "<mpi.h>"),
-    ("mpi", "itpir/client.cc", "<mpi.h>"),
-    ("sockets", "itpir/client.cc", "<sys/socket.h>"),
+    ("mpi", "itpir/goldberg/client.cc", "<mpi.h>"),
+    ("sockets", "itpir/goldberg/client.cc", "<sys/socket.h>"),
     ("sockets", "src/base/bytes.cc", "<netinet/in.h>"),
     ("sockets", "src/base/bytes.cc", "<arpa/inet.h>"),
     ("sockets", "src/protocol/option.cc", "<netdb.h>"),
@@ -114,9 +116,13 @@ VIOLATIONS = [
     ("sockets", "tools/pirx/main.cc", "<boost/beast/http.hpp>"),
     ("sockets", "tools/pirx/main.cc", "<curl/curl.h>"),
     ("sockets", "bench/engine/engine_bench.cc", "<poll.h>"),
-    ("names", "tools/pirx/main.cc", '"pirx/itpir/client.h"'),
-    ("room", "itpir/client.cc", '"itpir/chor/common.h"'),
-    ("room", "include/pirx/itpir/client.h", '"pirx/itpir/chor/client.h"'),
+    ("names", "tools/pirx/main.cc", '"pirx/itpir/goldberg/client.h"'),
+    ("room", "itpir/goldberg/client.cc", '"itpir/chor/common.h"'),
+    ("room", "itpir/chor/client.cc", '"itpir/goldberg/decoder.h"'),
+    ("room", "itpir/chor/client.cc", '"pirx/itpir/goldberg/client.h"'),
+    ("room", "itpir/messages.h", '"itpir/goldberg/decoder.h"'),
+    ("room", "include/pirx/itpir/goldberg/client.h", '"pirx/itpir/chor/client.h"'),
+    ("room", "cpir/dj/client.cc", '"pirx/cpir/qr/client.h"'),
     ("unresolved", "src/base/bytes.cc", '"nothing.h"'),
     ("unresolved", "src/base/bytes.cc", "<pirx/base/nothing.h>"),
     # Spelling does not hide one.
@@ -158,17 +164,17 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual((status, lines), (0, [f"{len(CLEAN)} files, 0 violations"]))
 
     def test_common_including_a_half_is_caught(self):
-        files = dict(CLEAN, **{"itpir/common.cc": '#include "pirx/itpir/client.h"\n'})
+        files = dict(CLEAN, **{"itpir/goldberg/common.cc": '#include "pirx/itpir/goldberg/client.h"\n'})
         status, lines = check(files)
         self.assertEqual(status, 1)
-        self.assertTrue(lines[0].startswith("itpir/common.cc:1: [client-server] "), lines)
+        self.assertTrue(lines[0].startswith("itpir/goldberg/common.cc:1: [client-server] "), lines)
 
     def test_reaching_the_other_half_through_a_third_file_is_caught(self):
         files = dict(CLEAN)
-        files["itpir/decoder.h"] += '#include "pirx/itpir/server.h"\n'
+        files["itpir/goldberg/decoder.h"] += '#include "pirx/itpir/goldberg/server.h"\n'
         status, lines = check(files)
         self.assertEqual(status, 1)
-        self.assertTrue(any(line.startswith("itpir/client_impl.h:1: [client-server] ") for line in lines), lines)
+        self.assertTrue(any(line.startswith("itpir/goldberg/client_impl.h:1: [client-server] ") for line in lines), lines)
 
     def test_naming_a_protocol_is_caught(self):
         for name, line in (

@@ -10,7 +10,7 @@
 
 #include "http/http_support.h"
 #include "pirx/database/builder.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 
 namespace pirx::http {
 namespace {
@@ -371,8 +371,8 @@ class BadProtocolClient : public ::testing::Test {
     ASSERT_TRUE(database);
     rows_ = (*database)->geometry().rows();
     version_ = (*database)->version();
-    auto protocol =
-        itpir::make_goldberg_server(*database, {.coordinate = 1, .threads = 1, .max_queries_per_request = 4});
+    auto protocol = itpir::goldberg::make_server(
+        *database, {.coordinate = 1, .threads = 1, .max_queries_per_request = 4});
     ASSERT_TRUE(protocol);
     auto server = HttpServer::create(std::move(*protocol), quick_options(), {});
     ASSERT_TRUE(server) << server.error().to_string();

@@ -1,6 +1,6 @@
 // Retrieval end to end: every record, every field, every sufficient set of servers; lists; the public Client
 // over files.
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 
 #include <unistd.h>
 
@@ -9,10 +9,10 @@
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/database/builder.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "support/tiny_field.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Deployment;
@@ -122,7 +122,7 @@ class PublicClient : public ::testing::Test {
     return Client(Params::create(spec).value());
   }
   std::optional<Bytes> answer(FieldTag field, std::uint64_t coordinate, const Bytes& request) const {
-    const auto server = make_goldberg_server(database_, {field, coordinate, 1, 256}).value();
+    const auto server = make_server(database_, {field, coordinate, 1, 256}).value();
     return Deployment<gf2e::Gf2_8>::answer(*server, request);
   }
 
@@ -278,4 +278,4 @@ TEST(Names, OfDecodeStatuses) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "pirx/batchcodes/fields.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 #include "support/seed.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 database::Geometry geometry_of(std::uint64_t records, std::uint64_t bytes) {
@@ -279,4 +279,4 @@ TEST(ServerParameters, NameTheProtocolAndTheCode) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

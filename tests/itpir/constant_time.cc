@@ -8,12 +8,13 @@
 
 #include "pirx/database/key_filter.h"
 #include "pirx/itpir/chor/client.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 
 namespace {
 
 using namespace pirx;
 using namespace pirx::itpir;
+using goldberg::Params;
 
 /// Whether a mark arrived somewhere in it; defined from then on.
 bool was_hidden(const void* data, std::size_t size) {
@@ -61,7 +62,7 @@ bool check(const std::string& what, const SharesClient& client, const FieldTag& 
 }
 
 bool check(const std::string& what, const Params::Spec& spec, bool seeded) {
-  return check(what, Client(Params::create(spec).value(), {.seeded = seeded}), spec.field);
+  return check(what, goldberg::Client(Params::create(spec).value(), {.seeded = seeded}), spec.field);
 }
 
 /// Whether there is a record, its length and its place in the sum are as secret as the key.

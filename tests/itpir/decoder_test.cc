@@ -8,7 +8,7 @@
 #include "pirx/batchcodes/fields.h"
 #include "support/tiny_field.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Code;
@@ -859,4 +859,4 @@ TEST(FastPath, SeesDifferencesBehindTheFirstSlice) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

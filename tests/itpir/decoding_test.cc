@@ -5,12 +5,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "itpir/decoding/locate.h"
+#include "itpir/goldberg/decoding/locate.h"
 #include "pirx/batchcodes/fields.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 namespace {
 
 using pirx::testing::TinyPrime;
@@ -706,4 +706,4 @@ TEST(Budget, CountsDown) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

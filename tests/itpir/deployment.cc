@@ -1,15 +1,15 @@
 // Deployments, and the decoder over tiny fields, that several tests use.
 #include "deployment.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 template class GoldbergCollector<pirx::testing::TinyGf4>;
 template class GoldbergCollector<pirx::testing::TinyPrime<7>>;
 template class GoldbergCollector<pirx::testing::TinyPrime<97>>;
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg
 
-namespace pirx::itpir::testing {
+namespace pirx::itpir::goldberg::testing {
 
 template class Deployment<gf2e::Gf2_8>;
 template class Deployment<gf2e::Gf2_16>;
@@ -20,4 +20,4 @@ template class Deployment<pirx::testing::TinyGf4>;
 template class Deployment<pirx::testing::TinyPrime<7>>;
 template class Deployment<pirx::testing::TinyPrime<97>>;
 
-}  // namespace pirx::itpir::testing
+}  // namespace pirx::itpir::goldberg::testing

@@ -9,13 +9,13 @@
 
 #include "batchcodes/encoder_impl.h"
 #include "batchcodes/polynomial_code_impl.h"
-#include "itpir/client_impl.h"
-#include "itpir/collector_impl.h"
-#include "itpir/server_elements.h"
+#include "itpir/goldberg/client_impl.h"
+#include "itpir/goldberg/collector_impl.h"
+#include "itpir/goldberg/server_elements.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 
-namespace pirx::itpir::testing {
+namespace pirx::itpir::goldberg::testing {
 
 /// Random bytes of a test, reproducible by its seed.
 class TestRng {
@@ -271,12 +271,12 @@ extern template class Deployment<pirx::testing::TinyGf4>;
 extern template class Deployment<pirx::testing::TinyPrime<7>>;
 extern template class Deployment<pirx::testing::TinyPrime<97>>;
 
-}  // namespace pirx::itpir::testing
+}  // namespace pirx::itpir::goldberg::testing
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 extern template class GoldbergCollector<pirx::testing::TinyGf4>;
 extern template class GoldbergCollector<pirx::testing::TinyPrime<7>>;
 extern template class GoldbergCollector<pirx::testing::TinyPrime<97>>;
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

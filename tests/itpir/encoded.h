@@ -7,14 +7,14 @@
 #include <memory>
 #include <random>
 
-#include "itpir/server_elements.h"
+#include "itpir/goldberg/server_elements.h"
 #include "pirx/batchcodes/encoder.h"
 #include "pirx/batchcodes/fields.h"
-#include "pirx/itpir/client.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/client.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "support/seed.h"
 
-namespace pirx::itpir::testing {
+namespace pirx::itpir::goldberg::testing {
 
 /// Random bytes of a test, reproducible by its seed.
 class TestRng {
@@ -120,4 +120,4 @@ class Encoded {
   std::vector<matrix::Matrix<std::byte>> buckets_;
 };
 
-}  // namespace pirx::itpir::testing
+}  // namespace pirx::itpir::goldberg::testing

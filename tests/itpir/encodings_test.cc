@@ -4,7 +4,7 @@
 
 #include "encoded.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Encoded;
@@ -368,4 +368,4 @@ TEST(RowSums, AreSettledByTheCallersCheck) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -3,7 +3,7 @@
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Deployment;
@@ -179,4 +179,4 @@ TEST(Parameters, MutationsGiveTypedErrorsOrValidValues) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -8,7 +8,7 @@
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using nlohmann::json;
@@ -186,4 +186,4 @@ TEST(KnownAnswers, StandInTheDocument) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -6,7 +6,7 @@
 #include "deployment.h"
 #include "support/tiny_field.h"
 
-namespace pirx::itpir::testing {
+namespace pirx::itpir::goldberg::testing {
 
 using Seed = std::array<std::byte, kSeedBytes>;
 
@@ -206,4 +206,4 @@ struct Case {
   }
 };
 
-}  // namespace pirx::itpir::testing
+}  // namespace pirx::itpir::goldberg::testing

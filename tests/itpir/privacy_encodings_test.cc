@@ -1,11 +1,11 @@
 // Privacy by enumeration for every kind of query that the client makes over polynomial encodings: ramp,
 // u-ary, batch, colliding rows, tau-independent, sums of rows, seeds, and batch codes. Planted bugs show that
 // the test can fail.
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/vertical.h"
 #include "privacy_case.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using pirx::testing::TinyGf4;
@@ -163,4 +163,4 @@ TEST(PrivacyOfEncodings, CatchesReusedCoins) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

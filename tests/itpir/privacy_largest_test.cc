@@ -1,7 +1,7 @@
 // The largest case of privacy_test.cc, apart for its 4 * 7^8 queries.
 #include "privacy_case.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 TEST(PrivacyLargest, FieldOf7FourServersTwoColludingFourRows) {
@@ -9,4 +9,4 @@ TEST(PrivacyLargest, FieldOf7FourServersTwoColludingFourRows) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

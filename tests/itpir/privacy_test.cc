@@ -2,7 +2,7 @@
 // field of 3 to 7 elements. Planted bugs show that the test can fail.
 #include "privacy_case.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using pirx::testing::TinyGf4;
@@ -76,4 +76,4 @@ TEST(Privacy, CatchesASingleCoinReused) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -9,7 +9,7 @@
 
 #include "privacy_case.h"
 
-namespace pirx::itpir::testing {
+namespace pirx::itpir::goldberg::testing {
 namespace {
 
 using pirx::testing::TinyPrime;
@@ -209,4 +209,4 @@ TEST(SelectiveFailure, ControlAClientThatLooksAtRecordsIsNoticed) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir::testing
+}  // namespace pirx::itpir::goldberg::testing

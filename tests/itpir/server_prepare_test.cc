@@ -5,11 +5,11 @@
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "pirx/strassen/engine.h"
 #include "support/serve.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using database::expect_error;
@@ -42,7 +42,7 @@ class KeptRows {
                             EXPECT_TRUE(note.empty()) << note;
                             note = text;
                           }};
-    auto server = make_goldberg_server(open(), options);
+    auto server = make_server(open(), options);
     EXPECT_TRUE(good(server));
     return std::move(*server);
   }
@@ -71,7 +71,7 @@ bool in_planes() { return strassen::Engine<gf2e::Gf2_8>(gf2e::Gf2_8()).kernels()
 TEST(ServerPrepare, TheSecondStartReadsWhatTheFirstOneKept) {
   if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
   KeptRows rows(300, 1000, 1);
-  const auto plain = make_goldberg_server(rows.open(), {});
+  const auto plain = make_server(rows.open(), {});
   ASSERT_TRUE(good(plain));
   const Bytes expected = answer_of(**plain, *rows.open());
 
@@ -87,7 +87,7 @@ TEST(ServerPrepare, EveryLayoutAnswersAlike) {
   KeptRows rows(300, 6000, 9);
   const auto start = [&](FieldTag field, const strassen::PrepareOptions& layout) {
     rows.note.clear();
-    auto server = make_goldberg_server(
+    auto server = make_server(
         rows.open(),
         {.field = field, .layout = layout, .note = [&](const std::string& text) { rows.note = text; }});
     EXPECT_TRUE(good(server));
@@ -148,7 +148,7 @@ TEST(ServerPrepare, AnotherDatabaseOrFieldMakesAnotherFile) {
   KeptRows rows(300, 1000, 3);
   rows.start(rows.kept());
   rows.build(300, 1000);
-  const auto plain = make_goldberg_server(rows.open(), {});
+  const auto plain = make_server(rows.open(), {});
   EXPECT_EQ(answer_of(*rows.start(rows.kept()), *rows.open()), answer_of(**plain, *rows.open()));
   EXPECT_NE(rows.note.find("made from another database (epoch 1,"), std::string::npos) << rows.note;
   rows.start(rows.kept(), kTagGf2_16);
@@ -162,7 +162,7 @@ TEST(ServerPrepare, StoredLevelsPreferLargePasses) {
   KeptRows rows(600, 1000, 8);
   const strassen::Engine<gf2e::Gf2_8> engine(gf2e::Gf2_8{});
   const auto preferred = [&](int depth) {
-    const auto server = make_goldberg_server(rows.open(), {.field = kTagGf2_8, .layout = {.depth = depth}});
+    const auto server = make_server(rows.open(), {.field = kTagGf2_8, .layout = {.depth = depth}});
     EXPECT_TRUE(good(server));
     return (*server)->preferred_queries();
   };
@@ -175,7 +175,7 @@ TEST(ServerPrepare, StoredLevelsPreferLargePasses) {
 TEST(ServerPrepare, WhatCannotBeKeptIsServedAllTheSame) {
   if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
   KeptRows rows(300, 1000, 4);
-  const auto plain = make_goldberg_server(rows.open(), {});
+  const auto plain = make_server(rows.open(), {});
   const Bytes expected = answer_of(**plain, *rows.open());
   const Bytes database = read_file(rows.folder() / "db");
   for (const auto& file : {rows.folder() / "db", rows.folder() / "no folder/kept", rows.folder().path()}) {
@@ -209,7 +209,7 @@ TEST(ServerPrepare, TheOptionHasAName) {
 // Requests that are answered together share one product, whose workspace is charged once.
 template <class F>
 void expect_workspace_is_counted(FieldTag field, KeptRows& rows, std::uint64_t& most) {
-  const auto server = make_goldberg_server(rows.open(), {.field = field, .max_queries_per_request = 4096});
+  const auto server = make_server(rows.open(), {.field = field, .max_queries_per_request = 4096});
   ASSERT_TRUE(good(server));
   const F f;
   const strassen::Engine<F> engine(f);
@@ -247,4 +247,4 @@ TEST(ServerPrepare, TheWorkspaceOfTheEngineIsCounted) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -1,5 +1,5 @@
 // The server half: batches, refusals, options, and many threads on one object.
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "pirx/database/builder.h"
 #include "support/serve.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Deployment;
@@ -257,4 +257,4 @@ TEST_F(Opened, ReportsAMissingDatabase) {
 }
 
 }  // namespace
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -12,8 +12,8 @@
 
 #include "pirx/database/builder.h"
 #include "pirx/itpir/chor/client.h"
-#include "pirx/itpir/client.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/client.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "support/seed.h"
 #include "support/serve.h"
 
@@ -59,8 +59,9 @@ class Vertical : public ::testing::TestWithParam<Setting> {
         PIRX_ASSIGN(auto params, chor::Params::create({geometry, version, coordinates}));
         return std::make_shared<const chor::Client>(std::move(params), options);
       }
-      PIRX_ASSIGN(auto params, Params::create({field, geometry, version, coordinates, GetParam().t}));
-      return std::make_shared<const Client>(std::move(params), options);
+      PIRX_ASSIGN(auto params,
+                  goldberg::Params::create({field, geometry, version, coordinates, GetParam().t}));
+      return std::make_shared<const goldberg::Client>(std::move(params), options);
     };
     client_.emplace(client(parameters.code));
   }

@@ -11,7 +11,7 @@
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/itpir/chor/client.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 #include "pirx/planner/planner.h"
 #include "pirx/protocol.h"
 #include "planner/rates_support.h"
@@ -107,9 +107,9 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
       } else {
         const auto field = *itpir::field_by_name(offer.options.at("field"));
         const auto coordinates = *batchcodes::Encoding::suggested_coordinates(field, offer.servers);
-        auto params = itpir::Params::create({field, geometry, {}, coordinates, offer.threshold});
+        auto params = itpir::goldberg::Params::create({field, geometry, {}, coordinates, offer.threshold});
         ASSERT_TRUE(good(params));
-        client = std::make_unique<itpir::Client>(*params, options);
+        client = std::make_unique<itpir::goldberg::Client>(*params, options);
       }
       const std::uint64_t wish[] = {random() % question.records};
       auto query = client->query(wish, *rng);

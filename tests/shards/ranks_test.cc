@@ -4,11 +4,11 @@
 
 #include "database/database_fixture.h"
 #include "itpir/chor/common.h"
-#include "itpir/vectors.h"
+#include "itpir/goldberg/vectors.h"
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/batchcodes/fields.h"
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 #include "pirx/shards/shards.h"
 #include "support/serve.h"
 
@@ -166,8 +166,8 @@ class Ranks : public ::testing::Test {
           std::vector<typename F::Elem> values(static_cast<std::size_t>(rows));
           RandomSource source{random_};
           f.random_fill(source, std::span(values));
-          itpir::encode_elems(f, std::span<const typename F::Elem>(values),
-                              writer.extend(values.size() * f.elem_bytes()).data());
+          itpir::goldberg::encode_elems(f, std::span<const typename F::Elem>(values),
+                                        writer.extend(values.size() * f.elem_bytes()).data());
           return true;
         });
         EXPECT_TRUE(good(written));

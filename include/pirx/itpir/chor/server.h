@@ -1,7 +1,7 @@
 // The server of Chor's protocol.
 #pragma once
 
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/server_options.h"
 
 namespace pirx::itpir::chor {
 

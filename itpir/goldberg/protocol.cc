@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "client_plan.h"
 #include "cost.h"
-#include "pirx/itpir/client.h"
-#include "pirx/itpir/server.h"
-#include "server_options.h"
+#include "itpir/client_plan.h"
+#include "itpir/server_options.h"
+#include "pirx/itpir/goldberg/client.h"
+#include "pirx/itpir/goldberg/server.h"
 
 namespace pirx {
 
@@ -37,7 +37,7 @@ constexpr Option kMembers[] = {
     {"encoding.modulus", Kind::kNumber, 0, ~std::uint64_t{0}, "M of the servers' buckets"},
     kCodeMember,
 };
-std::string notes_of(const Params& params) {
+std::string notes_of(const goldberg::Params& params) {
   const auto& spec = params.spec();
   std::string text;
   if (spec.independence > 0) {
@@ -64,15 +64,16 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
   const auto count = [&](std::string_view name, unsigned usual) {
     return static_cast<unsigned>(given.number(name).value_or(usual));
   };
-  PIRX_ASSIGN(const auto params, Params::create({.field = field,
-                                                 .geometry = *spec.geometry,
-                                                 .version = spec.version,
-                                                 .coordinates = spec.coordinates,
-                                                 .threshold = count("threshold", 1),
-                                                 .ramp = count("ramp", 1),
-                                                 .arity = count("encoding.arity", 1),
-                                                 .independence = count("encoding.independence", 0),
-                                                 .modulus = given.number("encoding.modulus").value_or(0)}));
+  PIRX_ASSIGN(const auto params,
+              goldberg::Params::create({.field = field,
+                                        .geometry = *spec.geometry,
+                                        .version = spec.version,
+                                        .coordinates = spec.coordinates,
+                                        .threshold = count("threshold", 1),
+                                        .ramp = count("ramp", 1),
+                                        .arity = count("encoding.arity", 1),
+                                        .independence = count("encoding.independence", 0),
+                                        .modulus = given.number("encoding.modulus").value_or(0)}));
   const auto& own = params.spec();
   const std::string code = given.text("code");
   if (!code.empty() && (own.arity != 1 || own.independence != 0 || own.ramp != 1)) {
@@ -90,11 +91,11 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
   const bool binary = field == kTagGf2_8 || field == kTagGf2_16;
   const auto client = [own](const database::Geometry& geometry, const database::Version& version,
                             const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    Params::Spec changed = own;
+    goldberg::Params::Spec changed = own;
     changed.geometry = geometry;
     changed.version = version;
-    PIRX_ASSIGN(auto checked, Params::create(std::move(changed)));
-    return std::make_shared<const Client>(std::move(checked), options);
+    PIRX_ASSIGN(auto checked, goldberg::Params::create(std::move(changed)));
+    return std::make_shared<const goldberg::Client>(std::move(checked), options);
   };
   return SharesPlan::create({.protocol = &kGoldbergProtocol,
                              .geometry = own.geometry,
@@ -121,14 +122,14 @@ constinit const Protocol kGoldbergProtocol{
     .options = kOptions,
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, read_server_options(spec));
-      return make_goldberg_server(spec.database, options);
+      return goldberg::make_server(spec.database, options);
     },
     .members = kMembers,
     .chosen = kChosen,
     .client_options = kSharesClientOptions,
     .tell = tell_shares,
     .plan = plan,
-    .schemes = kGoldbergSchemes,
-    .steps = kGoldbergSteps};
+    .schemes = goldberg::kSchemes,
+    .steps = goldberg::kSteps};
 
 }  // namespace pirx

@@ -8,7 +8,7 @@
 #include "pirx/batchcodes/lagrange.h"
 #include "pirx/batchcodes/sharing.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 using batchcodes::invert_all;
 using batchcodes::lagrange_matrix;
@@ -78,4 +78,4 @@ class SecretMatrix {
   matrix::Matrix<T> values_;
 };
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

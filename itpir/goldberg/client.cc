@@ -1,12 +1,12 @@
 // The client half for any field: chooses GoldbergClient<F> and GoldbergCollector<F> by the deployment's
 // field tag.
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 
 #include "client_impl.h"
 #include "collector_impl.h"
 #include "pirx/batchcodes/fields.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 /// A collector that keeps alive the deployment to which it refers.
@@ -59,4 +59,4 @@ MessageSizes Client::sizes(std::size_t wishes, QueryKind kind) const {
   });
 }
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -9,7 +9,7 @@
 #include "budget.h"
 #include "replies.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// Subsets of degree + 1 servers that complete_search looks through for `liars` liars.
 constexpr std::uint64_t subsets_to_search(std::size_t degree, std::size_t liars) noexcept {
@@ -90,4 +90,4 @@ bool complete_search(const F& f, std::span<const typename F::Elem> x, std::size_
   return descend(descend, 0, 0);
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

@@ -5,7 +5,7 @@
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/itpir/client_interface.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 /// The number of slots that one wish takes, and that are added up after decoding: kSummedRows if the rows of
 /// a sum lie at different coordinates, otherwise 1.
@@ -21,4 +21,4 @@ std::uint64_t query_vectors(const batchcodes::Encoding& encoding, const database
 Result<batchcodes::BatchPlan> plan_wishes(const batchcodes::Encoding& encoding,
                                           const database::Geometry& geometry, const Wishes& wishes);
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

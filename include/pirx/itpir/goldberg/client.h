@@ -2,9 +2,9 @@
 #pragma once
 
 #include "pirx/itpir/client_interface.h"
-#include "pirx/itpir/common.h"
+#include "pirx/itpir/goldberg/common.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 /// Blinded queries. A query vector fetches one record, or q where any q rows of the database fit in one
 /// vector (Encoding::collision_free). A sum of three rows takes as many vectors as one record of a plain
@@ -26,4 +26,4 @@ class Client final : public SharesClient {
   ClientOptions options_;
 };
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

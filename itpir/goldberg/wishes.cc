@@ -3,7 +3,7 @@
 
 #include "pirx/base/buffer.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 std::size_t slots_per_wish(const batchcodes::Encoding& encoding, QueryKind kind) noexcept {
   return kind == QueryKind::kRowSums && encoding.has_data_coordinates() ? kSummedRows : 1;
@@ -33,4 +33,4 @@ Result<batchcodes::BatchPlan> plan_wishes(const batchcodes::Encoding& encoding,
   return plan_batch(encoding, geometry.rows(), std::as_const(rows).expose(), queries);
 }
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

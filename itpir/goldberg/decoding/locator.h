@@ -7,7 +7,7 @@
 #include "budget.h"
 #include "replies.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// Who agrees, by row: all but the roots of the least polynomial that fits, if it is unique and all its roots
 /// are coordinates; at most k - degree - 2 liars. Nothing when there is none or the budget ends.
@@ -89,4 +89,4 @@ std::optional<std::vector<bool>> common_locator(const F& f, std::span<const type
   return std::nullopt;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

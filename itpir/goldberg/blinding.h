@@ -5,7 +5,7 @@
 
 #include "vectors.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 /// Whether queries are blinded; off is for tests that need the bare shares.
 enum class Blinding : bool { kOff, kOn };
@@ -19,4 +19,4 @@ void random_nonzero_fill(const F& f, R& rng, std::span<typename F::Elem> out) {
   }
 }
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

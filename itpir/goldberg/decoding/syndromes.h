@@ -8,7 +8,7 @@
 
 #include "fast_path.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// The checks that all words pass, H' = [predicted | -I], and the words that the others failed on.
 template <SharingField F>
@@ -73,4 +73,4 @@ Result<Reduction<F>> reduce(const strassen::Engine<F>& engine, std::span<const t
   return result;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

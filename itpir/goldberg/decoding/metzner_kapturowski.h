@@ -4,7 +4,7 @@
 
 #include "syndromes.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// Who agrees, by row of k, when the errors have full rank: as many rows are in no check as the errors' rank,
 /// and a check is left to see it by (rank <= k - d - 2). Nothing otherwise. By proof_bound() what it returns
@@ -27,4 +27,4 @@ std::optional<std::vector<bool>> metzner_kapturowski(const F& f, const Reduction
   return agrees;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

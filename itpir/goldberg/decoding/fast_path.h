@@ -7,7 +7,7 @@
 
 #include "replies.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// Rows `checked` of the unblinded replies are expected to be `predicted` times rows `base`; `blocks` times
 /// rows `base` are the wanted blocks.
@@ -125,4 +125,4 @@ Result<std::optional<std::size_t>> first_difference(const strassen::Engine<F>& e
   return std::nullopt;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

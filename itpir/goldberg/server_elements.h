@@ -2,11 +2,11 @@
 // fields.
 #pragma once
 
+#include "itpir/server_impl.h"
 #include "pirx/batchcodes/fields.h"
-#include "server_impl.h"
 #include "vectors.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 /// Query vectors as elements of a field.
 struct ElementVectors {
@@ -31,14 +31,18 @@ template <SharingField F>
 using GoldbergServer = VectorServer<F, ElementVectors>;
 
 /// A server half over any rows of whole words. `options` name a field and a coordinate. Errors as
-/// make_goldberg_server.
+/// make_server.
 Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOptions& options);
 
+}  // namespace pirx::itpir::goldberg
+
+namespace pirx::itpir {
+
 // Made once, in server.cc.
-extern template class VectorServer<gf2e::Gf2_8, ElementVectors>;
-extern template class VectorServer<gf2e::Gf2_16, ElementVectors>;
-extern template class VectorServer<fp::W160, ElementVectors>;
-extern template class VectorServer<fp::W48, ElementVectors>;
-extern template class VectorServer<fp::PrimeField, ElementVectors>;
+extern template class VectorServer<gf2e::Gf2_8, goldberg::ElementVectors>;
+extern template class VectorServer<gf2e::Gf2_16, goldberg::ElementVectors>;
+extern template class VectorServer<fp::W160, goldberg::ElementVectors>;
+extern template class VectorServer<fp::W48, goldberg::ElementVectors>;
+extern template class VectorServer<fp::PrimeField, goldberg::ElementVectors>;
 
 }  // namespace pirx::itpir

@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "itpir/vectors.h"
+#include "itpir/goldberg/vectors.h"
 #include "pirx/strassen/engine.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// The replies to one query vector. Row r of Y is blinding[r] times the reply proper; unblinding has the
 /// inverses.
@@ -33,4 +33,4 @@ Word<F> word_at(const F& f, const QueryReplies<F>& query, std::span<const std::s
   return word;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

@@ -1,10 +1,11 @@
 // The server half behind AnyServer: chooses the field, and reads the options of a ServerSpec.
-#include "pirx/itpir/server.h"
+#include "pirx/itpir/goldberg/server.h"
 
+#include "itpir/server_vertical.h"
+#include "pirx/itpir/goldberg/common.h"
 #include "server_elements.h"
-#include "server_vertical.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 namespace {
 
 /// A bucket holds values at one coordinate in one field: nothing else can be computed from it.
@@ -23,8 +24,8 @@ Result<void> check_bucket(const database::BucketInfo& bucket, const ServerOption
 
 }  // namespace
 
-Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
-                                                        const ServerOptions& options) {
+Result<std::unique_ptr<AnyServer>> make_server(std::shared_ptr<const database::Database> database,
+                                               const ServerOptions& options) {
   PIRX_CHECK(database != nullptr);
   PIRX_TRY(check_server_options(options));
   ServedRows served{database->geometry(), database->version(), database->rows(), database};
@@ -57,10 +58,14 @@ Result<std::unique_ptr<AnyServer>> serve_rows(ServedRows served, const ServerOpt
   });
 }
 
-template class VectorServer<gf2e::Gf2_8, ElementVectors>;
-template class VectorServer<gf2e::Gf2_16, ElementVectors>;
-template class VectorServer<fp::W160, ElementVectors>;
-template class VectorServer<fp::W48, ElementVectors>;
-template class VectorServer<fp::PrimeField, ElementVectors>;
+}  // namespace pirx::itpir::goldberg
+
+namespace pirx::itpir {
+
+template class VectorServer<gf2e::Gf2_8, goldberg::ElementVectors>;
+template class VectorServer<gf2e::Gf2_16, goldberg::ElementVectors>;
+template class VectorServer<fp::W160, goldberg::ElementVectors>;
+template class VectorServer<fp::W48, goldberg::ElementVectors>;
+template class VectorServer<fp::PrimeField, goldberg::ElementVectors>;
 
 }  // namespace pirx::itpir

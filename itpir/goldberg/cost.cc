@@ -1,16 +1,10 @@
 // The offer of Goldberg's protocol over GF(2^8) and W160: one pass over the database on every server, and the
 // client's vectors and Lagrange rows.
-#include <cmath>
-
 #include "cost.h"
-#include "pirx/batchcodes/encoding.h"
-#include "pirx/fp/w160.h"
-#include "pirx/gf2e/gf2_8.h"
-#include "pirx/itpir/client.h"
-#include "pirx/strassen/engine.h"
-#include "src/protocol/offers.h"
 
-namespace pirx::itpir {
+#include "pirx/itpir/goldberg/client.h"
+
+namespace pirx::itpir::goldberg {
 namespace {
 
 struct Setting {
@@ -61,7 +55,7 @@ Result<Offer> best_offer(const Question& question, Rates& rates, const Setting& 
 
 }  // namespace
 
-Result<double> measure_goldberg(const RateId& id, RateTable& /*others*/) {
+Result<double> measure_client(const RateId& id, RateTable& /*others*/) {
   const std::uint32_t field = id.of[0], log_size = id.of[3];
   if (field != 8 && field != 160) return invalid("there is no rate " + id.name() + ": the field is unknown");
   RateServers servers{field == 8 ? kTagGf2_8 : kTagW160, ProtocolId::kGoldberg, {}, nullptr};
@@ -80,14 +74,14 @@ Result<double> measure_goldberg(const RateId& id, RateTable& /*others*/) {
   return measure_share(servers, log_size, id.step == "seeds");
 }
 
-Result<Offer> offer_goldberg(const Question& question, Rates& rates) {
+Result<Offer> offer_plain(const Question& question, Rates& rates) {
   return best_offer(question, rates, {kTagGf2_8, false});
 }
-Result<Offer> offer_goldberg_seeded(const Question& question, Rates& rates) {
+Result<Offer> offer_seeded(const Question& question, Rates& rates) {
   return best_offer(question, rates, {kTagGf2_8, true});
 }
-Result<Offer> offer_goldberg_w160(const Question& question, Rates& rates) {
+Result<Offer> offer_w160(const Question& question, Rates& rates) {
   return best_offer(question, rates, {kTagW160, false});
 }
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// Subsets of servers that one complete search may try, and values that it may keep.
 inline constexpr std::uint64_t kMaxSubsets = std::uint64_t{1} << 20;
@@ -38,4 +38,4 @@ constexpr std::uint64_t binomial(std::uint64_t m, std::uint64_t n) noexcept {
   return ways;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

@@ -3,14 +3,14 @@
 // wanted rows whether to ask again. Only finish(), which cuts records out of rows, knows them.
 #pragma once
 
-#include "client_messages.h"
 #include "decoding/locate.h"
+#include "itpir/client_messages.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/polynomial_code.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 #include "wishes.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 /// What a client keeps of a query.
 template <SharingField F>
@@ -715,4 +715,4 @@ extern template class GoldbergCollector<fp::W160>;
 extern template class GoldbergCollector<fp::W48>;
 extern template class GoldbergCollector<fp::PrimeField>;
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg

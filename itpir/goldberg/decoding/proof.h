@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// How many of k servers may have lied for sure, when `agreeing` of them make a word matrix of that degree
 /// and the errors of the others have that rank. With rank = 1 it is the unique radius, with rank = b the
@@ -22,4 +22,4 @@ constexpr std::size_t proof_bound(std::size_t k, std::size_t degree, std::size_t
   return sum < degree + 2 ? 0 : sum - degree - 2;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

@@ -1,5 +1,4 @@
-// The options of the servers of this folder, and the server of Goldberg's protocol. The query vectors of all
-// clients become the rows of one matrix, which is multiplied by the database.
+// The options of the servers of this folder.
 #pragma once
 
 #include <optional>
@@ -33,10 +32,5 @@ struct ServerOptions {
   /// Computes the products. Empty: this process, from all rows. Cannot be combined with a code.
   Spread spread = nullptr;
 };
-
-/// Serves a plain database or a bucket of one (database::BucketInfo). InvalidArgument: the field is unknown,
-/// the coordinate is zero or not an element of it, or one of them is not the bucket's.
-Result<std::unique_ptr<AnyServer>> make_goldberg_server(std::shared_ptr<const database::Database> database,
-                                                        const ServerOptions& options);
 
 }  // namespace pirx::itpir

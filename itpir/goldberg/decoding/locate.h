@@ -9,10 +9,10 @@
 #include "complete_search.h"
 #include "locator.h"
 #include "metzner_kapturowski.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 #include "proof.h"
 
-namespace pirx::itpir::decoding {
+namespace pirx::itpir::goldberg::decoding {
 
 /// What locating needs of one round of queries: the servers that replied, and its reduction's basis, none
 /// where all replies agree; words have a value for every server.
@@ -370,4 +370,4 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   return verdict;
 }
 
-}  // namespace pirx::itpir::decoding
+}  // namespace pirx::itpir::goldberg::decoding

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "blinding.h"
-#include "client_messages.h"
+#include "itpir/client_messages.h"
 #include "pirx/batchcodes/polynomial_code.h"
-#include "pirx/itpir/client.h"
+#include "pirx/itpir/goldberg/client.h"
 #include "vectors.h"
 #include "wishes.h"
 
-namespace pirx::itpir {
+namespace pirx::itpir::goldberg {
 
 /// The client half over one field. Const and thread-safe.
 template <SharingField F>
@@ -88,4 +88,4 @@ class GoldbergClient {
   std::size_t seeded_;  ///< so many servers get seeds, the first ones: t or none, whatever is asked for
 };
 
-}  // namespace pirx::itpir
+}  // namespace pirx::itpir::goldberg
