@@ -48,7 +48,7 @@ Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std:
   const auto wrong = [](std::string message) { return fail(ErrorCode::kDataLoss, std::move(message)); };
   Reader reader(reply, "reply");
   PIRX_ASSIGN(const auto header, MessageHeader::decode(reader, expected.protocol));
-  if (header.type != MessageHeader::Type::kReply) {
+  if (header.type != MessageType::kReply) {
     return wrong("the server sent a pirx message that is no reply");
   }
   if (header.version != expected.version) {

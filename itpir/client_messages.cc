@@ -29,7 +29,7 @@ Result<std::vector<Bytes>> empty_requests(MessageHeader header, std::span<const 
     for (const auto coordinate : coordinates) {
       const bool seeds = requests.size() < seeded;
       if (!seeds) bytes = message_bytes(header.queries, vector_bytes, 1);
-      header.type = seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery;
+      header.type = seeds ? MessageType::kSeeds : MessageType::kQuery;
       header.coordinate = coordinate;
       Writer writer(static_cast<std::size_t>(bytes));
       header.encode(writer);
@@ -80,6 +80,27 @@ tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, cons
                   " malformed, " + count(ServerStatus::kStaleEpoch) + " with another database version): " +
                   (moved ? "get the parameters that the servers have now (pirx deploy)"
                          : "ask again when more servers answer"));
+}
+
+Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
+                                        std::span<const std::uint64_t> records, ByteSpan rows) {
+  const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
+  std::vector<Bytes> found;
+  std::optional<Error> wrong;
+  for (std::size_t k = 0; k < records.size(); ++k) {
+    const auto location = geometry.locate(records[k]);
+    PIRX_CHECK(location.has_value());
+    const auto data = geometry.read_slot(
+        records[k], rows.subspan(k * row_bytes + static_cast<std::size_t>(location->offset),
+                                 static_cast<std::size_t>(geometry.slot_bytes())));
+    if (data) {
+      found.emplace_back(data->begin(), data->end());
+    } else {
+      wrong = data.error();
+    }
+  }
+  if (wrong) return tl::unexpected(std::move(*wrong));
+  return found;
 }
 
 SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i) {

@@ -30,6 +30,11 @@ void note_missing(std::span<ServerStatus> status, std::size_t server, ServerStat
 tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, const std::string& needed,
                                       bool moved);
 
+/// The data of records[k] out of the k-th of `rows`, which have row_bytes() each. Looks at all of them
+/// whatever is wrong with one. DataLoss: a length, padding or digest is wrong.
+Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
+                                        std::span<const std::uint64_t> records, ByteSpan rows);
+
 /// Where in its row lies what is wanted of it.
 struct SlotBytes {
   std::uint64_t offset, bytes;

@@ -5,15 +5,9 @@
 
 #include "pirx/base/rng.h"
 #include "pirx/batchcodes/vertical.h"
-#include "pirx/protocol.h"
+#include "src/protocol/message.h"
 
 namespace pirx::itpir {
-namespace {
-
-constexpr std::string_view kMagic = "PIRX";
-constexpr std::uint16_t kFormatVersion = 1;
-
-}  // namespace
 
 database::Version bound_version(const database::Version& version, unsigned arity, unsigned independence,
                                 std::uint64_t modulus) {
@@ -30,10 +24,7 @@ database::Version bound_version(const database::Version& version, unsigned arity
 std::uint64_t seeds_bytes(std::uint64_t queries) noexcept { return message_bytes(queries, 1, kSeedBytes); }
 
 void MessageHeader::encode(Writer& writer) const {
-  writer.put_bytes(as_bytes(kMagic));
-  writer.put(kFormatVersion);
-  writer.put(static_cast<std::uint8_t>(type));
-  writer.put(static_cast<std::uint8_t>(protocol));
+  encode_prefix(writer, protocol, type);
   field.encode(writer);
   version.encode(writer);
   writer.put(coordinate);
@@ -45,22 +36,11 @@ void MessageHeader::encode(Writer& writer) const {
 Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected) {
   const auto malformed = [](std::string message) { return fail(ErrorCode::kDataLoss, std::move(message)); };
   MessageHeader header;
-  PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
-  if (as_text(magic) != kMagic) return malformed("this is no pirx message: it does not begin with PIRX");
-  PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
-  if (format != kFormatVersion) {
-    return invalid("message format " + std::to_string(format) + " is unknown, this pirx speaks " +
-                   std::to_string(kFormatVersion) + ": use the same release on both sides");
-  }
-  PIRX_ASSIGN(const auto type, reader.get<std::uint8_t>());
-  PIRX_ASSIGN(const auto protocol, reader.get<std::uint8_t>());
-  if (protocol != static_cast<std::uint8_t>(expected)) {
-    return invalid("the message is of protocol number " + std::to_string(protocol) + " instead of " +
-                   std::to_string(static_cast<unsigned>(expected)) + ": fetch the servers' parameters again");
-  }
+  PIRX_ASSIGN(header.type, decode_prefix(reader, expected));
   header.protocol = expected;
-  if (type < 1 || type > 4) return malformed("message type " + std::to_string(type) + " is unknown");
-  header.type = static_cast<Type>(type);
+  if (header.type < MessageType::kQuery || header.type > MessageType::kSeeds) {
+    return malformed("message type " + std::to_string(static_cast<unsigned>(header.type)) + " is unknown");
+  }
   PIRX_ASSIGN(header.field, FieldTag::decode(reader));
   PIRX_ASSIGN(header.version, database::Version::decode(reader));
   PIRX_ASSIGN(header.coordinate, reader.get<std::uint64_t>());
@@ -69,7 +49,7 @@ Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected)
   PIRX_ASSIGN(header.length, reader.get<std::uint64_t>());
   if (reserved != 0) return malformed("the reserved bytes of a message are not zero");
   if (header.coordinate == 0) return malformed("a message names coordinate 0, which no server has");
-  const bool counted = header.type != Type::kParameters;
+  const bool counted = header.type != MessageType::kParameters;
   if (counted != (header.queries != 0) || counted != (header.length != 0)) {
     return malformed("a message's counts do not fit its type");
   }
@@ -82,7 +62,7 @@ Result<MessageHeader> MessageHeader::decode(Reader& reader, ProtocolId expected)
 
 Bytes ServerParameters::encode() const {
   Writer writer(MessageHeader::kBytes + 16 + database::Geometry::kBytes);
-  MessageHeader{MessageHeader::Type::kParameters, field, version, coordinate, 0, 0, protocol}.encode(writer);
+  MessageHeader{MessageType::kParameters, field, version, coordinate, 0, 0, protocol}.encode(writer);
   writer.put(std::uint32_t{arity});
   writer.put(std::uint32_t{independence});
   writer.put(modulus);
@@ -92,11 +72,12 @@ Bytes ServerParameters::encode() const {
 }
 
 Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
-  Reader reader(bytes, "parameters message");
-  const bool chor = bytes.size() > 7 && bytes[7] == static_cast<std::byte>(ProtocolId::kChor);
+  Reader start(bytes, "parameters message"), reader = start;
+  PIRX_ASSIGN(const auto prefix, decode_prefix(start));
+  const bool chor = prefix.protocol == ProtocolId::kChor;
   PIRX_ASSIGN(const auto header,
               MessageHeader::decode(reader, chor ? ProtocolId::kChor : ProtocolId::kGoldberg));
-  if (header.type != MessageHeader::Type::kParameters) {
+  if (header.type != MessageType::kParameters) {
     return fail(ErrorCode::kDataLoss, "this is a pirx message, but no parameters message");
   }
   PIRX_ASSIGN(const auto arity, reader.get<std::uint32_t>());

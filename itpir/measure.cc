@@ -99,8 +99,8 @@ Result<double> measure_gather(const RateServers& servers, unsigned log_bytes) {
   std::vector<std::optional<Bytes>> replies;
   for (const auto coordinate : servers.coordinates) {
     Writer writer(reply_bytes);
-    MessageHeader{MessageHeader::Type::kReply,        servers.field,   {}, coordinate, 1,
-                  geometry.words_per_row(word_bytes), servers.protocol}
+    MessageHeader{MessageType::kReply, servers.field, {}, coordinate, 1, geometry.words_per_row(word_bytes),
+                  servers.protocol}
         .encode(writer);
     writer.extend(static_cast<std::size_t>(reply_bytes - MessageHeader::kBytes));
     replies.emplace_back(std::move(writer).take());

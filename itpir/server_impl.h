@@ -110,11 +110,10 @@ class VectorServer final : public AnyServer {
     Reader reader(request, "request");
     const auto header = MessageHeader::decode(reader, V::kProtocol);
     if (!header) return invalid("the request is malformed: " + header.error().message());
-    using Type = MessageHeader::Type;
-    const bool seeds = header->type == Type::kSeeds;
-    if (!seeds && header->type != Type::kQuery) return invalid("this pirx message is no query");
-    PIRX_TRY(check_query(*header,
-                         {Type::kQuery, field().tag(), version_, coordinate_, max_queries_, product_.rows}));
+    const bool seeds = header->type == MessageType::kSeeds;
+    if (!seeds && header->type != MessageType::kQuery) return invalid("this pirx message is no query");
+    PIRX_TRY(check_query(
+        *header, {MessageType::kQuery, field().tag(), version_, coordinate_, max_queries_, product_.rows}));
     PIRX_TRY(check_query_bytes(request, header->queries, seeds ? kSeedBytes : vector_bytes()));
     if (!seeds) PIRX_TRY(V::check(request.subspan(MessageHeader::kBytes), product_.rows));
     return Admitted{0, header->queries, seeds};
@@ -177,8 +176,8 @@ class VectorServer final : public AnyServer {
     try {
       Writer writer(MessageHeader::kBytes + sums.rows * each);
       const auto queries = static_cast<std::uint32_t>(sums.rows);
-      MessageHeader{
-          MessageHeader::Type::kReply, field().tag(), version_, coordinate_, queries, sums.cols, V::kProtocol}
+      MessageHeader{MessageType::kReply, field().tag(), version_, coordinate_, queries,
+                    sums.cols,           V::kProtocol}
           .encode(writer);
       auto* to = writer.extend(sums.rows * each).data();
       for (std::size_t i = 0; i < sums.rows; ++i) {

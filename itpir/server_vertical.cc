@@ -91,7 +91,7 @@ class VerticalServer final : public AnyServer {
     Reader reader(request, "request");
     const auto header = MessageHeader::decode(reader, protocol());
     if (!header) return invalid("the request is malformed: " + header.error().message());
-    if (header->type != MessageHeader::Type::kQuery && header->type != MessageHeader::Type::kSeeds) {
+    if (header->type != MessageType::kQuery && header->type != MessageType::kSeeds) {
       return invalid("this pirx message is no query");
     }
     if (header->queries % m() != 0) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "client_messages.h"
+
 namespace pirx::itpir {
 
 Result<VerticalClient> VerticalClient::create(const std::string& code, const database::Geometry& plain,
@@ -53,23 +55,7 @@ Result<std::vector<Bytes>> VerticalClient::records(const Wish& wish, std::span<c
     const auto block = blocks.expose().subspan((i / m * q + use.wanted) * row_bytes, row_bytes);
     for (std::size_t c = 0; c < row_bytes; ++c) block[c] ^= rows[i][c];
   }
-  std::vector<Bytes> records;
-  std::optional<Error> wrong;  // all are looked at whatever is wrong with one
-  for (std::size_t k = 0; k < wish.records_.size(); ++k) {
-    const std::uint64_t record = wish.records_.expose()[k];
-    const auto location = geometry.locate(record);
-    PIRX_CHECK(location.has_value());
-    const auto slot = blocks.expose().subspan(k * row_bytes + static_cast<std::size_t>(location->offset),
-                                              static_cast<std::size_t>(geometry.slot_bytes()));
-    const auto data = geometry.read_slot(record, slot);
-    if (data) {
-      records.emplace_back(data->begin(), data->end());
-    } else {
-      wrong = data.error();
-    }
-  }
-  if (wrong) return tl::unexpected(std::move(*wrong));
-  return records;
+  return read_records(geometry, wish.records_.expose(), blocks.expose());
 }
 
 RecordCheck VerticalClient::check(const Wish& wish, RecordCheck of_records) const {

@@ -22,8 +22,7 @@ using bench::need;
 Bytes request(const AnyServer& server, std::uint32_t queries, std::mt19937_64& random) {
   const auto p = need(itpir::ServerParameters::decode(server.parameters()));
   Writer writer;
-  itpir::MessageHeader{
-      itpir::MessageHeader::Type::kQuery, p.field, p.version, p.coordinate, queries, p.geometry.rows()}
+  itpir::MessageHeader{MessageType::kQuery, p.field, p.version, p.coordinate, queries, p.geometry.rows()}
       .encode(writer);
   const std::size_t bytes =
       static_cast<std::size_t>(p.geometry.rows()) * queries * ((p.field.bits + 7u) / 8u);

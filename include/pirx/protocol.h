@@ -30,6 +30,17 @@ enum class ProtocolId : std::uint8_t {
   kDownload = 6
 };
 
+/// What a message is, on the wire. From 4 on, each protocol has numbers of its own.
+enum class MessageType : std::uint8_t {
+  kQuery = 1,
+  kReply = 2,
+  kParameters = 3,
+  kSeeds = 4,        ///< Goldberg, Chor: a query with a seed in place of each vector
+  kKeys = 4,         ///< Spiral: keys that the server is to hold
+  kKeysHeld = 5,     ///< Spiral: the server's word that it holds them
+  kKeysUnknown = 6,  ///< Spiral: the server does not know the keys of a query
+};
+
 /// The greatest length of a message, in any protocol.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
@@ -39,7 +50,7 @@ inline constexpr unsigned kMaxServers = 1024;
 /// The epoch in a parameters message of any protocol (docs/wire_format.md, sections 2 and 11). Nothing if its
 /// magic, version, type, protocol or length is not that of a parameters message. No other part is checked.
 /// The message may come from a stranger.
-std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept;
+std::optional<std::uint64_t> parameters_epoch(ByteSpan message);
 
 /// The server of a protocol over one database. Const and thread-safe. A request is an encoded message of
 /// docs/wire_format.md, from any client. One answer() is one pass over the database for all its requests.

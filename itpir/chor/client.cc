@@ -77,33 +77,17 @@ class Collector final : public ReplyCollector {
   const database::Geometry& geometry() const { return state_.params->spec().geometry; }
   bool sums() const { return state_.wishes.kind == QueryKind::kRowSums; }
 
-  /// Looks at all of them whatever is wrong with one.
   Result<std::vector<Bytes>> cut_records() const {
+    if (!sums()) return read_records(geometry(), state_.wishes.indices.expose(), sum_.expose());
     const auto row_bytes = static_cast<std::size_t>(geometry().row_bytes());
-    const auto slot_bytes = static_cast<std::size_t>(geometry().slot_bytes());
-    std::vector<Bytes> records;
-    std::optional<Error> wrong;
+    std::vector<Bytes> slots;
     for (std::size_t i = 0; i < state_.wishes.size(); ++i) {
-      const auto row = sum_.expose().subspan(i * row_bytes, row_bytes);
-      if (sums()) {
-        const auto [offset, size] = slot_of_sum(geometry(), options_, i);
-        const auto slot = row.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
-        records.emplace_back(slot.begin(), slot.end());
-        continue;
-      }
-      const std::uint64_t record = state_.wishes.indices.expose()[i];
-      const auto location = geometry().locate(record);
-      PIRX_CHECK(location.has_value());
-      const auto data =
-          geometry().read_slot(record, row.subspan(static_cast<std::size_t>(location->offset), slot_bytes));
-      if (data) {
-        records.emplace_back(data->begin(), data->end());
-      } else {
-        wrong = data.error();
-      }
+      const auto [offset, size] = slot_of_sum(geometry(), options_, i);
+      const auto slot = sum_.expose().subspan(i * row_bytes + static_cast<std::size_t>(offset),
+                                              static_cast<std::size_t>(size));
+      slots.emplace_back(slot.begin(), slot.end());
     }
-    if (wrong) return tl::unexpected(std::move(*wrong));
-    return records;
+    return slots;
   }
 
   State state_;

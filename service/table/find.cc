@@ -1,7 +1,5 @@
 // Looks protocols up in the table, whatever rows it has.
-#include <cstring>
-
-#include "pirx/protocol.h"
+#include "src/protocol/message.h"
 
 namespace pirx {
 
@@ -13,13 +11,10 @@ Result<const Protocol*> find_protocol(std::string_view name) {
 }
 
 Result<const Protocol*> find_protocol_of(ByteSpan parameters) {
-  constexpr unsigned char kPrefix[] = {'P', 'I', 'R', 'X'};  // docs/wire_format.md
-  constexpr std::size_t kProtocolAt = 7;
-  if (parameters.size() <= kProtocolAt || std::memcmp(parameters.data(), kPrefix, sizeof kPrefix) != 0) {
-    return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
-  }
+  Reader reader(parameters, "parameters message");
+  PIRX_ASSIGN(const auto prefix, decode_prefix(reader));
   for (const auto* protocol : protocols()) {
-    if (protocol->id == static_cast<ProtocolId>(parameters[kProtocolAt])) return protocol;
+    if (protocol->id == prefix.protocol) return protocol;
   }
   return invalid("a parameters message is of none of the protocols known here: " + protocol_names());
 }

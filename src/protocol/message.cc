@@ -1,4 +1,4 @@
-// The fixed parts of messages of single-server protocols.
+// The fixed parts of messages.
 #include "src/protocol/message.h"
 
 #include <algorithm>
@@ -18,30 +18,35 @@ void encode_prefix(Writer& writer, ProtocolId protocol, MessageType type) {
   writer.put(static_cast<std::uint8_t>(protocol));
 }
 
-Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type) {
+Result<MessagePrefix> decode_prefix(Reader& reader) {
   PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
   if (as_text(magic) != kMagic) {
     return fail(ErrorCode::kDataLoss, "this is no pirx message: it does not begin with PIRX");
   }
   PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
   if (format != kFormatVersion) {
-    return fail(ErrorCode::kInvalidArgument,
-                "message format " + std::to_string(format) + " is unknown, this pirx speaks " +
-                    std::to_string(kFormatVersion) + ": use the same release on both sides");
+    return invalid("message format " + std::to_string(format) + " is unknown, this pirx speaks " +
+                   std::to_string(kFormatVersion) + ": use the same release on both sides");
   }
-  PIRX_ASSIGN(const auto found, reader.get<std::uint8_t>());
-  PIRX_ASSIGN(const auto number, reader.get<std::uint8_t>());
-  if (number != static_cast<std::uint8_t>(protocol)) {
-    return fail(ErrorCode::kInvalidArgument, "the message is of protocol number " + std::to_string(number) +
-                                                 " instead of " +
-                                                 std::to_string(static_cast<unsigned>(protocol)) +
-                                                 ": fetch the server's parameters again");
-  }
-  if (found != static_cast<std::uint8_t>(type)) {
-    return fail(ErrorCode::kDataLoss, "a message has type " + std::to_string(found) + " where type " +
-                                          std::to_string(static_cast<unsigned>(type)) + " is expected");
-  }
-  return {};
+  PIRX_ASSIGN(const auto type, reader.get<std::uint8_t>());
+  PIRX_ASSIGN(const auto protocol, reader.get<std::uint8_t>());
+  return MessagePrefix{static_cast<ProtocolId>(protocol), static_cast<MessageType>(type)};
+}
+
+Result<MessageType> decode_prefix(Reader& reader, ProtocolId protocol) {
+  PIRX_ASSIGN(const auto prefix, decode_prefix(reader));
+  if (prefix.protocol == protocol) return prefix.type;
+  return invalid("the message is of protocol number " +
+                 std::to_string(static_cast<unsigned>(prefix.protocol)) + " instead of " +
+                 std::to_string(static_cast<unsigned>(protocol)) + ": fetch the server's parameters again");
+}
+
+Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type) {
+  PIRX_ASSIGN(const auto found, decode_prefix(reader, protocol));
+  if (found == type) return {};
+  return fail(ErrorCode::kDataLoss, "a message has type " + std::to_string(static_cast<unsigned>(found)) +
+                                        " where type " + std::to_string(static_cast<unsigned>(type)) +
+                                        " is expected");
 }
 
 void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const Digest& plan) {

@@ -1,4 +1,5 @@
-// How every message of a single-server protocol begins: what it is, and the plan that both sides must share.
+// How every message begins: what it is, and for protocols with one server the plan that both sides must
+// share.
 #pragma once
 
 #include "pirx/base/sha256.h"
@@ -7,20 +8,18 @@
 
 namespace pirx {
 
-/// The last three are Spiral's: keys that the server is to hold, its word that it holds them, and that it
-/// does not know the keys of a query.
-enum class MessageType : std::uint8_t {
-  kQuery = 1,
-  kReply = 2,
-  kParameters = 3,
-  kKeys = 4,
-  kKeysHeld = 5,
-  kKeysUnknown = 6
+/// What the first bytes of every message say.
+struct MessagePrefix {
+  ProtocolId protocol;
+  MessageType type;
 };
-
 /// Magic, format version, type and protocol: 8 bytes.
 void encode_prefix(Writer& writer, ProtocolId protocol, MessageType type);
-/// DataLoss: no pirx message, or another type. InvalidArgument: another format version or protocol.
+/// Protocol and type may be any byte. DataLoss: no pirx message. InvalidArgument: another format version.
+Result<MessagePrefix> decode_prefix(Reader& reader);
+/// The type of a message of this protocol. InvalidArgument: it is of another.
+Result<MessageType> decode_prefix(Reader& reader, ProtocolId protocol);
+/// DataLoss: another type.
 Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type);
 
 /// Start of a query or reply: the prefix and the digest of the plan.

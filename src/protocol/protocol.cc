@@ -1,24 +1,21 @@
 // What the rows of the table have in common.
 #include "pirx/protocol.h"
 
-#include <cstring>
+#include "src/protocol/message.h"
 
 namespace pirx {
 
-std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept {
-  constexpr unsigned char kPrefix[] = {'P', 'I', 'R', 'X', 1, 0, 3};
-  if (message.size() <= sizeof kPrefix || std::memcmp(message.data(), kPrefix, sizeof kPrefix) != 0) {
+std::optional<std::uint64_t> parameters_epoch(ByteSpan message) {
+  Reader reader(message, "parameters message");
+  const auto prefix = decode_prefix(reader);
+  if (!prefix || prefix->type != MessageType::kParameters || prefix->protocol == ProtocolId{}) {
     return std::nullopt;
   }
   // The header of the first two protocols is eight bytes longer.
-  const auto protocol = static_cast<ProtocolId>(message[sizeof kPrefix]);
-  const bool first = protocol == ProtocolId::kGoldberg || protocol == ProtocolId::kChor;
-  const std::size_t at = first ? 48 : 40;
-  if (protocol == ProtocolId{} || message.size() < at + sizeof(std::uint64_t)) return std::nullopt;
-  std::uint64_t epoch = 0;
-  for (std::size_t i = sizeof epoch; i-- > 0;)
-    epoch = epoch << 8 | static_cast<std::uint64_t>(message[at + i]);
-  return epoch;
+  const bool first = prefix->protocol == ProtocolId::kGoldberg || prefix->protocol == ProtocolId::kChor;
+  if (!reader.get_bytes(first ? 40 : 32)) return std::nullopt;
+  const auto epoch = reader.get<std::uint64_t>();
+  return epoch ? std::optional(*epoch) : std::nullopt;
 }
 
 Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options) {

@@ -14,7 +14,6 @@ namespace pirx::itpir::chor {
 namespace {
 
 using testing::ChorDeployment;
-using Type = MessageHeader::Type;
 
 constexpr std::size_t kHeader = MessageHeader::kBytes;
 

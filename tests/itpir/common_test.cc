@@ -140,7 +140,7 @@ TEST(MessageBytes, SaturatesOnOverflow) {
 }
 
 MessageHeader good_header() {
-  MessageHeader header{MessageHeader::Type::kQuery, kTagW160, {}, 0x0102030405060708u, 3, 500};
+  MessageHeader header{MessageType::kQuery, kTagW160, {}, 0x0102030405060708u, 3, 500};
   header.version.epoch = 9;
   for (std::size_t i = 0; i < 32; ++i) header.version.identity[i] = static_cast<std::byte>(i);
   return header;

@@ -84,7 +84,7 @@ void check_setting(const FieldTag& field, const Encoded::Setting& set, std::mt19
   const bool packed = deployment.params().encoding().collision_free(rows);
   EXPECT_EQ(header.queries, packed ? (wanted.size() + set.q - 1) / set.q : wanted.size());
   EXPECT_EQ(header.length, (rows + set.u - 1) / set.u);
-  EXPECT_EQ(header.type, options.seeded ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery);
+  EXPECT_EQ(header.type, options.seeded ? MessageType::kSeeds : MessageType::kQuery);
 
   const std::size_t needed = deployment.params().needed();
   ASSERT_EQ(needed, set.t + set.tau + set.q + set.u - 1);
@@ -176,8 +176,7 @@ TEST(Seeds, GoToTheFirstServersWhateverIsWanted) {
     const auto requests = deployment.client->query(wanted, rng)->requests;
     for (std::size_t j = 0; j < 5; ++j) {
       Reader reader(requests[j], "request");
-      EXPECT_EQ(MessageHeader::decode(reader)->type,
-                j < 2 ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery);
+      EXPECT_EQ(MessageHeader::decode(reader)->type, j < 2 ? MessageType::kSeeds : MessageType::kQuery);
       EXPECT_EQ(requests[j].size(), 80 + (j < 2 ? 2 * 32 : 2 * 6 * 21));
       if (j >= 2) continue;
       const ByteSpan body = ByteSpan(requests[j]).subspan(80);

@@ -133,10 +133,9 @@ TEST(Erasures, EveryReasonIsNamed) {
     writer.put_bytes(ByteSpan(good).subspan(80));
     return std::move(writer).take();
   };
-  using Type = MessageHeader::Type;
   const auto malformed = ServerStatus::kMalformed, stale = ServerStatus::kStaleEpoch;
   expect_erasure(deployment, {}, malformed, "truncated");
-  expect_erasure(deployment, changed([](auto& h) { h.type = Type::kQuery; }), malformed, "no reply");
+  expect_erasure(deployment, changed([](auto& h) { h.type = MessageType::kQuery; }), malformed, "no reply");
   expect_erasure(deployment, changed([](auto& h) { h.field = kTagGf2_8; }), malformed,
                  "over the field gf2_8");
   expect_erasure(deployment, changed([](auto& h) { h.coordinate = 2; }), malformed,

@@ -127,9 +127,8 @@ struct Case {
     std::vector<Bytes> headers;
     const auto has_seeds = [&](std::size_t j) { return seeded && j < t; };
     for (const auto coordinate : spec.coordinates) {
-      using Type = MessageHeader::Type;
       Writer writer;
-      MessageHeader{has_seeds(headers.size()) ? Type::kSeeds : Type::kQuery,
+      MessageHeader{has_seeds(headers.size()) ? MessageType::kSeeds : MessageType::kQuery,
                     f.tag(),
                     bound_version({}, arity, independence, modulus),
                     coordinate,

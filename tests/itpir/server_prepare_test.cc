@@ -57,7 +57,7 @@ class KeptRows {
 Bytes answer_of(const AnyServer& server, const database::Database& database) {
   const std::uint64_t rows = database.geometry().rows();
   Writer writer;
-  MessageHeader{MessageHeader::Type::kQuery, kTagGf2_8, database.version(), 1, 2, rows}.encode(writer);
+  MessageHeader{MessageType::kQuery, kTagGf2_8, database.version(), 1, 2, rows}.encode(writer);
   for (std::uint64_t i = 0; i < 2 * rows; ++i) writer.put(static_cast<std::uint8_t>(i * i + 3 * i + i / 7));
   const Bytes request = std::move(writer).take();
   const ByteSpan span = request;
@@ -97,7 +97,7 @@ TEST(ServerPrepare, EveryLayoutAnswersAlike) {
     const auto database = rows.open();
     const std::uint64_t length = database->geometry().rows();
     Writer writer;
-    MessageHeader{MessageHeader::Type::kQuery, field, database->version(), 1, 40, length}.encode(writer);
+    MessageHeader{MessageType::kQuery, field, database->version(), 1, 40, length}.encode(writer);
     for (std::uint64_t i = 0; i < 40 * length * elem_bytes; ++i) {
       // Small numbers in the highest byte: elements of every field.
       writer.put(

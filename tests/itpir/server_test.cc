@@ -165,8 +165,7 @@ TEST_F(Gf8Server, RefusesAnotherHeader) {
     writer.put_bytes(ByteSpan(bytes).subspan(80));
     expect_refused(server(), std::move(writer).take(), code, part);
   };
-  using Type = MessageHeader::Type;
-  refused(ErrorCode::kInvalidArgument, "is no query", [](auto& h) { h.type = Type::kReply; });
+  refused(ErrorCode::kInvalidArgument, "is no query", [](auto& h) { h.type = MessageType::kReply; });
   refused(ErrorCode::kInvalidArgument, "over the field w160", [](auto& h) { h.field = kTagW160; });
   refused(ErrorCode::kInvalidArgument, "coordinate 2", [](auto& h) { h.coordinate = 2; });
   refused(ErrorCode::kInvalidArgument, "have 16 elements, there are 15 rows here",

@@ -144,7 +144,7 @@ class Ranks : public ::testing::Test {
     const auto* bucket = deployed.database->bucket();
     const std::uint64_t rows = bucket ? bucket->rows(parameters.geometry.rows()) : parameters.geometry.rows();
     Writer writer;
-    MessageHeader{seeds ? MessageHeader::Type::kSeeds : MessageHeader::Type::kQuery,
+    MessageHeader{seeds ? MessageType::kSeeds : MessageType::kQuery,
                   parameters.field,
                   itpir::bound_version(parameters.version, parameters.arity, parameters.independence,
                                        parameters.modulus),

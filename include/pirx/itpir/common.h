@@ -48,13 +48,7 @@ std::uint64_t seeds_bytes(std::uint64_t queries) noexcept;
 
 /// The header of requests and replies (docs/wire_format.md, section 2).
 struct MessageHeader {
-  enum class Type : std::uint8_t {
-    kQuery = 1,
-    kReply = 2,
-    kParameters = 3,
-    kSeeds = 4,  ///< a query with a seed in place of each vector
-  };
-  Type type = Type::kQuery;
+  MessageType type = MessageType::kQuery;  ///< or kSeeds, kReply, kParameters
   FieldTag field;
   database::Version version;
   std::uint64_t coordinate = 0;
