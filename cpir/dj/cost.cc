@@ -61,7 +61,7 @@ class Search {
       PIRX_ASSIGN(const double level, level_seconds(s, nodes, exact));
       if (seconds + level < best_) {
         chosen_.push_back(exact);
-        PIRX_TRY(extend((nodes + exact - 1) / exact, seconds + level));
+        PIRX_TRY(extend(div_up(nodes, exact), seconds + level));
         chosen_.pop_back();
       }
       if (all) break;
@@ -107,13 +107,12 @@ Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
   const unsigned k = question.modulus_bits;
   const auto policy = question.reproduction ? KeyPolicy::kPaperReproduction : KeyPolicy::kSecure;
   const std::uint64_t payload = std::min<std::uint64_t>((k - 1) / 8, geometry.row_bytes());
-  const TreeShape shape{geometry.rows(), (geometry.row_bytes() + payload - 1) / payload,
+  const TreeShape shape{geometry.rows(), div_up(geometry.row_bytes(), payload),
                         static_cast<std::size_t>(8 * payload)};
   PIRX_ASSIGN(const auto arities,
               Search(question, shape, cost, rates, std::numeric_limits<double>::infinity()).run());
   if (arities.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a tree over " + std::to_string(shape.rows) + " rows would be too high: give longer rows");
+    return invalid("a tree over " + std::to_string(shape.rows) + " rows would be too high: give longer rows");
   }
   PIRX_ASSIGN(const auto params, Params::create({geometry, {}, arities, k, policy}));
   Offer offer;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cost.h"
-#include "pirx/cpir/spiral/profile.h"
+#include "profile.h"
 
 namespace pirx::cpir::spiral {
 

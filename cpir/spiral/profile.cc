@@ -1,5 +1,5 @@
 // Measures time and error around the stages of a server.
-#include "pirx/cpir/spiral/profile.h"
+#include "profile.h"
 
 #include <time.h>
 

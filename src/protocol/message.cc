@@ -25,17 +25,14 @@ Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type
   }
   PIRX_ASSIGN(const auto format, reader.get<std::uint16_t>());
   if (format != kFormatVersion) {
-    return fail(ErrorCode::kInvalidArgument,
-                "message format " + std::to_string(format) + " is unknown, this pirx speaks " +
-                    std::to_string(kFormatVersion) + ": use the same release on both sides");
+    return invalid("message format " + std::to_string(format) + " is unknown, this pirx speaks " +
+                   std::to_string(kFormatVersion) + ": use the same release on both sides");
   }
   PIRX_ASSIGN(const auto found, reader.get<std::uint8_t>());
   PIRX_ASSIGN(const auto number, reader.get<std::uint8_t>());
   if (number != static_cast<std::uint8_t>(protocol)) {
-    return fail(ErrorCode::kInvalidArgument, "the message is of protocol number " + std::to_string(number) +
-                                                 " instead of " +
-                                                 std::to_string(static_cast<unsigned>(protocol)) +
-                                                 ": fetch the server's parameters again");
+    return invalid("the message is of protocol number " + std::to_string(number) + " instead of " +
+                   std::to_string(static_cast<unsigned>(protocol)) + ": fetch the server's parameters again");
   }
   if (found != static_cast<std::uint8_t>(type)) {
     return fail(ErrorCode::kDataLoss, "a message has type " + std::to_string(found) + " where type " +

@@ -31,17 +31,15 @@ Result<std::vector<Deployment>> read_target(const Arguments& a) {
   std::vector<Deployment> none;
   if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return none;
   if (!std::filesystem::is_regular_file(a.target, ignored)) {
-    return fail(ErrorCode::kInvalidArgument,
-                a.target + " exists and is no deployment file: name another file");
+    return invalid(a.target + " exists and is no deployment file: name another file");
   }
   auto before = load_deployments(a.target);
   if (before) return std::move(*before);
   if (a.force) return none;
-  return fail(ErrorCode::kInvalidArgument,
-              a.target +
-                  " exists and is no deployment file: name another file, or replace this one with "
-                  "--force (" +
-                  before.error().message() + ")");
+  return invalid(a.target +
+                 " exists and is no deployment file: name another file, or replace this one with "
+                 "--force (" +
+                 before.error().message() + ")");
 }
 
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
@@ -87,7 +85,7 @@ Result<void> check_digest(const Arguments& a, const http::Endpoint& reached, con
   if (a.expected) {
     const auto expected = from_hex(*a.expected);
     if (!expected || expected->size() != digest.size())
-      return fail(ErrorCode::kInvalidArgument, "--expect takes 64 hexadecimal digits");
+      return invalid("--expect takes 64 hexadecimal digits");
     if (!std::equal(digest.begin(), digest.end(), expected->begin())) {
       return fail(ErrorCode::kStaleEpoch, "the parameters of " + a.urls[0] + " have the digest " +
                                               to_hex(digest) + ", not " + *a.expected +
@@ -152,10 +150,9 @@ Result<Digest> deploy(const Arguments& a) {
     if (!reply)
       return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
     if (outcomes[i].same_as) {
-      return fail(ErrorCode::kInvalidArgument,
-                  a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
-                      " name the same instance (Pirx-Instance): they are one server, which would get two "
-                      "servers' shares, or one of them claims to be the other. Give each server once");
+      return invalid(a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
+                     " name the same instance (Pirx-Instance): they are one server, which would get two "
+                     "servers' shares, or one of them claims to be the other. Give each server once");
     }
     auto one = tell(*reply);
     if (!one) return fail(one.error().code(), a.urls[i] + ": " + one.error().message());

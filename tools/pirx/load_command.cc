@@ -1,11 +1,11 @@
 // pirx load: what one server does under load. Requests are real ones of its protocol's client half; their
 // answers are counted, not decoded. Spiral's keys are uploaded before the load begins.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli.h"
 #include "load.h"
+#include "pirx/base/json.h"
 #include "pirx/protocol.h"
 
 namespace pirx::cli {
@@ -108,8 +108,8 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
   return requests;
 }
 
-nlohmann::ordered_json latencies(const std::vector<double>& rising) {
-  nlohmann::ordered_json json{{"count", rising.size()}};
+OutJson latencies(const std::vector<double>& rising) {
+  OutJson json{{"count", rising.size()}};
   for (const auto& [name, part] :
        {std::pair("p50", 0.5), {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1.0}}) {
     json[name] = LoadReport::percentile(rising, part);
@@ -121,19 +121,19 @@ void print(const Arguments& a, const Requests& requests, const LoadReport& repor
   const auto per_second = [&](double count) { return count / report.seconds; };
   const auto answered = static_cast<double>(report.answered.size());
   if (a.json) {
-    nlohmann::ordered_json json{{"protocol", requests.protocol},
-                                {"loop", a.rate > 0 ? "open" : "closed"},
-                                {"connections", a.connections},
-                                {"queries_a_request", a.queries},
-                                {"offered_a_second", a.rate},
-                                {"seconds", report.seconds},
-                                {"sent", report.sent},
-                                {"answered_a_second", per_second(answered)},
-                                {"answered_ms", latencies(report.answered)},
-                                {"refused_ms", latencies(report.refused)},
-                                {"failed", report.failed},
-                                {"bytes_up", report.bytes_up},
-                                {"bytes_down", report.bytes_down}};
+    OutJson json{{"protocol", requests.protocol},
+                 {"loop", a.rate > 0 ? "open" : "closed"},
+                 {"connections", a.connections},
+                 {"queries_a_request", a.queries},
+                 {"offered_a_second", a.rate},
+                 {"seconds", report.seconds},
+                 {"sent", report.sent},
+                 {"answered_a_second", per_second(answered)},
+                 {"answered_ms", latencies(report.answered)},
+                 {"refused_ms", latencies(report.refused)},
+                 {"failed", report.failed},
+                 {"bytes_up", report.bytes_up},
+                 {"bytes_down", report.bytes_down}};
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }

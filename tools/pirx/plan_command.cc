@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "cli.h"
+#include "pirx/base/cpu.h"
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/database/database.h"
 #include "pirx/planner/planner.h"
@@ -17,8 +17,6 @@
 
 namespace pirx::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string database, server, ca_file, rates;
@@ -72,17 +70,17 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t 
 }
 
 std::string title(const Offer& offer) {
-  return offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
+  return offer.protocol + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
 }
 
-Json crossover_json(const std::optional<double>& bits) {
+OutJson crossover_json(const std::optional<double>& bits) {
   if (!bits) return "never";
   if (std::isinf(*bits)) return "always";
   return *bits;
 }
 
-Json offer_json(const Offer& offer, const Question& question) {
-  return {{"scheme", offer.scheme},
+OutJson offer_json(const Offer& offer, const Question& question) {
+  return {{"scheme", offer.protocol},
           {"settings", offer.settings},
           {"options", offer.options},
           {"seeded", offer.seeded},
@@ -107,17 +105,17 @@ Json offer_json(const Offer& offer, const Question& question) {
 }
 
 /// Total time of every scheme, each at its best for that link, from 10 kbit/s to 100 Gbit/s down.
-Result<Json> curves_json(const Question& question, Rates& rates) {
+Result<OutJson> curves_json(const Question& question, Rates& rates) {
   constexpr int kPerDecade = 4, kFirst = 4, kLast = 11;
-  Json curves = Json::array();
+  OutJson curves = OutJson::list();
   for (int i = kFirst * kPerDecade; i <= kLast * kPerDecade; ++i) {
     Question at = question;
     at.link.down = std::pow(10.0, static_cast<double>(i) / kPerDecade);
     at.link.up = at.link.down * question.link.up / question.link.down;
     PIRX_ASSIGN(const auto plan, planner::make_plan(at, rates));
-    Json totals = Json::object();
+    OutJson totals = OutJson::object();
     for (const auto& offer : plan.offers) {
-      std::string name = offer.scheme;
+      std::string name = offer.protocol;
       if (const auto field = offer.options.find("field"); field != offer.options.end())
         name += " " + field->second;
       if (offer.seeded) name += " seeded";
@@ -226,9 +224,8 @@ Result<Question> question_of(const Arguments& a) {
   }
   question.link.down = a.down;
   question.link.up = a.up > 0 ? a.up : a.down;
-  const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  question.server_cores = a.cores > 0 ? a.cores : here;
-  question.client_cores = a.client_cores > 0 ? a.client_cores : here;
+  question.server_cores = a.cores > 0 ? a.cores : machine_cores();
+  question.client_cores = a.client_cores > 0 ? a.client_cores : machine_cores();
   question.servers = a.servers;
   question.collusion = a.collusion;
   question.queries = a.queries;
@@ -279,7 +276,7 @@ Result<void> run_plan(const Arguments& a) {
   }
   if (known.here && isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "measuring this machine...\n");
   PIRX_ASSIGN(const auto plan, planner::make_plan(question, known.rates()));
-  Json json;
+  OutJson json;
   if (a.json) {
     json = {
         {"kind", "plan"},
@@ -295,8 +292,8 @@ Result<void> run_plan(const Arguments& a) {
         {"queries", question.queries},
         {"modulus_bits", question.modulus_bits},
         {"ahead", question.ahead},
-        {"offers", Json::array()},
-        {"left_out", Json::array()},
+        {"offers", OutJson::list()},
+        {"left_out", OutJson::list()},
         {"advice", plan.advice}};
     for (const auto& offer : plan.offers) json["offers"].push_back(offer_json(offer, question));
     for (const auto& [scheme, why] : plan.left_out) {

@@ -51,13 +51,11 @@ tl::unexpected<Error> no_threads(const std::string& what) {
 
 /// Serving takes so many at once: every thread that opens or computes has a team of OpenMP's of its own.
 std::size_t threads_needed(const ServeSettings& settings) {
-  const auto team = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
-                                         : std::size_t{std::thread::hardware_concurrency()};
+  const auto team = static_cast<std::size_t>(settings.threads > 0 ? settings.threads : machine_cores());
   const auto databases =
       settings.databases.size();  // each has one that opens its next epoch, one that verifies
   const std::size_t others = 4;   // computes, logs, waits for signals, ends the process
-  return (databases + 2) * std::max<std::size_t>(team, 1) + 2 * databases +
-         static_cast<std::size_t>(settings.http.io_threads) + others;
+  return (databases + 2) * team + 2 * databases + static_cast<std::size_t>(settings.http.io_threads) + others;
 }
 
 /// Has so many threads at once, and lets them go. OpenMP ends the process where it cannot have one: so that
@@ -151,8 +149,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   if (world != nullptr) {
     PIRX_ASSIGN(shards, ShardsRun::start(*world, a.shards, a.database, log));
     if (settings.watch.count() > 0) {
-      return fail(
-          ErrorCode::kInvalidArgument,
+      return invalid(
           "the ranks take no new epoch while they run: leave --watch away and start them again for it");
     }
   }
