@@ -9,9 +9,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "cpir/spiral/profile.h"
 #include "gbench.h"
 #include "pirx/base/buffer.h"
+#include "pirx/cpir/spiral/profile.h"
 
 namespace {
 

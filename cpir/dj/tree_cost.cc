@@ -17,11 +17,6 @@ unsigned measured_window(unsigned window) {
 
 }  // namespace
 
-Result<TreeCost> TreeCost::create(unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates) {
-  PIRX_ASSIGN(const auto* kernel, choose_kernel("auto"));
-  return TreeCost(*kernel, modulus_bits, cores, table_bytes, rates);
-}
-
 const Ring& TreeCost::ring(unsigned s) {
   if (rings_.size() <= s) rings_.resize(s + std::size_t{1});
   // Plans depend on the length of N alone.

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cost.h"
-#include "profile.h"
+#include "pirx/cpir/spiral/profile.h"
 
 namespace pirx::cpir::spiral {
 

@@ -1,5 +1,5 @@
 // Measures time and error around the stages of a server.
-#include "profile.h"
+#include "pirx/cpir/spiral/profile.h"
 
 #include <time.h>
 

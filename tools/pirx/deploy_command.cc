@@ -8,12 +8,13 @@ namespace pirx::cli {
 namespace {
 
 struct Arguments {
-  std::string target, database, ca_file;
+  std::string target, database;
+  http::Endpoint server;                ///< what all have in common
   std::optional<std::string> expected;  ///< an empty one is wrong, not none
   std::vector<std::string> urls, others;
   Credentials credentials;
   Texts chosen, options;  ///< of the deployment; of its clients
-  bool allow_plaintext = false, allow_tls_1_2 = false, force = false, allow_rollback = false, add = false;
+  bool force = false, allow_rollback = false, add = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -130,12 +131,10 @@ Result<Digest> deploy(const Arguments& a) {
   const auto folder = std::filesystem::path(a.target).parent_path();
   std::vector<http::Endpoint> stored, reached;
   for (const auto& url : a.urls) {
-    stored.push_back({.url = url,
-                      .ca_file = a.ca_file,
-                      .allow_plaintext = a.allow_plaintext,
-                      .allow_tls_1_2 = a.allow_tls_1_2});
+    stored.push_back(a.server);
+    stored.back().url = url;
     reached.push_back(stored.back());
-    if (!a.ca_file.empty()) reached.back().ca_file = (folder / a.ca_file).string();
+    if (!a.server.ca_file.empty()) reached.back().ca_file = (folder / a.server.ca_file).string();
   }
   const auto anonymous = reached;
   PIRX_TRY(give_credentials(a.credentials, reached));
@@ -230,10 +229,11 @@ void add_deploy_command(CLI::App& app) {
       "--add", a->add,
       "Keep what FILE says of other protocols for the same database: 'pirx get' then chooses the fastest");
   command.add_flag("--force", a->force, "Replace FILE even if it is no deployment file");
-  command.add_option("--ca-file", a->ca_file,
+  command.add_option("--ca-file", a->server.ca_file,
                      "PEM trust anchors of https servers, relative to the file written");
-  command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
-  command.add_flag("--tls-1.2", a->allow_tls_1_2, "Take TLS 1.2, too, from servers that do not know 1.3");
+  command.add_flag("--allow-plaintext", a->server.allow_plaintext, "Allow http:// beyond loopback");
+  command.add_flag("--tls-1.2", a->server.allow_tls_1_2,
+                   "Take TLS 1.2, too, from servers that do not know 1.3");
   add_credentials(command, a->credentials);
   add_duration(command, "--deadline", a->deadline, "For the servers to answer [10s]");
   command.footer(

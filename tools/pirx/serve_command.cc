@@ -110,7 +110,7 @@ struct Hosting {
 
 Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext context, const Log& log,
                               const std::vector<std::pair<std::string, std::string>>& machine) {
-  context.note = note_log(settings, log);
+  context.spec.note = note_log(settings, log);
   context.damaged = damage_log(settings, log);
   const auto start = std::chrono::steady_clock::now();
   auto served = open_served(settings, context);
@@ -128,11 +128,7 @@ Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext cont
 Result<void> serve(const Arguments& a, shards::World* world) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGHUP);
+  const sigset_t signals = stopping_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   PIRX_ASSIGN(auto settings, settle(a));
@@ -154,12 +150,11 @@ Result<void> serve(const Arguments& a, shards::World* world) {
     }
   }
   ProgressLog progress(log);
-  const OpenContext context{.threads = settings.threads,
-                            .loopback = http::is_loopback(settings.http.address),
-                            .note = nullptr,
-                            .progress = [&progress](double part) { progress(part); },
-                            .spread = shards ? shards->spread() : nullptr,
-                            .damaged = nullptr};
+  OpenContext context;
+  context.spec.threads = settings.threads;
+  context.spec.loopback = http::is_loopback(settings.http.address);
+  context.spec.progress = std::ref(progress);
+  if (shards) context.spec.spread = shards->spread();
   std::vector<Hosting> open;
   std::vector<http::HostedDatabase> hosted;
   for (auto& database : settings.databases) {
