@@ -54,12 +54,11 @@ class BucketRows {
   Result<void> store(std::size_t bucket, std::size_t i, MutableByteSpan words) const {
     const std::span<const Sum> sums(sums_.row(bucket * count_ + i), words_);
     if (store_words(f_, sums, words)) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                "a row of the bucket for coordinate " +
-                    std::to_string(encoder_.encoding().spec().coordinates[servers_[bucket]]) +
-                    " has a value that no word of " + f_.tag().name() +
-                    " can hold: choose another coordinate for that server (--coordinates), or gf2_8 or "
-                    "gf2_16, where this never happens");
+    return invalid("a row of the bucket for coordinate " +
+                   std::to_string(encoder_.encoding().spec().coordinates[servers_[bucket]]) +
+                   " has a value that no word of " + f_.tag().name() +
+                   " can hold: choose another coordinate for that server (--coordinates), or gf2_8 or "
+                   "gf2_16, where this never happens");
   }
 
  private:

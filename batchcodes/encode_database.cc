@@ -33,14 +33,10 @@ struct BucketFile {
 Result<std::unique_ptr<BucketFile>> begin_bucket(const std::filesystem::path& target,
                                                  const database::Layout& layout) {
   PIRX_ASSIGN(auto file, database::Replacement::begin(target));
-  std::error_code ignored;
-  if (std::filesystem::exists(target, ignored)) {
-    const auto old = database::Database::open(target);
-    if (!old || (*old)->bucket() == nullptr) {
-      return invalid(
-          printable(target.native()) +
-          " exists and is no bucket of a pirx database: choose another prefix, or remove it first");
-    }
+  const auto old = database::Database::open_if_there(target);
+  if (!old || (*old != nullptr && (*old)->bucket() == nullptr)) {
+    return invalid(printable(target.native()) +
+                   " exists and is no bucket of a pirx database: choose another prefix, or remove it first");
   }
   PIRX_TRY(file.file().reserve(layout.file_bytes()));
   return std::make_unique<BucketFile>(target, layout, std::move(file));

@@ -17,8 +17,8 @@ Result<Encoder<F>> Encoder<F>::create(const strassen::Engine<F>& engine, const E
   const F& f = engine.field();
   const auto& spec = encoding.spec();
   if (!(spec.field == f.tag())) {
-    return fail(ErrorCode::kInvalidArgument, "an encoding over " + spec.field.name() +
-                                                 " does not go with an engine over " + f.tag().name());
+    return invalid("an encoding over " + spec.field.name() + " does not go with an engine over " +
+                   f.tag().name());
   }
   if (servers.empty()) {
     for (std::size_t j = 0; j < spec.coordinates.size(); ++j) servers.push_back(j);
@@ -26,8 +26,8 @@ Result<Encoder<F>> Encoder<F>::create(const strassen::Engine<F>& engine, const E
   Encoder result(engine, encoding);
   for (const auto j : servers) {
     if (j >= spec.coordinates.size()) {
-      return fail(ErrorCode::kInvalidArgument, "the encoding has " + std::to_string(spec.coordinates.size()) +
-                                                   " servers: no position " + std::to_string(j));
+      return invalid("the encoding has " + std::to_string(spec.coordinates.size()) +
+                     " servers: no position " + std::to_string(j));
     }
     result.x_.push_back(f.from_label(spec.coordinates[j]));
   }
@@ -69,10 +69,9 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
   const std::size_t n = out.rows / buckets(), s = out.cols, width = f.word_bytes();
   if (n * buckets() != out.rows || blocks.rows > u * n || blocks.cols != s * width || noise.rows != tau * n ||
       (tau > 0 && noise.cols != s)) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::to_string(blocks.rows) + " blocks of " + std::to_string(blocks.cols) + " bytes and " +
-                    std::to_string(noise.rows) + " random rows do not fill " + std::to_string(out.rows) +
-                    " rows of " + std::to_string(s) + " words in " + std::to_string(buckets()) + " buckets");
+    return invalid(std::to_string(blocks.rows) + " blocks of " + std::to_string(blocks.cols) + " bytes and " +
+                   std::to_string(noise.rows) + " random rows do not fill " + std::to_string(out.rows) +
+                   " rows of " + std::to_string(s) + " words in " + std::to_string(buckets()) + " buckets");
   }
   if (n == 0 || s == 0) return {};
   std::vector<matrix::Matrix<Elem>> own;  // the weights of this call's rows, if none are cached
@@ -84,7 +83,7 @@ Result<void> Encoder<F>::encode(std::uint64_t first_row, matrix::ConstView<std::
   }
   // A panel of the u + tau inputs stays in the cache while it is added to the rows of all buckets.
   const std::size_t panel = std::max<std::size_t>(1, kernels.tile_bytes / width);
-  const std::size_t panels = (s + panel - 1) / panel;
+  const std::size_t panels = div_up(s, panel);
   const std::size_t tasks = n * panels;
 #pragma omp parallel for num_threads(thread_count(exec.threads)) schedule(static) if (tasks > 1)
   for (std::size_t task = 0; task < tasks; ++task) {

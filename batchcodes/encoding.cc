@@ -5,6 +5,7 @@
 #include <bit>
 #include <optional>
 
+#include "pirx/base/buffer.h"
 #include "src/base/constant_time.h"
 
 namespace pirx::batchcodes {
@@ -14,8 +15,6 @@ constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 constexpr std::uint64_t kMaxServers = std::uint64_t{1} << 16;
 
 std::string text(std::uint64_t n) { return std::to_string(n); }
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 /// The number of the field's elements, for messages.
 std::string room(const FieldTag& field, std::uint64_t size) {
@@ -101,7 +100,7 @@ Result<std::vector<std::uint64_t>> Encoding::suggested_coordinates(const FieldTa
 }
 
 std::uint64_t Encoding::batch_modulus(unsigned arity, std::uint64_t blocks) noexcept {
-  return arity == 0 ? 0 : arity * std::max<std::uint64_t>(1, ceil_div(blocks, arity));
+  return arity == 0 ? 0 : arity * std::max<std::uint64_t>(1, div_up(blocks, arity));
 }
 
 Result<Encoding> Encoding::create(Spec spec) {
@@ -137,7 +136,7 @@ Encoding::Encoding(Spec spec) : spec_(std::move(spec)) {
   }
 }
 
-std::uint64_t Encoding::rows(std::uint64_t blocks) const noexcept { return ceil_div(blocks, spec_.arity); }
+std::uint64_t Encoding::rows(std::uint64_t blocks) const noexcept { return div_up(blocks, spec_.arity); }
 
 bool Encoding::collision_free(std::uint64_t blocks) const noexcept {
   return !has_data_coordinates() || spec_.modulus / spec_.arity >= rows(blocks);

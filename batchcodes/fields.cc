@@ -23,9 +23,8 @@ Result<FieldTag> field_by_name(const std::string& name) {
       return field.tag();
     }
   }
-  return fail(
-      ErrorCode::kInvalidArgument,
-      "no field is called '" + name + "': there are gf2_8, gf2_16, w160, w48 and prime<bits> (as prime64)");
+  return invalid("no field is called '" + name +
+                 "': there are gf2_8, gf2_16, w160, w48 and prime<bits> (as prime64)");
 }
 
 std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept {

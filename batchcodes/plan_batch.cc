@@ -16,22 +16,20 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
                              std::span<const std::uint64_t> wanted, std::size_t queries,
                              std::size_t addends) {
   if (addends == 0 || wanted.size() % addends != 0 || (addends > 1 && encoding.has_data_coordinates())) {
-    return fail(
-        ErrorCode::kInvalidArgument,
+    return invalid(
         "blocks are added in a query vector only where all servers hold the same ones (u = 1, tau = 0), "
         "and as many for each sum: fetch them and add then");
   }
   const std::size_t n = wanted.size() / addends, q = encoding.spec().ramp;
   if (n == 0 || queries == 0) {
-    return fail(ErrorCode::kInvalidArgument, "a query needs at least one block to ask for and one vector");
+    return invalid("a query needs at least one block to ask for and one vector");
   }
   if (queries > kMaxSlots / q / addends || n > queries * q) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::to_string(queries) + " query vectors of q = " + std::to_string(q) +
-                    " blocks do not take " + std::to_string(n) + " blocks (and at most " +
-                    std::to_string(kMaxSlots) +
-                    " in all): choose the number of vectors for the most you will "
-                    "ever want at a time");
+    return invalid(std::to_string(queries) + " query vectors of q = " + std::to_string(q) +
+                   " blocks do not take " + std::to_string(n) + " blocks (and at most " +
+                   std::to_string(kMaxSlots) +
+                   " in all): choose the number of vectors for the most you will "
+                   "ever want at a time");
   }
   std::uint64_t missing = 0;
   for (const auto block : wanted) missing |= ~mask_less(block, blocks);
@@ -66,11 +64,10 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
     crowded |= ~mask_less(alike, queries + 1);
   }
   if (reveal(crowded)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "more of the wanted blocks share a coordinate (the same index modulo M = " +
-                    std::to_string(encoding.spec().modulus) + ") than there are query vectors (" +
-                    std::to_string(queries) +
-                    "): send more vectors, always the same number, or encode with M >= u * ceil(blocks / u)");
+    return invalid("more of the wanted blocks share a coordinate (the same index modulo M = " +
+                   std::to_string(encoding.spec().modulus) + ") than there are query vectors (" +
+                   std::to_string(queries) +
+                   "): send more vectors, always the same number, or encode with M >= u * ceil(blocks / u)");
   }
 
   for (std::size_t i = 0; i < n; ++i) {

@@ -33,10 +33,9 @@ Result<void> PolynomialCode<F>::check(std::span<const Slot> slots, std::size_t c
   const bool sums = slots.size() > spec.ramp && !encoding_.has_data_coordinates();
   const bool whole = slots.size() == spec.ramp || (sums && slots.size() % spec.ramp == 0);
   if (whole && coin_rows == spec.threshold) return {};
-  return fail(ErrorCode::kInvalidArgument, "a query vector takes q = " + std::to_string(spec.ramp) +
-                                               " slots and t = " + std::to_string(spec.threshold) +
-                                               " rows of coins, not " + std::to_string(slots.size()) +
-                                               " and " + std::to_string(coin_rows));
+  return invalid("a query vector takes q = " + std::to_string(spec.ramp) +
+                 " slots and t = " + std::to_string(spec.threshold) + " rows of coins, not " +
+                 std::to_string(slots.size()) + " and " + std::to_string(coin_rows));
 }
 
 template <SharingField F>

@@ -132,14 +132,12 @@ template <class Elem>
 Result<void> check_shapes(std::size_t servers, std::span<const Elem> blinding, std::size_t t,
                           std::size_t rows, std::size_t points, std::size_t addends) {
   if (addends == 0 || points % addends != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::to_string(points) + " unit vectors do not make sums of " + std::to_string(addends));
+    return invalid(std::to_string(points) + " unit vectors do not make sums of " + std::to_string(addends));
   }
   if (t <= servers && rows <= servers && (blinding.empty() || blinding.size() == servers)) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              "shares for " + std::to_string(servers) + " servers from " + std::to_string(t) +
-                  " rows of coins, " + std::to_string(blinding.size()) + " blinding factors and room for " +
-                  std::to_string(rows) + " shares do not fit together");
+  return invalid("shares for " + std::to_string(servers) + " servers from " + std::to_string(t) +
+                 " rows of coins, " + std::to_string(blinding.size()) + " blinding factors and room for " +
+                 std::to_string(rows) + " shares do not fit together");
 }
 
 }  // namespace detail
@@ -153,7 +151,7 @@ Result<void> make_shares(const strassen::Engine<F>& engine, std::span<const type
   const F& f = engine.field();
   const std::size_t l = x.size(), t = coins.rows;
   PIRX_TRY(detail::check_shapes(l, blinding, t, shares.rows, points.size(), addends));
-  if (shares.rows != l) return fail(ErrorCode::kInvalidArgument, "one share a server, please");
+  if (shares.rows != l) return invalid("one share a server, please");
   const auto secret_nodes = detail::leaders(points, addends);
   const std::span<const SharePoint<Elem>> nodes = secret_nodes.expose();
   const std::size_t q = nodes.size();
@@ -186,8 +184,7 @@ Result<void> complete_shares(const strassen::Engine<F>& engine, std::span<const 
   const F& f = engine.field();
   const std::size_t l = x.size(), t = given.rows;
   PIRX_TRY(detail::check_shapes(l, blinding, t, rest.rows, points.size(), addends));
-  if (rest.rows != l - t)
-    return fail(ErrorCode::kInvalidArgument, "one share for each server but the first t");
+  if (rest.rows != l - t) return invalid("one share for each server but the first t");
   // The nodes of the interpolation: the given servers, then the points.
   const std::size_t q = points.size() / addends;
   SecretVector<SharePoint<Elem>> nodes(t + q);

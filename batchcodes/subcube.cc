@@ -1,6 +1,7 @@
 // The subcube code: numbering of the buckets, and the recursive plan.
 #include <algorithm>
 
+#include "pirx/base/buffer.h"
 #include "pirx/batchcodes/vertical.h"
 
 namespace pirx::batchcodes {
@@ -13,15 +14,13 @@ struct Subcube::Request {
 };
 
 Result<Subcube> Subcube::create(unsigned parts, unsigned depth) {
-  if (parts < 2) return fail(ErrorCode::kInvalidArgument, "a subcube code splits into L >= 2 parts");
-  if (depth < 1)
-    return fail(ErrorCode::kInvalidArgument, "a subcube code of depth K = 0 codes nothing: K >= 1");
+  if (parts < 2) return invalid("a subcube code splits into L >= 2 parts");
+  if (depth < 1) return invalid("a subcube code of depth K = 0 codes nothing: K >= 1");
   std::size_t buckets = 1, plain = 1;
   for (unsigned k = 0; k < depth; ++k) {
     if (std::uint64_t{parts} + 1 > kMaxBuckets / buckets) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "(L+1)^K buckets are more than " + std::to_string(kMaxBuckets) +
-                      ", and each is answered with a row in every round: use a smaller L or K");
+      return invalid("(L+1)^K buckets are more than " + std::to_string(kMaxBuckets) +
+                     ", and each is answered with a row in every round: use a smaller L or K");
     }
     buckets *= parts + 1;
     plain *= parts;
@@ -30,7 +29,7 @@ Result<Subcube> Subcube::create(unsigned parts, unsigned depth) {
 }
 
 std::uint64_t Subcube::bucket_rows(std::uint64_t blocks) const noexcept {
-  return std::max<std::uint64_t>(1, blocks / plain_ + (blocks % plain_ != 0));
+  return std::max<std::uint64_t>(1, div_up(blocks, plain_));
 }
 
 std::optional<VerticalCode::Slice> Subcube::slice(std::size_t bucket, std::uint64_t blocks) const noexcept {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <map>
 
+#include "pirx/base/buffer.h"
 #include "pirx/batchcodes/vertical.h"
 
 namespace pirx::batchcodes {
@@ -147,17 +148,16 @@ class Search {
 Result<Subset> Subset::create(unsigned elements, unsigned weight, Characteristic characteristic) {
   constexpr unsigned kMaxElements = 24;
   if (weight < 1 || weight >= elements || elements > kMaxElements) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a subset code has sets of 1 <= w < L elements out of L <= " + std::to_string(kMaxElements));
+    return invalid("a subset code has sets of 1 <= w < L elements out of L <= " +
+                   std::to_string(kMaxElements));
   }
   std::size_t buckets = 0;
   for (unsigned size = 0; size <= weight; ++size) buckets += binomial(elements, size);
   if (buckets > kMaxBuckets) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::to_string(buckets) +
-                    " buckets are too many, as each is answered with a row in every round: "
-                    "at most " +
-                    std::to_string(kMaxBuckets) + "; use a smaller L or w");
+    return invalid(std::to_string(buckets) +
+                   " buckets are too many, as each is answered with a row in every round: "
+                   "at most " +
+                   std::to_string(kMaxBuckets) + "; use a smaller L or w");
   }
   std::vector<std::uint32_t> sets;
   for (unsigned size = 0; size <= weight; ++size) {
@@ -187,13 +187,13 @@ Subset::Subset(unsigned elements, unsigned weight, Characteristic characteristic
 
 std::uint64_t Subset::bucket_rows(std::uint64_t blocks) const noexcept {
   const std::uint64_t plain = sets_.size() - first_plain_;
-  return std::max<std::uint64_t>(1, blocks / plain + (blocks % plain != 0));
+  return std::max<std::uint64_t>(1, div_up(blocks, plain));
 }
 
 std::optional<VerticalCode::Slice> Subset::slice(std::size_t bucket, std::uint64_t blocks) const noexcept {
   if (bucket < first_plain_) return std::nullopt;
   const std::uint64_t plain = sets_.size() - first_plain_, first = bucket - first_plain_;
-  return Slice{std::min(first, blocks), plain, first < blocks ? (blocks - first - 1) / plain + 1 : 0};
+  return Slice{std::min(first, blocks), plain, first < blocks ? div_up(blocks - first, plain) : 0};
 }
 
 std::vector<std::size_t> Subset::addends(std::size_t bucket) const {
@@ -232,8 +232,7 @@ Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t>
     done = found.run();
   }
   if (!done) {
-    return fail(
-        ErrorCode::kInvalidArgument,
+    return invalid(
         "no way was found to serve these blocks in one round: too many of them fall on the same sets. "
         "Ask for fewer of them, use a larger w, or a subcube code, which serves any blocks");
   }

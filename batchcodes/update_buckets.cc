@@ -92,7 +92,7 @@ void add_patched_rows(const database::Database& file, unsigned arity, std::set<s
     const std::uint64_t end = std::min(patch.end(), section.end());
     if (begin >= end) continue;
     const std::uint64_t first = (begin - section.offset) / stride / arity;
-    const std::uint64_t behind = (end - section.offset - 1) / stride / arity + 1;
+    const std::uint64_t behind = div_up(div_up(end - section.offset, stride), arity);
     for (std::uint64_t row = first; row < behind; ++row) rows.insert(row);
   }
 }

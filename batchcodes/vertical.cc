@@ -8,9 +8,8 @@ namespace pirx::batchcodes {
 
 Result<VerticalPlan> VerticalCode::plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted) const {
   if (wanted.empty() || wanted.size() > batch()) {
-    return fail(ErrorCode::kInvalidArgument, "this code serves 1 to " + std::to_string(batch()) +
-                                                 " blocks in a round, not " + std::to_string(wanted.size()) +
-                                                 ": ask in several rounds, always the same number");
+    return invalid("this code serves 1 to " + std::to_string(batch()) + " blocks in a round, not " +
+                   std::to_string(wanted.size()) + ": ask in several rounds, always the same number");
   }
   for (const auto block : wanted) {
     if (block >= blocks) {
@@ -42,8 +41,7 @@ Result<std::shared_ptr<const VerticalCode>> vertical_code(std::string_view name)
   if (good && name.substr(0, colon) == "subset") {
     return share(Subset::create(numbers[0], numbers[1], Characteristic::kTwo));
   }
-  return fail(ErrorCode::kInvalidArgument,
-              "a batch code is given as subcube:L,K or subset:L,w, for example subcube:2,1");
+  return invalid("a batch code is given as subcube:L,K or subset:L,w, for example subcube:2,1");
 }
 
 }  // namespace pirx::batchcodes

@@ -37,9 +37,8 @@ Result<VerticalDatabase<F>> VerticalDatabase<F>::create(const strassen::Engine<F
   const F& f = engine.field();
   const std::size_t m = code.buckets(), s = D.cols / f.word_bytes();
   if (D.cols % f.word_bytes() != 0) {
-    return fail(ErrorCode::kInvalidArgument, "blocks of " + std::to_string(D.cols) +
-                                                 " bytes are no whole words of " +
-                                                 std::to_string(f.word_bytes()) + " bytes");
+    return invalid("blocks of " + std::to_string(D.cols) + " bytes are no whole words of " +
+                   std::to_string(f.word_bytes()) + " bytes");
   }
   VerticalDatabase result;
   result.binary_ = f.tag().kind == FieldKind::kBinary;

@@ -9,8 +9,6 @@
 namespace pirx::download {
 namespace {
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
-
 database::Layout layout_of(const Params& params) {
   return database::Layout::plan(params.geometry(), params.key_index_bytes()).value();
 }
@@ -23,14 +21,14 @@ Result<Params> Params::create(const database::Geometry& geometry, const database
   Params params(geometry, version, key_index_bytes);
   params.checksums_ = {layout.checksums.offset, layout.checksums.length};
   // Whole chunks, so that they can be checked: the last one may hold what follows the rows.
-  const auto chunks = ceil_div(layout.rows.length, database::kChunkBytes);
+  const auto chunks = div_up(layout.rows.length, database::kChunkBytes);
   params.content_ = {database::kPageBytes, std::min(chunks * database::kChunkBytes, layout.content_bytes())};
   params.digest_ = sha256(params.encode());
   return params;
 }
 
-std::uint64_t Params::checksum_pieces() const noexcept { return ceil_div(checksums_.length, kPieceBytes); }
-std::uint64_t Params::row_pieces() const noexcept { return ceil_div(content_.length, kPieceBytes); }
+std::uint64_t Params::checksum_pieces() const noexcept { return div_up(checksums_.length, kPieceBytes); }
+std::uint64_t Params::row_pieces() const noexcept { return div_up(content_.length, kPieceBytes); }
 
 Params::Piece Params::piece(std::uint64_t i) const {
   PIRX_CHECK(i < pieces());

@@ -3,20 +3,6 @@
 
 namespace pirx::itpir {
 
-std::string_view decode_status_name(DecodeStatus status) noexcept {
-  switch (status) {
-    case DecodeStatus::kOk:
-      return "ok";
-    case DecodeStatus::kAmbiguous:
-      return "ambiguous";
-    case DecodeStatus::kNeedMoreQueries:
-      return "needs more queries";
-    case DecodeStatus::kFailed:
-      break;
-  }
-  return "failed";
-}
-
 Result<Query> SharesClient::query(std::span<const std::uint64_t> records, Rng& rng) const {
   return make_query({QueryKind::kRecords, SecretVector<std::uint64_t>(records)}, rng);
 }

@@ -3,8 +3,8 @@
 #include "cost.h"
 
 #include <algorithm>
-#include <thread>
 
+#include "pirx/base/cpu.h"
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_8.h"
@@ -28,8 +28,7 @@ std::uint64_t prepared_bytes(const F& f, const database::Geometry& geometry) {
 
 Result<void> add_costs(Offer& offer, const Question& question, Rates& rates, const SharesCost& cost,
                        const database::Geometry& geometry) {
-  const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int threads = std::min(question.server_cores, here);
+  const int threads = std::min(question.server_cores, machine_cores());
   const double more = static_cast<double>(question.server_cores) / threads;
   const auto rows = static_cast<double>(geometry.rows()),
              row_bytes = static_cast<double>(geometry.row_bytes());

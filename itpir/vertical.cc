@@ -18,7 +18,7 @@ Result<VerticalClient> VerticalClient::create(const std::string& code, const dat
 Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t> records) const {
   const std::size_t m = layout_.code->buckets(), q = layout_.code->batch();
   if (records.empty()) return invalid("a query needs at least one record to ask for");
-  const std::size_t batches = records.size() / q + (records.size() % q != 0);
+  const std::size_t batches = div_up(records.size(), q);
   if (batches > kMaxQueriesPerRequest / m) {
     return invalid(std::to_string(records.size()) + " records in one request are too many: at most " +
                    std::to_string(kMaxQueriesPerRequest / m * q) + " with this code, ask in several");

@@ -24,12 +24,11 @@ namespace detail {
 inline Result<void> check_layout(const char* name, std::size_t rows, std::optional<std::uint64_t> row_bytes,
                                  std::size_t stride) {
   if (!row_bytes || !checked_mul(rows, std::max<std::uint64_t>(*row_bytes, stride))) {
-    return fail(ErrorCode::kInvalidArgument, std::string(name) + " is larger than memory can be");
+    return invalid(std::string(name) + " is larger than memory can be");
   }
   if (rows > 1 && stride < *row_bytes) {
-    return fail(ErrorCode::kInvalidArgument, std::string(name) + " has rows " + std::to_string(stride) +
-                                                 " bytes apart, but a row takes " +
-                                                 std::to_string(*row_bytes));
+    return invalid(std::string(name) + " has rows " + std::to_string(stride) +
+                   " bytes apart, but a row takes " + std::to_string(*row_bytes));
   }
   return {};
 }
@@ -140,9 +139,8 @@ Result<void> check_shapes(const ConstView<Elem>& Q, std::size_t rows, std::size_
     const auto size = [](std::size_t height, std::size_t width) {
       return std::to_string(height) + " x " + std::to_string(width);
     };
-    return fail(ErrorCode::kInvalidArgument, "a product of " + size(Q.rows, Q.cols) + " scalars by " +
-                                                 size(rows, words) + " words does not give " +
-                                                 size(R.rows, R.cols) + " sums");
+    return invalid("a product of " + size(Q.rows, Q.cols) + " scalars by " + size(rows, words) +
+                   " words does not give " + size(R.rows, R.cols) + " sums");
   }
   PIRX_TRY(check_layout("Q", Q));
   return check_layout("R", ConstView<Sum>(R));
@@ -175,7 +173,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
   };
 
   if (!plan.split_rows) {
-    const std::size_t panels = shape.s / plan.tile_words + (shape.s % plan.tile_words != 0);
+    const std::size_t panels = div_up(shape.s, plan.tile_words);
 #pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
     for (std::size_t panel = 0; panel < panels; ++panel) {
       const std::size_t col = panel * plan.tile_words;
@@ -293,8 +291,7 @@ template <class F>
 Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                                  const ExecOptions& options) const {
   if (D.word_bytes_ != f_.word_bytes() || (D.planes_ != nullptr && kernels_->sliced == nullptr)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the database was prepared for another field or kernel: prepare it again");
+    return invalid("the database was prepared for another field or kernel: prepare it again");
   }
   if (D.planes_ == nullptr) {
     if constexpr (detail::IntegerWords<F>) {

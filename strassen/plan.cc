@@ -18,8 +18,6 @@ constexpr std::uint64_t kWorkPerThread = std::uint64_t{1} << 20;
 // Panels are a multiple of this many words: whole cache lines for every size of word.
 constexpr std::uint64_t kPanelUnit = 64;
 
-constexpr std::uint64_t div_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
-
 /// The deepest recursion whose blocks are not empty.
 int deepest(const Shape& shape) {
   int depth = 0;

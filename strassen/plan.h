@@ -9,13 +9,6 @@
 
 namespace pirx::strassen {
 
-constexpr std::uint64_t saturated_mul(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
-}
-constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
-  return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
-}
-
 /// What a plan depends on besides the shape: the kernel, the bytes in memory of a scalar, a sum and an entry
 /// of D, and the tile that the kernel asks for.
 struct KernelTraits {

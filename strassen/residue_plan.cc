@@ -15,8 +15,6 @@ constexpr std::uint64_t kWordsBytes = std::uint64_t{14} << 20;
 constexpr std::uint64_t kExcessBytes = std::uint64_t{20} << 20;
 constexpr std::uint64_t kSumsBytes = std::uint64_t{96} << 20;
 
-constexpr std::uint64_t div_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
-
 }  // namespace
 
 ResidueSizes residue_sizes(const Plan& plan, std::size_t moduli) {

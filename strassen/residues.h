@@ -139,7 +139,7 @@ class ResidueMatrix {
     out.moduli_ = basis.count;
     const std::uint64_t bytes = bytes_for({1, D.rows, D.cols / word_bytes}, basis.count);
     PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(bytes));
-    const std::size_t chunks = (D.rows + kResidueChunk - 1) / kResidueChunk;
+    const std::size_t chunks = div_up(D.rows, kResidueChunk);
     constexpr std::size_t kRows = ResidueKernels::kRows;
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic)
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
@@ -208,16 +208,16 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
 
   for (std::size_t first = 0; first < Q.rows; first += plan.tile_queries) {
     const std::size_t queries = std::min(plan.tile_queries, Q.rows - first);
-    const std::size_t tiles = (queries + kQueries - 1) / kQueries;
+    const std::size_t tiles = div_up(queries, kQueries);
     for (std::size_t left = 0; left < R.cols; left += plan.tile_words) {
       const std::size_t width = std::min(plan.tile_words, R.cols - left);
-      const std::size_t panels = (width + kColumns - 1) / kColumns;
+      const std::size_t panels = div_up(width, kColumns);
       for (std::size_t top = 0; top < D.rows; top += ResidueKernels::kMostSummed) {
         const std::size_t bottom = std::min(D.rows, top + ResidueKernels::kMostSummed);
         std::memset(sums, 0, basis.count * panels * tiles * kSums * sizeof(std::int32_t));
         for (std::size_t row = top; row < bottom; row += plan.chunk_rows) {
           const std::size_t height = std::min(plan.chunk_rows, bottom - row);
-          const std::size_t blocks = (height + kRows - 1) / kRows;
+          const std::size_t blocks = div_up(height, kRows);
           const std::size_t tile_bytes = blocks * ResidueKernels::kBlockBytes;
           const std::size_t scalars_stride = residue_run_bytes(tiles * blocks * kRows);
           // The chunk of prepared residues that contains these rows. A run is one panel modulo one modulus.
@@ -254,7 +254,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
 #pragma omp barrier
               const std::byte* const runs =
                   kept != nullptr ? kept->at(row, kept_height, left / kColumns + begin) : words;
-              const std::size_t groups = (end - begin + kResiduePanels - 1) / kResiduePanels;
+              const std::size_t groups = div_up(end - begin, kResiduePanels);
               // One modulus after another, so that the queries' residues stay in the cache.
 #pragma omp for schedule(static)
               for (std::size_t unit = 0; unit < basis.count * groups; ++unit) {

@@ -98,7 +98,7 @@ class Product {
                 std::size_t threads, std::size_t team) noexcept {
     if (plan_.way == Way::kDirect) return direct(Q, R, first, groups, threads, team);
     const Region region{first, groups, (Q.rows + 7) / 8};
-    const std::size_t blocks = (groups + sizes_.block - 1) / sizes_.block;
+    const std::size_t blocks = div_up(groups, sizes_.block);
     const std::size_t chunk = std::max<std::size_t>(plan_.chunk_rows / 8 / sizes_.block, 1);
     const std::size_t panels = D_->panels();
     std::byte* space = workspace_.data() + team * sizes_.total(1);
@@ -217,7 +217,7 @@ class Product {
     const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes),
                       formed_stride = staggered(groups * row_bytes);
     const std::byte* from = D_->panel(tile.panel) + (region.first + tile.b * sizes_.block) * group_bytes;
-    const std::size_t tiles = (query_groups + tile_ - 1) / tile_;
+    const std::size_t tiles = div_up(query_groups, tile_);
     const bool fused = plan_.way == Way::kFused;
     // A register tile may be narrower than the panel.
     const std::size_t width =
@@ -263,7 +263,7 @@ class Product {
     void begin(const std::byte* at, std::size_t bytes) noexcept {
       from_ = at;
       end_ = bytes;
-      lines_ = (end_ / kLine + calls_ * pairs_ - 1) / (calls_ * pairs_);
+      lines_ = div_up(end_ / kLine, calls_ * pairs_);
     }
     SlicedKernels::Ahead next() noexcept {
       if (at_ >= end_) return {nullptr, 0};
@@ -378,7 +378,7 @@ class Product {
 std::uint64_t SlicedMatrix::bytes(const SlicedKernels& kernels, std::size_t rows,
                                   std::uint64_t row_bytes) noexcept {
   const std::size_t vector = kernels.vector_bytes();
-  const std::uint64_t vectors = row_bytes / vector + (row_bytes % vector != 0);
+  const std::uint64_t vectors = div_up(row_bytes, vector);
   return saturated_mul(rows / 16 + (rows % 16 != 0), saturated_mul(vectors, 2 * kernels.group_bytes(1)));
 }
 
@@ -387,7 +387,7 @@ Result<SlicedMatrix> SlicedMatrix::create(const SlicedKernels& kernels, std::siz
   SlicedMatrix out;
   PIRX_ASSIGN(out.data_, AlignedBuffer::create(SlicedMatrix::bytes(kernels, rows, row_bytes)));
   out.groups_ = round_up(rows, 16) / 8;
-  out.vectors_ = row_bytes / kernels.vector_bytes() + (row_bytes % kernels.vector_bytes() != 0);
+  out.vectors_ = div_up(row_bytes, kernels.vector_bytes());
   out.full_group_ = kernels.group_bytes(kMost);
   return out;
 }
@@ -398,9 +398,9 @@ void SlicedMatrix::fill(const SlicedKernels& kernels, Terms D, [[maybe_unused]] 
   // Takes a few panels at a time, so that both D and the panels are read and written in runs.
   constexpr std::size_t kRunBytes = 4096;
   const std::size_t width = kMost * kernels.vector_bytes(), run_panels = kRunBytes / width;
-  const std::size_t runs = (panels() + run_panels - 1) / run_panels;
+  const std::size_t runs = div_up(panels(), run_panels);
   constexpr std::size_t kRunGroups = 64;
-  const std::size_t heights = (groups_ + kRunGroups - 1) / kRunGroups;
+  const std::size_t heights = div_up(groups_, kRunGroups);
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && runs * heights > 1)
   for (std::size_t task = 0; task < runs * heights; ++task) {
     const std::size_t run = task / heights, first = task % heights * kRunGroups;

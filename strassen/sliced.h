@@ -29,7 +29,7 @@ class SlicedMatrix {
                              std::uint64_t row_bytes) noexcept;
 
   std::size_t groups() const noexcept { return groups_; }
-  std::size_t panels() const noexcept { return (vectors_ + kMost - 1) / kMost; }
+  std::size_t panels() const noexcept { return div_up(vectors_, kMost); }
   /// The number of vectors of 64 columns in a panel.
   std::size_t vectors(std::size_t panel) const noexcept { return std::min(kMost, vectors_ - panel * kMost); }
   const std::byte* panel(std::size_t panel) const noexcept {

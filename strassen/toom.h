@@ -23,8 +23,8 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
       plan, {kernels.columns, kernels.points, kernels.tile, kernels.most_rows, kernels.most_summed});
   PIRX_ASSIGN(auto workspace, AlignedBuffer::create(plan.workspace_bytes));
   auto* values = reinterpret_cast<std::uint64_t*>(workspace.data());
-  const std::size_t panels = (R.cols + kernels.columns - 1) / kernels.columns;
-  const std::size_t runs = (panels + plan.run - 1) / plan.run;
+  const std::size_t panels = div_up(R.cols, kernels.columns);
+  const std::size_t runs = div_up(panels, plan.run);
   for (std::size_t i = 0; i < R.rows; ++i) std::fill_n(R.row(i), R.cols, Sum{});
 
   for (std::size_t first = 0; first < Q.rows; first += plan.tile_queries) {
@@ -35,7 +35,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
     };
     for (std::size_t start = 0; start < D.rows; start += plan.chunk_rows) {
       const std::size_t height = std::min(plan.chunk_rows, D.rows - start);
-      const std::size_t blocks = (height + plan.tile_rows - 1) / plan.tile_rows;
+      const std::size_t blocks = div_up(height, plan.tile_rows);
       const auto rows_of = [&](std::size_t b) {
         return std::min(plan.tile_rows, height - b * plan.tile_rows);
       };

@@ -64,7 +64,7 @@ int main() {
   bool good = true;
   for (const Case& c : kCases) {
     const std::uint64_t l = c.servers, t = c.threshold;
-    const std::uint64_t rows = (c.rows + c.arity - 1) / c.arity;
+    const std::uint64_t rows = div_up(c.rows, c.arity);
     const std::uint64_t vector = itpir::message_bytes(1, rows, c.elem_bytes);
     const std::uint64_t plain = l * vector, seeded = (l - t) * vector + t * itpir::seeds_bytes(1);
     good = good && uploaded(c, false, rng) == plain && uploaded(c, true, rng) == seeded;

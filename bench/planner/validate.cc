@@ -40,7 +40,7 @@ struct Case {
   std::unique_ptr<AnyServer> serve(const Texts& more = {}) const {
     Texts options = offer.options;
     options.insert(more.begin(), more.end());
-    return need(pirx::serve(*need(find_protocol(offer.scheme)),
+    return need(pirx::serve(*need(find_protocol(offer.protocol)),
                             {.database = database, .threads = 1, .loopback = true}, options));
   }
   bool is_record(ByteSpan got) const {
@@ -122,7 +122,7 @@ void add_several(const std::shared_ptr<Case>& c) {
   std::shared_ptr<const itpir::SharesClient> client;
   const auto& database = *c->database;
   const itpir::ClientOptions options{.seeded = offer.seeded};
-  if (offer.scheme == "chor") {
+  if (offer.protocol == "chor") {
     for (std::uint64_t server = 1; server <= offer.servers; ++server) coordinates.push_back(server);
     client = std::make_shared<itpir::chor::Client>(
         need(itpir::chor::Params::create({database.geometry(), database.version(), coordinates})), options);
@@ -214,13 +214,13 @@ int main(int argc, char** argv) {
       auto database = need(bench::random_database(
           std::filesystem::temp_directory_path(), question.records,
           {.records_per_row = offer.records_per_row, .fixed_record_bytes = question.record_bytes}));
-      const auto name = offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
+      const auto name = offer.protocol + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
       const auto c = std::make_shared<Case>(Case{name, offer, std::move(database), question.records / 3});
-      if (offer.scheme == "dj-tree") {
+      if (offer.protocol == "dj-tree") {
         add_tree(c);
-      } else if (offer.scheme == "spiral") {
+      } else if (offer.protocol == "spiral") {
         add_spiral(c);
-      } else if (offer.scheme == "qr") {
+      } else if (offer.protocol == "qr") {
         add_residuosity(c);
       } else {
         add_several(c);

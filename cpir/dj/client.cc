@@ -14,8 +14,7 @@ namespace pirx::cpir::dj {
 namespace {
 
 tl::unexpected<Error> wrong_blinding() {
-  return fail(ErrorCode::kInvalidArgument,
-              "the blinding was used before, or made for another tree or before a fork: make another");
+  return invalid("the blinding was used before, or made for another tree or before a fork: make another");
 }
 
 }  // namespace
@@ -28,9 +27,8 @@ struct Client::State {
 Result<Client> Client::create(Params params, const SecretKey& key) {
   const auto& spec = params.spec();
   if (key.public_key().bits() != spec.modulus_bits || key.public_key().policy() != spec.policy) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the server wants keys of " + std::to_string(spec.modulus_bits) + " bits, this one has " +
-                    std::to_string(key.public_key().bits()) + " or was made under another policy");
+    return invalid("the server wants keys of " + std::to_string(spec.modulus_bits) + " bits, this one has " +
+                   std::to_string(key.public_key().bits()) + " or was made under another policy");
   }
   PIRX_ASSIGN(auto cipher, Cipher::create(key, params.levels()));
   return Client(std::make_shared<const State>(std::move(params), std::move(cipher)));

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> default_arities(std::uint64_t rows) {
     const std::uint64_t usual = arities.empty() ? kLeaves : kInner;
     const auto arity = std::max<std::uint64_t>(2, left <= std::max(usual, kAtOnce) ? left : usual);
     arities.push_back(static_cast<std::uint32_t>(arity));
-    left = divide_up(left, arity);
+    left = div_up(left, arity);
   }
   return arities;
 }
@@ -24,12 +24,12 @@ std::vector<std::uint32_t> default_arities(std::uint64_t rows) {
 std::vector<std::uint32_t> repeat_last_arity(std::vector<std::uint32_t> arities, std::uint64_t rows) {
   if (arities.empty() || std::find(arities.begin(), arities.end(), 0u) != arities.end()) return arities;
   std::uint64_t left = rows;
-  for (const auto arity : arities) left = divide_up(left, arity);
+  for (const auto arity : arities) left = div_up(left, arity);
   while (left > 1 && arities.back() > 1 && arities.size() <= kMaxLevels) {
     const std::uint32_t usual = arities.back();
     arities.push_back(
         static_cast<std::uint32_t>(std::max<std::uint64_t>(2, std::min<std::uint64_t>(left, usual))));
-    left = divide_up(left, usual);
+    left = div_up(left, usual);
   }
   return arities;
 }
@@ -61,7 +61,7 @@ Result<Params> Params::create(Spec spec) {
       return invalid("the tree has more levels than " + std::to_string(n) +
                      " rows need: drop the last arities");
     }
-    nodes = divide_up(nodes, arity);
+    nodes = div_up(nodes, arity);
     selectors += arity - 1;
     selector_bytes += (arity - 1) * params.ciphertext_bytes(static_cast<unsigned>(level + 1));
   }
@@ -76,7 +76,7 @@ Result<Params> Params::create(Spec spec) {
   const std::uint64_t row_bytes = params.geometry().row_bytes();
   params.chunk_bytes_ =
       static_cast<std::size_t>(std::min<std::uint64_t>((params.spec_.modulus_bits - 1) / 8, row_bytes));
-  const std::uint64_t chunks = divide_up(row_bytes, params.chunk_bytes_);
+  const std::uint64_t chunks = div_up(row_bytes, params.chunk_bytes_);
   const auto reply = checked_mul(chunks, params.ciphertext_bytes(params.levels()));
   params.request_bytes_ = kHeaderBytes + params.modulus_bytes() + selector_bytes;
   if (!reply || *reply > kMaxMessageBytes - kHeaderBytes || params.request_bytes_ > kMaxMessageBytes) {

@@ -26,8 +26,8 @@ constexpr std::uint64_t kChunks[] = {1, 2, 4, 8, 16};
 /// Seconds of a whole query by the choice of arities, all levels' times added up.
 class Search {
  public:
-  Search(const Question& question, const TreeShape& shape, TreeCost& cost, Rates& rates, double best)
-      : question_(question), shape_(shape), cost_(cost), rates_(rates), best_(best) {}
+  Search(const Question& question, const TreeShape& shape, TreeCost& cost, Rates& rates)
+      : question_(question), shape_(shape), cost_(cost), rates_(rates) {}
 
   Result<std::vector<std::uint32_t>> run() {
     for (levels_ = 1; levels_ <= kMostLevels; ++levels_) {
@@ -61,7 +61,7 @@ class Search {
       PIRX_ASSIGN(const double level, level_seconds(s, nodes, exact));
       if (seconds + level < best_) {
         chosen_.push_back(exact);
-        PIRX_TRY(extend((nodes + exact - 1) / exact, seconds + level));
+        PIRX_TRY(extend(div_up(nodes, exact), seconds + level));
         chosen_.pop_back();
       }
       if (all) break;
@@ -96,7 +96,7 @@ class Search {
   const TreeShape& shape_;
   TreeCost& cost_;
   Rates& rates_;
-  double best_;
+  double best_ = std::numeric_limits<double>::infinity();
   unsigned levels_ = 1;
   std::vector<std::uint32_t> chosen_, found_;
   std::map<std::tuple<unsigned, unsigned, std::uint64_t, std::uint32_t>, double> known_;
@@ -107,13 +107,11 @@ Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
   const unsigned k = question.modulus_bits;
   const auto policy = question.reproduction ? KeyPolicy::kPaperReproduction : KeyPolicy::kSecure;
   const std::uint64_t payload = std::min<std::uint64_t>((k - 1) / 8, geometry.row_bytes());
-  const TreeShape shape{geometry.rows(), (geometry.row_bytes() + payload - 1) / payload,
+  const TreeShape shape{geometry.rows(), div_up(geometry.row_bytes(), payload),
                         static_cast<std::size_t>(8 * payload)};
-  PIRX_ASSIGN(const auto arities,
-              Search(question, shape, cost, rates, std::numeric_limits<double>::infinity()).run());
+  PIRX_ASSIGN(const auto arities, Search(question, shape, cost, rates).run());
   if (arities.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a tree over " + std::to_string(shape.rows) + " rows would be too high: give longer rows");
+    return invalid("a tree over " + std::to_string(shape.rows) + " rows would be too high: give longer rows");
   }
   PIRX_ASSIGN(const auto params, Params::create({geometry, {}, arities, k, policy}));
   Offer offer;
@@ -147,8 +145,8 @@ Result<Offer> offer_at(const Question& question, Rates& rates, TreeCost& cost,
 }  // namespace
 
 Result<Offer> offer_tree(const Question& question, Rates& rates) {
-  PIRX_ASSIGN(auto cost,
-              TreeCost::create(question.modulus_bits, question.server_cores, question.table_bytes, rates));
+  PIRX_ASSIGN(const auto* kernel, choose_kernel("auto"));
+  TreeCost cost(*kernel, question.modulus_bits, question.server_cores, question.table_bytes, rates);
   PIRX_ASSIGN(const auto single, geometry_of(question, 1));
   std::vector<std::uint64_t> tried;
   if (question.geometry) {

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "pirx/base/buffer.h"
+
 namespace pirx::cpir::dj {
 namespace {
 
@@ -137,7 +139,7 @@ Limbs DigitRing::power(LimbSpan base, LimbSpan exponent, std::size_t exponent_bi
       multiply(work, entry(i), entry(i - 1), entry(1));
     }
   }
-  const std::size_t windows = (exponent_bits + kWindow - 1) / kWindow;
+  const std::size_t windows = div_up(exponent_bits, kWindow);
   for (std::size_t w = windows; w-- > 0;) {
     mp_limb_t digit = 0;
     for (unsigned bit = 0; bit < kWindow; ++bit) {

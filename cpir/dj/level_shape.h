@@ -19,7 +19,7 @@ struct LevelShape {
 /// child has `own_bits` bits, N^s has `order_bits` bits.
 inline LevelShape level_shape(std::size_t children, std::size_t arity, std::size_t chunks,
                               std::size_t own_bits, std::size_t order_bits) {
-  const std::size_t nodes = divide_up(children, arity);
+  const std::size_t nodes = div_up(children, arity);
   // After the last child of the only node everything is zero and needs no table.
   const std::size_t used = std::min(arity, children);
   const bool differences = used > 1 && (used - 1) * order_bits < used * own_bits;

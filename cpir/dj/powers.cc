@@ -74,7 +74,7 @@ PowerPlan plan_powers(const Ring& ring, const PowerShape& shape, std::uint64_t t
   PIRX_CHECK(shape.bases >= 1 && shape.bits >= 1 && shape.rows >= 1);
   const std::size_t lanes = ring.kernel().lanes, entry = ring.stride() * sizeof(std::uint64_t);
   const auto workers = static_cast<double>(std::max(threads, 1));
-  const auto parts = static_cast<double>(divide_up(shape.bases, lanes));
+  const auto parts = static_cast<double>(div_up(shape.bases, lanes));
   PowerPlan best;
   for (const bool comb : {false, true}) {
     for (unsigned window = 1; window <= kMaxWindow; ++window) {
@@ -82,12 +82,12 @@ PowerPlan plan_powers(const Ring& ring, const PowerShape& shape, std::uint64_t t
       const bool smallest = window == 1 && !comb;
       if (bytes > table_bytes && !smallest) continue;
       const auto bits = static_cast<double>(shape.bits);
-      const auto steps = static_cast<double>(divide_up(shape.bits, window));
+      const auto steps = static_cast<double>(div_up(shape.bits, window));
       const double table = static_cast<double>(std::uint64_t{1} << window);
       const double prepare = parts * ((comb ? kSquare * (bits - steps) : 0) + table);
       for (std::size_t rows = 1; rows <= lanes; rows *= 2) {
-        const auto blocks = static_cast<double>(divide_up(shape.rows, rows));
-        const auto products = static_cast<double>(divide_up(shape.bases, lanes / rows));
+        const auto blocks = static_cast<double>(div_up(shape.rows, rows));
+        const auto products = static_cast<double>(div_up(shape.bases, lanes / rows));
         const double block = steps * ((comb ? 1 : window) * kSquare + products);
         // Preparing overlaps with other work; the blocks of a level wait for each other.
         const double cost = prepare / workers + block * std::max(blocks / workers, 1.0);
@@ -123,9 +123,9 @@ const std::uint64_t* Powers::entry(std::size_t base, std::size_t digit) const no
 std::uint64_t* Powers::entry(std::size_t base, std::size_t digit) noexcept {
   return reinterpret_cast<std::uint64_t*>(table_.data()) + ((base << plan_.window) + digit) * ring_->stride();
 }
-std::size_t Powers::steps() const noexcept { return divide_up(shape_.bits, plan_.window); }
-std::size_t Powers::parts() const noexcept { return divide_up(shape_.bases, ring_->kernel().lanes); }
-std::size_t Powers::blocks() const noexcept { return divide_up(shape_.rows, plan_.rows_per_block); }
+std::size_t Powers::steps() const noexcept { return div_up(shape_.bits, plan_.window); }
+std::size_t Powers::parts() const noexcept { return div_up(shape_.bases, ring_->kernel().lanes); }
+std::size_t Powers::blocks() const noexcept { return div_up(shape_.rows, plan_.rows_per_block); }
 
 /// A lane a base. Digit d of a window stands for c^d; bit b of a comb's digit for the tooth c^(2^(b steps)).
 void Powers::prepare(std::size_t part) {
@@ -172,14 +172,14 @@ void Powers::evaluate(std::size_t block, const Exponents& exponents, std::span<s
                       std::size_t words_each) const {
   const std::size_t lanes = ring_->kernel().lanes, rows = plan_.rows_per_block, group = lanes / rows;
   const std::size_t first = block * rows, count = std::min(rows, shape_.rows - first);
-  const std::size_t share = divide_up(shape_.bases, group);  // bases of a lane: i group + lane % group
+  const std::size_t share = div_up(shape_.bases, group);  // bases of a lane: i group + lane % group
   const std::size_t length = steps();
 
   std::vector<std::uint16_t> digits(share * lanes * length);
   const auto digits_of = [&](std::size_t i, std::size_t lane) {
     return std::span(digits).subspan((i * lanes + lane) * length, length);
   };
-  std::vector<std::uint64_t> exponent(divide_up(shape_.bits, 64));
+  std::vector<std::uint64_t> exponent(div_up(shape_.bits, 64));
   const auto base_of = [&](std::size_t i, std::size_t lane) { return i * group + lane % group; };
   const auto is_used = [&](std::size_t i, std::size_t lane) {
     return base_of(i, lane) < shape_.bases && lane / group < count;

@@ -12,8 +12,6 @@
 
 namespace pirx::cpir::dj {
 
-constexpr std::size_t divide_up(std::size_t a, std::size_t b) noexcept { return a / b + (a % b != 0); }
-
 /// How the powers of one level are computed.
 struct PowerPlan {
   bool comb = false;  ///< true: Lim-Lee combs with `window` teeth; false: Straus's windows of `window` bits

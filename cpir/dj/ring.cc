@@ -34,7 +34,7 @@ Ring::Ring(const RowKernel& kernel, const mpz_class& n, unsigned s)
   PIRX_CHECK(s <= kMaxS && mpz_odd_p(n.get_mpz_t()) != 0);
   const auto bits = mpz_sizeinbase(n.get_mpz_t(), 2) + kernel.slack_bits;
   view_.s = s;
-  view_.limbs = round_up((bits + kernel.limb_bits - 1) / kernel.limb_bits, kernel.limb_multiple);
+  view_.limbs = round_up(div_up(bits, kernel.limb_bits), kernel.limb_multiple);
   view_.stride = round_up((s + 1) * view_.limbs, 8);
   PIRX_CHECK(view_.limbs <= kMaxLimbs);
   mpz_setbit(r_.get_mpz_t(), view_.limbs * kernel.limb_bits);

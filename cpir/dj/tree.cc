@@ -203,7 +203,7 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
   auto nodes = static_cast<std::size_t>(params.rows());
   for (unsigned s = 1; s <= params.levels(); ++s) {
     Level& level = levels[s - 1];
-    level.shape = {nodes, divide_up(nodes, params.arities()[s - 1]), params.arities()[s - 1]};
+    level.shape = {nodes, div_up(nodes, params.arities()[s - 1]), params.arities()[s - 1]};
     nodes = level.shape.nodes;
     level.ring = std::make_unique<Ring>(*options.kernel, query.n, s);
     const auto& modulus = level.ring->modulus();
@@ -263,7 +263,7 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
 std::uint64_t tree_bytes(const Params& params, std::uint64_t table_bytes) {
   std::uint64_t total = table_bytes, nodes = params.rows();
   for (unsigned s = 1; s <= params.levels(); ++s) {
-    nodes = divide_up(nodes, params.arities()[s - 1]);
+    nodes = div_up(nodes, params.arities()[s - 1]);
     const std::uint64_t number =
         2 * params.ciphertext_bytes(s);  // with the kernel's padding, and conversions
     // Two entries a base are the least there can be.

@@ -17,11 +17,6 @@ unsigned measured_window(unsigned window) {
 
 }  // namespace
 
-Result<TreeCost> TreeCost::create(unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates) {
-  PIRX_ASSIGN(const auto* kernel, choose_kernel("auto"));
-  return TreeCost(*kernel, modulus_bits, cores, table_bytes, rates);
-}
-
 const Ring& TreeCost::ring(unsigned s) {
   if (rings_.size() <= s) rings_.resize(s + std::size_t{1});
   // Plans depend on the length of N alone.
@@ -45,15 +40,15 @@ Result<LevelCost> TreeCost::level(const TreeShape& shape, unsigned s, unsigned l
   PIRX_ASSIGN(const double row, rates_->seconds({"dj_row", {modulus_bits_, s}}));
 
   const std::size_t lanes = ring.kernel().lanes, group = lanes / plan.rows_per_block;
-  const auto divide_up = [](std::size_t a, std::size_t b) { return static_cast<double>((a + b - 1) / b); };
-  const double steps = divide_up(powers.bits, plan.window), parts = divide_up(powers.bases, lanes);
+  const auto quotient = [](std::size_t a, std::size_t b) { return static_cast<double>(div_up(a, b)); };
+  const double steps = quotient(powers.bits, plan.window), parts = quotient(powers.bases, lanes);
   const double part = (plan.comb ? (plan.window - 1) * steps * square : 0) + std::exp2(plan.window) * entry;
   const double folds = std::countr_zero(group);
   const double block =
-      steps * (divide_up(powers.bases, group) * product + (plan.comb ? 1 : plan.window) * square) +
+      steps * (quotient(powers.bases, group) * product + (plan.comb ? 1 : plan.window) * square) +
       folds * product + static_cast<double>(plan.rows_per_block) * row;
   return LevelCost{parts * part, part,
-                   std::ceil(divide_up(powers.rows, plan.rows_per_block) / cores_) * block};
+                   std::ceil(quotient(powers.rows, plan.rows_per_block) / cores_) * block};
 }
 
 Result<double> TreeCost::tree(const TreeShape& shape, const std::vector<std::uint32_t>& arities) {
@@ -65,7 +60,7 @@ Result<double> TreeCost::tree(const TreeShape& shape, const std::vector<std::uin
     tables += cost.prepare;
     longest = std::max(longest, cost.longest);
     (s == 1 ? leaves : above) += cost.nodes;
-    children = (children + arities[s - 1] - 1) / arities[s - 1];
+    children = div_up(children, arities[s - 1]);
   }
   PIRX_ASSIGN(const double check, rates_->seconds({"dj_check", {modulus_bits_}}));
   return check + std::max(tables / cores_ + leaves, longest) + above;

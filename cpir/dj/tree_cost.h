@@ -27,7 +27,12 @@ struct LevelCost {
 class TreeCost {
  public:
   /// `rates` must outlive it.
-  static Result<TreeCost> create(unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates);
+  TreeCost(const RowKernel& kernel, unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates)
+      : kernel_(&kernel),
+        modulus_bits_(modulus_bits),
+        cores_(cores),
+        table_bytes_(table_bytes),
+        rates_(&rates) {}
 
   /// The cost of level s of `levels` (the leaves are level 1), with `children` children in all and `arity` in
   /// each node.
@@ -37,12 +42,6 @@ class TreeCost {
   Result<double> tree(const TreeShape& shape, const std::vector<std::uint32_t>& arities);
 
  private:
-  TreeCost(const RowKernel& kernel, unsigned modulus_bits, int cores, std::uint64_t table_bytes, Rates& rates)
-      : kernel_(&kernel),
-        modulus_bits_(modulus_bits),
-        cores_(cores),
-        table_bytes_(table_bytes),
-        rates_(&rates) {}
   const Ring& ring(unsigned s);
 
   const RowKernel* kernel_;

@@ -23,9 +23,8 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
   const auto& made = key.public_key();
   const auto& spec = params.spec();
   if (made.bits() != spec.modulus_bits || made.policy() != spec.policy) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the server's plan is for keys of another kind, of " + std::to_string(spec.modulus_bits) +
-                    " bits: make such a key, or use another server if it is too short");
+    return invalid("the server's plan is for keys of another kind, of " + std::to_string(spec.modulus_bits) +
+                   " bits: make such a key, or use another server if it is too short");
   }
   return Client(std::make_shared<const State>(std::move(params), made, Residues(key)));
 }

@@ -51,7 +51,7 @@ class ColumnProducts {
 
   Result<void> run(MutableByteSpan out, const std::function<void(double)>& progress) {
     PIRX_TRY(allocate());
-    const std::size_t windows = (y_.size() + window_ - 1) / window_;
+    const std::size_t windows = div_up(y_.size(), window_);
     // More would load the tables into caches more often.
     const std::size_t shares = threads_ == 1 ? 1 : 2 * static_cast<std::size_t>(threads_);
     for (std::size_t first = 0; first < windows; first += tables_) {
@@ -206,7 +206,7 @@ ColumnPlan plan_columns(std::size_t rows, std::size_t columns, const dj::Ring& r
   for (unsigned w = 1; w <= kMaxWindow && (w == 1 || w <= rows); ++w) {
     const std::uint64_t bytes = (ring.stride() * sizeof(Word)) << w;
     if (w > 1 && bytes > kMaxTableBytes) break;
-    const auto windows = static_cast<double>((rows + w - 1) / w);
+    const auto windows = static_cast<double>(div_up(rows, w));
     const double cost = windows * (static_cast<double>((1u << w) - 1) + static_cast<double>(columns));
     if (w == 1 || cost < best.multiplications) best = {w, cost, bytes};
   }

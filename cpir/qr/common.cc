@@ -30,7 +30,7 @@ Result<Params> Params::create(Spec spec) {
                    std::to_string(geometry.records()) + " records");
   }
   Params params(std::move(spec));
-  const std::uint64_t rows = (params.geometry().records() - 1) / params.slots() + 1;
+  const std::uint64_t rows = div_up(params.geometry().records(), params.slots());
   const std::uint64_t number = params.number_bytes();
   const auto row_bytes = checked_mul(params.slots(), params.geometry().slot_bytes());
   const auto reply = row_bytes ? checked_mul(*row_bytes, 8 * number) : std::nullopt;

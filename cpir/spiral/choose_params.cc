@@ -85,9 +85,9 @@ Result<Params> choose_params(const database::Geometry& geometry, const database:
     }
   }
   if (!best) {
-    return fail(ErrorCode::kInvalidArgument,
-                "no plan keeps the failure bound and the limits for this database: it is too large, or the "
-                "limits are too small");
+    return invalid(
+        "no plan keeps the failure bound and the limits for this database: it is too large, or the "
+        "limits are too small");
   }
   return *best;
 }

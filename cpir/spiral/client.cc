@@ -23,8 +23,7 @@ const Bytes& Client::keys() const noexcept { return state_->keys; }
 
 Result<Client> Client::create(Params params, bool allow_insecure) {
   if (params.scheme().policy != Policy::kSecure && !allow_insecure) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the server's plan is insecure, for tests or comparisons: use another server");
+    return invalid("the server's plan is insecure, for tests or comparisons: use another server");
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   const Coins coins = [&](MutableByteSpan out) { rng.fill(out); };

@@ -82,9 +82,9 @@ Result<Params> Params::create(Spec spec) {
   const std::uint64_t group_bits = std::uint64_t{s.pack} * s.pack * d * s.log_p;
   const std::uint64_t slot_bits = p.slot_bytes() * 8;
   p.slots_ = std::min(std::max<std::uint64_t>(1, group_bits / slot_bits), count);
-  const std::uint64_t trials = (slot_bits + group_bits - 1) / group_bits;
-  p.items_ = (count - 1) / p.slots_ + 1;
-  const std::uint64_t rows = (p.items_ - 1) / p.columns() + 1;
+  const std::uint64_t trials = div_up(slot_bits, group_bits);
+  p.items_ = div_up(count, p.slots_);
+  const std::uint64_t rows = div_up(p.items_, p.columns());
   if (rows > d / 2) {
     return invalid("the database has " + std::to_string(p.items_) + " items, more than " +
                    std::to_string(d / 2) + " rows of " + std::to_string(p.columns()) +

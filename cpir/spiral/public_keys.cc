@@ -38,7 +38,7 @@ Result<PublicKeys> PublicKeys::decode(const Params& params, const Ring& ring, By
     for (std::size_t row = 0; row < height; ++row) ring.to_montgomery(keys.all[i + row], keys.all[i + row]);
     i += height;
   }
-  if (!good) return fail(ErrorCode::kInvalidArgument, "a number of the keys is not below its prime");
+  if (!good) return invalid("a number of the keys is not below its prime");
   return keys;
 }
 

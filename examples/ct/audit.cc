@@ -9,8 +9,7 @@ Result<client::Fetcher> make_client(const Publication& publication, const client
                                     bool seeded, client::Ask ask) {
   const auto& plan = *deployment.plan;
   if (!plan.protocol().several || plan.members().count("code") > 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "an audit asks several servers, without a batch code: use another deployment file");
+    return invalid("an audit asks several servers, without a batch code: use another deployment file");
   }
   if (plan.version() != publication.version) {
     return fail(ErrorCode::kStaleEpoch,
@@ -35,8 +34,7 @@ Result<client::Deployment> make_deployment(const Publication& publication,
   for (const auto& url : urls) {
     for (const auto& other : endpoints) {
       if (other.url == url) {
-        return fail(ErrorCode::kInvalidArgument,
-                    "a server is listed twice: it would hold two shares of every query");
+        return invalid("a server is listed twice: it would hold two shares of every query");
       }
     }
     endpoints.push_back({.url = url, .ca_file = {}});
@@ -55,9 +53,9 @@ Result<Audit> audit(const Publication& publication, const Certificate& certifica
                     const AuditOptions& options) {
   const bool keyed = publication.geometry.keyed();
   if (keyed == options.index.has_value()) {
-    return fail(ErrorCode::kInvalidArgument,
-                keyed ? "the database is keyed: its proofs are found by certificate, leave --index away"
-                      : "the database is not keyed: give the --index that the web server tells its clients");
+    return invalid(keyed
+                       ? "the database is keyed: its proofs are found by certificate, leave --index away"
+                       : "the database is not keyed: give the --index that the web server tells its clients");
   }
   // Where the replies do not settle the answer, only one whose proof is right can.
   const auto believe = [&](std::span<const std::optional<Bytes>> found) {

@@ -24,7 +24,7 @@ struct Arguments {
 
 Result<client::Deployment> servers_of(const Arguments& a, const Publication& publication) {
   if (a.deployment.empty() == a.urls.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "give --deployment, or --server for each server");
+    return invalid("give --deployment, or --server for each server");
   }
   if (!a.deployment.empty()) return client::load_deployment(a.deployment);
   return make_deployment(publication, a.urls, a.threshold);

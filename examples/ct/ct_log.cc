@@ -79,7 +79,7 @@ Result<int> consistency(const Arguments& a) {
   PIRX_ASSIGN(const auto text, read_file(a.old_head, kMaxHeadBytes));
   PIRX_ASSIGN(const auto old_head, parse_tree_head(text));
   if (old_head.tree_size == 0 || old_head.tree_size > log.head().tree_size) {
-    return fail(ErrorCode::kInvalidArgument, "the old tree head is of a larger tree, or of none");
+    return invalid("the old tree head is of a larger tree, or of none");
   }
   PIRX_ASSIGN(const auto tree, log.tree());
   std::fputs(format_consistency(tree.consistency_proof(old_head.tree_size)).c_str(), stdout);

@@ -132,13 +132,10 @@ class ProofStream {
 
 /// The database at the target; null when there is no such file.
 Result<std::shared_ptr<const database::Database>> old_database(const fs::path& target) {
-  std::error_code ignored;
-  if (!fs::exists(target, ignored)) return std::shared_ptr<const database::Database>();
-  auto old = database::Database::open(target);
+  auto old = database::Database::open_if_there(target);
   if (!old) {
-    return fail(ErrorCode::kInvalidArgument,
-                target.string() + " exists and cannot be replaced: choose another name, or remove it (" +
-                    old.error().message() + ")");
+    return invalid(target.string() + " exists and cannot be replaced: choose another name, or remove it (" +
+                   old.error().message() + ")");
   }
   return old;
 }
@@ -151,8 +148,7 @@ Result<void> Log::create(const fs::path& folder) {
   if (error)
     return fail(ErrorCode::kUnavailable, "cannot create " + folder.string() + ": " + error.message());
   if (!fs::is_empty(folder, error) || error) {
-    return fail(ErrorCode::kInvalidArgument,
-                folder.string() + " is not empty: a new log takes an empty folder");
+    return invalid(folder.string() + " is not empty: a new log takes an empty folder");
   }
   PIRX_ASSIGN(const auto key, SigningKey::generate());
   PIRX_TRY(key.save(key_file(folder)));
@@ -187,8 +183,8 @@ Result<Log> Log::open(const fs::path& folder) {
 Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std::uint64_t fill,
                                   std::uint64_t now) {
   if (now < head_.timestamp) {
-    return fail(ErrorCode::kInvalidArgument, "the last tree head is of " + format_time(head_.timestamp) +
-                                                 ", and time does not go back: see to the clock");
+    return invalid("the last tree head is of " + format_time(head_.timestamp) +
+                   ", and time does not go back: see to the clock");
   }
   PIRX_ASSIGN(const auto key, SigningKey::load(key_file(folder_)));
   PIRX_ASSIGN(const auto generator, CertificateGenerator::create());
@@ -223,8 +219,7 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
     writer.add(entry);
     root.add(entry.leaf);
   }
-  if (root.size() == 0)
-    return fail(ErrorCode::kInvalidArgument, "nothing to append: give certificates, or --fill");
+  if (root.size() == 0) return invalid("nothing to append: give certificates, or --fill");
   PIRX_TRY(writer.finish());
   TreeHead head{.timestamp = now, .tree_size = root.size(), .root = root.root()};
   PIRX_TRY(key.sign(head));
@@ -243,8 +238,7 @@ Result<MerkleTree> Log::tree() const {
     leaves.push_back(entry.leaf);
     return Result<void>();
   }));
-  if (leaves.empty())
-    return fail(ErrorCode::kInvalidArgument, "the log is empty: 'ct-log append' comes first");
+  if (leaves.empty()) return invalid("the log is empty: 'ct-log append' comes first");
   return MerkleTree(std::move(leaves));
 }
 
@@ -259,20 +253,18 @@ Result<std::optional<std::uint64_t>> Log::find(const Digest& fingerprint) const 
 
 Result<DatabaseReport> Log::build_database(const fs::path& target, const DatabaseOptions& options) const {
   if (head_.tree_size == 0) {
-    return fail(ErrorCode::kInvalidArgument, "the log is empty: 'ct-log append' comes first");
+    return invalid("the log is empty: 'ct-log append' comes first");
   }
   if (options.levels == 0 || options.levels > kMaxLevels) {
-    return fail(ErrorCode::kInvalidArgument, "levels is 1 to " + std::to_string(kMaxLevels));
+    return invalid("levels is 1 to " + std::to_string(kMaxLevels));
   }
   if (options.by_index && options.unexpired_at) {
-    return fail(ErrorCode::kInvalidArgument,
-                "by index, every leaf keeps its position: expired certificates cannot be left out");
+    return invalid("by index, every leaf keeps its position: expired certificates cannot be left out");
   }
   PIRX_ASSIGN(const auto old, old_database(target));
   if (old != nullptr && old->geometry().keyed() == options.by_index) {
-    return fail(ErrorCode::kInvalidArgument, target.string() + " is a database " +
-                                                 (options.by_index ? "by key" : "by index") +
-                                                 ": choose another name, or remove it");
+    return invalid(target.string() + " is a database " + (options.by_index ? "by key" : "by index") +
+                   ": choose another name, or remove it");
   }
   std::uint64_t left_out = 0, changed = 0;
   std::optional<database::DatabaseBuilder> builder;
@@ -293,8 +285,7 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
     const auto& geometry = old->geometry();
     if (geometry.record_bytes() != proof_record_bytes(options.levels) ||
         geometry.records() > head_.tree_size) {
-      return fail(ErrorCode::kInvalidArgument,
-                  target.string() + " has other levels, or more records than the log");
+      return invalid(target.string() + " has other levels, or more records than the log");
     }
     // Complete subtrees stay as they are; the one that the old tree ended in has grown, if it was not
     // complete.
@@ -302,8 +293,7 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
         geometry.records(), [&](std::uint64_t index, const Entry&, const Bytes& record) -> Result<void> {
           PIRX_ASSIGN(const auto before, old->record(index));
           if (std::equal(before.begin(), before.end(), record.begin(), record.end())) return {};
-          return fail(ErrorCode::kInvalidArgument,
-                      target.string() + " is of another log: choose another name, or remove it");
+          return invalid(target.string() + " is of another log: choose another name, or remove it");
         });
     PIRX_ASSIGN(update, database::DatabaseUpdate::begin(target));
   } else {
@@ -332,7 +322,7 @@ Result<Publication> Log::publish(const fs::path& path) const {
   const std::uint64_t hashes = geometry.record_bytes() / sizeof(Digest);
   if (hashes == 0 || hashes > kMaxLevels ||
       geometry.record_bytes() != proof_record_bytes(static_cast<unsigned>(hashes))) {
-    return fail(ErrorCode::kInvalidArgument, path.string() + " is no database of proofs");
+    return invalid(path.string() + " is no database of proofs");
   }
   if (!geometry.keyed() && geometry.records() != head_.tree_size) {
     return fail(ErrorCode::kStaleEpoch,

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "files.h"
 #include "merkle.h"
@@ -20,8 +19,6 @@
 
 namespace pirx::ct {
 namespace {
-
-using OutJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxKeyBytes = 64 << 10;
 constexpr std::byte kHashSha256{4}, kSignatureEcdsa{3};  // RFC 5246 section 7.4.1.4.1
@@ -42,8 +39,7 @@ Result<std::shared_ptr<void>> checked_key(EVP_PKEY* key, const char* kind) {
   std::size_t length = 0;
   if (EVP_PKEY_get_group_name(key, group, sizeof group, &length) != 1 || std::string(group) != "prime256v1") {
     ERR_clear_error();
-    return fail(ErrorCode::kInvalidArgument,
-                std::string("the ") + kind + " key is not on the curve P-256, which logs sign with here");
+    return invalid(std::string("the ") + kind + " key is not on the curve P-256, which logs sign with here");
   }
   return owned;
 }
@@ -92,7 +88,7 @@ Result<void> check_roots(const TreeHead& head, unsigned levels, std::span<const 
   };
   const std::uint64_t subtree = std::uint64_t{1} << levels;
   if (head.tree_size == 0 || head.tree_size > std::uint64_t{1} << 56 ||
-      roots.size() != (head.tree_size - 1) / subtree + 1) {
+      roots.size() != div_up(head.tree_size, subtree)) {
     return broken("another number of subtree roots than the tree has");
   }
   TreeRoot root;
@@ -254,9 +250,9 @@ Result<Publication> parse_publication(std::string_view text) {
 }
 
 std::string format_consistency(std::span<const Digest> proof) {
-  OutJson hashes = OutJson::array();
+  OutJson hashes = OutJson::list();
   for (const auto& hash : proof) hashes.push_back(encode_base64(hash));
-  return OutJson{{"consistency", std::move(hashes)}}.dump(2) + "\n";
+  return OutJson{{"consistency", hashes}}.dump(2) + "\n";
 }
 
 Result<std::vector<Digest>> parse_consistency(std::string_view text) {

@@ -157,7 +157,7 @@ std::string protocol_names();
 /// The option of protocols that can keep the prepared database between runs.
 inline constexpr Option kPreparedOption{
     "prepared", Option::Kind::kPath, 0, 0,
-    "File that keeps the prepared database, about as large as the database (spiral: five times): used if it "
-    "fits, else written"};
+    "File that keeps the prepared database, as large as the database or several times that: used if it fits, "
+    "else written"};
 
 }  // namespace pirx

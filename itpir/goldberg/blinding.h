@@ -15,7 +15,7 @@ template <SharingField F, RandomSource R>
 void random_nonzero_fill(const F& f, R& rng, std::span<typename F::Elem> out) {
   f.random_fill(rng, out);
   for (auto& value : out) {
-    while (f.equal(value, f.zero())) value = f.random(rng);
+    while (f.equal(value, f.zero())) f.random_fill(rng, std::span(&value, 1));
   }
 }
 

@@ -551,7 +551,7 @@ class GoldbergCollector : public ReplyCollector {
   std::pair<std::size_t, std::size_t> slot_words(std::size_t wish) const {
     const auto [offset, bytes] = slot(wish);
     const std::uint64_t each = field().word_bytes();
-    const std::uint64_t first = offset / each, end = (offset + bytes + each - 1) / each;
+    const std::uint64_t first = offset / each, end = div_up(offset + bytes, each);
     return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)};
   }
 

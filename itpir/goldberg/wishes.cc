@@ -14,7 +14,7 @@ std::uint64_t query_vectors(const batchcodes::Encoding& encoding, const database
   const auto slots = checked_mul(wishes, std::uint64_t{slots_per_wish(encoding, kind)});
   if (!slots) return ~std::uint64_t{0};
   const std::uint64_t q = encoding.collision_free(geometry.rows()) ? encoding.spec().ramp : 1;
-  return *slots / q + (*slots % q != 0);
+  return div_up(*slots, q);
 }
 
 Result<batchcodes::BatchPlan> plan_wishes(const batchcodes::Encoding& encoding,

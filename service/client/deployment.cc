@@ -2,7 +2,6 @@
 #include "pirx/client/deployment.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
@@ -10,8 +9,6 @@
 
 namespace pirx::client {
 namespace {
-
-using OutJson = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 const Json::Source kSource{.name = "deployment file",
@@ -177,10 +174,10 @@ OutJson to_json(const Option& option, const std::string& text) {
   return text;
 }
 
-OutJson to_json(const Deployment& deployment) {
+/// Adds the members of the deployment to `json`.
+OutJson to_json(const Deployment& deployment, OutJson json = {}) {
   const auto& plan = *deployment.plan;
   const auto& protocol = plan.protocol();
-  OutJson json;
   json["protocol"] = protocol.name;
   const auto members = plan.members();
   for (const auto& option : protocol.members) {
@@ -193,7 +190,7 @@ OutJson to_json(const Deployment& deployment) {
     place = to_json(option, found->second);
   }
   if (!protocol.describes_database) json["database"] = format_database(plan.version(), plan.geometry());
-  json["servers"] = OutJson::array();
+  json["servers"] = OutJson::list();
   const auto coordinates = plan.coordinates();
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
     OutJson server = format_endpoint(deployment.servers[i]);
@@ -317,11 +314,11 @@ std::string format_deployments(std::span<const Deployment> deployments) {
   PIRX_CHECK(!deployments.empty());
   OutJson json = {{"pirx_deployment", kVersion}};
   if (deployments.size() == 1) {
-    json.update(to_json(deployments[0]));
+    json = to_json(deployments[0], std::move(json));
   } else {
     for (const auto& one : deployments) json["deployments"].push_back(to_json(one));
   }
-  return json.dump(2, ' ', false, OutJson::error_handler_t::replace) + "\n";
+  return json.dump(2) + "\n";
 }
 
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments) {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <thread>
+
+#include "pirx/base/cpu.h"
 
 namespace pirx::client {
 namespace {
@@ -128,7 +129,7 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   if (work.seconds > time) {
     return refuse("about " + seconds(work.seconds) + " of work a query", seconds(time), "--max-work");
   }
-  const double least = work.seconds / std::max(1u, std::thread::hardware_concurrency());
+  const double least = work.seconds / machine_cores();
   if (least > in_seconds(deadline)) {
     return refuse("about " + seconds(least) + " a query", std::to_string(deadline.count()) + " ms",
                   "--deadline");

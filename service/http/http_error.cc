@@ -1,8 +1,6 @@
 // Translates errors to HTTP status numbers and JSON bodies, and reads both with care.
 #include "http_error.h"
 
-#include <nlohmann/json.hpp>
-
 #include "pirx/base/json.h"
 #include "pirx/protocol.h"
 #include "src/base/printable.h"
@@ -40,13 +38,13 @@ unsigned http_status(ErrorCode code) noexcept {
 }
 
 std::string error_body(const Error& error, ByteSpan parameters) {
-  nlohmann::json body = {{"error", {{"code", error_code_name(error.code())}, {"message", error.message()}}}};
+  OutJson refusal = {{"code", error_code_name(error.code())}};
   const auto epoch = parameters_epoch(parameters);
-  if (epoch && parameters.size() <= kMaxRefusalParameters) {
-    body["error"]["epoch"] = *epoch;
-    body["error"]["parameters"] = to_hex(parameters);
-  }
-  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const bool tells = epoch && parameters.size() <= kMaxRefusalParameters;
+  if (tells) refusal["epoch"] = *epoch;
+  refusal["message"] = error.message();
+  if (tells) refusal["parameters"] = to_hex(parameters);
+  return OutJson{{"error", std::move(refusal)}}.dump();
 }
 
 std::string error_message(std::string_view body, std::size_t limit) {

@@ -59,7 +59,7 @@ constexpr Limit kLimits[] = {
                                     "Open connections that one client may have however full the server is; "
                                     "beyond that, no more than are free. Raise it for a proxy"),
     row<&O::max_header_bytes>("max_header", Unit::kBytes, 256, 1 << 20, "Bytes of an HTTP header"),
-    row<&O::max_body_bytes>("max_body", Unit::kBytes, 1, 1 << 30,
+    row<&O::max_body_bytes>("max_body", Unit::kBytes, 1, kMaxMessageBytes,
                             "Bytes of a request's body, if the protocol allows as many"),
     row<&O::max_in_flight_bytes>("max_in_flight", Unit::kBytes, 1 << 20, std::uint64_t{1} << 50,
                                  "Memory for connections, requests, replies and what computing them takes, "

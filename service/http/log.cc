@@ -3,7 +3,8 @@
 
 #include <cmath>
 #include <ctime>
-#include <nlohmann/json.hpp>
+
+#include "pirx/base/json.h"
 
 namespace pirx::http {
 namespace {
@@ -23,20 +24,18 @@ std::string utc_now() {
 }  // namespace
 
 std::string to_json(const LogEvent& event) {
-  // The first value of a name stays, so that no field can pass for the time or the event.
-  nlohmann::ordered_json line;
-  line.emplace("time", utc_now());
-  line.emplace("event", event.event);
-  for (const auto& [name, value] : event.text) line.emplace(name, value);
+  // OutJson writes the first value of a name, so that no field can pass for the time or the event.
+  OutJson::Members line = {{"time", utc_now()}, {"event", event.event}};
+  for (const auto& [name, value] : event.text) line.emplace_back(name, value);
   for (const auto& [name, value] : event.numbers) {
     constexpr double kExact = 9007199254740992.0;  // 2^53
     if (std::abs(value) < kExact && value == std::floor(value)) {
-      line.emplace(name, static_cast<std::int64_t>(value));
+      line.emplace_back(name, static_cast<std::int64_t>(value));
     } else {
-      line.emplace(name, value);
+      line.emplace_back(name, value);
     }
   }
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return OutJson(std::move(line)).dump();
 }
 
 void write_log(const LogSink& sink, const LogEvent& event) noexcept {

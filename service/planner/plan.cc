@@ -51,12 +51,12 @@ std::string advise(const Plan& plan) {
                                                               static_cast<double>(question.queries);
   const std::string each = question.queries > 1 ? " a query" : "";
   if (best.whole) {
-    std::string text = "Download the database (pirx serve --protocol " + best.scheme +
+    std::string text = "Download the database (pirx serve --protocol " + best.protocol +
                        "): over this link that takes " + in_words(best_time) + each +
                        " and tells the server nothing at all.";
     if (plan.offers.size() == 1) return text + " No private scheme fits the question.";
     const auto& next = plan.offers[1];
-    text += " The fastest private query, " + next.scheme +
+    text += " The fastest private query, " + next.protocol +
             (next.settings.empty() ? "" : " (" + next.settings + ")") + ", takes " +
             in_words(total_seconds(next, question, question.link)) + ".";
     const auto below = crossover(next, question, question.queries);
@@ -67,8 +67,8 @@ std::string advise(const Plan& plan) {
     }
     return text;
   }
-  std::string text = "Use " + best.scheme + (best.settings.empty() ? "" : " (" + best.settings + ")") + ": " +
-                     in_words(best_time) + each + ", " + three_digits(download_time / best_time) +
+  std::string text = "Use " + best.protocol + (best.settings.empty() ? "" : " (" + best.settings + ")") +
+                     ": " + in_words(best_time) + each + ", " + three_digits(download_time / best_time) +
                      " times faster than a download";
   text += question.queries > 1 ? " shared by " + std::to_string(question.queries) + " queries." : ".";
   if (best.threshold > 0) {
@@ -77,7 +77,7 @@ std::string advise(const Plan& plan) {
     const auto alone = std::find_if(plan.offers.begin(), plan.offers.end(),
                                     [](const Offer& offer) { return offer.servers == 1 && !offer.whole; });
     if (alone != plan.offers.end()) {
-      text += " With a single server, " + alone->scheme +
+      text += " With a single server, " + alone->protocol +
               (alone->settings.empty() ? "" : " (" + alone->settings + ")") + " takes " +
               in_words(total_seconds(*alone, question, question.link)) + ".";
     }
@@ -157,7 +157,7 @@ Result<Plan> make_plan(const Question& question, Rates& rates) {
     for (const Scheme& scheme : protocol->schemes) {
       auto offer = scheme.offer(question, rates);
       if (offer) {
-        offer->scheme = protocol->name;
+        offer->protocol = protocol->name;
         plan.offers.push_back(std::move(*offer));
       } else if (offer.error().code() == ErrorCode::kInvalidArgument) {
         plan.left_out.emplace_back(scheme.name, offer.error().message());

@@ -42,20 +42,17 @@ std::string rank_name(int rank, const Hello& hello) {
 
 Result<void> check_hello(const Hello& hello, const Digest& same, const Part& part, int rank) {
   if (hello.magic != Hello::kMagic || hello.size != sizeof(Hello)) {
-    return fail(ErrorCode::kInvalidArgument, "rank " + std::to_string(rank) +
-                                                 " runs another program or another kind of machine: install "
-                                                 "the same pirx everywhere");
+    return invalid("rank " + std::to_string(rank) +
+                   " runs another program or another kind of machine: install "
+                   "the same pirx everywhere");
   }
   if (hello.same != same) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        rank_name(rank, hello) +
-            " would serve something else than rank 0: give every rank the same options, the same pirx "
-            "and the same database in the same epoch ('pirx db info' on each machine)");
+    return invalid(rank_name(rank, hello) +
+                   " would serve something else than rank 0: give every rank the same options, the same pirx "
+                   "and the same database in the same epoch ('pirx db info' on each machine)");
   }
   if (hello.part != part) {
-    return fail(ErrorCode::kInvalidArgument,
-                rank_name(rank, hello) + " holds another part of the database than it should");
+    return invalid(rank_name(rank, hello) + " holds another part of the database than it should");
   }
   return {};
 }

@@ -60,11 +60,10 @@ class Shards::Impl {
   Result<Product> spread(const Product& whole, const std::function<Result<Product>(const Part&)>& prepare) {
     constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with int
     if (local_) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "the ranks hold one database in one epoch: start all of them again for another");
+      return invalid("the ranks hold one database in one epoch: start all of them again for another");
     }
     if (whole.rows > kMost || whole.words > kMost) {
-      return fail(ErrorCode::kInvalidArgument, "shards have at most 2^31 - 1 rows and words in a row");
+      return invalid("shards have at most 2^31 - 1 rows and words in a row");
     }
     whole_ = whole;
     split_ = choose_split(options_.split, whole);

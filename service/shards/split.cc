@@ -7,8 +7,8 @@ Result<Split> parse_split(const std::string& text) {
   for (const auto split : {Split::kAuto, Split::kRows, Split::kColumns}) {
     if (text == split_name(split)) return split;
   }
-  return fail(ErrorCode::kInvalidArgument,
-              "a database is split by 'rows', by 'columns' or as 'auto' finds better, not by '" + text + "'");
+  return invalid("a database is split by 'rows', by 'columns' or as 'auto' finds better, not by '" + text +
+                 "'");
 }
 
 std::string split_name(Split split) {

@@ -8,8 +8,7 @@ class Shards::Impl {};
 bool built_with_mpi() noexcept { return false; }
 
 Result<std::unique_ptr<World>> World::create() {
-  return fail(
-      ErrorCode::kInvalidArgument,
+  return invalid(
       "this program was built without MPI, so no database can be spread over several processes: install "
       "libopenmpi-dev and build with -DPIRX_MPI=ON");
 }
@@ -17,9 +16,7 @@ void World::finish() noexcept {}
 void World::abort(int exit_code) noexcept { std::_Exit(exit_code); }
 
 namespace {
-tl::unexpected<Error> absent() {
-  return fail(ErrorCode::kInvalidArgument, "this program was built without MPI");
-}
+tl::unexpected<Error> absent() { return invalid("this program was built without MPI"); }
 }  // namespace
 
 Shards::Shards(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -16,8 +16,7 @@ Result<std::unique_ptr<World>> World::create() {
   auto world = std::unique_ptr<World>(new World(rank, ranks));
   if (ranks == 1) {
     world->finish();
-    return fail(
-        ErrorCode::kInvalidArgument,
+    return invalid(
         "there is only one process to spread the database over: start the same command by 'mpirun -n N'");
   }
   if (level < MPI_THREAD_SERIALIZED) {

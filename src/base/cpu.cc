@@ -1,9 +1,11 @@
 // Finds the CPU's features (cpuid and xgetbv, through the compiler), and reads PIRX_FORCE_ISA.
 #include "pirx/base/cpu.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -91,9 +93,8 @@ Result<CpuFeatures> resolve() {
     }
     return detected & forced.allowed;
   }
-  return fail(
-      ErrorCode::kInvalidArgument,
-      "PIRX_FORCE_ISA must be portable, avx2, avx2-gfni, avx512 or amx, not '" + std::string(word) + "'");
+  return invalid("PIRX_FORCE_ISA must be portable, avx2, avx2-gfni, avx512 or amx, not '" +
+                 std::string(word) + "'");
 }
 
 }  // namespace
@@ -116,6 +117,8 @@ CpuFeatures allowed_cpu_features_or_die() noexcept {
   }
   return *features;
 }
+
+int machine_cores() noexcept { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 std::string cpu_features_name(CpuFeatures features) {
   std::string name;

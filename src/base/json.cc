@@ -129,4 +129,47 @@ tl::unexpected<Error> Json::other_kind(const char* problem) const {
   return error(exists() ? problem : "is missing");
 }
 
+struct OutJson::Conversion {
+  using To = nlohmann::ordered_json;
+
+  template <class T>
+  To operator()(const T& value) const {
+    return value;
+  }
+  To operator()(const std::vector<OutJson>& values) const {
+    To list = To::array();
+    for (const auto& one : values) list.push_back(std::visit(*this, one.value_));
+    return list;
+  }
+  To operator()(const OutJson::Members& members) const {
+    To object = To::object();
+    for (const auto& [name, one] : members) object.emplace(name, std::visit(*this, one.value_));
+    return object;
+  }
+  To operator()(const OutJson& json) const { return std::visit(*this, json.value_); }
+};
+
+OutJson& OutJson::operator[](std::string_view name) {
+  if (std::holds_alternative<std::nullptr_t>(value_)) value_ = Members();
+  auto& members = std::get<Members>(value_);
+  const auto found =
+      std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+  return found != members.end() ? found->second : members.emplace_back(name, nullptr).second;
+}
+
+void OutJson::push_back(OutJson value) {
+  if (std::holds_alternative<std::nullptr_t>(value_)) value_ = std::vector<OutJson>();
+  std::get<std::vector<OutJson>>(value_).push_back(std::move(value));
+}
+
+std::string OutJson::dump(int indent) const {
+  return Conversion()(*this).dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+bool is_utf8(std::string_view text) {
+  const nlohmann::json json = text;
+  using Handler = nlohmann::json::error_handler_t;
+  return json.dump(-1, ' ', false, Handler::ignore) == json.dump(-1, ' ', false, Handler::replace);
+}
+
 }  // namespace pirx

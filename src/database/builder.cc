@@ -25,13 +25,8 @@ constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 /// Whether the target, which is locked by now, is still what the caller chose the epoch by.
 Result<void> check_replaced(const std::filesystem::path& target, const BuildOptions& options) {
   if (!options.replaces) return {};
-  Version now;
-  std::error_code ignored;
-  if (std::filesystem::exists(target, ignored)) {
-    PIRX_ASSIGN(const auto database, Database::open(target));
-    now = database->version();
-  }
-  if (now == *options.replaces) return {};
+  PIRX_ASSIGN(const auto there, Database::open_if_there(target));
+  if ((there ? there->version() : Version()) == *options.replaces) return {};
   return fail(ErrorCode::kUnavailable,
               printable(target.native()) + " has changed since this build began: begin it again");
 }

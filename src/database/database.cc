@@ -178,6 +178,12 @@ Result<FileMap> map_file(const OpenedFile& file, const std::optional<Delta>& del
 
 }  // namespace
 
+Result<std::shared_ptr<const Database>> Database::open_if_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return nullptr;
+  return open(path);
+}
+
 Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path) {
   return guarded([&]() -> Result<std::shared_ptr<const Database>> {
     PIRX_ASSIGN(const Opened opened, open_files(path));

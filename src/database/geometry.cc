@@ -35,7 +35,7 @@ std::uint64_t slot_header_bytes(const Geometry::Spec& spec) {
 
 std::uint64_t row_count(const Geometry::Spec& spec) {
   if (spec.filter) return (spec.filter->segments + 2) * spec.filter->segment_length;
-  return spec.records / spec.records_per_row + (spec.records % spec.records_per_row != 0);
+  return div_up(spec.records, spec.records_per_row);
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ std::uint64_t Geometry::balanced_records_per_row(std::uint64_t records, std::uin
   std::uint64_t best_cost = std::numeric_limits<std::uint64_t>::max();
   for (std::uint64_t k = best, last = clamp(smooth + reach); k <= last; ++k) {
     const auto bytes = checked_mul(k, slot_bytes);
-    const auto cost = bytes ? checked_add(*bytes, records / k + (records % k != 0)) : std::nullopt;
+    const auto cost = bytes ? checked_add(*bytes, div_up(records, k)) : std::nullopt;
     if (cost && *cost < best_cost) {
       best = k;
       best_cost = *cost;

@@ -85,7 +85,7 @@ std::optional<KeyPlan> plan_keys(std::vector<HashedKey>& keys, std::uint64_t col
   plan.filter.seed = seed;
   plan.filter.segments = choose_segments(fullest);
   const std::uint64_t segments = plan.filter.segments + 2;
-  const std::uint64_t shortest = (fullest + fullest / 10 + segments - 1) / segments;
+  const std::uint64_t shortest = div_up(fullest + fullest / 10, segments);
   const std::uint64_t longest = 4 * (fullest + segments) / segments;
   constexpr std::uint64_t kTweaks = 4;
 

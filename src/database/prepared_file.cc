@@ -21,16 +21,7 @@ constexpr std::uint32_t kPreparedVersion = 2;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 constexpr std::size_t kMostLayout = 3072;  // bytes of the text
 
-constexpr std::uint64_t saturated_mul(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
-}
-constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) {
-  return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
-}
-
-std::uint64_t chunks_of_part(const PreparedLabel& label) {
-  return label.part_bytes / kChunkBytes + (label.part_bytes % kChunkBytes != 0);
-}
+std::uint64_t chunks_of_part(const PreparedLabel& label) { return div_up(label.part_bytes, kChunkBytes); }
 std::uint64_t parts_bytes(const PreparedLabel& label) { return saturated_mul(label.parts, label.part_bytes); }
 std::uint64_t checksum_bytes(const PreparedLabel& label) {
   return saturated_mul(saturated_mul(label.parts, chunks_of_part(label)), sizeof(Checksum));

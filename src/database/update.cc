@@ -142,7 +142,7 @@ Result<void> DatabaseUpdate::State::truncate(std::uint64_t count) {
     return invalid("a row of this database holds " + std::to_string(per_row()) +
                    " records, and it cannot have fewer: build it again");
   }
-  const std::uint64_t left = count / per_row() + (count % per_row() != 0);
+  const std::uint64_t left = div_up(count, per_row());
   if (count % per_row() != 0) {
     Bytes& last = row(left - 1);
     std::fill(last.begin() + static_cast<std::ptrdiff_t>(count % per_row() * old().slot_bytes()), last.end(),

@@ -76,8 +76,8 @@ PrimeField::PrimeField(std::size_t word_bytes, std::uint32_t low) : word_bytes_(
 
 Result<PrimeField> PrimeField::create(unsigned word_bits) {
   if (word_bits < 8 || word_bits > 256 || word_bits % 8 != 0) {
-    return fail(ErrorCode::kInvalidArgument, "a prime field has words of 8, 16, 24, ... 256 bits, not " +
-                                                 std::to_string(word_bits) + ": choose one of these");
+    return invalid("a prime field has words of 8, 16, 24, ... 256 bits, not " + std::to_string(word_bits) +
+                   ": choose one of these");
   }
   const NTL::ZZ power = NTL::power2_ZZ(static_cast<long>(word_bits));
   // Primes lie about 0.7 w apart, so the difference is far below 32 bits.
@@ -86,14 +86,13 @@ Result<PrimeField> PrimeField::create(unsigned word_bits) {
 
 Result<PrimeField> PrimeField::create(const FieldTag& tag) {
   if (tag.kind != FieldKind::kPrime || tag.bits == 0) {
-    return fail(ErrorCode::kInvalidArgument, "field " + tag.name() + " is not a prime field");
+    return invalid("field " + tag.name() + " is not a prime field");
   }
   auto f = create(tag.bits - 1u);
   if (f && !(f->tag() == tag)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "field " + tag.name() + " is not known: the prime field with words of " +
-                    std::to_string(tag.bits - 1) + " bits has p = 2^" + std::to_string(tag.bits - 1) + " + " +
-                    std::to_string(f->low_));
+    return invalid("field " + tag.name() + " is not known: the prime field with words of " +
+                   std::to_string(tag.bits - 1) + " bits has p = 2^" + std::to_string(tag.bits - 1) + " + " +
+                   std::to_string(f->low_));
   }
   return f;
 }

@@ -169,5 +169,34 @@ TEST(Json, EveryTruncationAndRandomDamageIsSurvived) {
   }
 }
 
+TEST(OutJson, WritesWhatItIsGivenInOrder) {
+  OutJson json = {
+      {"z", 1}, {"a", {{"x", 1.5}, {"y", nullptr}}}, {"list", std::vector<std::uint64_t>{~0ull, 2}}};
+  json["z"] = -3;
+  json["deep"]["er"] = true;
+  json["empty"] = OutJson::list();
+  json["none"] = OutJson::object();
+  json["map"] = std::map<std::string, std::string>{{"k", "v"}};
+  json["more"].push_back("one");
+  json["more"].push_back({{"two", 2u}});
+  EXPECT_EQ(json.dump(),
+            R"({"z":-3,"a":{"x":1.5,"y":null},"list":[18446744073709551615,2],"deep":{"er":true},)"
+            R"("empty":[],"none":{},"map":{"k":"v"},"more":["one",{"two":2}]})");
+  EXPECT_EQ(OutJson({{"a", {{"b", 1}}}}).dump(1), "{\n \"a\": {\n  \"b\": 1\n }\n}");
+}
+
+// Names of peers are in logs and reports.
+TEST(OutJson, EscapesHostileText) {
+  using namespace std::string_literals;
+  const OutJson json = {{"t", "\"\\\n\0\x1f\x7f\xc3\xa9\xff"s}, {"\"k", "x"}};
+  EXPECT_EQ(json.dump(), "{\"t\":\"\\\"\\\\\\n\\u0000\\u001f\x7f\xc3\xa9\xef\xbf\xbd\",\"\\\"k\":\"x\"}");
+  EXPECT_TRUE(is_utf8("\xc3\xa9"));
+  EXPECT_FALSE(is_utf8("\xc3"));
+}
+
+TEST(OutJson, TheFirstMemberOfANameCounts) {
+  EXPECT_EQ(OutJson(OutJson::Members{{"time", 1}, {"time", 2}}).dump(), R"({"time":1})");
+}
+
 }  // namespace
 }  // namespace pirx

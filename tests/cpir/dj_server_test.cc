@@ -12,7 +12,6 @@
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/client.h"
-#include "pirx/cpir/dj/pool.h"
 #include "pirx/cpir/dj/server.h"
 #include "pirx/database/builder.h"
 #include "src/protocol/message.h"
@@ -300,31 +299,18 @@ TEST_F(DjServer, OpensThroughTheTable) {
   EXPECT_TRUE(holds(message({{"paper_reproduction", "on"}}), "refused beyond loopback"));
 }
 
-TEST_F(DjServer, ThePoolGivesEveryBlindingOnce) {
+TEST_F(DjServer, ABlindingServesOneQuery) {
   auto rng = Rng::from_os().value();
   const auto server = toy_server();
   const auto client =
       Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
-  Pool pool(client);
-  EXPECT_FALSE(pool.take());
-  ASSERT_TRUE(pool.fill(40, rng));
-  ASSERT_TRUE(pool.fill(7, rng)) << "enough are there";
-  EXPECT_EQ(pool.size(), 40u);
-  std::mutex mutex;
   std::vector<Bytes> requests;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      while (auto blinding = pool.take()) {
-        auto request = client.query(9, std::move(*blinding)).value();
-        const std::lock_guard lock(mutex);
-        requests.push_back(std::move(request));
-      }
-    });
+  for (int i = 0; i < 40; ++i) {
+    auto blinding = client.blind(rng);
+    requests.push_back(client.query(9, std::move(blinding)).value());
+    // What was moved from is used up.
+    EXPECT_EQ(client.query(9, std::move(blinding)).error().code(), ErrorCode::kInvalidArgument);
   }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(pool.size(), 0u);
-  ASSERT_EQ(requests.size(), 40u);
   const auto row = client.decode(ask(*server, requests.front()).value()).value();
   EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), database_->rows().row(9)));
   // No selector appears twice, though all queries are for one row.
@@ -343,23 +329,18 @@ TEST_F(DjServer, ThePoolGivesEveryBlindingOnce) {
 }
 
 // Parent and child would ask with the same coins: the server reads in which digits their rows differ.
-TEST_F(DjServer, AForkedChildHasNoneOfItsParentsBlindings) {
+TEST_F(DjServer, AForkedChildCannotUseItsParentsBlinding) {
   auto rng = Rng::from_os().value();
   const auto server = toy_server();
   const auto client =
       Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
-  Pool pool(client);
-  ASSERT_TRUE(pool.fill(2, rng));
-  auto taken = *pool.take();
+  auto blinding = client.blind(rng);
   const auto in_child = pirx::testing::in_child([&] {
-    const bool size = pool.size() == 0, none = !pool.take();
-    const auto query = client.query(9, std::move(taken));
-    const bool refused = !query && query.error().code() == ErrorCode::kInvalidArgument;
-    return Bytes{std::byte{size}, std::byte{none}, std::byte{refused}};
+    const auto query = client.query(9, std::move(blinding));
+    return Bytes{std::byte{!query && query.error().code() == ErrorCode::kInvalidArgument}};
   });
-  EXPECT_EQ(in_child, Bytes(3, std::byte{1})) << "its pool is empty, and what was taken before is refused";
-  EXPECT_EQ(pool.size(), 1u);
-  EXPECT_TRUE(client.query(9, std::move(taken)));
+  EXPECT_EQ(in_child, Bytes(1, std::byte{1}));
+  EXPECT_TRUE(client.query(9, std::move(blinding)));
 }
 
 TEST_F(DjServer, ProgressGoesToTheEnd) {

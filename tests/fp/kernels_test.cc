@@ -11,6 +11,7 @@
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
+#include "support/random_element.h"
 #include "support/seed.h"
 
 namespace pirx::fp {
@@ -98,7 +99,7 @@ typename F::Elem pick(const F& f, std::mt19937_64& engine) {
     case 2:
       return f.zero();
     default:
-      return f.random(source);
+      return pirx::testing::random_element(f, source);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "fp_check.h"
 #include "pirx/fp/w160.h"
+#include "support/random_element.h"
 
 namespace pirx::fp::testing {
 namespace {
@@ -104,7 +105,7 @@ TEST(PrimeField, RandomIsUniform) {
   auto engine = seeded_engine(6);
   EngineSource source{engine};
   std::vector<int> counts(257);
-  for (int i = 0; i < 257 * 100; ++i) ++counts[f.random(source).limb[0]];
+  for (int i = 0; i < 257 * 100; ++i) ++counts[pirx::testing::random_element(f, source).limb[0]];
   EXPECT_LT(chi_square(counts), chi_square_limit(257));
 }
 
@@ -118,7 +119,7 @@ TEST(PrimeField, AgreesWithW160) {
   auto engine = seeded_engine(7);
   EngineSource source{engine};
   auto values = edge_values(g);
-  for (int i = 0; i < 20000; ++i) values.push_back(g.random(source));
+  for (int i = 0; i < 20000; ++i) values.push_back(pirx::testing::random_element(g, source));
   for (std::size_t i = 1; i < values.size(); ++i) {
     const auto a = values[i], b = values[engine() % values.size()];
     const auto x = from_zz(f, to_zz(g, a)), y = from_zz(f, to_zz(g, b));

@@ -3,6 +3,7 @@
 
 #include "fp_check.h"
 #include "pirx/fp/prime_field.h"
+#include "support/random_element.h"
 
 namespace pirx::fp::testing {
 namespace {
@@ -25,7 +26,7 @@ TEST(W48, InverseAgreesWithNtl) {
   EngineSource source{engine};
   const NTL::ZZ p = modulus(kField);
   for (int i = 0; i < 500; ++i) {
-    const auto a = kField.random(source);
+    const auto a = pirx::testing::random_element(kField, source);
     ASSERT_EQ(to_zz(kField, kField.inv(a)), NTL::InvMod(to_zz(kField, a), p));
   }
 }
@@ -77,8 +78,10 @@ TEST(W48, IsThePrimeFieldOfItsTag) {
   auto engine = seeded_engine(6), same = engine;
   EngineSource source{engine}, same_source{same};
   for (int i = 0; i < 2000; ++i) {
-    const auto a = kField.random(source), b = kField.random(source);
-    const auto x = reference.random(same_source), y = reference.random(same_source);
+    const auto a = pirx::testing::random_element(kField, source),
+               b = pirx::testing::random_element(kField, source);
+    const auto x = pirx::testing::random_element(reference, same_source),
+               y = pirx::testing::random_element(reference, same_source);
     ASSERT_EQ(to_zz(kField, a), to_zz(reference, x));
     ASSERT_EQ(to_zz(kField, kField.mul(a, b)), to_zz(reference, reference.mul(x, y)));
     ASSERT_EQ(to_zz(kField, kField.sub(a, b)), to_zz(reference, reference.sub(x, y)));

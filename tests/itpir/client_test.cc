@@ -268,14 +268,5 @@ TEST(BlindingScalars, AreAllNonZeroElements) {
   for (std::size_t value = 1; value < 256; ++value) EXPECT_GT(counts[value], 20) << value;  // 78 expected
 }
 
-TEST(Names, OfDecodeStatuses) {
-  for (const auto& [status, name] : {std::pair{DecodeStatus::kOk, "ok"},
-                                     {DecodeStatus::kAmbiguous, "ambiguous"},
-                                     {DecodeStatus::kNeedMoreQueries, "needs more queries"},
-                                     {DecodeStatus::kFailed, "failed"}}) {
-    EXPECT_EQ(decode_status_name(status), name);
-  }
-}
-
 }  // namespace
 }  // namespace pirx::itpir::goldberg

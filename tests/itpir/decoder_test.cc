@@ -6,6 +6,7 @@
 
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
+#include "support/random_element.h"
 #include "support/tiny_field.h"
 
 namespace pirx::itpir::goldberg {
@@ -26,7 +27,7 @@ template <class F>
 typename F::Sum random_nonzero(const F& f, std::mt19937_64& engine) {
   testing::TestRng rng(engine);
   for (;;) {
-    const auto value = f.random(rng);
+    const auto value = pirx::testing::random_element(f, rng);
     if (!f.equal(value, f.zero())) return value;
   }
 }
@@ -92,7 +93,7 @@ Lies<F> lie(const Deployment<F>& deployment, std::span<const std::uint64_t> want
     };
     switch (kind) {
       case Lie::kGarbage:
-        add([&](std::size_t) { return f.random(rng); });
+        add([&](std::size_t) { return pirx::testing::random_element(f, rng); });
         break;
       case Lie::kOneBit:
         tamper(f, reply, engine() % words, f.one());
@@ -139,7 +140,7 @@ Lies<F> lie(const Deployment<F>& deployment, std::span<const std::uint64_t> want
         std::fill(reply.begin() + MessageHeader::kBytes, reply.end(), std::byte{0});
         break;
       case Lie::kSometimes:
-        add([&](std::size_t) { return engine() % 2 ? f.random(rng) : f.zero(); });
+        add([&](std::size_t) { return engine() % 2 ? pirx::testing::random_element(f, rng) : f.zero(); });
         break;
       case Lie::kRoaming:
         if (engine() % 2) add([&](std::size_t w) { return shared[w]; });
@@ -249,7 +250,7 @@ void face_liars(const F& f, unsigned k, unsigned t, bool digests, std::uint64_t 
         // Blinded queries tell a coalition apart, whatever it adds; a database of its own, also one of zeros,
         // is another matter.
         if (declare && v <= most && kind != Lie::kStaleDatabase && kind != Lie::kAllZero) {
-          ASSERT_TRUE(proven) << decode_status_name(outcome.report.status) << " after " << outcome.rounds;
+          ASSERT_TRUE(proven) << static_cast<int>(outcome.report.status) << " after " << outcome.rounds;
           EXPECT_GE(answer->proof_bound, v);
           EXPECT_LE(outcome.rounds, v + 3);
         }

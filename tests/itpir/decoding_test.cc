@@ -7,6 +7,7 @@
 
 #include "itpir/goldberg/decoding/locate.h"
 #include "pirx/batchcodes/fields.h"
+#include "support/random_element.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 
@@ -146,7 +147,7 @@ void lie_at_random(Case<F>& c, std::size_t liars, std::mt19937_64& engine) {
   for (std::size_t v = 0; v < liars; ++v) {
     const std::size_t server = engine() % c.k();
     for (std::size_t w = 0; w < c.Y.cols(); ++w) {
-      if (engine() % 3 != 0) c.add(server, w, c.f.random(rng));
+      if (engine() % 3 != 0) c.add(server, w, pirx::testing::random_element(c.f, rng));
     }
   }
 }
@@ -266,7 +267,7 @@ void decode_code_words(const F& f, std::size_t k, std::size_t d, std::size_t wor
   std::vector<Elem> rho(k);
   for (auto& value : rho) {
     do {
-      value = f.random(rng);
+      value = pirx::testing::random_element(f, rng);
     } while (f.equal(value, f.zero()));
   }
   auto inverse = rho;
@@ -416,7 +417,7 @@ TEST(Generators, AgreeWithEachOther) {
     auto servers = c.rows();
     std::shuffle(servers.begin(), servers.end(), engine);
     for (std::size_t n = 0; n < v; ++n) {
-      for (std::size_t w = 0; w < words; ++w) c.add(servers[n], w, c.f.random(rng));
+      for (std::size_t w = 0; w < words; ++w) c.add(servers[n], w, pirx::testing::random_element(c.f, rng));
       if (!c.lied(servers[n])) c.add(servers[n], 0, 1);
     }
     std::vector<bool> truth(k);
@@ -458,7 +459,7 @@ TEST(CommonLocator, CorrectsBeyondTheUniqueRadiusWithSeveralWords) {
       for (std::size_t n = 0; n < v; ++n) {
         truth[servers[n]] = false;
         for (std::size_t w = 0; w < words; ++w)
-          c.add(servers[n], w, static_cast<std::uint16_t>(c.f.random(rng) | 1));
+          c.add(servers[n], w, static_cast<std::uint16_t>(pirx::testing::random_element(c.f, rng) | 1));
       }
       const auto reduction = c.reduced();
       Budget budget;
@@ -493,7 +494,7 @@ void attack(Case<F>& c, const std::vector<bool>& liars, std::mt19937_64& engine)
       Elem error = f.zero();
       switch (kind) {
         case 0:
-          error = engine() % 2 ? f.random(rng) : f.zero();
+          error = engine() % 2 ? pirx::testing::random_element(f, rng) : f.zero();
           break;
         case 1:
           error = c.value(coefficients, c.x[j]);
@@ -512,7 +513,7 @@ void attack(Case<F>& c, const std::vector<bool>& liars, std::mt19937_64& engine)
           error = f.zero();
       }
       // Blinding comes out: the scalar of this round and server stays on the error.
-      c.add(j, w, kind % 2 ? f.mul(error, f.random(rng)) : error);
+      c.add(j, w, kind % 2 ? f.mul(error, pirx::testing::random_element(f, rng)) : error);
     }
   }
 }
@@ -641,7 +642,8 @@ TEST(Locate, FindsManyLiarsAmongManyServers) {
   Case<gf2e::Gf2_8> c({}, 200, 10, 1, engine);
   auto servers = c.rows();
   std::shuffle(servers.begin(), servers.end(), engine);
-  for (std::size_t n = 0; n < 90; ++n) c.add(servers[n], 0, static_cast<std::uint8_t>(c.f.random(rng) | 1));
+  for (std::size_t n = 0; n < 90; ++n)
+    c.add(servers[n], 0, static_cast<std::uint8_t>(pirx::testing::random_element(c.f, rng) | 1));
   const RoundWords<gf2e::Gf2_8> rounds[] = {c.round()};
   const auto verdict = locate(strassen::Engine<gf2e::Gf2_8>({}), std::span<const std::uint8_t>(c.x), 10,
                               std::span<const RoundWords<gf2e::Gf2_8>>(rounds), std::nullopt)
@@ -660,10 +662,10 @@ TEST(Locate, ErasesAProvenLiarEverywhere) {
   TestRng rng{&engine};
   Case<F> first({}, 9, 2, 20, engine), second({}, 9, 2, 20, engine);
   for (std::size_t w = 0; w < 20; ++w) {
-    const auto shift = static_cast<std::uint16_t>(first.f.random(rng) | 1);
+    const auto shift = static_cast<std::uint16_t>(pirx::testing::random_element(first.f, rng) | 1);
     for (std::size_t j = 0; j < 5; ++j) {
       first.add(j, w, shift);
-      second.add(j, w, second.f.random(rng));
+      second.add(j, w, pirx::testing::random_element(second.f, rng));
     }
   }
   const std::span<const std::uint16_t> x(first.x);

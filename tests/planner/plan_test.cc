@@ -43,7 +43,7 @@ Plan plan_of(const Question& question) {
 
 const Offer* find(const Plan& plan, std::string_view scheme, bool seeded = false) {
   for (const auto& offer : plan.offers) {
-    if (offer.scheme == scheme && offer.seeded == seeded) return &offer;
+    if (offer.protocol == scheme && offer.seeded == seeded) return &offer;
   }
   return nullptr;
 }
@@ -98,7 +98,7 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
       const auto geometry = geometry_for(offer, question);
       const itpir::ClientOptions options{.seeded = offer.seeded};
       std::unique_ptr<itpir::SharesClient> client;
-      if (offer.scheme == "chor") {
+      if (offer.protocol == "chor") {
         std::vector<std::uint64_t> coordinates;
         for (unsigned server = 1; server <= offer.servers; ++server) coordinates.push_back(server);
         auto params = itpir::chor::Params::create({geometry, {}, coordinates});
@@ -116,8 +116,8 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
       ASSERT_TRUE(good(query));
       std::uint64_t up = 0;
       for (const auto& request : query->requests) up += request.size();
-      EXPECT_EQ(up, offer.bytes_up) << offer.scheme << " " << offer.settings;
-      EXPECT_EQ(client->reply_bytes(1) * offer.servers, offer.bytes_down) << offer.scheme;
+      EXPECT_EQ(up, offer.bytes_up) << offer.protocol << " " << offer.settings;
+      EXPECT_EQ(client->reply_bytes(1) * offer.servers, offer.bytes_down) << offer.protocol;
       ++checked;
     }
     EXPECT_EQ(checked, 5u);
@@ -206,14 +206,14 @@ TEST(PlanTest, CrossoverIsWhereTotalsMeet) {
     std::size_t met = 0;
     for (const auto& offer : plan.offers) {
       const auto at = crossover(offer, question, queries);
-      if (offer.scheme == "download" || !at) continue;
+      if (offer.protocol == "download" || !at) continue;
       const Link link{*at * question.link.up / question.link.down, *at, question.link.round_trip};
       const auto q = static_cast<double>(queries);
       // A download has a round trip, each query its own.
       EXPECT_NEAR(q * total_seconds(offer, question, link),
                   q * total_seconds(*download, question, link) - (q - 1) * question.link.round_trip,
                   1e-9 * q * total_seconds(offer, question, link))
-          << offer.scheme;
+          << offer.protocol;
       ++met;
     }
     EXPECT_GE(met, 3u);
@@ -233,12 +233,12 @@ TEST(PlanTest, FastLinksDownload) {
   Question question = small_question();
   question.link = {1e15, 1e15, 0};
   const auto fast = plan_of(question);
-  EXPECT_EQ(fast.offers.front().scheme, "download");
+  EXPECT_EQ(fast.offers.front().protocol, "download");
   EXPECT_EQ(fast.advice.find("Download the database"), 0u) << fast.advice;
   question.link = {1e4, 1e4, 0};
   question.records = 100000;
   const auto slow = plan_of(question);
-  EXPECT_NE(slow.offers.front().scheme, "download");
+  EXPECT_NE(slow.offers.front().protocol, "download");
   EXPECT_EQ(slow.advice.find("Use "), 0u) << slow.advice;
   // The fastest first.
   for (std::size_t i = 1; i < slow.offers.size(); ++i) {
@@ -282,7 +282,7 @@ TEST(PlanTest, AGivenGeometryIsKept) {
   ASSERT_TRUE(good(geometry));
   question.geometry = *geometry;
   for (const auto& offer : plan_of(question).offers) {
-    EXPECT_EQ(offer.records_per_row, offer.scheme == "download" ? 1u : 7u) << offer.scheme;
+    EXPECT_EQ(offer.records_per_row, offer.protocol == "download" ? 1u : 7u) << offer.protocol;
   }
   question.records = 5;
   expect_error(check(question), ErrorCode::kInvalidArgument, "other records");
@@ -291,7 +291,7 @@ TEST(PlanTest, AGivenGeometryIsKept) {
 TEST(PlanTest, OneTinyRecordIsPlannedFor) {
   Question question = small_question();
   question.records = question.record_bytes = 1;
-  EXPECT_EQ(plan_of(question).offers.front().scheme, "download");
+  EXPECT_EQ(plan_of(question).offers.front().protocol, "download");
 }
 
 TEST(PlanTest, ImpossibleQuestionsAreRefused) {
@@ -335,8 +335,8 @@ TEST(PlanTest, AbsurdSizesAreNoTrouble) {
     for (const Protocol* protocol : protocols()) schemes += protocol->schemes.size();
     EXPECT_EQ(plan.offers.size() + plan.left_out.size(), schemes);
     for (const auto& offer : plan.offers) {
-      EXPECT_TRUE(std::isfinite(total_seconds(offer, question, question.link))) << offer.scheme;
-      EXPECT_GT(total_seconds(offer, question, question.link), 0) << offer.scheme;
+      EXPECT_TRUE(std::isfinite(total_seconds(offer, question, question.link))) << offer.protocol;
+      EXPECT_GT(total_seconds(offer, question, question.link), 0) << offer.protocol;
     }
   }
 }

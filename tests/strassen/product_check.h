@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pirx/strassen/engine.h"
+#include "support/random_element.h"
 #include "support/seed.h"
 
 namespace pirx::testing {
@@ -39,14 +40,14 @@ class ProductCase {
         words_(shape.r * r_width_),
         sums_(shape.r * r_width_) {
     EngineSource source{engine};
-    for (Elem& a : q_) a = f.random(source);
+    for (Elem& a : q_) a = pirx::testing::random_element(f, source);
     source.fill(d_);
     for (std::size_t k = 0; k < shape.r; ++k) {
       for (std::size_t j = 0; j < shape.s; ++j) {
         Sum& word = words_[k * r_width_ + j];
         word = f.load_word(&d_[k * d_width_ + j * f.word_bytes()]);
         // Any sum, not only those that are words.
-        sums_[k * r_width_ + j] = f.sum_scale(f.random(source), word);
+        sums_[k * r_width_ + j] = f.sum_scale(pirx::testing::random_element(f, source), word);
       }
     }
   }

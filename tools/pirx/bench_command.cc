@@ -1,11 +1,11 @@
 // pirx bench: measures how fast this machine answers, in half a minute, after checking the answers.
 #include <algorithm>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli.h"
 #include "pirx/base/cpu.h"
+#include "pirx/base/json.h"
 #include "pirx/base/rng.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/gf2e/gf2.h"
@@ -87,9 +87,9 @@ Result<void> measure(const F& f, const Arguments& a, matrix::ConstView<std::byte
 Result<void> bench(const Arguments& a) {
   PIRX_ASSIGN(const auto features, allowed_cpu_features());
   if (a.row_bytes == 0 || a.database_bytes < a.row_bytes) {
-    return fail(ErrorCode::kInvalidArgument, "--size must be at least --row-bytes, and both above zero");
+    return invalid("--size must be at least --row-bytes, and both above zero");
   }
-  if (a.runs < 1) return fail(ErrorCode::kInvalidArgument, "--runs must be at least 1");
+  if (a.runs < 1) return invalid("--runs must be at least 1");
   PIRX_ASSIGN(auto rng, Rng::from_os());
   PIRX_ASSIGN(auto database, matrix::Matrix<std::byte>::create(a.database_bytes / a.row_bytes, a.row_bytes));
   for (std::size_t i = 0; i < database.rows(); ++i) rng.fill({database.row(i), database.cols()});
@@ -110,9 +110,8 @@ Result<void> bench(const Arguments& a) {
     }));
   }
   if (a.json) {
-    nlohmann::ordered_json json = {
-        {"database_bytes", D.rows * D.cols},  {"rows", D.rows}, {"row_bytes", D.cols},
-        {"cpu", cpu_features_name(features)}, {"runs", a.runs}, {"results", nlohmann::ordered_json::array()}};
+    OutJson json = {{"database_bytes", D.rows * D.cols},  {"rows", D.rows}, {"row_bytes", D.cols},
+                    {"cpu", cpu_features_name(features)}, {"runs", a.runs}, {"results", OutJson::list()}};
     for (const auto& row : rows) {
       json["results"].push_back(
           {{"field", row.field},

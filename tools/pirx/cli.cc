@@ -128,14 +128,14 @@ Result<std::string> unescape_key(std::string_view text) {
     if (next == 'x') {
       const auto byte = from_hex(text.substr(i + 1, 2));
       if (!byte || byte->size() != 1) {
-        return fail(ErrorCode::kInvalidArgument, "\\x that is not followed by two hexadecimal digits");
+        return invalid("\\x that is not followed by two hexadecimal digits");
       }
       key += static_cast<char>((*byte)[0]);
       i += 2;
       continue;
     }
     if (next != '\\' && next != 'n' && next != 'r') {
-      return fail(ErrorCode::kInvalidArgument, "a backslash that is followed by none of \\, n, r and x");
+      return invalid("a backslash that is followed by none of \\, n, r and x");
     }
     key += next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
   }

@@ -5,9 +5,9 @@
 #include <cinttypes>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "pirx/base/json.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
 
@@ -15,7 +15,6 @@ namespace pirx::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct BuildArguments {
   std::string target, format, input, key;
@@ -34,9 +33,8 @@ struct Epoch {
 /// InvalidArgument when the target is a file of another kind, which must not be lost, or when epochs would
 /// not grow.
 Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
-  std::error_code ignored;
-  if (!fs::exists(target, ignored)) return Epoch{std::max<std::uint64_t>(wanted, 1), database::Version()};
-  const auto old = database::Database::open(target);
+  const auto old = database::Database::open_if_there(target);
+  if (old && *old == nullptr) return Epoch{std::max<std::uint64_t>(wanted, 1), database::Version()};
   if (old) {
     const std::uint64_t before = (*old)->version().epoch;
     if (wanted != 0 && wanted <= before) {
@@ -135,18 +133,18 @@ Result<void> build(const BuildArguments& a) {
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
   if (a.json) {
-    const Json json = {{"records", report.records},
-                       {"longest_record", report.longest_record},
-                       {"longest_position", report.longest_position},
-                       {"payload_bytes", report.payload_bytes},
-                       {"padding_bytes", report.padding_bytes},
-                       {"keys", report.keys},
-                       {"duplicate_keys", report.duplicate_keys},
-                       {"file_bytes", report.file_bytes},
-                       {"records_per_row", report.geometry.records_per_row},
-                       {"keyed", a.keyed},
-                       {"identity", to_hex(report.version.identity)},
-                       {"epoch", report.version.epoch}};
+    const OutJson json = {{"records", report.records},
+                          {"longest_record", report.longest_record},
+                          {"longest_position", report.longest_position},
+                          {"payload_bytes", report.payload_bytes},
+                          {"padding_bytes", report.padding_bytes},
+                          {"keys", report.keys},
+                          {"duplicate_keys", report.duplicate_keys},
+                          {"file_bytes", report.file_bytes},
+                          {"records_per_row", report.geometry.records_per_row},
+                          {"keyed", a.keyed},
+                          {"identity", to_hex(report.version.identity)},
+                          {"epoch", report.version.epoch}};
     std::printf("%s\n", json.dump().c_str());
     return {};
   }
@@ -187,20 +185,20 @@ Result<void> info(const std::string& path, bool json) {
     }
     return {};
   }
-  const Json object = {{"records", geometry.records()},
-                       {"record_bytes", geometry.record_bytes()},
-                       {"records_per_row", geometry.spec().records_per_row},
-                       {"rows", geometry.rows()},
-                       {"row_bytes", geometry.row_bytes()},
-                       {"variable_length", geometry.spec().variable_length},
-                       {"digests", geometry.spec().digests},
-                       {"keys", db->has_keys()},
-                       {"keyed", geometry.keyed()},
-                       {"file_bytes", db->file_bytes()},
-                       {"delta_bytes", db->delta_bytes()},
-                       {"bucket", db->bucket() != nullptr},
-                       {"epoch", db->version().epoch},
-                       {"identity", to_hex(db->version().identity)}};
+  const OutJson object = {{"records", geometry.records()},
+                          {"record_bytes", geometry.record_bytes()},
+                          {"records_per_row", geometry.spec().records_per_row},
+                          {"rows", geometry.rows()},
+                          {"row_bytes", geometry.row_bytes()},
+                          {"variable_length", geometry.spec().variable_length},
+                          {"digests", geometry.spec().digests},
+                          {"keys", db->has_keys()},
+                          {"keyed", geometry.keyed()},
+                          {"file_bytes", db->file_bytes()},
+                          {"delta_bytes", db->delta_bytes()},
+                          {"bucket", db->bucket() != nullptr},
+                          {"epoch", db->version().epoch},
+                          {"identity", to_hex(db->version().identity)}};
   std::printf("%s\n", object.dump().c_str());
   return {};
 }

@@ -8,12 +8,13 @@ namespace pirx::cli {
 namespace {
 
 struct Arguments {
-  std::string target, database, ca_file;
+  std::string target, database;
+  http::Endpoint server;                ///< what all have in common
   std::optional<std::string> expected;  ///< an empty one is wrong, not none
   std::vector<std::string> urls, others;
   Credentials credentials;
   Texts chosen, options;  ///< of the deployment; of its clients
-  bool allow_plaintext = false, allow_tls_1_2 = false, force = false, allow_rollback = false, add = false;
+  bool force = false, allow_rollback = false, add = false;
   std::chrono::microseconds deadline{10'000'000};
 };
 
@@ -31,17 +32,15 @@ Result<std::vector<Deployment>> read_target(const Arguments& a) {
   std::vector<Deployment> none;
   if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return none;
   if (!std::filesystem::is_regular_file(a.target, ignored)) {
-    return fail(ErrorCode::kInvalidArgument,
-                a.target + " exists and is no deployment file: name another file");
+    return invalid(a.target + " exists and is no deployment file: name another file");
   }
   auto before = load_deployments(a.target);
   if (before) return std::move(*before);
   if (a.force) return none;
-  return fail(ErrorCode::kInvalidArgument,
-              a.target +
-                  " exists and is no deployment file: name another file, or replace this one with "
-                  "--force (" +
-                  before.error().message() + ")");
+  return invalid(a.target +
+                 " exists and is no deployment file: name another file, or replace this one with "
+                 "--force (" +
+                 before.error().message() + ")");
 }
 
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
@@ -87,7 +86,7 @@ Result<void> check_digest(const Arguments& a, const http::Endpoint& reached, con
   if (a.expected) {
     const auto expected = from_hex(*a.expected);
     if (!expected || expected->size() != digest.size())
-      return fail(ErrorCode::kInvalidArgument, "--expect takes 64 hexadecimal digits");
+      return invalid("--expect takes 64 hexadecimal digits");
     if (!std::equal(digest.begin(), digest.end(), expected->begin())) {
       return fail(ErrorCode::kStaleEpoch, "the parameters of " + a.urls[0] + " have the digest " +
                                               to_hex(digest) + ", not " + *a.expected +
@@ -132,12 +131,10 @@ Result<Digest> deploy(const Arguments& a) {
   const auto folder = std::filesystem::path(a.target).parent_path();
   std::vector<http::Endpoint> stored, reached;
   for (const auto& url : a.urls) {
-    stored.push_back({.url = url,
-                      .ca_file = a.ca_file,
-                      .allow_plaintext = a.allow_plaintext,
-                      .allow_tls_1_2 = a.allow_tls_1_2});
+    stored.push_back(a.server);
+    stored.back().url = url;
     reached.push_back(stored.back());
-    if (!a.ca_file.empty()) reached.back().ca_file = (folder / a.ca_file).string();
+    if (!a.server.ca_file.empty()) reached.back().ca_file = (folder / a.server.ca_file).string();
   }
   const auto anonymous = reached;
   PIRX_TRY(give_credentials(a.credentials, reached));
@@ -152,10 +149,9 @@ Result<Digest> deploy(const Arguments& a) {
     if (!reply)
       return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
     if (outcomes[i].same_as) {
-      return fail(ErrorCode::kInvalidArgument,
-                  a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
-                      " name the same instance (Pirx-Instance): they are one server, which would get two "
-                      "servers' shares, or one of them claims to be the other. Give each server once");
+      return invalid(a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
+                     " name the same instance (Pirx-Instance): they are one server, which would get two "
+                     "servers' shares, or one of them claims to be the other. Give each server once");
     }
     auto one = tell(*reply);
     if (!one) return fail(one.error().code(), a.urls[i] + ": " + one.error().message());
@@ -233,10 +229,11 @@ void add_deploy_command(CLI::App& app) {
       "--add", a->add,
       "Keep what FILE says of other protocols for the same database: 'pirx get' then chooses the fastest");
   command.add_flag("--force", a->force, "Replace FILE even if it is no deployment file");
-  command.add_option("--ca-file", a->ca_file,
+  command.add_option("--ca-file", a->server.ca_file,
                      "PEM trust anchors of https servers, relative to the file written");
-  command.add_flag("--allow-plaintext", a->allow_plaintext, "Allow http:// beyond loopback");
-  command.add_flag("--tls-1.2", a->allow_tls_1_2, "Take TLS 1.2, too, from servers that do not know 1.3");
+  command.add_flag("--allow-plaintext", a->server.allow_plaintext, "Allow http:// beyond loopback");
+  command.add_flag("--tls-1.2", a->server.allow_tls_1_2,
+                   "Take TLS 1.2, too, from servers that do not know 1.3");
   add_credentials(command, a->credentials);
   add_duration(command, "--deadline", a->deadline, "For the servers to answer [10s]");
   command.footer(

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/client/fetch.h"
 #include "pirx/planner/planner.h"
@@ -17,8 +17,6 @@
 
 namespace pirx::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string deployment, protocol, keys_file, positions_file, output, unlisted;
@@ -68,40 +66,40 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
   return {};
 }
 
-bool is_utf8(ByteSpan bytes) {
-  return Json(std::string(as_text(bytes))).dump(-1, ' ', false, Json::error_handler_t::ignore) ==
-         Json(std::string(as_text(bytes))).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// The records in the order asked for; those of missing keys are null.
-Json records_to_json(const FetchReport& report) {
-  Json records = Json::array();
-  for (const auto& record : report.answer.records) {
-    Json entry = {{"hex", to_hex(record)}};
-    if (is_utf8(record)) entry["text"] = std::string(as_text(record));
+OutJson records_to_json(const FetchReport& report) {
+  OutJson records = OutJson::list();
+  const auto& answer = report.answer;
+  for (std::size_t i = 0; i < answer.records.size(); ++i) {
+    const auto& record = answer.records[i];
+    if (std::binary_search(answer.missing.begin(), answer.missing.end(), i)) {
+      records.push_back(nullptr);
+      continue;
+    }
+    OutJson entry = {{"hex", to_hex(record)}};
+    if (is_utf8(as_text(record))) entry["text"] = as_text(record);
     records.push_back(std::move(entry));
   }
-  for (const std::size_t i : report.answer.missing) records[i] = nullptr;
   return records;
 }
 
-Json to_json(const FetchReport& report, const Deployment& deployment) {
+OutJson to_json(const FetchReport& report, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();
   const auto& answer = report.answer;
-  Json json = {{"protocol", deployment.plan->protocol().name},
-               {"certainty", certainty_name(answer.certainty)},
-               {"proof_bound", answer.proof_bound},
-               {"responders", answer.responders},
-               {"rounds", answer.rounds},
-               {"milliseconds",
-                {{"query", report.query_milliseconds},
-                 {"network", report.network_milliseconds},
-                 {"decode", report.decode_milliseconds}}},
-               {"records", records_to_json(report)},
-               {"servers", Json::array()}};
+  OutJson json = {{"protocol", deployment.plan->protocol().name},
+                  {"certainty", certainty_name(answer.certainty)},
+                  {"proof_bound", answer.proof_bound},
+                  {"responders", answer.responders},
+                  {"rounds", answer.rounds},
+                  {"milliseconds",
+                   {{"query", report.query_milliseconds},
+                    {"network", report.network_milliseconds},
+                    {"decode", report.decode_milliseconds}}},
+                  {"records", records_to_json(report)},
+                  {"servers", OutJson::list()}};
   for (std::size_t i = 0; i < report.servers.size(); ++i) {
     const auto& server = report.servers[i];
-    Json entry = {{"url", deployment.servers[i].url}};
+    OutJson entry = {{"url", deployment.servers[i].url}};
     if (!coordinates.empty()) entry["coordinate"] = coordinates[i];
     entry["status"] = server_status_name(server.status);
     entry["abandoned"] = server.abandoned;
@@ -210,8 +208,7 @@ Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     auto key = unescape_key(line);
     if (!key) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "--keys-from, line " + std::to_string(number) + ": " + key.error().message());
+      return invalid("--keys-from, line " + std::to_string(number) + ": " + key.error().message());
     }
     keys.push_back(std::move(*key));
   }
@@ -221,14 +218,13 @@ Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
 /// The words of the command line as what to fetch; --positions turns keys into positions.
 Result<void> settle_wishes(Arguments& a, bool keyed) {
   if (keyed && (!a.positions.empty() || !a.positions_file.empty())) {
-    return fail(
-        ErrorCode::kInvalidArgument,
+    return invalid(
         "the database is keyed: its records have no positions, ask for them with --key or --keys-from alone");
   }
   if (!keyed && a.positions_file.empty() != a.keys.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "--key (or --keys-from) and --positions go together, as the database is not keyed (pirx db "
-                "build --keyed)");
+    return invalid(
+        "--key (or --keys-from) and --positions go together, as the database is not keyed (pirx db "
+        "build --keyed)");
   }
   if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions, a.unlisted));
   return {};

@@ -1,24 +1,23 @@
 // pirx load: what one server does under load. Requests are real ones of its protocol's client half; their
 // answers are counted, not decoded. Spiral's keys are uploaded before the load begins.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli.h"
 #include "load.h"
+#include "pirx/base/json.h"
 #include "pirx/protocol.h"
 
 namespace pirx::cli {
 namespace {
 
 struct Arguments {
-  std::string url, ca_file;
+  LoadPlan plan = {.server = {}, .seed = 0};
   Credentials credentials;
-  bool allow_plaintext = false, allow_tls_1_2 = false, json = false;
-  std::size_t connections = 64, queries = 1;
-  double rate = 0, slo_refused = -1;
+  bool json = false;
+  std::size_t queries = 1;
+  double slo_refused = -1;
   std::chrono::microseconds duration{10'000'000}, deadline{10'000'000}, slo_p50{0}, slo_p99{0};
-  std::uint64_t seed = 0;
 };
 
 /// What to send, and how long a reply to it may be.
@@ -108,8 +107,8 @@ Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Se
   return requests;
 }
 
-nlohmann::ordered_json latencies(const std::vector<double>& rising) {
-  nlohmann::ordered_json json{{"count", rising.size()}};
+OutJson latencies(const std::vector<double>& rising) {
+  OutJson json{{"count", rising.size()}};
   for (const auto& [name, part] :
        {std::pair("p50", 0.5), {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1.0}}) {
     json[name] = LoadReport::percentile(rising, part);
@@ -121,29 +120,29 @@ void print(const Arguments& a, const Requests& requests, const LoadReport& repor
   const auto per_second = [&](double count) { return count / report.seconds; };
   const auto answered = static_cast<double>(report.answered.size());
   if (a.json) {
-    nlohmann::ordered_json json{{"protocol", requests.protocol},
-                                {"loop", a.rate > 0 ? "open" : "closed"},
-                                {"connections", a.connections},
-                                {"queries_a_request", a.queries},
-                                {"offered_a_second", a.rate},
-                                {"seconds", report.seconds},
-                                {"sent", report.sent},
-                                {"answered_a_second", per_second(answered)},
-                                {"answered_ms", latencies(report.answered)},
-                                {"refused_ms", latencies(report.refused)},
-                                {"failed", report.failed},
-                                {"bytes_up", report.bytes_up},
-                                {"bytes_down", report.bytes_down}};
+    OutJson json{{"protocol", requests.protocol},
+                 {"loop", a.plan.rate > 0 ? "open" : "closed"},
+                 {"connections", a.plan.connections},
+                 {"queries_a_request", a.queries},
+                 {"offered_a_second", a.plan.rate},
+                 {"seconds", report.seconds},
+                 {"sent", report.sent},
+                 {"answered_a_second", per_second(answered)},
+                 {"answered_ms", latencies(report.answered)},
+                 {"refused_ms", latencies(report.refused)},
+                 {"failed", report.failed},
+                 {"bytes_up", report.bytes_up},
+                 {"bytes_down", report.bytes_down}};
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }
   std::printf("%s, %s loop, %zu connections, %zu %s a request, %s up and %s down each\n",
-              requests.protocol.c_str(), a.rate > 0 ? "open" : "closed", a.connections, a.queries,
+              requests.protocol.c_str(), a.plan.rate > 0 ? "open" : "closed", a.plan.connections, a.queries,
               a.queries == 1 ? "query" : "queries",
               human_bytes(report.sent > 0 ? report.bytes_up / report.sent : 0).c_str(),
               human_bytes(report.sent > 0 ? report.bytes_down / report.sent : 0).c_str());
   std::printf("%zu requests in %.1f s", report.sent, report.seconds);
-  if (a.rate > 0) std::printf(" (%.1f a second offered)", a.rate);
+  if (a.plan.rate > 0) std::printf(" (%.1f a second offered)", a.plan.rate);
   std::printf(": %zu answered (%.1f a second), %zu refused for load", report.answered.size(),
               per_second(answered), report.refused.size());
   for (const auto& [code, count] : report.failed) std::printf(", %zu %s", count, code.c_str());
@@ -181,17 +180,11 @@ Result<void> check_promises(const Arguments& a, const LoadReport& report) {
 }
 
 Result<void> load(const Arguments& a) {
-  LoadPlan plan;
-  plan.server = {.url = a.url,
-                 .ca_file = a.ca_file,
-                 .allow_plaintext = a.allow_plaintext,
-                 .allow_tls_1_2 = a.allow_tls_1_2};
+  LoadPlan plan = a.plan;
   PIRX_TRY(give_credentials(a.credentials, std::span(&plan.server, 1)));
-  plan.connections = a.connections;
   plan.duration = std::chrono::ceil<std::chrono::milliseconds>(a.duration);
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
-  plan.rate = a.rate;
-  plan.seed = a.seed != 0 ? a.seed : std::random_device()();
+  if (plan.seed == 0) plan.seed = std::random_device()();
   PIRX_ASSIGN(auto transport, http::HttpTransport::create({plan.server}));
   const auto parameters = transport.parameters_all({}).front().reply;
   if (!parameters) return tl::unexpected(parameters.error());
@@ -212,11 +205,11 @@ void add_load_command(CLI::App& app) {
   auto& command = *app.add_subcommand(
       "load", "Put load on one server: latency, throughput, refusals, and whether promises hold");
   const auto a = std::make_shared<Arguments>();
-  command.add_option("url", a->url, "The server, as http://127.0.0.1:8100")->required();
-  command.add_option("--rate", a->rate,
+  command.add_option("url", a->plan.server.url, "The server, as http://127.0.0.1:8100")->required();
+  command.add_option("--rate", a->plan.rate,
                      "Requests a second, at random times whatever became of those before; without it every "
                      "connection asks again as soon as it is answered");
-  command.add_option("--connections", a->connections, "Clients at once")
+  command.add_option("--connections", a->plan.connections, "Clients at once")
       ->capture_default_str()
       ->check(whole_number(1, 10000));
   command.add_option("--queries", a->queries, "Queries in a request")
@@ -228,11 +221,11 @@ void add_load_command(CLI::App& app) {
   add_duration(command, "--slo-p99", a->slo_p99, "Fail if more than 1 % of the answers take longer");
   command.add_option("--slo-refused", a->slo_refused, "Fail if a larger part is refused for load, 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--seed", a->seed, "Of the random times; 0: another one each time")
+  command.add_option("--seed", a->plan.seed, "Of the random times; 0: another one each time")
       ->capture_default_str();
-  command.add_option("--ca", a->ca_file, "PEM trust anchors for https [the system's]");
-  command.add_flag("--allow-plaintext", a->allow_plaintext, "HTTP beyond loopback");
-  command.add_flag("--tls-1.2", a->allow_tls_1_2, "TLS 1.2, too");
+  command.add_option("--ca", a->plan.server.ca_file, "PEM trust anchors for https [the system's]");
+  command.add_flag("--allow-plaintext", a->plan.server.allow_plaintext, "HTTP beyond loopback");
+  command.add_flag("--tls-1.2", a->plan.server.allow_tls_1_2, "TLS 1.2, too");
   add_credentials(command, a->credentials);
   command.add_flag("--json", a->json, "JSON on standard output");
   command.footer(

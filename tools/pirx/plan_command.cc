@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "cli.h"
+#include "pirx/base/cpu.h"
+#include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/database/database.h"
 #include "pirx/planner/planner.h"
@@ -18,17 +18,16 @@
 namespace pirx::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Arguments {
-  std::string database, server, ca_file, rates;
+  std::string database, rates;
+  http::Endpoint server;
   double up = 0, down = 1e7;  // up: 0 if not given
   std::uint64_t records = 0, record_bytes = 0;
   std::chrono::microseconds round_trip{0};
   int cores = 0, client_cores = 0;
   unsigned servers = 1, collusion = 1, modulus = 3072;
   std::uint64_t queries = 1;
-  bool allow_plaintext = false, allow_tls_1_2 = false, ahead = false, json = false, curves = false;
+  bool ahead = false, json = false, curves = false;
 };
 
 std::string format_number(double value, const char* unit) {
@@ -72,17 +71,17 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t 
 }
 
 std::string title(const Offer& offer) {
-  return offer.scheme + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
+  return offer.protocol + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
 }
 
-Json crossover_json(const std::optional<double>& bits) {
+OutJson crossover_json(const std::optional<double>& bits) {
   if (!bits) return "never";
   if (std::isinf(*bits)) return "always";
   return *bits;
 }
 
-Json offer_json(const Offer& offer, const Question& question) {
-  return {{"scheme", offer.scheme},
+OutJson offer_json(const Offer& offer, const Question& question) {
+  return {{"scheme", offer.protocol},
           {"settings", offer.settings},
           {"options", offer.options},
           {"seeded", offer.seeded},
@@ -107,17 +106,17 @@ Json offer_json(const Offer& offer, const Question& question) {
 }
 
 /// Total time of every scheme, each at its best for that link, from 10 kbit/s to 100 Gbit/s down.
-Result<Json> curves_json(const Question& question, Rates& rates) {
+Result<OutJson> curves_json(const Question& question, Rates& rates) {
   constexpr int kPerDecade = 4, kFirst = 4, kLast = 11;
-  Json curves = Json::array();
+  OutJson curves = OutJson::list();
   for (int i = kFirst * kPerDecade; i <= kLast * kPerDecade; ++i) {
     Question at = question;
     at.link.down = std::pow(10.0, static_cast<double>(i) / kPerDecade);
     at.link.up = at.link.down * question.link.up / question.link.down;
     PIRX_ASSIGN(const auto plan, planner::make_plan(at, rates));
-    Json totals = Json::object();
+    OutJson totals = OutJson::object();
     for (const auto& offer : plan.offers) {
-      std::string name = offer.scheme;
+      std::string name = offer.protocol;
       if (const auto field = offer.options.find("field"); field != offer.options.end())
         name += " " + field->second;
       if (offer.seeded) name += " seeded";
@@ -178,17 +177,14 @@ struct Reached {
 
 Result<Reached> reach(const Arguments& a) {
   constexpr int kTries = 6;
-  PIRX_ASSIGN(auto transport, http::HttpTransport::create({{.url = a.server,
-                                                            .ca_file = a.ca_file,
-                                                            .allow_plaintext = a.allow_plaintext,
-                                                            .allow_tls_1_2 = a.allow_tls_1_2}}));
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create({a.server}));
   std::optional<Bytes> parameters;
   double shortest = 0;
   for (int i = 0; i < kTries; ++i) {
     auto outcome = std::move(transport.parameters_all({.max_reply_bytes = std::size_t{64} << 10}).at(0));
     if (!outcome.reply) {
       return fail(outcome.reply.error().code(),
-                  a.server + " gave no parameters: " + outcome.reply.error().message());
+                  a.server.url + " gave no parameters: " + outcome.reply.error().message());
     }
     // The first one also opens the connection.
     if (i == 1 || (i > 1 && outcome.milliseconds < shortest)) shortest = outcome.milliseconds;
@@ -200,35 +196,29 @@ Result<Reached> reach(const Arguments& a) {
 
 Result<Question> question_of(const Arguments& a) {
   Question question;
-  if ((a.database.empty() ? 0 : 1) + (a.server.empty() ? 0 : 1) +
+  if ((a.database.empty() ? 0 : 1) + (a.server.url.empty() ? 0 : 1) +
           (a.records != 0 || a.record_bytes != 0 ? 1 : 0) >
       1) {
     return invalid("give a database, or --server, or --records and --record-bytes");
   }
   question.link.round_trip = std::chrono::duration<double>(a.round_trip).count();
-  if (!a.server.empty()) {
+  if (!a.server.url.empty()) {
     PIRX_ASSIGN(const auto reached, reach(a));
     if (reached.geometry.keyed()) return keyed_refused();
     question.geometry = reached.geometry;
-    question.records = reached.geometry.records();
-    question.record_bytes = reached.geometry.record_bytes();
     if (a.round_trip.count() == 0) question.link.round_trip = reached.round_trip;
   } else if (!a.database.empty()) {
     PIRX_ASSIGN(const auto database, database::Database::open(a.database));
     if (database->bucket() != nullptr) return invalid("this is a bucket: plan for the plain database");
     if (database->geometry().keyed()) return keyed_refused();
     question.geometry = database->geometry();
-    question.records = database->geometry().records();
-    question.record_bytes = database->geometry().record_bytes();
-  } else {
-    question.records = a.records;
-    question.record_bytes = a.record_bytes;
   }
+  question.records = question.geometry ? question.geometry->records() : a.records;
+  question.record_bytes = question.geometry ? question.geometry->record_bytes() : a.record_bytes;
   question.link.down = a.down;
   question.link.up = a.up > 0 ? a.up : a.down;
-  const int here = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  question.server_cores = a.cores > 0 ? a.cores : here;
-  question.client_cores = a.client_cores > 0 ? a.client_cores : here;
+  question.server_cores = a.cores > 0 ? a.cores : machine_cores();
+  question.client_cores = a.client_cores > 0 ? a.client_cores : machine_cores();
   question.servers = a.servers;
   question.collusion = a.collusion;
   question.queries = a.queries;
@@ -272,6 +262,7 @@ Result<void> keep_rates(const Arguments& a, const KnownRates& known) {
 }
 
 Result<void> run_plan(const Arguments& a) {
+  if (a.curves && !a.json) return invalid("--curves goes with --json");
   PIRX_ASSIGN(const auto question, question_of(a));
   PIRX_ASSIGN(auto known, open_rates(a));
   if (question.reproduction) {
@@ -279,7 +270,7 @@ Result<void> run_plan(const Arguments& a) {
   }
   if (known.here && isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "measuring this machine...\n");
   PIRX_ASSIGN(const auto plan, planner::make_plan(question, known.rates()));
-  Json json;
+  OutJson json;
   if (a.json) {
     json = {
         {"kind", "plan"},
@@ -295,8 +286,8 @@ Result<void> run_plan(const Arguments& a) {
         {"queries", question.queries},
         {"modulus_bits", question.modulus_bits},
         {"ahead", question.ahead},
-        {"offers", Json::array()},
-        {"left_out", Json::array()},
+        {"offers", OutJson::list()},
+        {"left_out", OutJson::list()},
         {"advice", plan.advice}};
     for (const auto& offer : plan.offers) json["offers"].push_back(offer_json(offer, question));
     for (const auto& [scheme, why] : plan.left_out) {
@@ -315,11 +306,6 @@ Result<void> run_plan(const Arguments& a) {
   return {};
 }
 
-Result<void> plan_command(const Arguments& a) {
-  if (a.curves && !a.json) return invalid("--curves goes with --json");
-  return run_plan(a);
-}
-
 }  // namespace
 
 void add_plan_command(CLI::App& app) {
@@ -327,11 +313,12 @@ void add_plan_command(CLI::App& app) {
   auto& command =
       *app.add_subcommand("plan", "Which scheme pays on this machine and link, every number measured");
   command.add_option("database", a->database, "A database; or give --records and --record-bytes");
-  command.add_option("--server", a->server,
+  command.add_option("--server", a->server.url,
                      "Or the URL of a server: what it serves, and the round trip to it");
-  command.add_option("--ca-file", a->ca_file, "PEM trust anchors for --server; default: the system's");
-  command.add_flag("--allow-plaintext", a->allow_plaintext, "Ask --server over http beyond this machine");
-  command.add_flag("--tls-1.2", a->allow_tls_1_2, "Ask --server by TLS 1.2, too");
+  command.add_option("--ca-file", a->server.ca_file, "PEM trust anchors for --server; default: the system's");
+  command.add_flag("--allow-plaintext", a->server.allow_plaintext,
+                   "Ask --server over http beyond this machine");
+  command.add_flag("--tls-1.2", a->server.allow_tls_1_2, "Ask --server by TLS 1.2, too");
   command.add_option("--records", a->records, "How many there are")
       ->check(whole_number(1, std::numeric_limits<std::uint64_t>::max()));
   add_size(command, "--record-bytes", a->record_bytes, "Of each record");
@@ -358,7 +345,7 @@ void add_plan_command(CLI::App& app) {
       "Examples:\n"
       "  pirx plan --records 65536 --record-bytes 1KiB --down 10M --up 1M --rtt 40ms\n"
       "  pirx plan packages.pirx --down 100M --servers 3 --queries 50 --rates rates.json");
-  set_action(command, [a] { return plan_command(*a); });
+  set_action(command, [a] { return run_plan(*a); });
 }
 
 }  // namespace pirx::cli

@@ -2,9 +2,7 @@
 #include "rates_file.h"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "pirx/base/cpu.h"
 #include "pirx/base/json.h"
@@ -28,7 +26,7 @@ std::string this_machine() {
     break;
   }
   const auto features = allowed_cpu_features();
-  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores, " +
+  return model + ", " + std::to_string(machine_cores()) + " cores, " +
          (features ? cpu_features_name(*features) : "unknown instructions");
 }
 
@@ -55,7 +53,6 @@ Result<RatesFile> load_rates(const std::filesystem::path& path) {
 }
 
 std::string format_rates(const RatesFile& file) {
-  using OutJson = nlohmann::ordered_json;
   OutJson json = {{"pirx_rates", kVersion}, {"machine", file.machine}, {"rates", OutJson::object()}};
   for (const auto& [id, seconds] : file.rates.all()) json["rates"][id.name()] = seconds;
   return json.dump(1) + "\n";

@@ -51,13 +51,11 @@ tl::unexpected<Error> no_threads(const std::string& what) {
 
 /// Serving takes so many at once: every thread that opens or computes has a team of OpenMP's of its own.
 std::size_t threads_needed(const ServeSettings& settings) {
-  const auto team = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
-                                         : std::size_t{std::thread::hardware_concurrency()};
+  const auto team = static_cast<std::size_t>(settings.threads > 0 ? settings.threads : machine_cores());
   const auto databases =
       settings.databases.size();  // each has one that opens its next epoch, one that verifies
   const std::size_t others = 4;   // computes, logs, waits for signals, ends the process
-  return (databases + 2) * std::max<std::size_t>(team, 1) + 2 * databases +
-         static_cast<std::size_t>(settings.http.io_threads) + others;
+  return (databases + 2) * team + 2 * databases + static_cast<std::size_t>(settings.http.io_threads) + others;
 }
 
 /// Has so many threads at once, and lets them go. OpenMP ends the process where it cannot have one: so that
@@ -112,7 +110,7 @@ struct Hosting {
 
 Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext context, const Log& log,
                               const std::vector<std::pair<std::string, std::string>>& machine) {
-  context.note = note_log(settings, log);
+  context.spec.note = note_log(settings, log);
   context.damaged = damage_log(settings, log);
   const auto start = std::chrono::steady_clock::now();
   auto served = open_served(settings, context);
@@ -130,11 +128,7 @@ Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext cont
 Result<void> serve(const Arguments& a, shards::World* world) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGHUP);
+  const sigset_t signals = stopping_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   PIRX_ASSIGN(auto settings, settle(a));
@@ -151,18 +145,16 @@ Result<void> serve(const Arguments& a, shards::World* world) {
   if (world != nullptr) {
     PIRX_ASSIGN(shards, ShardsRun::start(*world, a.shards, a.database, log));
     if (settings.watch.count() > 0) {
-      return fail(
-          ErrorCode::kInvalidArgument,
+      return invalid(
           "the ranks take no new epoch while they run: leave --watch away and start them again for it");
     }
   }
   ProgressLog progress(log);
-  const OpenContext context{.threads = settings.threads,
-                            .loopback = http::is_loopback(settings.http.address),
-                            .note = nullptr,
-                            .progress = [&progress](double part) { progress(part); },
-                            .spread = shards ? shards->spread() : nullptr,
-                            .damaged = nullptr};
+  OpenContext context;
+  context.spec.threads = settings.threads;
+  context.spec.loopback = http::is_loopback(settings.http.address);
+  context.spec.progress = std::ref(progress);
+  if (shards) context.spec.spread = shards->spread();
   std::vector<Hosting> open;
   std::vector<http::HostedDatabase> hosted;
   for (auto& database : settings.databases) {

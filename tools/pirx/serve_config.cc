@@ -166,8 +166,7 @@ Result<void> read_databases(const Json& databases, const std::filesystem::path& 
 /// "host:port", "[::1]:port" or ":port".
 Result<void> parse_listen(const std::string& text, http::HttpServerOptions& options) {
   const auto bad = [&] {
-    return fail(ErrorCode::kInvalidArgument,
-                "--listen wants address:port, as 127.0.0.1:8100 or [::1]:8100, not '" + text + "'");
+    return invalid("--listen wants address:port, as 127.0.0.1:8100 or [::1]:8100, not '" + text + "'");
   };
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return bad();
@@ -205,8 +204,7 @@ Result<void> set_limits(http::HttpServerOptions& options, std::span<const Source
       if (text == source.texts->end()) continue;
       const auto value = limit_options()[i].value(text->second);
       if (!value) {
-        return fail(ErrorCode::kInvalidArgument,
-                    source.before + source.name(limit.name) + ": " + value.error().message());
+        return invalid(source.before + source.name(limit.name) + ": " + value.error().message());
       }
       limit.set(options, *value);
       break;

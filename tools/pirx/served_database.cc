@@ -16,13 +16,9 @@ Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& 
   PIRX_ASSIGN(const auto* protocol, find_protocol(settings.protocol));
   PIRX_ASSIGN(auto database, database::Database::open(settings.file));
   PIRX_TRY(check_sample(*database));
-  const ServerSpec spec{.database = database,
-                        .threads = context.threads,
-                        .loopback = context.loopback,
-                        .note = context.note,
-                        .progress = context.progress,
-                        .spread = context.spread};
-  PIRX_ASSIGN(std::unique_ptr<const AnyServer> server, serve(*protocol, spec, settings.options));
+  auto spec = context.spec;
+  spec.database = database;
+  PIRX_ASSIGN(std::unique_ptr<const AnyServer> server, serve(*protocol, std::move(spec), settings.options));
   auto sound = std::make_shared<SoundServer>(database, std::move(server), context.damaged);
   return Served{std::move(database), std::move(sound)};
 }

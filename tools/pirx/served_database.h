@@ -26,12 +26,8 @@ struct DatabaseSettings {
 
 /// What the process gives to each database that it opens.
 struct OpenContext {
-  int threads = 0;        ///< 0: all cores
-  bool loopback = false;  ///< only clients on this machine can reach the server
-  std::function<void(const std::string&)> note = nullptr;  ///< see ServerSpec
-  std::function<void(double)> progress = nullptr;          ///< see ServerSpec
-  Spread spread = nullptr;                                 ///< for --shards, see ServerSpec
-  std::function<void(const Error&)> damaged = nullptr;     ///< see SoundServer
+  ServerSpec spec = {};                                 ///< but the database and its options
+  std::function<void(const Error&)> damaged = nullptr;  ///< see SoundServer
 };
 
 /// A database, and the server that answers from it.

@@ -7,7 +7,6 @@
 #include "cli.h"
 
 namespace pirx::cli {
-namespace {
 
 sigset_t stopping_signals() {
   sigset_t signals;
@@ -15,6 +14,8 @@ sigset_t stopping_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
   return signals;
 }
+
+namespace {
 
 /// What a database holds, as the ranks compare it.
 Bytes content_of(const database::Database& database) {

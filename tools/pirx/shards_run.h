@@ -2,6 +2,7 @@
 // other ranks hold their parts of the database and compute.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,9 @@ struct ShardArguments {
   std::string split = "auto";
   std::chrono::microseconds timeout{10'000'000};
 };
+
+/// SIGINT, SIGTERM and SIGHUP.
+sigset_t stopping_signals();
 
 /// Runs `serve` as one of the ranks, with the World that they share; nullptr without --shards. A rank that
 /// fails says why and ends the whole run, so that whatever watches mpirun can start it again. Signals that

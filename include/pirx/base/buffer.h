@@ -21,6 +21,15 @@ constexpr std::optional<std::uint64_t> checked_add(std::uint64_t a, std::uint64_
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
   return sum;
 }
+/// a * b and a + b, or the largest number of 64 bits when they overflow.
+constexpr std::uint64_t saturated_mul(std::uint64_t a, std::uint64_t b) noexcept {
+  return checked_mul(a, b).value_or(~std::uint64_t{0});
+}
+constexpr std::uint64_t saturated_add(std::uint64_t a, std::uint64_t b) noexcept {
+  return checked_add(a, b).value_or(~std::uint64_t{0});
+}
+/// a / b, rounded up. On input b is not zero.
+constexpr std::uint64_t div_up(std::uint64_t a, std::uint64_t b) noexcept { return a / b + (a % b != 0); }
 /// The smallest multiple of `unit` that is at least `value`. On input `unit` is not zero, and the result fits
 /// 64 bits.
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {

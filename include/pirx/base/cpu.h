@@ -33,6 +33,9 @@ Result<CpuFeatures> allowed_cpu_features();
 /// a message, since a test that went on with another kernel would prove nothing.
 CpuFeatures allowed_cpu_features_or_die() noexcept;
 
+/// How many threads this machine runs at the same time, at least 1.
+int machine_cores() noexcept;
+
 /// The names of the features for logs and benchmarks, such as "avx512+gfni+ifma".
 std::string cpu_features_name(CpuFeatures features);
 

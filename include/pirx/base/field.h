@@ -80,9 +80,9 @@ concept Field = std::copyable<F> &&
   { f.encode_sum(s, to) } -> std::same_as<void>;
   { f.decode_sum(from, s) } -> std::same_as<bool>;
 };
-// Beside the concept, every field has `template <RandomSource R> Elem random(R&) const` (uniform over F) and
-// `template <RandomSource R> void random_fill(R&, std::span<Elem>) const`. decode_* return their result by
-// reference. Elem and Sum are trivially copyable, and all-zero bytes mean zero.
+// Beside the concept, every field has `template <RandomSource R> void random_fill(R&, std::span<Elem>)
+// const`, which draws uniform, independent elements. decode_* return their result by reference. Elem and Sum
+// are trivially copyable, and all-zero bytes mean zero.
 
 struct SlicedKernels;
 struct ResidueKernels;

@@ -1,11 +1,15 @@
 // Reads JSON documents that may be hostile: configuration files, deployment files, bodies of HTTP replies.
+// And writes JSON documents.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "pirx/base/result.h"
@@ -66,5 +70,49 @@ class Json {
   const void* value_;  ///< in the document; null if it does not exist
   std::string path_;   ///< "servers[0].url"; empty for the document
 };
+
+/// A value of a JSON document that is to be written. Objects keep the order of their members:
+///
+///     OutJson json = {{"machine", "a laptop"}, {"link", {{"up", 1e6}, {"down", 1e7}}}, {"rates",
+///     OutJson::list()}}; json["rates"].push_back(0.5); json.dump(1);
+class OutJson {
+ public:
+  using Members = std::vector<std::pair<std::string, OutJson>>;
+
+  OutJson(std::nullptr_t = nullptr) {}
+  OutJson(bool value) : value_(value) {}
+  OutJson(double value) : value_(value) {}
+  template <std::unsigned_integral T>
+  OutJson(T value) : value_(std::uint64_t{value}) {}
+  template <std::signed_integral T>
+  OutJson(T value) : value_(std::int64_t{value}) {}
+  template <std::convertible_to<std::string_view> T>
+  OutJson(const T& text) : value_(std::string(std::string_view(text))) {}
+  template <class T>
+  OutJson(const std::vector<T>& values) : value_(std::vector<OutJson>(values.begin(), values.end())) {}
+  template <class T, class Less>
+  OutJson(const std::map<std::string, T, Less>& values) : value_(Members(values.begin(), values.end())) {}
+  OutJson(Members members) : value_(std::move(members)) {}
+  OutJson(std::initializer_list<Members::value_type> members) : value_(Members(members)) {}
+  static OutJson object() { return OutJson(std::initializer_list<Members::value_type>()); }
+  static OutJson list() { return OutJson(std::vector<OutJson>()); }
+
+  /// The member of an object with that name, which is added as null if it is new. A null becomes an object.
+  OutJson& operator[](std::string_view name);
+  /// Adds a value to a list. A null becomes a list.
+  void push_back(OutJson value);
+  /// The text: on one line, or with `indent` spaces a level. The first member of a name counts. Bytes that
+  /// are not UTF-8 become U+FFFD.
+  std::string dump(int indent = -1) const;
+
+ private:
+  struct Conversion;
+  std::variant<std::nullptr_t, bool, double, std::int64_t, std::uint64_t, std::string, std::vector<OutJson>,
+               Members>
+      value_ = nullptr;
+};
+
+/// Whether the text is UTF-8, so that JSON can hold it as it is.
+bool is_utf8(std::string_view text);
 
 }  // namespace pirx

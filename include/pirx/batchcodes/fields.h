@@ -31,13 +31,11 @@ auto with_field(const FieldTag& tag, Visitor&& visit) -> std::invoke_result_t<Vi
     return visit(f);
   }
   if (tag == kTagGf2) {
-    return fail(
-        ErrorCode::kInvalidArgument,
+    return invalid(
         "gf2 has a single non-zero element, so it cannot tell servers apart: use gf2_8, gf2_16, w160, "
         "w48 or another prime field");
   }
-  return fail(ErrorCode::kInvalidArgument,
-              "no field " + tag.name() + " here: use gf2_8, gf2_16, w160, w48 or another prime field");
+  return invalid("no field " + tag.name() + " here: use gf2_8, gf2_16, w160, w48 or another prime field");
 }
 
 /// The field with that name: gf2, gf2_8, gf2_16, w160, w48 or prime<bits of a word>. InvalidArgument lists

@@ -34,8 +34,6 @@ class VerticalDatabase {
     PIRX_CHECK(!is_plain(bucket));
     return sums_.view().window(sum_index_[bucket] * rows_, 0, rows_, sums_.cols());
   }
-  /// The rows that are stored beside the database: N - r, up to rounding.
-  std::size_t stored_rows() const noexcept { return sums_.rows(); }
 
  private:
   static constexpr std::size_t kPlain = ~std::size_t{0};

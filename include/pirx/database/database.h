@@ -23,9 +23,7 @@ struct BucketInfo {
   std::uint64_t coordinate = 0;  ///< x_j, of the server that holds the bucket
   friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
   /// The rows of the bucket: ceil(plain_rows / u).
-  std::uint64_t rows(std::uint64_t plain_rows) const noexcept {
-    return plain_rows / arity + (plain_rows % arity != 0);
-  }
+  std::uint64_t rows(std::uint64_t plain_rows) const noexcept { return div_up(plain_rows, arity); }
 };
 
 /// A function that is called now and then with the bytes done and the bytes in all (0: unknown).
@@ -38,6 +36,8 @@ class Database {
   /// header with its checksum, the geometry and the exact length of the file. Unavailable: it cannot be
   /// opened. DataLoss: it is no pirx database, has another format version, or is truncated or corrupt.
   static Result<std::shared_ptr<const Database>> open(const std::filesystem::path& path);
+  /// The same, or null if there is no file at the path.
+  static Result<std::shared_ptr<const Database>> open_if_there(const std::filesystem::path& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "pirx/base/buffer.h"
 #include "pirx/base/sha256.h"
 #include "pirx/base/wire.h"
 
@@ -86,7 +87,7 @@ class Geometry {
   Result<Location> locate(std::uint64_t record) const;
   /// The number of words of `word_bytes` bytes that cover a row.
   std::uint64_t words_per_row(std::size_t word_bytes) const noexcept {
-    return (row_bytes_ + word_bytes - 1) / word_bytes;
+    return div_up(row_bytes_, word_bytes);
   }
 
   /// Fills the slot of `record` from its data. On input `slot` has slot_bytes() bytes, `data` at most

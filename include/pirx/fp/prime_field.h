@@ -58,12 +58,6 @@ class PrimeField {
 
   /// A uniform element, see fp::random_fill.
   template <RandomSource R>
-  Elem random(R& rng) const {
-    Elem a;
-    random_fill(rng, std::span<Elem>(&a, 1));
-    return a;
-  }
-  template <RandomSource R>
   void random_fill(R& rng, std::span<Elem> out) const {
     fp::random_fill(*this, rng, out);
   }

@@ -109,13 +109,7 @@ class WordPrime {
   void encode_sum(const Sum& s, std::byte* to) const noexcept { encode_elem(s, to); }
   bool decode_sum(const std::byte* from, Sum& s) const noexcept { return decode_elem(from, s); }
 
-  /// A uniform element, see fp::random_fill.
-  template <RandomSource R>
-  Elem random(R& rng) const {
-    Elem a;
-    random_fill(rng, std::span<Elem>(&a, 1));
-    return a;
-  }
+  /// Uniform, independent elements, see fp::random_fill.
   template <RandomSource R>
   void random_fill(R& rng, std::span<Elem> out) const {
     fp::random_fill(*this, rng, out);

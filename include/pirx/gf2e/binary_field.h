@@ -70,13 +70,6 @@ class BinaryField {
   static void encode_sum(Sum s, std::byte* to) noexcept { store_le(to, s); }
   static bool decode_sum(const std::byte* from, Sum& s) noexcept { return decode_elem(from, s); }
 
-  /// A uniform element.
-  template <RandomSource R>
-  static Elem random(R& rng) {
-    Elem a{};
-    random_fill(rng, {&a, 1});
-    return a;
-  }
   /// Uniform, independent elements.
   template <RandomSource R>
   static void random_fill(R& rng, std::span<Elem> out) {

@@ -51,13 +51,6 @@ class Gf2 {
     return true;
   }
 
-  /// A uniform bit.
-  template <RandomSource R>
-  static Elem random(R& rng) {
-    Elem a{};
-    random_fill(rng, {&a, 1});
-    return a;
-  }
   /// Uniform, independent bits.
   template <RandomSource R>
   static void random_fill(R& rng, std::span<Elem> out) {

@@ -54,7 +54,7 @@ struct HttpServerOptions : QueueOptions {
   /// The memory for connections, requests, replies and computing them, all at one time. A sixteenth of it is
   /// kept for connections.
   std::size_t max_in_flight_bytes = std::size_t{1} << 30;
-  std::size_t max_body_bytes = std::size_t{1} << 30;  ///< of a request; the protocol may allow fewer
+  std::size_t max_body_bytes = kMaxMessageBytes;  ///< of a request; the protocol may allow fewer
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
   bool metrics_for_all = false;  ///< GET /metrics answers every peer, not only those on this machine

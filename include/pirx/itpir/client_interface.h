@@ -38,7 +38,6 @@ enum class DecodeStatus : std::uint8_t {
   kNeedMoreQueries,  ///< not yet, but further queries for the same records tell the liars apart
   kFailed,           ///< too few replies, or more liars than any number of queries can correct
 };
-std::string_view decode_status_name(DecodeStatus status) noexcept;
 
 /// Rounds of queries that are decoded together at most.
 inline constexpr std::size_t kMaxRounds = 8;

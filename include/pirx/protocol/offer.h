@@ -39,13 +39,13 @@ struct Question {
   std::uint64_t table_bytes = std::uint64_t{64} << 20;
 };
 
-/// What a scheme costs for one record. Bytes are those of all servers together. Times are those of one
-/// server, since servers compute at the same time.
+/// What a scheme of a protocol costs for one record. Bytes are those of all servers together. Times are those
+/// of one server, since servers compute at the same time.
 struct Offer {
-  std::string scheme = {};   ///< the name of the protocol; the planner fills it in
-  std::string settings;      ///< for people: "arities 32,16"
-  Texts options = {};        ///< options to open the server with (pirx::serve)
-  std::string privacy = {};  ///< the assumption that privacy needs
+  std::string protocol = {};  ///< its name; the planner fills it in
+  std::string settings;       ///< for people: "arities 32,16"
+  Texts options = {};         ///< options to open the server with (pirx::serve)
+  std::string privacy = {};   ///< the assumption that privacy needs
   std::vector<std::string> notes = {};
   bool whole = false;  ///< the client takes the whole database: what all other offers are compared with
   unsigned servers = 1, threshold = 0;

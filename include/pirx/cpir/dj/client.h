@@ -13,7 +13,7 @@ namespace pirx::cpir::dj {
 /// of one, under the same coin. It depends neither on the row nor on the server's content. It serves one
 /// query, which consumes it, in the process that made it: a child of fork has a copy that it cannot use.
 /// Whoever sees it can tell what was asked with it, and two queries with the same one show whether they ask
-/// for the same row. So it is wiped and never stored. Pool makes several ahead of time.
+/// for the same row. So it is wiped and never stored.
 class Blinding {
  public:
   Blinding(Blinding&&) noexcept = default;
@@ -21,7 +21,6 @@ class Blinding {
 
  private:
   friend class Client;
-  friend class Pool;
   struct Selector {
     SecretVector<std::byte> zero, one;
   };
