@@ -149,6 +149,16 @@ function(pirx_add_ctest name)
                                                                                      "${pirx_test_environment}")
 endfunction()
 
+# Compiles the files of a library as one, except kernels, each of which is for an instruction set of its own.
+function(pirx_unite target)
+  list(FILTER ARGN INCLUDE REGEX "kernels/")
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage) # gcc takes a .cc that is included for a header
+  endif()
+endfunction()
+
 function(pirx_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC_DEPS;PRIVATE_DEPS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -168,6 +178,9 @@ function(pirx_library name)
 
   if(arg_SOURCES)
     add_library(${target} ${arg_SOURCES})
+    if(PIRX_UNITY)
+      pirx_unite(${target} ${arg_SOURCES})
+    endif()
     set(scope PUBLIC)
     pirx_target_defaults(${target})
     target_link_libraries(${target} PUBLIC ${public_deps} PRIVATE ${private_deps})

@@ -6,14 +6,14 @@
 namespace pirx::strassen {
 namespace {
 
-constexpr std::size_t kMostQueries = 256;
+constexpr std::size_t kPassQueries = 256;
 // The bytes of residues of queries, and of words, that are made ready at a time.
 constexpr std::uint64_t kScalarsBytes = std::uint64_t{25} << 20;
 constexpr std::uint64_t kWordsBytes = std::uint64_t{14} << 20;
 // Four bytes for each modulus make up to 192 bytes for each sum, which has 24 bytes in the answer. There is a
 // limit for what exceeds 27/4 of the answer, and one for all sums.
 constexpr std::uint64_t kExcessBytes = std::uint64_t{20} << 20;
-constexpr std::uint64_t kSumsBytes = std::uint64_t{96} << 20;
+constexpr std::uint64_t kAllSumsBytes = std::uint64_t{96} << 20;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Plan make_residue_plan(const Shape& shape, int threads, const KernelTraits& kern
   plan.threads = std::max(threads, 1);
   constexpr std::uint64_t kQueries = ResidueKernels::kQueries, kColumns = ResidueKernels::kColumns;
   const std::uint64_t tiles = div_up(std::max<std::size_t>(shape.q, 1), kQueries);
-  const std::uint64_t passes = div_up(tiles, kMostQueries / kQueries);
+  const std::uint64_t passes = div_up(tiles, kPassQueries / kQueries);
   plan.tile_queries = div_up(tiles, passes) * kQueries;
 
   const std::uint64_t panels = std::max<std::uint64_t>(div_up(shape.s, kColumns), 1);
@@ -45,7 +45,7 @@ Plan make_residue_plan(const Shape& shape, int threads, const KernelTraits& kern
   const std::uint64_t panel_answers = plan.tile_queries * kColumns * kernel.sum_size;
   const std::uint64_t excess = panel_sums > panel_answers * 27 / 4 ? panel_sums - panel_answers * 27 / 4 : 1;
   const std::uint64_t fitting =
-      std::clamp<std::uint64_t>(std::min(kExcessBytes / excess, kSumsBytes / panel_sums), 1, panels);
+      std::clamp<std::uint64_t>(std::min(kExcessBytes / excess, kAllSumsBytes / panel_sums), 1, panels);
   plan.tile_words = div_up(panels, div_up(panels, fitting)) * kColumns;
 
   plan.chunk_rows = kResidueChunk;

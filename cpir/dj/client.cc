@@ -82,7 +82,7 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
   auto selector = blinding.selectors_.begin();
   for (unsigned level = 1; level <= params.levels(); ++level) {
     const auto arity = params.arities()[level - 1];
-    at.expose() = divide(at.expose().quotient, arity);
+    at.expose() = pirx::divide(at.expose().quotient, arity);
     const std::uint64_t& digit = at.expose().remainder;
     const bool polynomial = params.spec().selectors == Selectors::kPolynomial;
     const auto sets = polynomial ? monomials(arity) : std::vector<std::uint32_t>();

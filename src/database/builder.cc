@@ -16,11 +16,9 @@
 namespace pirx::database {
 namespace {
 
-constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxFixedBytes = std::uint64_t{1} << 56;
 /// Why a builder takes nothing more when an exception cut it short. Short: it needs no memory.
 constexpr const char* kBrokeOff = "build broke off";
-constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 
 /// Whether the target, which is locked by now, is still what the caller chose the epoch by.
 Result<void> check_replaced(const std::filesystem::path& target, const BuildOptions& options) {
@@ -140,7 +138,7 @@ Result<Geometry> DatabaseBuilder::State::choose_geometry() const {
 Result<void> DatabaseBuilder::State::write_rows(const Geometry& geometry, ContentWriter& writer) {
   PIRX_ASSIGN(AlignedBuffer buffer, AlignedBuffer::create(geometry.slot_bytes()));
   const MutableByteSpan slot(buffer.data(), geometry.slot_bytes());
-  SpoolReader reader(records, 0, records.size(), kReadBufferBytes);
+  SpoolReader reader(records, 0, records.size());
   std::uint64_t in_row = 0, row_end = writer.at() + geometry.row_stride();
   for (std::uint64_t i = 0; i < geometry.records(); ++i) {
     if (in_row == geometry.spec().records_per_row) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "layout.h"
 #include "pirx/base/buffer.h"
 #include "src/base/constant_time.h"
 
@@ -13,7 +14,6 @@ namespace pirx::database {
 namespace {
 
 constexpr std::uint64_t kMaxDataBytes = std::uint64_t{1} << 56;
-constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
 /// A row may be read as words of up to 32 bytes without leaving its stride.
 constexpr std::uint64_t kRowSlack = 31;
 constexpr std::uint64_t kFlagVariableLength = 1, kFlagDigests = 2, kFlagKeyed = 4;

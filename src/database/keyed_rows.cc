@@ -17,7 +17,6 @@
 namespace pirx::database {
 namespace {
 
-constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kDropped = ~std::uint64_t{0};
 constexpr std::uint64_t kSpooledHeadBytes = 3 * sizeof(std::uint64_t);  ///< beside the key
 /// A seed fails when two keys' hashes are equal, with probability 2^-64 a pair.
@@ -34,7 +33,7 @@ Result<void> spool_head(Spool& spool, std::uint64_t line, std::string_view key, 
 /// Reads what spool_keyed wrote.
 class KeyedReader {
  public:
-  explicit KeyedReader(const Spool& spool) : reader_(spool, 0, spool.size(), kReadBufferBytes) {}
+  explicit KeyedReader(const Spool& spool) : reader_(spool, 0, spool.size()) {}
   /// Up to the data, which is read or skipped next.
   Result<void> next() {
     PIRX_ASSIGN(line, reader_.get<std::uint64_t>());
@@ -140,7 +139,7 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
 
   PIRX_ASSIGN(Spool result, Spool::create(target));
   const auto copy = [&](SpoolReader& from, std::uint64_t bytes) -> Result<void> {
-    Bytes chunk(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kReadBufferBytes)));
+    Bytes chunk(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, SpoolReader::kBufferBytes)));
     while (bytes != 0) {
       const auto some = MutableByteSpan(chunk).first(std::min<std::uint64_t>(bytes, chunk.size()));
       PIRX_TRY(from.read(some));
@@ -174,7 +173,7 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
       const Part part = parts[other];
       constexpr std::byte kNewline{'\n'};
       PIRX_TRY(result.append({&kNewline, 1}));
-      SpoolReader from(records, part.begin, part.begin + part.bytes, kReadBufferBytes);
+      SpoolReader from(records, part.begin, part.begin + part.bytes);
       PIRX_TRY(copy(from, part.bytes));
     }
   }

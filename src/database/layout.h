@@ -3,12 +3,16 @@
 // header with other offsets is refused.
 #pragma once
 
+#include <limits>
+
 #include "pirx/database/database.h"
 
 namespace pirx::database {
 
 inline constexpr std::uint64_t kPageBytes = 4096;  ///< the header's size and the alignment of every section
 inline constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;  ///< content bytes under one checksum
+/// The length of a variable record is stored in four bytes.
+inline constexpr std::uint64_t kMaxStoredLength = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::uint32_t kFormatVersion = 2;
 inline constexpr std::string_view kMagic = "PIRXDB\r\n";
 

@@ -105,7 +105,7 @@ tl::unexpected<Error> with_file(const std::filesystem::path& file, const Error& 
 }
 
 /// InvalidArgument when the name belongs to something that is no side file: it would be lost.
-Result<void> check_target(const std::filesystem::path& file) {
+Result<void> check_prepared_target(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error) && !error) return {};
   PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, true));
@@ -126,7 +126,7 @@ Result<void> write_prepared_file(const std::filesystem::path& file, const Prepar
                                  std::span<const ByteSpan> parts, int threads) {
   PIRX_CHECK(parts.size() == label.parts && label.layout.size() <= kMostLayout);
   return guarded([&]() -> Result<void> {
-    PIRX_TRY(check_target(file));
+    PIRX_TRY(check_prepared_target(file));
     remove_leftovers(file);
     // The database may be readable to few; the file that holds the same bytes is no way around that.
     PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(file, 0600));

@@ -28,7 +28,9 @@ class Spool {
 /// Reads [begin, end) of a flushed spool in order.
 class SpoolReader {
  public:
-  SpoolReader(const Spool& spool, std::uint64_t begin, std::uint64_t end, std::size_t buffer_bytes)
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+  SpoolReader(const Spool& spool, std::uint64_t begin, std::uint64_t end,
+              std::size_t buffer_bytes = kBufferBytes)
       : spool_(&spool), at_(begin), end_(end), buffer_bytes_(buffer_bytes) {}
   bool done() const noexcept { return at_ == end_ && used_ == buffer_.size(); }
   Result<void> read(MutableByteSpan out);

@@ -7,36 +7,36 @@
 namespace pirx::fp {
 namespace {
 
-using Elem = PrimeField::Elem;
+using PrimeElem = PrimeField::Elem;
 
-NTL::ZZ to_zz(const Elem& a) {
+NTL::ZZ to_zz(const PrimeElem& a) {
   NTL::ZZ out;
   NTL::ZZFromBytes(out, reinterpret_cast<const unsigned char*>(a.limb), sizeof a.limb);
   return out;
 }
 
-Elem from_zz(const NTL::ZZ& value) {
-  Elem out;
+PrimeElem from_zz(const NTL::ZZ& value) {
+  PrimeElem out;
   NTL::BytesFromZZ(reinterpret_cast<unsigned char*>(out.limb), value, sizeof out.limb);
   return out;
 }
 
-Elem* row(Elem* matrix, std::size_t stride, std::size_t i) {
-  return reinterpret_cast<Elem*>(reinterpret_cast<std::byte*>(matrix) + i * stride);
+PrimeElem* row(PrimeElem* matrix, std::size_t stride, std::size_t i) {
+  return reinterpret_cast<PrimeElem*>(reinterpret_cast<std::byte*>(matrix) + i * stride);
 }
 
 // R += Q * D. The entries of D lie `width` bytes apart and are read by `load`.
 template <class Load>
-void muladd(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-            std::size_t q_stride, const std::byte* D, std::size_t d_stride, std::size_t width, Elem* R,
+void muladd(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const PrimeElem* Q,
+            std::size_t q_stride, const std::byte* D, std::size_t d_stride, std::size_t width, PrimeElem* R,
             std::size_t r_stride, const Load& load) {
   for (std::size_t i = 0; i < q; ++i) {
     for (std::size_t k = 0; k < r; ++k) {
-      Elem a;
+      PrimeElem a;
       std::memcpy(&a, reinterpret_cast<const std::byte*>(Q) + i * q_stride + k * sizeof a, sizeof a);
       for (std::size_t j = 0; j < s; ++j) {
-        Elem* out = row(R, r_stride, i) + j;
-        Elem sum;
+        PrimeElem* out = row(R, r_stride, i) + j;
+        PrimeElem sum;
         std::memcpy(&sum, out, sizeof sum);
         sum = f.sum_add(sum, f.sum_scale(a, load(D + k * d_stride + j * width)));
         std::memcpy(out, &sum, sizeof sum);
@@ -45,25 +45,27 @@ void muladd(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, co
   }
 }
 
-void muladd_words(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-                  std::size_t q_stride, const std::byte* D, std::size_t d_stride, Elem* R,
+void muladd_words(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const PrimeElem* Q,
+                  std::size_t q_stride, const std::byte* D, std::size_t d_stride, PrimeElem* R,
                   std::size_t r_stride) noexcept {
   muladd(f, q, r, s, Q, q_stride, D, d_stride, f.word_bytes(), R, r_stride,
          [&f](const std::byte* from) { return f.load_word(from); });
 }
 
-void muladd_sums(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const Elem* Q,
-                 std::size_t q_stride, const Elem* D, std::size_t d_stride, Elem* R,
+void muladd_sums(const PrimeField& f, std::size_t q, std::size_t r, std::size_t s, const PrimeElem* Q,
+                 std::size_t q_stride, const PrimeElem* D, std::size_t d_stride, PrimeElem* R,
                  std::size_t r_stride) noexcept {
-  muladd(f, q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, sizeof(Elem), R, r_stride,
-         [](const std::byte* from) { return load_le<Elem>(from); });
+  muladd(f, q, r, s, Q, q_stride, reinterpret_cast<const std::byte*>(D), d_stride, sizeof(PrimeElem), R,
+         r_stride, [](const std::byte* from) { return load_le<PrimeElem>(from); });
 }
 
-void add_sums(const PrimeField& f, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
+void add_sums(const PrimeField& f, std::size_t n, const PrimeElem* a, const PrimeElem* b,
+              PrimeElem* out) noexcept {
   for (std::size_t i = 0; i < n; ++i) out[i] = f.add(a[i], b[i]);
 }
 
-void sub_sums(const PrimeField& f, std::size_t n, const Elem* a, const Elem* b, Elem* out) noexcept {
+void sub_sums(const PrimeField& f, std::size_t n, const PrimeElem* a, const PrimeElem* b,
+              PrimeElem* out) noexcept {
   for (std::size_t i = 0; i < n; ++i) out[i] = f.sub(a[i], b[i]);
 }
 
@@ -101,19 +103,19 @@ FieldTag PrimeField::tag() const noexcept {
   return {FieldKind::kPrime, static_cast<std::uint16_t>(word_bytes_ * 8 + 1), low_};
 }
 
-Elem PrimeField::add(Elem a, Elem b) const noexcept {
+PrimeElem PrimeField::add(Elem a, Elem b) const noexcept {
   return from_zz(NTL::AddMod(to_zz(a), to_zz(b), to_zz(prime_)));
 }
 
-Elem PrimeField::sub(Elem a, Elem b) const noexcept {
+PrimeElem PrimeField::sub(Elem a, Elem b) const noexcept {
   return from_zz(NTL::SubMod(to_zz(a), to_zz(b), to_zz(prime_)));
 }
 
-Elem PrimeField::mul(Elem a, Elem b) const noexcept {
+PrimeElem PrimeField::mul(Elem a, Elem b) const noexcept {
   return from_zz(NTL::MulMod(to_zz(a), to_zz(b), to_zz(prime_)));
 }
 
-Elem PrimeField::inv(Elem a) const noexcept {
+PrimeElem PrimeField::inv(Elem a) const noexcept {
   const NTL::ZZ value = to_zz(a);
   if (NTL::IsZero(value)) return zero();
   return from_zz(NTL::InvMod(value, to_zz(prime_)));
@@ -127,7 +129,7 @@ std::uint64_t PrimeField::size_limit() const noexcept {
   return word_bytes_ < 8 ? prime_.limb[0] : ~std::uint64_t{0};
 }
 
-Elem PrimeField::load_word(const std::byte* from) const noexcept {
+PrimeElem PrimeField::load_word(const std::byte* from) const noexcept {
   Elem out;
   std::memcpy(out.limb, from, word_bytes_);
   return out;

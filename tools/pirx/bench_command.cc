@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Arguments {
+struct BenchArguments {
   std::uint64_t database_bytes = std::uint64_t{256} << 20, row_bytes = 16384;
   std::vector<std::size_t> queries{1, 32, 256};
   std::vector<std::string> fields{"gf2", "gf2_8", "gf2_16", "w160", "w48"};
@@ -49,7 +49,7 @@ bool right_at(const F& f, matrix::ConstView<typename F::Elem> Q, matrix::ConstVi
 }
 
 template <class F>
-Result<void> measure(const F& f, const Arguments& a, matrix::ConstView<std::byte> D, Rng& rng,
+Result<void> measure(const F& f, const BenchArguments& a, matrix::ConstView<std::byte> D, Rng& rng,
                      std::vector<Row>& rows) {
   const strassen::Engine<F> engine(f);
   D.cols -= D.cols % f.word_bytes();
@@ -84,7 +84,7 @@ Result<void> measure(const F& f, const Arguments& a, matrix::ConstView<std::byte
   return {};
 }
 
-Result<void> bench(const Arguments& a) {
+Result<void> bench(const BenchArguments& a) {
   PIRX_ASSIGN(const auto features, allowed_cpu_features());
   if (a.row_bytes == 0 || a.database_bytes < a.row_bytes) {
     return invalid("--size must be at least --row-bytes, and both above zero");
@@ -143,7 +143,7 @@ Result<void> bench(const Arguments& a) {
 
 void add_bench_command(CLI::App& app) {
   auto& command = *app.add_subcommand("bench", "Measure how fast this machine answers");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<BenchArguments>();
   add_size(command, "--size", a->database_bytes, "Bytes of the database, random, in memory [256MiB]");
   add_size(command, "--row-bytes", a->row_bytes, "Bytes of a row [16KiB]");
   command.add_option("--queries", a->queries, "Batch sizes")

@@ -10,7 +10,7 @@
 namespace pirx::cli {
 namespace {
 
-struct Arguments {
+struct DbEncodeArguments {
   std::string database, prefix, field = "gf2_8", modulus;
   std::vector<std::uint64_t> coordinates, only;
   unsigned servers = 0, arity = 1, independence = 0;
@@ -18,14 +18,14 @@ struct Arguments {
 };
 
 /// A number, "batch" (no two rows collide), or nothing: the arity.
-Result<std::uint64_t> parse_modulus(const Arguments& a, std::uint64_t rows) {
+Result<std::uint64_t> parse_modulus(const DbEncodeArguments& a, std::uint64_t rows) {
   if (a.modulus.empty()) return 0;
   if (a.modulus == "batch") return batchcodes::Encoding::batch_modulus(a.arity, rows);
   if (const auto value = parse_whole_number(a.modulus, 0, ~std::uint64_t{0})) return *value;
   return invalid("--modulus wants a whole number or 'batch', not '" + a.modulus + "'");
 }
 
-Result<void> encode(const Arguments& a) {
+Result<void> encode(const DbEncodeArguments& a) {
   if ((a.servers != 0) == !a.coordinates.empty()) {
     return invalid("give either --servers, the number of servers, or --coordinates, one a server");
   }
@@ -71,7 +71,7 @@ Result<void> encode(const Arguments& a) {
 
 void add_db_encode(CLI::App& db) {
   auto& command = *db.add_subcommand("encode", "Encode a database into one smaller bucket file per server");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<DbEncodeArguments>();
   command.add_option("database", a->database, "The plain database file")->required();
   command.add_option("--out", a->prefix, "Buckets are written to PREFIX.1, PREFIX.2, ...")
       ->required()

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct DbUpdateArguments {
   std::string database, changes, buckets;
   std::vector<std::string> set, key, append;
   std::optional<std::uint64_t> truncate;
@@ -77,7 +77,7 @@ Result<void> apply_lines(database::DatabaseUpdate& update, const std::string& pa
   return {};
 }
 
-Result<void> apply(const Arguments& a, database::DatabaseUpdate& update) {
+Result<void> apply(const DbUpdateArguments& a, database::DatabaseUpdate& update) {
   if (a.truncate) PIRX_TRY(update.truncate(*a.truncate));
   for (const std::string& text : a.set) {
     PIRX_ASSIGN(const auto parts, split("--set", text));
@@ -110,7 +110,7 @@ Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
   return files;
 }
 
-Result<void> update(const Arguments& a) {
+Result<void> update(const DbUpdateArguments& a) {
   const bool changes =
       a.truncate || !a.set.empty() || !a.key.empty() || !a.append.empty() || !a.changes.empty();
   if (!changes && a.buckets.empty()) {
@@ -147,7 +147,7 @@ void add_db_update(CLI::App& db) {
   {
     auto& command =
         *db.add_subcommand("update", "Change, append or truncate records, at the cost of the change");
-    auto a = std::make_shared<Arguments>();
+    auto a = std::make_shared<DbUpdateArguments>();
     command.add_option("database", a->database, "The plain database file")->required();
     command.add_option("--set", a->set, "New record at a position, repeatable")
         ->type_name("POSITION=FILE")

@@ -7,7 +7,7 @@
 namespace pirx::cli {
 namespace {
 
-struct Arguments {
+struct DeployArguments {
   std::string target, database;
   http::Endpoint server;                ///< what all have in common
   std::optional<std::string> expected;  ///< an empty one is wrong, not none
@@ -27,7 +27,7 @@ std::string describe(const Protocol& protocol, const Told& told) {
 
 /// The deployments in FILE; none where there is no such file. InvalidArgument: it is something else than a
 /// deployment file, which must not be lost.
-Result<std::vector<Deployment>> read_target(const Arguments& a) {
+Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
   std::error_code ignored;
   std::vector<Deployment> none;
   if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return none;
@@ -45,7 +45,7 @@ Result<std::vector<Deployment>> read_target(const Arguments& a) {
 
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
 /// for the same epoch stays.
-Result<void> save(const Arguments& a, const Deployment& deployment) {
+Result<void> save(const DeployArguments& a, const Deployment& deployment) {
   PIRX_ASSIGN(auto before, read_target(a));
   std::vector<Deployment> after;
   std::string left;
@@ -74,7 +74,7 @@ Result<void> save(const Arguments& a, const Deployment& deployment) {
   return {};
 }
 
-std::vector<http::CallOutcome> ask_parameters(const Arguments& a, http::HttpTransport& transport) {
+std::vector<http::CallOutcome> ask_parameters(const DeployArguments& a, http::HttpTransport& transport) {
   const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
   return transport.parameters_all(
       {.deadline = deadline, .connect_timeout = deadline, .max_reply_bytes = std::size_t{64} << 10});
@@ -82,7 +82,7 @@ std::vector<http::CallOutcome> ask_parameters(const Arguments& a, http::HttpTran
 
 /// Whether others are told the same as this client: whoever published a digest, and clients who ask in
 /// another way. They are asked without credentials, which would tell them who asks.
-Result<void> check_digest(const Arguments& a, const http::Endpoint& reached, const Digest& digest) {
+Result<void> check_digest(const DeployArguments& a, const http::Endpoint& reached, const Digest& digest) {
   if (a.expected) {
     const auto expected = from_hex(*a.expected);
     if (!expected || expected->size() != digest.size())
@@ -110,7 +110,7 @@ Result<void> check_digest(const Arguments& a, const http::Endpoint& reached, con
 }
 
 /// Whether the servers hold the database file that was given, as it is.
-Result<void> check_version(const Arguments& a, const database::Version& served,
+Result<void> check_version(const DeployArguments& a, const database::Version& served,
                            const database::Geometry& geometry) {
   if (a.database.empty()) return {};
   PIRX_ASSIGN(const auto db, database::Database::open(a.database));
@@ -126,7 +126,7 @@ Result<void> check_version(const Arguments& a, const database::Version& served,
 }
 
 /// The digest of what was deployed.
-Result<Digest> deploy(const Arguments& a) {
+Result<Digest> deploy(const DeployArguments& a) {
   PIRX_TRY(read_target(a));
   const auto folder = std::filesystem::path(a.target).parent_path();
   std::vector<http::Endpoint> stored, reached;
@@ -196,7 +196,7 @@ Result<Digest> deploy(const Arguments& a) {
 
 void add_deploy_command(CLI::App& app) {
   auto& command = *app.add_subcommand("deploy", "Write the deployment file that clients need");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<DeployArguments>();
   command.add_option("target", a->target, "The file to write")->required();
   command
       .add_option("--server", a->urls,

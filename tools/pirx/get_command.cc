@@ -18,7 +18,7 @@
 namespace pirx::cli {
 namespace {
 
-struct Arguments {
+struct GetArguments {
   std::string deployment, protocol, keys_file, positions_file, output, unlisted;
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
@@ -164,7 +164,7 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
 }
 
 /// All but those of missing keys.
-Result<void> write_records(const Arguments& a, const FetchReport& report) {
+Result<void> write_records(const GetArguments& a, const FetchReport& report) {
   const auto& records = report.answer.records;
   const auto is_missing = [&report](std::size_t i) {
     return std::binary_search(report.answer.missing.begin(), report.answer.missing.end(), i);
@@ -216,7 +216,7 @@ Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
 }
 
 /// The words of the command line as what to fetch; --positions turns keys into positions.
-Result<void> settle_wishes(Arguments& a, bool keyed) {
+Result<void> settle_wishes(GetArguments& a, bool keyed) {
   if (keyed && (!a.positions.empty() || !a.positions_file.empty())) {
     return invalid(
         "the database is keyed: its records have no positions, ask for them with --key or --keys-from alone");
@@ -231,13 +231,13 @@ Result<void> settle_wishes(Arguments& a, bool keyed) {
 }
 
 /// Says which key was not in the list.
-Result<FetchReport> explain(const Arguments& a, Result<FetchReport> report) {
+Result<FetchReport> explain(const GetArguments& a, Result<FetchReport> report) {
   if (report || report.error().code() != ErrorCode::kOutOfRange || a.unlisted.empty()) return report;
   return fail(ErrorCode::kOutOfRange, a.unlisted);
 }
 
 /// Writes what was fetched, and says which keys have no record.
-Result<void> finish(const Arguments& a, const FetchReport& report, const Deployment& deployment) {
+Result<void> finish(const GetArguments& a, const FetchReport& report, const Deployment& deployment) {
   if (a.json) {
     const auto text = to_json(report, deployment).dump(2) + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -252,7 +252,7 @@ Result<void> finish(const Arguments& a, const FetchReport& report, const Deploym
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
 }
 
-FetchOptions fetch_options(const Arguments& a) {
+FetchOptions fetch_options(const GetArguments& a) {
   FetchOptions options{.liars = a.liars, .wait_for_all = a.all, .rounds = a.rounds, .limits = a.limits};
   options.limits.time = std::chrono::ceil<std::chrono::milliseconds>(a.work);
   if (a.deadline.count() > 0) options.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
@@ -261,7 +261,7 @@ FetchOptions fetch_options(const Arguments& a) {
 
 /// The deployment by the protocol that was asked for. Without one, the fastest of those that can do what was
 /// asked for, with a line about the choice.
-Result<Deployment> choose_deployment(const Arguments& a) {
+Result<Deployment> choose_deployment(const GetArguments& a) {
   if (!a.protocol.empty()) return load_deployment(a.deployment, a.protocol);
   PIRX_ASSIGN(auto all, load_deployments(a.deployment));
   if (all.size() == 1) return std::move(all[0]);
@@ -291,7 +291,7 @@ Result<Deployment> choose_deployment(const Arguments& a) {
   return std::move(all[by_seconds.begin()->second]);
 }
 
-Result<void> get(Arguments a) {
+Result<void> get(GetArguments a) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
   if (!a.keys_file.empty()) PIRX_TRY(add_keys(a.keys_file, a.keys));
   PIRX_ASSIGN(auto deployment, choose_deployment(a));
@@ -321,7 +321,7 @@ Result<void> get(Arguments a) {
 
 void add_get_command(CLI::App& app) {
   auto& command = *app.add_subcommand("get", "Fetch records privately from a deployment");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<GetArguments>();
   command.add_option("deployment", a->deployment, "Deployment file ('pirx deploy' writes one)")->required();
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")

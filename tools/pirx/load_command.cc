@@ -11,7 +11,7 @@
 namespace pirx::cli {
 namespace {
 
-struct Arguments {
+struct LoadArguments {
   LoadPlan plan = {.server = {}, .seed = 0};
   Credentials credentials;
   bool json = false;
@@ -55,7 +55,7 @@ Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const T
 
 /// Requests for records that nobody wants. Each client retrieves once before, so that the server holds its
 /// keys, where the protocol has such.
-Result<Requests> make_requests(ByteSpan parameters, const Arguments& a, const Send& send) {
+Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, const Send& send) {
   PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
   PIRX_ASSIGN(const auto told, protocol->tell(parameters));
   PIRX_ASSIGN(const auto plan, plan_alone(*protocol, told));
@@ -116,7 +116,7 @@ OutJson latencies(const std::vector<double>& rising) {
   return json;
 }
 
-void print(const Arguments& a, const Requests& requests, const LoadReport& report) {
+void print(const LoadArguments& a, const Requests& requests, const LoadReport& report) {
   const auto per_second = [&](double count) { return count / report.seconds; };
   const auto answered = static_cast<double>(report.answered.size());
   if (a.json) {
@@ -157,7 +157,7 @@ void print(const Arguments& a, const Requests& requests, const LoadReport& repor
 }
 
 /// Unavailable: the report does not keep what was promised.
-Result<void> check_promises(const Arguments& a, const LoadReport& report) {
+Result<void> check_promises(const LoadArguments& a, const LoadReport& report) {
   std::string broken;
   const auto promise = [&](const char* what, double value, double limit, const char* unit) {
     if (limit < 0 || value <= limit) return;
@@ -179,7 +179,7 @@ Result<void> check_promises(const Arguments& a, const LoadReport& report) {
   return fail(ErrorCode::kUnavailable, broken);
 }
 
-Result<void> load(const Arguments& a) {
+Result<void> load(const LoadArguments& a) {
   LoadPlan plan = a.plan;
   PIRX_TRY(give_credentials(a.credentials, std::span(&plan.server, 1)));
   plan.duration = std::chrono::ceil<std::chrono::milliseconds>(a.duration);
@@ -204,7 +204,7 @@ Result<void> load(const Arguments& a) {
 void add_load_command(CLI::App& app) {
   auto& command = *app.add_subcommand(
       "load", "Put load on one server: latency, throughput, refusals, and whether promises hold");
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<LoadArguments>();
   command.add_option("url", a->plan.server.url, "The server, as http://127.0.0.1:8100")->required();
   command.add_option("--rate", a->plan.rate,
                      "Requests a second, at random times whatever became of those before; without it every "

@@ -18,7 +18,7 @@
 namespace pirx::cli {
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   std::string database, rates;
   http::Endpoint server;
   double up = 0, down = 1e7;  // up: 0 if not given
@@ -175,7 +175,7 @@ struct Reached {
   double round_trip;
 };
 
-Result<Reached> reach(const Arguments& a) {
+Result<Reached> reach(const PlanArguments& a) {
   constexpr int kTries = 6;
   PIRX_ASSIGN(auto transport, http::HttpTransport::create({a.server}));
   std::optional<Bytes> parameters;
@@ -194,7 +194,7 @@ Result<Reached> reach(const Arguments& a) {
   return Reached{std::move(told.geometry), shortest / 1e3};
 }
 
-Result<Question> question_of(const Arguments& a) {
+Result<Question> question_of(const PlanArguments& a) {
   Question question;
   if ((a.database.empty() ? 0 : 1) + (a.server.url.empty() ? 0 : 1) +
           (a.records != 0 || a.record_bytes != 0 ? 1 : 0) >
@@ -239,7 +239,7 @@ struct KnownRates {
   Rates& rates() { return here ? static_cast<Rates&>(*here) : *elsewhere; }
 };
 
-Result<KnownRates> open_rates(const Arguments& a) {
+Result<KnownRates> open_rates(const PlanArguments& a) {
   KnownRates known;
   RateTable table;
   if (!a.rates.empty() && std::filesystem::exists(a.rates)) {
@@ -256,12 +256,12 @@ Result<KnownRates> open_rates(const Arguments& a) {
   return known;
 }
 
-Result<void> keep_rates(const Arguments& a, const KnownRates& known) {
+Result<void> keep_rates(const PlanArguments& a, const KnownRates& known) {
   if (a.rates.empty() || !known.here || known.here->known().all().size() == known.before) return {};
   return replace_file(a.rates, format_rates({known.machine, known.here->known()}));
 }
 
-Result<void> run_plan(const Arguments& a) {
+Result<void> run_plan(const PlanArguments& a) {
   if (a.curves && !a.json) return invalid("--curves goes with --json");
   PIRX_ASSIGN(const auto question, question_of(a));
   PIRX_ASSIGN(auto known, open_rates(a));
@@ -309,7 +309,7 @@ Result<void> run_plan(const Arguments& a) {
 }  // namespace
 
 void add_plan_command(CLI::App& app) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<PlanArguments>();
   auto& command =
       *app.add_subcommand("plan", "Which scheme pays on this machine and link, every number measured");
   command.add_option("database", a->database, "A database; or give --records and --record-bytes");

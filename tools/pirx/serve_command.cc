@@ -25,7 +25,7 @@
 namespace pirx::cli {
 namespace {
 
-struct Arguments {
+struct ServeArguments {
   DatabaseSettings database;
   std::string config;
   Texts server;  ///< options and limits of the server
@@ -79,7 +79,7 @@ Result<void> try_threads(std::size_t count) {
 
 /// Flags, the environment and the config file together. Without a config file the command line has the only
 /// database.
-Result<ServeSettings> settle(const Arguments& a) {
+Result<ServeSettings> settle(const ServeArguments& a) {
   const auto variable = [](const std::string& name) {
     const char* text = std::getenv(name.c_str());
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
@@ -125,7 +125,7 @@ Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext cont
   return Hosting{&settings, std::move(context), std::move(*served), std::move(event)};
 }
 
-Result<void> serve(const Arguments& a, shards::World* world) {
+Result<void> serve(const ServeArguments& a, shards::World* world) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
   const sigset_t signals = stopping_signals();
@@ -229,7 +229,7 @@ Result<void> serve(const Arguments& a, shards::World* world) {
 void add_serve_command(CLI::App& app) {
   auto& command =
       *app.add_subcommand("serve", "Serve a database to clients, batching independent clients' queries");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ServeArguments>();
   command.add_option("database", a->database.file, "Database file");
   command.add_option(
       "--config", a->config,

@@ -66,13 +66,13 @@ Result<void> ShardsRun::agree(const Served& served) {
 
 Result<void> ShardsRun::work(std::chrono::milliseconds patience) {
   // Rank 0 gets the signals as well, ends with what is in flight answered, and then sends this rank home.
-  using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> end;
+  using Steady = std::chrono::steady_clock;
+  std::optional<Steady::time_point> end;
   return shards_->work([&end, patience, signals = stopping_signals()] {
     const timespec at_once{};
     const int signal = sigtimedwait(&signals, nullptr, &at_once);
-    if (!end && (signal == SIGTERM || signal == SIGINT)) end = Clock::now() + patience;
-    return end && Clock::now() > *end;
+    if (!end && (signal == SIGTERM || signal == SIGINT)) end = Steady::now() + patience;
+    return end && Steady::now() > *end;
   });
 }
 
