@@ -73,7 +73,8 @@ list(REMOVE_DUPLICATES pirx_components)
 set(pirx_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/pirx")
 set(PIRX_CONFIG_COMPONENTS "")
 foreach(component IN LISTS pirx_components)
-  if(NOT component STREQUAL core)
+  # In a static build libpirx.so holds all that it needs, and C programs need no C++ package.
+  if(NOT component STREQUAL core AND (BUILD_SHARED_LIBS OR NOT component STREQUAL c))
     list(PREPEND pirx_component_${component}_requires core) # pirx::openmp lives there
   endif()
   list(REMOVE_DUPLICATES pirx_component_${component}_requires)
@@ -110,7 +111,8 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindGMP.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNTL.cmake"
   DESTINATION "${pirx_cmake_dir}")
 
-# --- pkg-config: pirx.pc is core and every protocol with all they need, pirx-http.pc is http on top.
+# --- pkg-config: pirx.pc is core and every protocol with all they need, pirx-http.pc is http on top. pirx-c.pc is the C
+# interface alone.
 
 # Our names a component pulls in, those that others need first.
 function(pirx_closure out)
@@ -197,4 +199,14 @@ if(client IN_LIST pirx_components)
   pirx_closure(pirx_pc_base ${pirx_pc_components} http)
   pirx_pc(pirx-client "Private information retrieval: look-ups from running servers" "pirx-http = ${PROJECT_VERSION}" client
           "${pirx_pc_base}")
+endif()
+if(c IN_LIST pirx_components)
+  set(PIRX_PC_NAME pirx-c)
+  set(PIRX_PC_DESCRIPTION "Private information retrieval: look-ups from C")
+  set(PIRX_PC_REQUIRES "")
+  set(PIRX_PC_LIBS -lpirx)
+  set(PIRX_PC_LIBS_PRIVATE "")
+  set(PIRX_PC_CFLAGS "")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/pirx.pc.in" "${PROJECT_BINARY_DIR}/pirx-c.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/pirx-c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()

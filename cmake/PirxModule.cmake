@@ -1,8 +1,11 @@
 # What a module, a test, a benchmark and a program are in pirx.
 #
-#   pirx_library(<name> [SOURCES a.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
+#   pirx_library(<name> [SHARED] [SOURCES a.cc ...] [SERVER_SOURCES b.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
 #       Target pirx_<name>, alias pirx::<name>. Without sources an INTERFACE library (all deps are then public). Installed and
-#       exported, unless it is of a folder that no library may touch (tools, tests, bench).
+#       exported, unless it is of a folder that no library may touch (tools, tests, bench). Static libraries are
+#       position-independent and hide their symbols, so that a shared library may be made of them. SHARED: a shared library in
+#       every build, for programs in C, which must not see what is private to it. SERVER_SOURCES are what PIRX_CLIENT_ONLY
+#       leaves out: server halves, and what only they and the planner need.
 #   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [MAIN_OWN])
@@ -160,9 +163,12 @@ function(pirx_unite target)
 endfunction()
 
 function(pirx_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC_DEPS;PRIVATE_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "" "SOURCES;SERVER_SOURCES;PUBLIC_DEPS;PRIVATE_DEPS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "pirx_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT PIRX_CLIENT_ONLY)
+    list(APPEND arg_SOURCES ${arg_SERVER_SOURCES})
   endif()
   set(target pirx_${name})
   pirx_map_deps(public_deps ${arg_PUBLIC_DEPS})
@@ -177,24 +183,35 @@ function(pirx_library name)
                                       "$<BUILD_INTERFACE:\\1>")
 
   if(arg_SOURCES)
-    add_library(${target} ${arg_SOURCES})
+    set(type "")
+    set(scope PUBLIC)
+    set(contract_scope PUBLIC)
+    if(arg_SHARED)
+      set(type SHARED)
+      set(contract_scope PRIVATE)
+    endif()
+    add_library(${target} ${type} ${arg_SOURCES})
     if(PIRX_UNITY)
       pirx_unite(${target} ${arg_SOURCES})
     endif()
-    set(scope PUBLIC)
     pirx_target_defaults(${target})
     target_link_libraries(${target} PUBLIC ${public_deps} PRIVATE ${private_deps})
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION
                                                                           ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    if(NOT BUILD_SHARED_LIBS)
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                                 VISIBILITY_INLINES_HIDDEN ON)
+    endif()
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
+    set(contract_scope INTERFACE)
     target_link_libraries(${target} INTERFACE ${public_deps} ${private_deps})
   endif()
   add_library(pirx::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  target_compile_features(${target} ${scope} cxx_std_20)
-  target_compile_definitions(${target} ${scope} ${pirx_definitions})
+  target_compile_features(${target} ${contract_scope} cxx_std_20)
+  target_compile_definitions(${target} ${contract_scope} ${pirx_definitions})
   target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                        "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -202,6 +219,9 @@ function(pirx_library name)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY PIRX_LIBRARIES ${name})
+  if(arg_SHARED AND NOT BUILD_SHARED_LIBS)
+    set(private_deps "") # they are inside
+  endif()
   set_property(GLOBAL PROPERTY PIRX_DEPS_${name} ${public_deps} ${private_deps})
 endfunction()
 

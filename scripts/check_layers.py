@@ -26,7 +26,7 @@ import sys
 # module: (rank, folders, modules it may touch beyond itself)
 BELOW_3 = {"base", "gf2e", "fp"}
 BELOW_6 = BELOW_3 | {"strassen", "database", "batchcodes", "protocol"}
-EVERYTHING = BELOW_6 | {"itpir", "cpir", "download", "table", "planner", "http", "shards", "client"}
+EVERYTHING = BELOW_6 | {"itpir", "cpir", "download", "table", "planner", "http", "shards", "client", "c"}
 MODULES = {
     "base": (0, ["src/base"], set()),
     "gf2e": (1, ["gf2e"], {"base"}),
@@ -43,10 +43,11 @@ MODULES = {
     "shards": (7, ["service/shards"], {"base", "protocol", "itpir"}),
     "http": (7, ["service/http"], {"base", "protocol"}),
     "client": (8, ["service/client"], {"base", "database", "protocol", "table", "http"}),
-    "tools": (9, ["tools"], EVERYTHING),
-    "examples": (9, ["examples"], EVERYTHING),
-    "bench": (9, ["bench"], EVERYTHING),
-    "tests": (9, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
+    "c": (9, ["service/c"], {"base", "database", "protocol", "http", "client"}),
+    "tools": (10, ["tools"], EVERYTHING),
+    "examples": (10, ["examples"], EVERYTHING),
+    "bench": (10, ["bench"], EVERYTHING),
+    "tests": (10, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
 }
 PROTOCOL_MODULES = {"itpir", "cpir", "download"}
 PUBLIC_ONLY = {"tools", "examples", "bench"}
@@ -66,7 +67,7 @@ NAMES = re.compile(r'"(goldberg|chor|dj-tree|qr|spiral|download)[" ]|ProtocolId:
 NAMELESS = re.compile(r"^(src|service|tools|include/pirx)/")
 MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/table/)")
 
-SUFFIXES = {".h", ".cc", ".inc"}
+SUFFIXES = {".h", ".c", ".cc", ".inc"}
 SKIPPED_FOLDERS = re.compile(r"^(\..*|build|build-.*|out|__pycache__)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -76,7 +77,9 @@ def module_of(path):
     parts = path.parts
     if parts[:2] == ("include", "pirx") and len(parts) > 2:
         name = pathlib.PurePath(parts[2]).stem if len(parts) == 3 else parts[2]
-        return name if name in MODULES and MODULES[name][0] < 9 else None
+        if name == "pirx":
+            return "c"
+        return name if name in MODULES and MODULES[name][0] < 10 else None
     for name, (_, folders, _) in MODULES.items():
         for folder in folders:
             folder_parts = tuple(folder.split("/"))

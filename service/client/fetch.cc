@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 
-#include "pirx/base/cpu.h"
 
 namespace pirx::client {
 namespace {
@@ -15,12 +14,6 @@ using Milliseconds = std::chrono::milliseconds;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-std::string show_bytes(double bytes) {
-  const bool small = bytes < 10 << 20;
-  return std::to_string(std::llround(std::ceil(bytes / (small ? 1 << 10 : 1 << 20)))) +
-         (small ? " KiB" : " MiB");
 }
 
 /// Adds what each of several servers answered.
@@ -110,32 +103,6 @@ Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions&
 }
 
 }  // namespace
-
-Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
-                        Milliseconds deadline) {
-  const auto refuse = [](const std::string& asked, const std::string& most, const char* option) {
-    return fail(ErrorCode::kResourceExhausted, "the server's plan asks this client for " + asked +
-                                                   ", more than " + most + ": use another server, or raise " +
-                                                   option);
-  };
-  const auto seconds = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " s"; };
-  const auto bytes = static_cast<double>(limits.bytes), all = static_cast<double>(limits.memory);
-  const double memory = work.memory + static_cast<double>(queries) * work.row_bytes;
-  const double each = work.up + work.down + work.once_up + work.once_down;
-  if (each > bytes) return refuse(show_bytes(each) + " of messages", show_bytes(bytes), "--max-bytes");
-  if (memory > all) return refuse(show_bytes(memory) + " of memory", show_bytes(all), "--max-memory");
-  const auto in_seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
-  const double time = in_seconds(limits.time);
-  if (work.seconds > time) {
-    return refuse("about " + seconds(work.seconds) + " of work a query", seconds(time), "--max-work");
-  }
-  const double least = work.seconds / machine_cores();
-  if (least > in_seconds(deadline)) {
-    return refuse("about " + seconds(least) + " a query", std::to_string(deadline.count()) + " ms",
-                  "--deadline");
-  }
-  return {};
-}
 
 Result<void> check_fetch(const Deployment& deployment, const Texts& client_options, std::size_t wishes,
                          const FetchOptions& options) {

@@ -52,60 +52,7 @@ struct FreedBy {
 };
 using Multi = std::unique_ptr<CURLM, FreedBy<curl_multi_cleanup>>;
 using Easy = std::unique_ptr<CURL, FreedBy<curl_easy_cleanup>>;
-using Url = std::unique_ptr<CURLU, FreedBy<curl_url_cleanup>>;
 using List = std::unique_ptr<curl_slist, FreedBy<curl_slist_free_all>>;
-
-/// One part of a parsed URL, nothing when the URL lacks it.
-std::optional<std::string> url_part(CURLU* url, CURLUPart part) {
-  char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return std::nullopt;
-  std::string copy = text;
-  curl_free(text);
-  return copy;
-}
-
-struct Address {
-  std::string origin;  ///< "https://host:port" in one spelling
-  std::string root;    ///< of the database's paths: "/v1" or "/v1/db/NAME"
-};
-
-/// InvalidArgument for anything that is more than scheme, host, port and perhaps a database, or less.
-Result<Address> parse_address(const Endpoint& endpoint) {
-  const auto shown = printable_ascii(endpoint.url, 256);
-  const auto refuse = [&](const std::string& message) {
-    return invalid("server address '" + shown + "': " + message);
-  };
-  const Url url(curl_url());
-  if (!url) return fail(ErrorCode::kResourceExhausted, "out of memory");
-  if (curl_url_set(url.get(), CURLUPART_URL, endpoint.url.c_str(), 0) != CURLUE_OK ||
-      endpoint.url.find('\0') != std::string::npos) {
-    return refuse("not a URL, write https://host:port");
-  }
-  const auto scheme = url_part(url.get(), CURLUPART_SCHEME).value_or("");
-  auto host = url_part(url.get(), CURLUPART_HOST).value_or("");
-  for (auto& c : host) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  if (scheme != "https" && scheme != "http") return refuse("only https:// and http:// are known");
-  for (const auto part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY,
-                          CURLUPART_FRAGMENT, CURLUPART_ZONEID}) {
-    if (url_part(url.get(), part)) return refuse("give only scheme, host and port");
-  }
-  std::string root = url_part(url.get(), CURLUPART_PATH).value_or("/");
-  if (root == "/") {
-    root = kRootPath;
-  } else if (root.rfind(kDatabasePath, 0) != 0 || !is_database_name(root.substr(sizeof kDatabasePath - 1))) {
-    return refuse("give no path but that of a database, as in https://host:port/v1/db/NAME");
-  }
-  if (host.empty()) return refuse("there is no host");
-  if (scheme == "http" && !endpoint.allow_plaintext && !is_loopback(host)) {
-    return refuse(
-        "refusing plaintext http to another machine, anyone on the way could read and change replies: use "
-        "https, or allow plaintext explicitly");
-  }
-  const auto port = url_part(url.get(), CURLUPART_PORT).value_or(scheme == "https" ? "443" : "80");
-  return Address{scheme + "://" + host + ":" + port, std::move(root)};
-}
 
 /// An IPv6 address, in which IPv4 is mapped and every address of loopback is ::1, and a port.
 struct Place {
@@ -149,21 +96,6 @@ bool is_token(const std::string& text) {
 }
 
 }  // namespace
-
-bool is_loopback(std::string host) {
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  if (host == "localhost") return true;  // libcurl resolves it to loopback itself
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
-bool is_loopback_url(const std::string& text) {
-  const Url url(curl_url());
-  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return false;
-  return is_loopback(url_part(url.get(), CURLUPART_HOST).value_or(""));
-}
 
 struct HttpTransport::Impl {
   struct Peer;
@@ -213,7 +145,7 @@ struct HttpTransport::Impl {
     Impl& impl;
   };
 
-  Result<void> add_peer(const Endpoint& endpoint);
+  Result<void> add_peer(const Endpoint& endpoint, Address address);
   std::vector<CallOutcome> call_all(const char* path, const std::vector<Bytes>* bodies,
                                     const CallOptions& options, const OnSettled& on_settled);
   std::optional<Error> begin(Peer& peer, const char* path, const Bytes* body, const CallOptions& options);
@@ -328,14 +260,8 @@ long HttpTransport::Impl::Peer::status() const noexcept {
   return status;
 }
 
-Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint) {
-  PIRX_ASSIGN(auto address, parse_address(endpoint));
+Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address address) {
   const auto url = address.origin + (address.root == kRootPath ? "" : address.root);
-  for (const auto& other : peers) {
-    if (other->address.origin == address.origin) {
-      return invalid(address.origin + " is listed twice: one server would get two servers' shares");
-    }
-  }
   if (endpoint.certificate_file.empty() != endpoint.key_file.empty()) {
     return invalid(
         "a client's certificate needs its key, and the key its certificate: "
@@ -627,8 +553,11 @@ Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
   static const CURLcode initialised = start_curl();
   if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
   if (servers.empty()) return invalid("there is no server to ask: list at least one");
+  PIRX_ASSIGN(auto addresses, parse_addresses(servers));
   auto impl = std::make_unique<Impl>();
-  for (const auto& endpoint : servers) PIRX_TRY(impl->add_peer(endpoint));
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    PIRX_TRY(impl->add_peer(servers[i], std::move(addresses[i])));
+  }
   return HttpTransport(std::move(impl));
 }
 

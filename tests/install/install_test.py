@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Installs a build into an empty prefix and uses it from outside: the numbered examples by find_package(pirx), that without a
-network by pkg-config, too; every component by itself, a component that does not exist, and the prefix moved to another place."""
+network and that in C by pkg-config, too; every component by itself, a component that does not exist, and the prefix moved to another place."""
 
 import argparse
 import os
@@ -29,6 +29,7 @@ def run(*command, cwd=None, env=None, fails=False):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--shared", action="store_true", help="libpirx.so links the other libraries instead of holding them")
     for option in ("source", "build", "compiler", "generator", "cmake"):
         parser.add_argument("--" + option, required=True)
     args = parser.parse_args()
@@ -70,6 +71,20 @@ def main():
         for name in ("pirx-http", "pirx-client"):
             if (pc_files[0].parent / f"{name}.pc").exists():
                 run("pkg-config", "--cflags", "--libs", name, env=env)
+
+        # The C interface, by CMake and by pkg-config: no C++ compiler, and none of the packages that libpirx.so needs.
+        in_c = examples / "4_c"
+        if list(prefix.rglob("pirx-c-targets.cmake")):
+            def says_what_is_wrong(program, **options):
+                if "deployment file" not in run(program, "/nonexistent", "key", fails=True, **options):
+                    sys.exit(f"FAILED: {program} does not say what is wrong")
+            if not args.shared:
+                run(args.cmake, "-S", in_c, "-B", temp / "in_c", "-G", args.generator, f"-DCMAKE_PREFIX_PATH={prefix}")
+                run(args.cmake, "--build", temp / "in_c")
+                says_what_is_wrong(temp / "in_c" / "look_up")
+            flags = run("pkg-config", "--cflags", "--libs", "pirx-c", env=env).split()
+            run("cc", "-std=c99", "-pedantic", "-Werror", in_c / "main.c", "-o", temp / "c_by_pkg_config", *flags)
+            says_what_is_wrong(temp / "c_by_pkg_config", env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent)))
 
         # Each component alone.
         targets = sorted(prefix.rglob("pirx-*-targets.cmake"))

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pirx/http/http_client.h"
+#include "pirx/http/endpoint.h"
 #include "pirx/protocol.h"
 
 namespace pirx::client {

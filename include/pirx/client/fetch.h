@@ -3,20 +3,10 @@
 #pragma once
 
 #include "pirx/client/deployment.h"
+#include "pirx/client/work.h"
+#include "pirx/http/http_client.h"
 
 namespace pirx::client {
-
-/// The most that a server's plan may ask of a client. A plan is a few bytes that the server chooses.
-struct WorkLimits {
-  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< a query and its reply, and keys
-  std::uint64_t memory = std::uint64_t{1} << 30;   ///< for these, and for the rows of all queries
-  std::chrono::milliseconds time{60'000};          ///< of one core, for each query, without making keys
-};
-/// Checks before anything is done that `queries` queries of a plan stay within the limits, and that one of
-/// them takes the client no longer than `deadline`. Sizes are exact; times are those of a model that is right
-/// within a factor of four. ResourceExhausted names the limit, and what raises it in `pirx get`.
-Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
-                        std::chrono::milliseconds deadline);
 
 struct FetchOptions {
   /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server, for

@@ -9,26 +9,9 @@
 #include <vector>
 
 #include "pirx/base/bytes.h"
+#include "pirx/http/endpoint.h"
 
 namespace pirx::http {
-
-/// A server of a transport.
-struct Endpoint {
-  /// "https://host:port" is a server's only or first database, "https://host:port/v1/db/NAME" the one with
-  /// that name. "http://..." needs a loopback address or allow_plaintext.
-  std::string url;
-  std::string ca_file = {};  ///< PEM file of trust anchors for https; empty: the system's
-  bool allow_plaintext = false;
-  std::string token = {};  ///< the bearer token for a server that wants one; never part of an Error
-  /// PEM files with the client's certificate and key, for https servers that want one; both or neither.
-  std::string certificate_file = {}, key_file = {};
-  bool allow_tls_1_2 = false;  ///< accepts TLS 1.2, for a server without TLS 1.3
-};
-
-/// Whether `host` is this machine: localhost, 127.0.0.0/8 or ::1, with or without brackets.
-bool is_loopback(std::string host);
-/// The same for the host of a URL. False if the text is no URL.
-bool is_loopback_url(const std::string& url);
 
 /// The limits of one round of calls.
 struct CallOptions {

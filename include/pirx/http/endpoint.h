@@ -1,0 +1,41 @@
+// The address of a server, and how it is to be trusted.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pirx/base/result.h"
+
+namespace pirx::http {
+
+/// A server and what its client needs to reach it.
+struct Endpoint {
+  /// "https://host:port" is a server's only or first database, "https://host:port/v1/db/NAME" the one with
+  /// that name. "http://..." needs a loopback address or allow_plaintext.
+  std::string url;
+  std::string ca_file = {};  ///< PEM file of trust anchors for https; empty: the system's
+  bool allow_plaintext = false;
+  std::string token = {};  ///< the bearer token for a server that wants one; never part of an Error
+  /// PEM files with the client's certificate and key, for https servers that want one; both or neither.
+  std::string certificate_file = {}, key_file = {};
+  bool allow_tls_1_2 = false;  ///< accepts TLS 1.2, for a server without TLS 1.3
+};
+
+/// Whether `host` is this machine: localhost, 127.0.0.0/8 or ::1, with or without brackets.
+bool is_loopback(std::string host);
+/// The same for the host of a URL. False if the text is no URL.
+bool is_loopback_url(const std::string& url);
+
+struct Address {
+  std::string origin;  ///< "https://host:port" in one spelling
+  std::string root;    ///< of the database's paths: "/v1" or "/v1/db/NAME"
+};
+/// Reads endpoint.url. InvalidArgument: it is more than scheme, host, port and perhaps a database, or less;
+/// or it is "http://..." of another machine without allow_plaintext.
+Result<Address> parse_address(const Endpoint& endpoint);
+/// The addresses of all servers of a deployment. InvalidArgument, too: two of them are databases of one
+/// server, which would get the shares of two.
+Result<std::vector<Address>> parse_addresses(std::span<const Endpoint> servers);
+
+}  // namespace pirx::http

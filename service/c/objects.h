@@ -1,0 +1,152 @@
+// The objects behind the handles of <pirx/pirx.h>, and how its functions report errors.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pirx/client/deployment.h"
+#include "pirx/client/work.h"
+#include "pirx/pirx.h"
+#include "pirx/protocol.h"
+
+namespace pirx::c {
+
+/// What a handle stands for.
+class Object {
+ public:
+  Object() = default;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+};
+
+struct DeploymentObject : Object {
+  std::vector<client::Deployment> deployments;  ///< never empty
+  std::vector<std::string> protocols;           ///< their names
+};
+
+struct ClientObject : Object {
+  client::Deployment deployment;
+  std::vector<http::Address> addresses;
+  std::vector<std::string> query_paths;
+  Texts options;
+  std::string warning;
+  /// The client half, made at the first look-up.
+  Result<std::shared_ptr<const AnyClient>> join() const;
+  /// Drives a look-up over HTTP, one at a time.
+  class Http;
+  mutable std::mutex join_mutex;  ///< of `joined`
+  mutable std::shared_ptr<const AnyClient> joined;
+  mutable std::mutex http_mutex;  ///< of `http`
+  mutable std::shared_ptr<Http> http;
+};
+
+struct RetrievalObject : Object {
+  std::mutex busy;  ///< held by every call
+  std::shared_ptr<const ClientObject> client;
+  std::shared_ptr<const AnyClient> joined;  ///< outlives the retrieval
+  std::unique_ptr<Retrieval> retrieval;     ///< null once it has failed or is finished
+  bool done = false;                        ///< nothing is left to ask
+  /// All messages, which their readers may look at until the object is freed. The last vector is the round.
+  std::vector<std::vector<Message>> rounds;
+  std::uint64_t first_id = 0;      ///< of the round's first message
+  std::size_t handed_out = 0;      ///< messages of the round
+  std::vector<bool> settled;       ///< those of the round whose reply came or was lost
+  std::vector<std::string> blame;  ///< what was wrong with each server's latest bad reply
+};
+
+struct AnswerObject : Object {
+  explicit AnswerObject(Answer found);
+  const Answer answer;
+  std::vector<bool> found;  ///< for each wish
+};
+
+/// The object of each handle that C programs hold. A handle is a number that looks like a pointer: it is
+/// never followed and never given out again, so that whatever a program passes is only looked up.
+/// Thread-safe.
+std::uintptr_t add_object(std::shared_ptr<Object> object);
+std::shared_ptr<Object> find_object(std::uintptr_t handle) noexcept;
+std::shared_ptr<Object> take_object(std::uintptr_t handle) noexcept;
+
+/// Remembers an error as the last one of this thread.
+pirx_status report(pirx_status status, std::string_view message) noexcept;
+inline pirx_status report(const Error& error) noexcept {
+  return report(static_cast<pirx_status>(error.code()), error.message());
+}
+
+/// Calls `work`, which gives a Result<void>, and reports its error. No exception leaves.
+template <class Work>
+pirx_status guarded(const Work& work) noexcept {
+  try {
+    const Result<void> done = work();
+    return done ? PIRX_OK : report(done.error());
+  } catch (const std::bad_alloc&) {
+    return report(PIRX_RESOURCE_EXHAUSTED, "out of memory");
+  } catch (const std::exception& error) {
+    return report(PIRX_INTERNAL, error.what());
+  } catch (...) {
+    return report(PIRX_INTERNAL, "an exception of unknown kind, perhaps of the caller's function");
+  }
+}
+
+/// InvalidArgument if one of these pointers of the caller's is null.
+template <class... Pointers>
+Result<void> check_not_null(const Pointers*... pointers) {
+  if ((... || (pointers == nullptr))) return invalid("a pointer that is needed is NULL");
+  return {};
+}
+
+/// The object of a handle. InvalidArgument: there is none, or it is of another kind.
+template <class T, class Handle>
+Result<std::shared_ptr<T>> object_of(Handle* handle) {
+  if (handle == nullptr) return invalid("the object is NULL");
+  auto object = std::dynamic_pointer_cast<T>(find_object(reinterpret_cast<std::uintptr_t>(handle)));
+  if (object == nullptr) return invalid("there is no such object: it was freed, or is of another kind");
+  return object;
+}
+
+template <class Handle>
+void give(std::shared_ptr<Object> object, Handle** handle) {
+  *handle = reinterpret_cast<Handle*>(add_object(std::move(object)));
+}
+
+template <class T, class Handle>
+pirx_status free_object(Handle* handle) noexcept {
+  if (handle == nullptr) return PIRX_OK;
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(object_of<T>(handle));
+    // Another thread may have been faster.
+    if (take_object(reinterpret_cast<std::uintptr_t>(handle)) == nullptr) return invalid("freed twice");
+    return {};
+  });
+}
+
+/// Checked options of a look-up.
+struct LookUp {
+  RetrieveOptions retrieve = {};
+  client::WorkLimits limits = {};
+  std::optional<std::chrono::milliseconds> deadline = {};
+};
+Result<LookUp> read_options(const pirx_options* options);
+
+/// The caller's wishes. InvalidArgument: a null pointer, or a wrong count.
+Result<std::span<const std::uint64_t>> read_positions(const std::uint64_t* positions, std::size_t count);
+/// Copies of keys, which are overwritten before their memory is freed.
+class Keys {
+ public:
+  static Result<Keys> create(const pirx_bytes* keys, std::size_t count);
+  Keys(Keys&&) = default;
+  Keys& operator=(Keys&&) = delete;
+  ~Keys();
+  std::span<const std::string> get() const { return keys_; }
+
+ private:
+  Keys() = default;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace pirx::c

@@ -1,0 +1,212 @@
+// Retrievals of the C interface.
+#include <algorithm>
+
+#include "objects.h"
+#include "src/base/printable.h"
+
+namespace pirx::c {
+namespace {
+
+std::atomic<std::uint64_t> next_id{1};
+
+/// A retrieval, held for one call.
+struct Held {
+  std::shared_ptr<RetrievalObject> object;
+  std::unique_lock<std::mutex> lock;
+  RetrievalObject* operator->() const { return object.get(); }
+};
+
+Result<Held> hold(const pirx_retrieval* handle) {
+  PIRX_ASSIGN(auto object, object_of<RetrievalObject>(handle));
+  std::unique_lock lock(object->busy, std::try_to_lock);
+  if (!lock) return invalid("another thread is in a call on this retrieval");
+  return Held{std::move(object), std::move(lock)};
+}
+
+Result<Held> hold_running(const pirx_retrieval* handle) {
+  PIRX_ASSIGN(auto held, hold(handle));
+  if (held->retrieval == nullptr) return invalid("the retrieval has failed or is finished: free it");
+  return held;
+}
+
+/// The place in its round of a message whose reply is awaited.
+Result<std::size_t> find_awaited(const RetrievalObject& object, std::uint64_t id) {
+  const auto place = id - object.first_id;
+  if (id < object.first_id || place >= object.handed_out || object.settled[place]) {
+    return invalid("no reply to this message is awaited");
+  }
+  return static_cast<std::size_t>(place);
+}
+
+/// What a bad reply of a server is told to be.
+Error blame(RetrievalObject& object, std::size_t server, Error error) {
+  // A reply is the server's, so that it is never the caller's mistake.
+  if (error.code() == ErrorCode::kInvalidArgument) error = Error(ErrorCode::kDataLoss, error.message());
+  object.blame[server] = error.to_string();
+  return error;
+}
+
+/// What a server may ask of the client, unless the deployment file vouches for its plan.
+Result<void> check_limits(const Plan& plan, std::size_t wishes, const LookUp& look_up) {
+  if (plan.protocol().several) return {};
+  const auto work = plan.work();
+  const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
+  return client::check_work(work, queries, look_up.limits, std::chrono::hours(24));
+}
+
+template <class Wish>
+Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, const pirx_options* options,
+                   pirx_retrieval** retrieval) {
+  PIRX_ASSIGN(auto client, object_of<const ClientObject>(handle));
+  PIRX_TRY(check_not_null(retrieval));
+  PIRX_ASSIGN(const auto look_up, read_options(options));
+  PIRX_TRY(check_limits(*client->deployment.plan, wishes.size(), look_up));
+  auto object = std::make_shared<RetrievalObject>();
+  object->client = client;
+  object->blame.resize(client->addresses.size());
+  PIRX_ASSIGN(object->joined, client->join());
+  PIRX_ASSIGN(auto rng, Rng::from_os());
+  PIRX_ASSIGN(object->retrieval, object->joined->retrieve(wishes, look_up.retrieve, std::move(rng)));
+  give(std::move(object), retrieval);
+  return {};
+}
+
+/// Adds what was wrong with each server's replies.
+Error explain(const Error& error, const RetrievalObject& object) {
+  std::string message = error.message();
+  for (std::size_t i = 0; i < object.blame.size(); ++i) {
+    if (!object.blame[i].empty())
+      message += "\n  " + object.client->addresses[i].origin + ": " + object.blame[i];
+  }
+  return Error(error.code(), std::move(message));
+}
+
+}  // namespace
+
+AnswerObject::AnswerObject(Answer result) : answer(std::move(result)), found(answer.records.size(), true) {
+  for (const auto wish : answer.missing) found.at(wish) = false;
+}
+
+}  // namespace pirx::c
+
+using namespace pirx::c;
+using pirx::Result;
+
+pirx_status pirx_retrieval_begin_positions(const pirx_client* client, const uint64_t* positions, size_t count,
+                                           const pirx_options* options, pirx_retrieval** retrieval) {
+  return guarded([&]() -> Result<void> {
+    PIRX_ASSIGN(const auto wishes, read_positions(positions, count));
+    return begin(client, wishes, options, retrieval);
+  });
+}
+
+pirx_status pirx_retrieval_begin_keys(const pirx_client* client, const pirx_bytes* keys, size_t count,
+                                      const pirx_options* options, pirx_retrieval** retrieval) {
+  return guarded([&]() -> Result<void> {
+    PIRX_ASSIGN(const auto wishes, Keys::create(keys, count));
+    return begin(client, wishes.get(), options, retrieval);
+  });
+}
+
+pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message) {
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(check_not_null(message));
+    PIRX_ASSIGN(const auto held, hold_running(retrieval));
+    auto& object = *held.object;
+    const auto say = [&](pirx_action action) -> Result<void> {
+      *message = {};
+      message->action = action;
+      return {};
+    };
+    if (object.handed_out == object.settled.size()) {
+      if (object.retrieval->waiting()) return say(PIRX_RECEIVE);
+      auto round = object.done ? std::vector<pirx::Message>() : object.retrieval->outgoing();
+      if (!round) {
+        object.retrieval.reset();
+        return tl::unexpected(explain(round.error(), object));
+      }
+      if (round->empty()) {
+        object.done = true;
+        return say(PIRX_FINISH);
+      }
+      object.first_id = next_id.fetch_add(round->size());
+      object.handed_out = 0;
+      object.settled.assign(round->size(), false);
+      object.rounds.push_back(std::move(*round));
+    }
+    const auto place = object.handed_out++;
+    const auto& given = object.rounds.back()[place];
+    *message = {PIRX_SEND,
+                object.first_id + place,
+                given.server,
+                object.client->addresses[given.server].origin.c_str(),
+                object.client->query_paths[given.server].c_str(),
+                reinterpret_cast<const std::uint8_t*>(given.bytes.data()),
+                given.bytes.size(),
+                given.reply_bytes};
+    return {};
+  });
+}
+
+pirx_status pirx_retrieval_receive(pirx_retrieval* retrieval, uint64_t id, const void* reply, size_t size) {
+  return guarded([&]() -> Result<void> {
+    if (size != 0) PIRX_TRY(check_not_null(reply));
+    PIRX_ASSIGN(const auto held, hold_running(retrieval));
+    auto& object = *held.object;
+    PIRX_ASSIGN(const auto place, find_awaited(object, id));
+    const auto& message = object.rounds.back()[place];
+    object.settled[place] = true;
+    Result<void> taken;
+    if (size > message.reply_bytes) {
+      const pirx::Error error(pirx::ErrorCode::kDataLoss, "the reply is longer than any valid one");
+      PIRX_TRY(object.retrieval->lost(message.id, error));
+      taken = tl::unexpected(error);
+    } else {
+      taken = object.retrieval->receive(message.id, {static_cast<const std::byte*>(reply), size});
+    }
+    if (!taken) return tl::unexpected(blame(object, message.server, taken.error()));
+    return {};
+  });
+}
+
+pirx_status pirx_retrieval_lost(pirx_retrieval* retrieval, uint64_t id, pirx_status why, const char* text) {
+  return guarded([&]() -> Result<void> {
+    if (why < PIRX_INVALID_ARGUMENT || why > PIRX_INTERNAL) {
+      return pirx::invalid("this is no reason why there is no reply");
+    }
+    PIRX_ASSIGN(const auto held, hold_running(retrieval));
+    auto& object = *held.object;
+    PIRX_ASSIGN(const auto place, find_awaited(object, id));
+    const auto& message = object.rounds.back()[place];
+    const auto said = pirx::printable_ascii(text == nullptr ? "there is no reply" : text, 1000);
+    const pirx::Error error(static_cast<pirx::ErrorCode>(why), said);
+    object.settled[place] = true;
+    object.blame[message.server] = error.to_string();
+    return object.retrieval->lost(message.id, error);
+  });
+}
+
+pirx_status pirx_retrieval_done(const pirx_retrieval* retrieval, int* done) {
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(check_not_null(done));
+    PIRX_ASSIGN(const auto held, hold(retrieval));
+    *done = held->retrieval != nullptr && held->done ? 1 : 0;
+    return {};
+  });
+}
+
+pirx_status pirx_retrieval_finish(pirx_retrieval* retrieval, pirx_answer** answer) {
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(check_not_null(answer));
+    PIRX_ASSIGN(const auto held, hold_running(retrieval));
+    auto& object = *held.object;
+    if (!object.done) return pirx::invalid("too early: pirx_retrieval_next() has not said PIRX_FINISH");
+    const auto ending = std::move(object.retrieval);
+    auto found = std::move(*ending).finish();
+    if (!found) return tl::unexpected(explain(found.error(), object));
+    give(std::make_shared<AnswerObject>(std::move(*found)), answer);
+    return {};
+  });
+}
+
+pirx_status pirx_retrieval_free(pirx_retrieval* retrieval) { return free_object<RetrievalObject>(retrieval); }
