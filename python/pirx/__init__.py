@@ -23,3 +23,7 @@ __all__ = [
     "InvalidArgument", "Message", "OutOfRange", "Record", "ResourceExhausted", "Retrieval", "Server", "ServerStatus",
     "Servers", "StaleEpoch", "Unauthenticated", "Unavailable", "Undecodable", "aio", "serve",
 ]
+
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = "pirx"  # where people find it

@@ -387,7 +387,8 @@ class Client(_Handle):
         self.deadline: float = wanted.deadline / 1000 or (10 if len(addresses) > 1 else 600)
 
     def get(self, wish: Wish) -> Optional[bytes]:
-        """The record with this key, or at this position. None: the database has no record with this key.
+        """The record with this key, or at this position. None: the database has no record with this key. Where only one
+        server is asked, or just enough reply, nothing proves that: look_up() says how sure it is.
 
         Raises OutOfRange: there is no such position. Undecodable: too few of several servers replied or told the truth.
         Unavailable: the only server did not reply. StaleEpoch: the servers have another version of the database."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from typing import Optional
 
@@ -23,7 +24,7 @@ def find_program(program: Optional[str] = None) -> str:
 
 def failure(code: int, said: str) -> Error:
     """The exception for an exit code of the program (docs/cli.md lists them)."""
-    message = said.strip() or f"the program ended with exit code {code}"
+    message = re.sub(r"^pirx: [A-Za-z]+: ", "", said.strip()) or f"the program ended with exit code {code}"
     if code == 1:
         return InvalidArgument(message)
     return error_of(code - 1 if code >= 2 else 9, message)
