@@ -1,0 +1,278 @@
+"""Look-ups in asyncio, over the standard library's streams.
+
+    async with pirx.aio.Client(deployment) as client:
+        record = await client.get("bash")
+
+The retrieval is the one of pirx.Client: what servers see is the same. Work of the processor is done in threads, so that
+the event loop goes on.
+"""
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import ssl
+from types import TracebackType
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Type, Union
+from urllib.parse import urlsplit
+
+from ._client import (Action, Address, Answer, Believe, Client as BlockingClient, Deployment, Message, Retrieval, Wish,
+                      as_array, batches)
+from ._errors import (DataLoss, Error, InvalidArgument, ResourceExhausted, Unauthenticated, Unavailable, error_of)
+from ._library import library
+
+_MAX_HEAD = 64 * 1024
+_MAX_REFUSAL = 16 * 1024
+_CONNECT_SECONDS = 10.0
+
+_Outcome = Union[bytes, Error]
+_Place = Tuple[str, int]
+
+
+class Client:
+    """The client of one event loop. `of` is a deployment, or a pirx.Client whose protocol, options and keys are used.
+    It closes what it made, not what it was given."""
+
+    def __init__(self, of: Union[Deployment, BlockingClient]) -> None:
+        if not isinstance(of, (Deployment, BlockingClient)):
+            raise TypeError(f"give a pirx.Deployment or a pirx.Client, not {type(of).__name__}")
+        self._deployment = of if isinstance(of, Deployment) else None
+        self._made = of if isinstance(of, BlockingClient) else None
+        self._making: Optional[asyncio.Lock] = None
+        self._contexts: Dict[Address, ssl.SSLContext] = {}
+        self._unwaited: Set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                        trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends what is under way."""
+        self._closed = True
+        for task in self._unwaited:
+            task.cancel()
+        if self._made is not None and self._deployment is not None:
+            self._made.close()
+
+    async def get(self, wish: Wish) -> Optional[bytes]:
+        """As pirx.Client.get()."""
+        return (await self.look_up([wish])).records[0].data
+
+    async def get_many(self, wishes: Iterable[Wish], *, dtype: Any = None) -> Any:
+        """As pirx.Client.get_many()."""
+        found: List[Optional[bytes]] = []
+        failed: Optional[Error] = None
+        for part in batches(wishes):
+            try:
+                found += (await self.look_up(part)).data
+            except InvalidArgument:
+                raise
+            except Error as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return found if dtype is None else as_array(found, dtype)
+
+    async def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:
+        """As pirx.Client.look_up(). Look-ups of one client may run at the same time."""
+        client = await self._client()
+        retrieval = await asyncio.to_thread(client.begin, wishes, believe=believe)
+        tasks: List[asyncio.Task[_Outcome]] = []
+        try:
+            message = await asyncio.to_thread(retrieval.next)
+            while message.action != Action.FINISH:
+                message = await self._round(client, retrieval, message, tasks)
+            return await asyncio.to_thread(retrieval.finish)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
+        finally:
+            retrieval.close()
+
+    async def _client(self) -> BlockingClient:
+        if self._closed:
+            raise InvalidArgument("this client is closed")
+        if self._making is None:
+            self._making = asyncio.Lock()
+        async with self._making:
+            if self._made is None:
+                assert self._deployment is not None
+                self._made = await asyncio.to_thread(BlockingClient, self._deployment)
+            return self._made
+
+    async def _round(self, client: BlockingClient, retrieval: Retrieval, message: Message,
+                     tasks: List[asyncio.Task[_Outcome]]) -> Message:
+        """Sends the messages of a round and hands in replies until the retrieval wants no more. Gives what it wants then."""
+        places: Dict[_Place, int] = {}
+        waiting: Dict[asyncio.Task[_Outcome], int] = {}
+        loop = asyncio.get_running_loop()
+        end = loop.time() + client.deadline
+        while message.action == Action.SEND:
+            task = loop.create_task(self._ask(client.servers[message.server], message, client.deadline, places))
+            # The task goes on where its reply is not needed any more: every message is sent, and when a connection ends
+            # tells nothing of the work that follows.
+            self._unwaited.add(task)
+            task.add_done_callback(self._unwaited.discard)
+            tasks.append(task)
+            waiting[task] = message.id
+            message = retrieval.next()
+        while message.action == Action.RECEIVE:
+            done, _ = await asyncio.wait(waiting, timeout=max(0.0, end - loop.time()),
+                                         return_when=asyncio.FIRST_COMPLETED)
+            for task in done or set(waiting):
+                number = waiting.pop(task)
+                if not task.done():
+                    task.cancel()
+                    retrieval.lost(number, Unavailable("did not reply in time"))
+                elif task.cancelled():
+                    retrieval.lost(number, Unavailable("the client was closed"))
+                else:
+                    await asyncio.to_thread(_hand_in, retrieval, number, task.result())
+                message = await asyncio.to_thread(retrieval.next)
+                if message.action != Action.RECEIVE:
+                    break
+        return message
+
+    async def _ask(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int]) -> _Outcome:
+        """Sends a message once and reads the answer. Gives the body, or why there is none."""
+        try:
+            return await asyncio.wait_for(self._exchange(server, message, deadline, places), deadline)
+        except Error as error:
+            return error
+        except ssl.SSLError as error:
+            return Unauthenticated(f"no trusted TLS connection ({error}): check the address and the trust anchors")
+        except (asyncio.TimeoutError, TimeoutError):
+            return Unavailable("did not reply in time")
+        except asyncio.IncompleteReadError:
+            return Unavailable("closed the connection in the middle of its reply")
+        except OSError as error:
+            return Unavailable(f"cannot be reached or broke off ({error})")
+
+    async def _exchange(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int]) -> bytes:
+        parts = urlsplit(message.origin)
+        secure = parts.scheme == "https"
+        reader, writer = await asyncio.wait_for(
+            asyncio.open_connection(parts.hostname, parts.port or (443 if secure else 80),
+                                    ssl=self._context(server) if secure else None, limit=4 * _MAX_HEAD),
+            min(deadline, _CONNECT_SECONDS))
+        try:
+            place = _place_of(writer.get_extra_info("peername"))
+            if places.setdefault(place, message.server) != message.server:
+                raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
+                                      "server would get two servers' shares")
+            writer.write((f"POST {message.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+                          "Content-Type: application/octet-stream\r\n"
+                          f"Content-Length: {len(message.data)}\r\nPirx-Timeout: {max(1, round(deadline * 1000))}\r\n"
+                          "Connection: close\r\n\r\n").encode() + message.data)
+            try:
+                await writer.drain()
+            except ConnectionError:
+                pass  # The server may have refused before it read all: its answer says so.
+            return await _read_answer(reader, message.max_reply_size)
+        finally:
+            writer.transport.abort()
+
+    def _context(self, server: Address) -> ssl.SSLContext:
+        found = self._contexts.get(server)
+        if found is None:
+            # With a file of its own, the system's authorities do not count.
+            found = ssl.create_default_context(cafile=server.ca_file or None)
+            found.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
+            self._contexts[server] = found
+        return found
+
+
+def _hand_in(retrieval: Retrieval, number: int, outcome: _Outcome) -> None:
+    if isinstance(outcome, Error):
+        retrieval.lost(number, outcome)
+        return
+    try:
+        retrieval.receive(number, outcome)
+    except InvalidArgument:
+        raise
+    except Error:
+        pass  # It counts as lost, and the retrieval says at the end what was wrong.
+
+
+def _place_of(peer: Tuple[Any, ...]) -> _Place:
+    """Where a connection leads to; every address of this machine's loopback is the same."""
+    address: Union[ipaddress.IPv4Address, ipaddress.IPv6Address] = ipaddress.ip_address(str(peer[0]).partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return "loopback" if address.is_loopback else str(address), int(peer[1])
+
+
+async def _read_answer(reader: asyncio.StreamReader, max_reply_size: int) -> bytes:
+    """The body of an answer with status 200 and at most so many bytes. Raises what else it was."""
+    for _ in range(8):
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            head = b"x" * (_MAX_HEAD + 1)
+        if len(head) > _MAX_HEAD:
+            raise DataLoss("the header of its reply is too long: it is faulty or no pirx server")
+        first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+        words = first.split(" ", 2)
+        if len(words) < 2 or words[0] not in ("HTTP/1.1", "HTTP/1.0") or len(words[1]) != 3 or not words[1].isdigit():
+            raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
+        status = int(words[1])
+        if status >= 200:
+            break
+    else:
+        raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
+    fields: Dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or (name.lower() in fields and name.lower() == "content-length"):
+            raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
+        fields[name.lower()] = value.strip(" \t")
+    if "transfer-encoding" in fields:
+        raise DataLoss("its reply is in chunks: is this a pirx server?")
+    most = max_reply_size if status == 200 else _MAX_REFUSAL
+    length = fields.get("content-length")
+    if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
+        raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
+    if status == 200:
+        if fields.get("content-type", "").lower() != "application/octet-stream":
+            raise DataLoss("its reply is not of type application/octet-stream: is this a pirx server?")
+        if length is not None and int(length) <= most:
+            return await reader.readexactly(int(length))
+        body = b"" if length is not None else await _read_up_to(reader, most + 1)
+        if length is not None or len(body) > most:
+            raise DataLoss(f"its reply is longer than the {most} bytes that it can have: it is faulty or no pirx server")
+        return body
+    refusal = fields.get("pirx-error")
+    if status >= 400 and refusal is not None:
+        text = await _read_up_to(reader, most if length is None else min(most, int(length)))
+        raise error_of(library.pirx_status_from_name(refusal.encode()), _reason(text))
+    if status == 429:
+        raise ResourceExhausted("is overloaded (HTTP 429): try again later")
+    if 502 <= status <= 504:
+        raise Unavailable(f"is not available (HTTP {status})")
+    raise DataLoss(f"answered HTTP {status}: is this a pirx server?")
+
+
+async def _read_up_to(reader: asyncio.StreamReader, most: int) -> bytes:
+    body = bytearray()
+    try:
+        while len(body) < most:
+            part = await reader.read(min(most - len(body), 1 << 18))
+            if not part:
+                break
+            body += part
+    except ConnectionError:
+        pass  # What is there says enough of a refusal, and is too short for a reply.
+    return bytes(body)
+
+
+def _reason(body: bytes) -> str:
+    try:
+        text = json.loads(body)["error"]["message"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        text = ""
+    return text[:1024] if isinstance(text, str) and text else "refused without a reason"

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""pirx.aio against real servers, a liar, and servers that are hostile: they never answer, answer too much, refuse, send no
+HTTP. The look-up ends when the retrieval has what it needs."""
+import asyncio
+import contextlib
+import json
+import ssl
+import subprocess
+import time
+import unittest
+
+from support import RECORDS, Proxies, Served, pirx
+
+
+class Hostile:
+    """A server on loopback that reads a request and then does what `answer` says: bytes to send, or None to wait."""
+
+    def __init__(self, answer):
+        self.answer, self.requests, self.sent = answer, [], 0
+
+    async def __aenter__(self):
+        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        self.url = "http://127.0.0.1:%d" % self.server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_):
+        self.server.close()
+
+    async def serve(self, reader, writer):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+            self.requests.append((head, await reader.readexactly(length)))
+            if self.answer is None:
+                await reader.read()
+            else:
+                for part in self.answer:
+                    writer.write(part)
+                    await writer.drain()
+                    self.sent += len(part)
+        writer.close()
+
+
+def replaced(servers, urls):
+    content = json.loads(servers.deployment_file.read_text())
+    for number, url in urls.items():
+        content["servers"][number]["url"] = url
+    return pirx.Deployment.parse(json.dumps(content))
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+
+
+def endless():
+    yield OK + b"\r\n"
+    while True:
+        yield bytes(1 << 16)
+
+
+class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.four = cls.start(cls.keyed, servers=4)
+
+    async def test_keys_and_positions(self):
+        async with pirx.aio.Client(self.by_key.deployment) as client:
+            self.assertEqual(await client.get("key7"), RECORDS[7])
+            self.assertIsNone(await client.get("nobody"))
+            found = await asyncio.gather(*(client.get(f"key{i}") for i in range(20)))
+            self.assertEqual(found, RECORDS[:20])
+        with self.assertRaisesRegex(pirx.InvalidArgument, "closed"):
+            await client.get("key7")
+        async with pirx.aio.Client(pirx.Client(self.by_position.deployment)) as client:
+            self.assertEqual(await client.get_many(i % 200 for i in range(300)), [RECORDS[i % 200] for i in range(300)])
+            with self.assertRaises(pirx.OutOfRange):
+                await client.get(200)
+            with self.assertRaises(TypeError):
+                await client.get("7")
+        with self.assertRaises(TypeError):
+            pirx.aio.Client("deployment.json")
+
+    async def test_one_server(self):
+        for protocol in ("spiral", "download"):
+            with pirx.serve(self.keyed, protocol) as servers:
+                async with pirx.aio.Client(servers.deployment) as client:
+                    self.assertEqual(await client.get("key9"), RECORDS[9])
+                    self.assertIsNone(await client.get("nobody"))
+                    servers.stop(0)
+                    with self.assertRaises(pirx.Unavailable):
+                        await client.get("key9")
+
+    async def test_a_liar_is_named(self):
+        with Proxies(self.four, {2: "lie"}) as proxies:
+            async with pirx.aio.Client(pirx.Client(proxies.deployment, wait_for_all=True)) as client:
+                answer = await client.look_up(["key3", "nobody"])
+                self.assertEqual(answer.data, [RECORDS[3], None])
+                self.assertEqual([liar.number for liar in answer.liars], [2])
+
+    async def status(self, answer, *, deadline=3.0):
+        """What is said of a server that answers so, and what it was asked."""
+        async with Hostile(answer) as hostile:
+            deployment = replaced(self.four, {1: hostile.url})
+            async with pirx.aio.Client(pirx.Client(deployment, wait_for_all=True, deadline=deadline)) as client:
+                found = await client.look_up(["key3"])
+            self.assertEqual(found.data, [RECORDS[3]])
+            self.assertEqual([s.status.name for s in found.servers if s.number != 1], ["OK"] * 3)
+            self.assertEqual(len(hostile.requests), 1)
+            return found.servers[1].status.name, hostile
+
+    async def test_a_server_that_never_answers(self):
+        async with Hostile(None) as hostile:
+            deployment = replaced(self.four, {1: hostile.url})
+            async with pirx.aio.Client(deployment) as client:
+                start = time.monotonic()
+                self.assertEqual(await client.get("key3"), RECORDS[3])
+                self.assertLess(time.monotonic() - start, 5)  # of a deadline of 10: it was not waited for
+            await asyncio.sleep(0.1)
+            self.assertEqual(len(hostile.requests), 1)
+        # Waited for to the deadline.
+        start = time.monotonic()
+        self.assertEqual((await self.status(None, deadline=0.5))[0], "SILENT")
+        self.assertGreaterEqual(time.monotonic() - start, 0.5)
+
+    async def test_a_server_that_answers_too_much(self):
+        status, hostile = await self.status(endless())
+        self.assertEqual(status, "MALFORMED")
+        self.assertLess(hostile.sent, 32 << 20)
+        for answer in (OK + b"Content-Length: 99999999999\r\n\r\n", OK + b"X: " + b"x" * 300000,
+                       OK + b"Content-Length: -1\r\n\r\n", OK + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+                       OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"SSH-2.0-OpenSSH\r\n\r\n",
+                       b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\nx",
+                       b"HTTP/1.1 100 Continue\r\n\r\n" * 20, OK + b"Content-Length: 3\r\n\r\nabc"):
+            self.assertEqual((await self.status([answer]))[0], "MALFORMED", answer[:100])
+        self.assertEqual((await self.status([OK + b"Content-Length: 20\r\n\r\nabc"]))[0], "SILENT")
+
+    async def test_a_server_that_refuses(self):
+        body = b'{"error":{"code":"ResourceExhausted","message":"so busy"}}'
+        head = b"HTTP/1.1 429 Too Many Requests\r\nPirx-Error: %s\r\nContent-Length: %d\r\n\r\n"
+        for name, status in ((b"ResourceExhausted", "REFUSED"), (b"StaleEpoch", "STALE"), (b"Nonsense", "REFUSED")):
+            self.assertEqual((await self.status([head % (name, len(body)) + body]))[0], status)
+        async with Hostile([head % (b"ResourceExhausted", len(body)) + body]) as hostile:
+            deployment = replaced(self.by_key, {1: hostile.url, 2: "http://127.0.0.1:1"})
+            async with pirx.aio.Client(deployment) as client:
+                with self.assertRaisesRegex(pirx.Undecodable, "so busy"):
+                    await client.get("key3")
+
+    async def test_two_servers_at_one_place(self):
+        deployment = replaced(self.four, {1: self.four.urls[0].replace("127.0.0.1", "localhost")})
+        async with pirx.aio.Client(pirx.Client(deployment, wait_for_all=True)) as client:
+            answer = await client.look_up(["key3"])
+        self.assertEqual(answer.data, [RECORDS[3]])
+        self.assertEqual(sorted(server.status.name for server in answer.servers[:2])[0], "OK")
+        self.assertNotEqual(answer.servers[0].status, answer.servers[1].status)
+
+    async def test_cancelled(self):
+        async with Hostile(None) as hostile:
+            deployment = replaced(self.by_key, {number: hostile.url for number in (0,)})
+            async with pirx.aio.Client(pirx.Client(deployment, wait_for_all=True)) as client:
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(client.get("key3"), 0.5)
+                self.assertEqual(len(hostile.requests), 1)
+
+    async def test_the_event_loop_goes_on(self):
+        with pirx.serve(self.plain, "dj-tree", serve_options=["--paper-reproduction"],
+                        deploy_options=["--paper-reproduction"]) as servers:
+            plan = pirx.Client(servers.deployment, options={"paper_reproduction": "on"})
+            async with pirx.aio.Client(plan) as client:
+                turns = 0
+                task = asyncio.ensure_future(client.get(7))
+                while not task.done():
+                    await asyncio.sleep(0.005)
+                    turns += 1
+                self.assertEqual(task.result(), RECORDS[7])
+                self.assertGreater(turns, 5)
+
+    async def test_tls(self):
+        certificate, key = self.path / "cert.pem", self.path / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                        "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key),
+                        "-out", str(certificate)], check=True, capture_output=True)
+        with pirx.serve(self.keyed, "spiral") as servers:
+            text = servers.deployment_file.read_text()
+        tls = ["--tls-cert", str(certificate), "--tls-key", str(key)]
+        running = pirx._serve.Servers()
+        with running:
+            running._start([pirx._program.find_program(), "serve", str(self.keyed.path), "--protocol", "spiral", "--listen",
+                            "127.0.0.1:0", *tls])
+            content = json.loads(text)
+            content["servers"][0]["url"] = "https://127.0.0.1:%d" % running._port(0, time.monotonic() + 20)
+            unknown = pirx.Deployment.parse(json.dumps(content))
+            content["servers"][0]["ca_file"] = certificate.name
+            for known in (pirx.Deployment.parse(json.dumps(content), folder=self.path),):
+                self.assertEqual(pirx.Client(known).servers[0].ca_file, str(certificate))
+                async with pirx.aio.Client(known) as client:
+                    self.assertEqual(await client.get("key9"), RECORDS[9])
+            async with pirx.aio.Client(unknown) as client:
+                with self.assertRaisesRegex(pirx.Error, "no trusted TLS"):
+                    await client.get("key9")
+        self.assertGreaterEqual(ssl.OPENSSL_VERSION_INFO, (1, 1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

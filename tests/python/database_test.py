@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""pirx.Database.build from rows of every kind, and pirx.serve: what it starts, what it says where that fails."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from support import pirx
+
+ODD = [b"", b"\0", b'"', b'""', b"a,b", b"line\nline\r\n", bytes(range(256)), b"\xef\xbb\xbfmark", b"caf\xe9"]
+
+
+class Frame:
+    """What the package uses of a pandas frame."""
+
+    def __init__(self, columns, rows):
+        self.columns, self.rows = columns, rows
+
+    def itertuples(self, index, name):
+        assert index is False and name is None
+        return iter(self.rows)
+
+
+class Databases(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name)
+
+    def build(self, rows, **options):
+        return pirx.Database.build(self.path / "db", rows, **options)
+
+    def stored(self, database, wish):
+        by = ["--key", wish] if isinstance(wish, str) else [str(wish)]
+        return subprocess.run([os.environ["PIRX_PROGRAM"], "db", "get", str(database.path), *by, "--raw"],
+                              check=True, capture_output=True).stdout
+
+    def test_any_bytes(self):
+        records = self.build(ODD)
+        self.assertEqual(records.info["records"], len(ODD))
+        self.assertEqual([self.stored(records, i) for i in range(len(ODD))], ODD)
+        keyed = self.build([(b"key-" + odd, odd) for odd in ODD])
+        with pirx.serve(keyed, "download") as servers:
+            self.assertEqual(servers.deployment.get_many(b"key-" + odd for odd in ODD), ODD)
+
+    def test_pairs_and_mappings(self):
+        for rows in ({"a": "1", "b": b"2"}, [("a", "1"), (b"b", "2")], (pair for pair in (("a", 1), ("b", 2)))):
+            database = self.build(rows)
+            self.assertTrue(database.info["keyed"])
+            self.assertEqual(self.stored(database, "b"), b"2")
+        plain = self.build({"a": "1", "b": "2"}, keyed=False)
+        self.assertEqual((plain.info["keyed"], self.stored(plain, 1)), (False, b"2"))
+        self.assertEqual(plain.info["epoch"], 4)  # each build replaced the one before
+
+    def test_dicts_and_frames(self):
+        columns, rows = ["name", "age", "city"], [("ann", 31, "Köln"), ("bob", 47, "Oslo")]
+        for source in ([dict(zip(columns, row)) for row in rows], Frame(columns, rows)):
+            self.assertEqual(self.stored(self.build(source, key="name", value="age"), "bob"), b"47")
+            both = self.build(source, key="name", value=["city", "age"])
+            self.assertEqual(self.stored(both, "ann"), "Köln\t31".encode())
+            whole = self.build(source, key="name")
+            self.assertEqual(self.stored(whole, "ann"), '{"name": "ann", "age": 31, "city": "Köln"}'.encode())
+            self.assertFalse(self.build(source).info["keyed"])
+            with self.assertRaisesRegex(pirx.InvalidArgument, 'row 1 has no column "town", only name, age, city'):
+                self.build(source, key="name", value="town")
+
+    def test_pandas(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        frame = pandas.DataFrame({"name": ["ann", "bob"], "age": [31, 47], "seen": pandas.Timestamp("2024-05-06")})
+        self.assertEqual(self.stored(self.build(frame, key="name", value="age"), "bob"), b"47")
+        self.assertIn(b'"2024-05-06T00:00:00"', self.stored(self.build(frame, key="name"), "ann"))
+
+    def test_files(self):
+        table = self.path / "table.csv"
+        table.write_text("name,age\nann,31\nbob,47\n")
+        for source in (table, str(table)):
+            self.assertEqual(self.stored(self.build(source, key="name", value="age"), "bob"), b"47")
+        self.assertFalse(self.build(table).info["keyed"])
+        self.assertEqual(self.build(self.path / "table.csv", format="lines").info["records"], 3)
+        folder = self.path / "-site"
+        folder.mkdir()
+        (folder / "page").write_text("hello")
+        with mock.patch("os.getcwd"):
+            self.assertEqual(self.stored(self.build(folder), 0), b"hello")
+        with self.assertRaisesRegex(pirx.InvalidArgument, "format="):
+            self.build(self.path / "table.xyz")
+        with self.assertRaisesRegex(pirx.Unavailable, "none.csv"):
+            self.build(self.path / "none.csv")
+
+    def test_wrong_rows(self):
+        for rows, kind, words in (([], pirx.InvalidArgument, "no rows"), (7, TypeError, "int"), (b"x", TypeError, "not one"),
+                                  ([b"x", 7], TypeError, "row 2 is int"), ([("a", "b", "c")], TypeError, "3 members"),
+                                  ([b"x", ("a", "b")], TypeError, "row 2"), ([("a", None)], pirx.InvalidArgument, "None"),
+                                  ([("a", {1, 2})], TypeError, "row 1"),
+                                  ([("a", "1"), ("a", "2")], pirx.InvalidArgument, "^line 2 repeats the key")):
+            with self.assertRaisesRegex(kind, words):
+                self.build(rows)
+            self.assertFalse((self.path / "db").exists())
+        self.assertRaisesRegex(TypeError, "no columns", self.build, [b"x"], key="name")
+        self.assertRaisesRegex(pirx.InvalidArgument, "needs keys", self.build, [b"x"], keyed=True)
+        self.assertRaisesRegex(pirx.InvalidArgument, "for files", self.build, [b"x"], format="csv")
+
+    def test_rows_that_end_in_an_error_leave_the_old_database(self):
+        self.build([b"old"])
+
+        def rows():
+            yield from [b"new"] * 100000
+            raise KeyError("mine")
+
+        self.assertRaisesRegex(KeyError, "mine", self.build, rows())
+        self.assertEqual(self.stored(pirx.Database(self.path / "db"), 0), b"old")
+
+    def test_not_a_database(self):
+        self.assertRaises(pirx.Unavailable, pirx.Database, self.path / "none")
+        (self.path / "wrong").write_text("no database at all")
+        self.assertRaises(pirx.DataLoss, pirx.Database, self.path / "wrong")
+        self.assertRaises(pirx.DataLoss, pirx.serve, self.path / "wrong")
+        with self.assertRaisesRegex(pirx.Unavailable, "no program"):
+            pirx.Database(self.path / "none", program=str(self.path / "no-program"))
+        with self.assertRaisesRegex(pirx.Unavailable, "no program"):
+            pirx.serve(self.path / "none", program=str(self.path / "no-program"))
+
+    def test_servers(self):
+        database = self.build([b"x%d" % i for i in range(50)])
+        with pirx.serve(database, threshold=2, servers=4) as servers:
+            children = list(servers._children)
+            self.assertEqual(len(set(servers.urls)), 4)
+            self.assertEqual(servers.deployment.get(7), b"x7")
+            self.assertIn("listening", servers.log(0) + "listening")
+            folder = servers.deployment_file.parent
+        self.assertTrue(all(child.poll() is not None for child in children))
+        self.assertFalse(folder.exists())
+        servers.close()
+        for wrong in (lambda: pirx.serve(database, servers=0), lambda: pirx.serve([database] * 2, servers=3),
+                      lambda: pirx.serve(database, "telepathy"),
+                      lambda: pirx.serve(database, serve_options=["--no-such-option"]),
+                      lambda: pirx.serve(database, threshold=7)):
+            self.assertRaises(pirx.InvalidArgument, wrong)
+
+    def test_buckets(self):
+        database = self.build([b"record %03d" % i for i in range(200)])
+        subprocess.run([os.environ["PIRX_PROGRAM"], "db", "encode", str(database.path), "--servers", "5", "--arity", "2",
+                        "--out", str(self.path / "bucket")], check=True, capture_output=True)
+        with pirx.serve([self.path / f"bucket.{i}" for i in range(1, 6)]) as servers:
+            self.assertEqual(servers.deployment.get(150), b"record 150")
+
+    def test_the_end_of_the_program_ends_the_servers(self):
+        database = self.build([b"x"])
+        code = ("import sys, support; s = support.pirx.serve(sys.argv[1], 'download');"
+                "print(s._children[0].pid); 1 / 0")
+        done = subprocess.run([sys.executable, "-c", code, str(database.path)], capture_output=True, text=True,
+                              cwd=Path(__file__).parent)
+        self.assertIn("ZeroDivisionError", done.stderr)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(done.stdout), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
