@@ -111,11 +111,14 @@ Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
   return {};
 }
 
+Result<void> check_separator(char separator) {
+  if (separator != '"' && separator != '\n' && separator != '\r') return {};
+  return invalid("a separator may not be a quote or a newline");
+}
+
 Result<void> import_rows(const std::filesystem::path& file, char separator, bool header,
                          const Columns& columns, DatabaseBuilder& builder) {
-  if (separator == '"' || separator == '\n' || separator == '\r') {
-    return invalid("a separator may not be a quote or a newline");
-  }
+  PIRX_TRY(check_separator(separator));
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   PIRX_TRY(input.skip_byte_order_mark());
   RowReader rows(std::move(input), separator);
@@ -167,7 +170,24 @@ Result<void> import_rows(const std::filesystem::path& file, char separator, bool
   return {};
 }
 
+Result<void> visit_rows(const std::filesystem::path& file, char separator,
+                        const std::function<bool(std::span<const std::string>)>& visit) {
+  PIRX_TRY(check_separator(separator));
+  PIRX_ASSIGN(TextInput input, TextInput::open(file, kMaxRowBytes));
+  PIRX_TRY(input.skip_byte_order_mark());
+  RowReader rows(std::move(input), separator);
+  for (;;) {
+    PIRX_ASSIGN(const bool more, rows.next());
+    if (!more || !visit(rows.fields())) return {};
+  }
+}
+
 }  // namespace
+
+Result<void> read_delimited(const std::filesystem::path& file, char separator,
+                            const std::function<bool(std::span<const std::string> values)>& row) {
+  return guarded([&] { return visit_rows(file, separator, row); });
+}
 
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder) {

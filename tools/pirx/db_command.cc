@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "db_build.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
 
@@ -16,14 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-struct BuildArguments {
-  std::string target, format, input, key;
-  std::vector<std::string> values;
-  bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
-  std::string duplicates;
-  std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
-};
 
 struct Epoch {
   std::uint64_t number;
@@ -100,7 +93,26 @@ void print_geometry(const database::Geometry& geometry, const database::Version&
   std::printf("identity        %s\n", to_hex(version.identity).c_str());
 }
 
-Result<void> build(const BuildArguments& a) {
+}  // namespace
+
+Result<std::string> format_of(const std::string& input) {
+  std::error_code ignored;
+  if (fs::is_directory(input, ignored)) return std::string("folder");
+  static constexpr std::pair<const char*, const char*> kSuffixes[] = {
+      {".csv", "csv"},      {".tsv", "tsv"},    {".tab", "tsv"},  {".jsonl", "jsonl"},
+      {".ndjson", "jsonl"}, {".json", "jsonl"}, {".txt", "lines"}};
+  auto suffix = fs::path(input).extension().string();
+  for (char& c : suffix) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  for (const auto& [end, format] : kSuffixes) {
+    if (suffix == end) return std::string(format);
+  }
+  return invalid("the name of " + input +
+                 " does not say what is in it: give --from folder, csv, tsv, jsonl, lines or fixed");
+}
+
+Result<database::BuildReport> build_database(const BuildArguments& a, const std::string& who) {
   if (a.format == "fixed" && a.record_bytes == 0) {
     return invalid("--from fixed needs --record-bytes above 0");
   }
@@ -114,7 +126,7 @@ Result<void> build(const BuildArguments& a) {
     return invalid("--duplicates goes with --keyed only: other databases keep all records of a key");
   }
   PIRX_ASSIGN(const Epoch epoch, choose_epoch(a.target, a.epoch));
-  ProgressLine line("pirx db build");
+  ProgressLine line(who);
   const database::BuildOptions options{
       .epoch = epoch.number,
       .replaces = epoch.replaces,
@@ -131,7 +143,16 @@ Result<void> build(const BuildArguments& a) {
   };
   PIRX_ASSIGN(auto builder, database::DatabaseBuilder::create(a.target, options));
   PIRX_TRY(import(a, builder));
-  PIRX_ASSIGN(const auto report, builder.finish());
+  return builder.finish();
+}
+
+namespace {
+
+Result<void> build(BuildArguments a) {
+  if (a.format.empty()) {
+    PIRX_ASSIGN(a.format, format_of(a.input));
+  }
+  PIRX_ASSIGN(const auto report, build_database(a, "pirx db build"));
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
   if (a.json) {
@@ -270,8 +291,10 @@ void add_build(CLI::App& db) {
       ->required();
   command.add_option("input", a->input, "File, or folder with --from folder; '-' is not read: give a path")
       ->required();
-  command.add_option("--from", a->format, "What the input is")
-      ->required()
+  command
+      .add_option("--from", a->format,
+                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), or "
+                  "folder")
       ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
   command

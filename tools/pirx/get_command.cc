@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
+#include "fetch_json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/client/fetch.h"
 #include "pirx/planner/planner.h"
@@ -85,6 +86,8 @@ Json records_to_json(const FetchReport& report) {
   return records;
 }
 
+}  // namespace
+
 Json to_json(const FetchReport& report, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();
   const auto& answer = report.answer;
@@ -113,6 +116,8 @@ Json to_json(const FetchReport& report, const Deployment& deployment) {
   }
   return json;
 }
+
+namespace {
 
 void print_report(const FetchReport& report, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();

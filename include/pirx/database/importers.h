@@ -5,6 +5,10 @@
 // ResourceExhausted: a line or row is longer, or memory runs out.
 #pragma once
 
+#include <functional>
+#include <span>
+#include <utility>
+
 #include "pirx/database/builder.h"
 
 namespace pirx::database {
@@ -45,6 +49,15 @@ Result<void> import_delimited(const std::filesystem::path& file, char separator,
 /// an array that does not end.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
+/// Calls `row` with the values of each row of such a file, the header's first, until it returns false. For
+/// looking at a file before it is imported. Errors are those of import_delimited.
+Result<void> read_delimited(const std::filesystem::path& file, char separator,
+                            const std::function<bool(std::span<const std::string> values)>& row);
+/// Calls `object` with the names and values of each object of such a file, in their order, until it returns
+/// false. Members that are null, objects or arrays are left out. Errors are those of import_json_lines.
+using JsonMembers = std::vector<std::pair<std::string, std::string>>;
+Result<void> read_json_lines(const std::filesystem::path& file,
+                             const std::function<bool(const JsonMembers& members)>& object);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
 Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& builder);
 /// Adds records of `record_bytes` bytes each. There are no keys. DataLoss: the file's size is not a multiple
