@@ -63,7 +63,7 @@ Result<bool> RowReader::next() {
     std::string& field = fields_[count++];
     if (field.capacity() > kKeptFieldBytes) std::string().swap(field);
     field.clear();
-    const bool quoted = separator_ == ',' && at < raw().size() && raw_[at] == '"';
+    const bool quoted = separator_ != '\t' && at < raw().size() && raw_[at] == '"';
     PIRX_TRY(quoted ? quoted_field(at, field) : plain_field(at, field));
     if (at == raw().size()) break;
   }
@@ -103,7 +103,7 @@ Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
 Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
   const std::size_t end = std::min(raw().find(separator_, at), raw().size());
   field.assign(raw_, at, end - at);
-  if (separator_ == ',' && field.find('"') != std::string::npos) {
+  if (separator_ != '\t' && field.find('"') != std::string::npos) {
     return input_.fail_here(
         "broken quote: a quote inside of an unquoted field; quote the whole field and write the quote twice");
   }

@@ -9,7 +9,7 @@
 namespace pirx::cli {
 
 struct BuildArguments {
-  std::string target, format, input, key;
+  std::string target, format, input, key, separator;  ///< separator: a character or "tab"
   std::vector<std::string> values;
   bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
   std::string duplicates;
@@ -19,6 +19,9 @@ struct BuildArguments {
 /// The word for --from that the name of the input suggests: "csv" for users.csv, "folder" for a folder.
 /// InvalidArgument: it suggests none.
 Result<std::string> format_of(const std::string& input);
+
+/// The character between the columns of a format "csv" or "tsv". InvalidArgument: --separator does not fit.
+Result<char> separator_of(const BuildArguments& arguments);
 
 /// Builds the file; `who` names the command in the line about progress. `format` must be set.
 /// InvalidArgument names flags that do not go together. Else errors of the importers and the builder.

@@ -334,7 +334,12 @@ void add_get_command(CLI::App& app) {
   command.add_option("deployment", a->deployment, "Deployment file ('pirx deploy' writes one)")->required();
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
-      ->check(whole_number(0, ~std::uint64_t{0}));
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            if (parse_whole_number(text, 0, ~std::uint64_t{0})) return "";
+            return "positions are whole numbers: did you mean --key " + escape_key(text) + "?";
+          },
+          ""));
   command.add_option("--protocol", a->protocol,
                      "Use this protocol, which the deployment file must name: " + protocol_names());
   add_bandwidth(

@@ -113,12 +113,11 @@ std::size_t rank_of(const std::string& name) {
 
 }  // namespace
 
-Result<std::vector<SampledColumn>> sample_columns(const std::string& file, const std::string& format,
-                                                  bool header) {
-  if (format == "csv") return sample_delimited(file, ',', header);
-  if (format == "tsv") return sample_delimited(file, '\t', header);
-  if (format == "jsonl") return sample_json_lines(file);
-  return std::vector<SampledColumn>();
+Result<std::vector<SampledColumn>> sample_columns(const BuildArguments& build) {
+  if (build.format == "jsonl") return sample_json_lines(build.input);
+  if (build.format != "csv" && build.format != "tsv") return std::vector<SampledColumn>();
+  PIRX_ASSIGN(const char separator, separator_of(build));
+  return sample_delimited(build.input, separator, !build.no_header);
 }
 
 std::optional<GuessedKey> guess_key(const std::vector<SampledColumn>& columns) {

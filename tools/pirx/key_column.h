@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pirx/base/result.h"
+#include "db_build.h"
 
 namespace pirx::cli {
 
@@ -17,10 +17,9 @@ struct SampledColumn {
 };
 inline constexpr std::size_t kMaxKeyBytes = 64;
 
-/// The columns of a file of the format "csv", "tsv" or "jsonl", from at most 100,000 rows and four million
+/// The columns of an input of the format "csv", "tsv" or "jsonl", from at most 100,000 rows and four million
 /// values. No column of another format, or of a file without rows. Errors are those of the importers.
-Result<std::vector<SampledColumn>> sample_columns(const std::string& file, const std::string& format,
-                                                  bool header);
+Result<std::vector<SampledColumn>> sample_columns(const BuildArguments& build);
 
 struct GuessedKey {
   std::string column;

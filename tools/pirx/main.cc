@@ -2,8 +2,10 @@
 // exit code.
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "cli.h"
+#include "did_you_mean.h"
 #include "pirx/base/secret_memory.h"
 #include "pirx/base/sha256.h"
 
@@ -46,7 +48,13 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
+    const auto unknown =
+        pirx::cli::explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+    if (error.get_exit_code() == 0 || unknown.empty()) {
+      return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
+    }
+    std::fprintf(stderr, "pirx: %s\n", unknown.c_str());
+    return pirx::cli::kUsageExitCode;
   }
   // The list of processes shows the command line, and a core dump has it.
   const bool asks = app.got_subcommand("get") || app.got_subcommand("try");

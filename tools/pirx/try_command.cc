@@ -116,7 +116,7 @@ Result<Chosen> choose(Arguments& a) {
   if (a.by_position || (!table && build.format != "folder")) return Chosen{"by their positions, from 0", "0"};
   build.keyed = true;
   if (!table) return Chosen{"by their paths in the folder", example_in(build.input)};
-  PIRX_ASSIGN(const auto columns, sample_columns(build.input, build.format, !build.no_header));
+  PIRX_ASSIGN(const auto columns, sample_columns(build));
   if (!build.key.empty()) return Chosen{"by the column " + build.key, example_of(columns, build.key)};
   const auto guess = guess_key(columns);
   if (!guess) {
@@ -260,6 +260,7 @@ std::string commands(const Arguments& a, const Opened& opened, const std::string
   std::string text = "  pirx db build " + database + " " + path_word(build.input) + " --from " + build.format;
   if (!build.key.empty()) text += option_words("--key", build.key);
   for (const auto& value : build.values) text += option_words("--value", value);
+  if (!build.separator.empty()) text += option_words("--separator", build.separator);
   if (build.no_header) text += " --no-header";
   if (build.record_bytes > 0) text += " --record-bytes " + std::to_string(build.record_bytes);
   if (build.keyed) text += " --keyed";
@@ -470,6 +471,8 @@ void add_try_command(CLI::App& app) {
       .add_option("--value", build.values,
                   "Column of the record, repeatable (joined by tabs); default: the whole row")
       ->allow_extra_args(false);
+  command.add_option("--separator", build.separator,
+                     "Character between the columns of a CSV file, such as ';', or tab [,]");
   command.add_flag("--no-header", build.no_header, "The first CSV or TSV line is data, columns are numbers");
   command.add_flag("--by-position", a->by_position, "Look records up by their positions, not by a key");
   command

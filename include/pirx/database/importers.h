@@ -34,11 +34,10 @@ struct LeftOut {
 /// Links are not followed. InvalidArgument: the database being built lies in the folder.
 Result<LeftOut> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder,
                               HiddenFiles hidden = HiddenFiles::kLeaveOut);
-/// Adds the rows of an RFC 4180 file with the given separator, ',' or '\t'; only ',' allows quotes. With
-/// `header` the first line is a header. A whole row is added as it stands in the file, with its quotes. A
-/// byte order mark is skipped.
-/// InvalidArgument names line and cause: a missing column, a broken quote, a row of another width.
-/// ResourceExhausted: more than 4,096 columns.
+/// Adds the rows of an RFC 4180 file with the given separator; with '\t', a quote is a letter like others.
+/// With `header` the first line is a header. A whole row is added as it stands in the file, with its quotes.
+/// A byte order mark is skipped. InvalidArgument names line and cause: a missing column, a broken quote, a
+/// row of another width. ResourceExhausted: more than 4,096 columns.
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder);
 /// Adds one record for each line with a JSON object, of at most 65,536 values nested at most 64 levels deep.
