@@ -408,6 +408,11 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CONNECT_ERROR:
+      if (detail.find("wrong version number") != std::string::npos) {
+        return failed(ErrorCode::kUnauthenticated, "speaks no TLS (" + detail +
+                                                       "): if it serves http, write http:// in place of "
+                                                       "https://");
+      }
       return failed(ErrorCode::kUnauthenticated,
                     "no trusted TLS connection (" + detail + "): check the address and the trust anchors");
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -422,6 +427,11 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
       if (detail.find(" alert ") != std::string::npos) {
         return failed(ErrorCode::kUnauthenticated,
                       "ended the TLS connection (" + detail + "): it may want a certificate, or another one");
+      }
+      if (code == CURLE_GOT_NOTHING && peer.url.starts_with("http://")) {
+        return failed(ErrorCode::kUnavailable,
+                      "closed the connection without a reply (" + detail +
+                          "): if it serves https, write https:// in place of http://");
       }
       return failed(ErrorCode::kUnavailable, "cannot be reached or broke off (" + detail + ")");
   }

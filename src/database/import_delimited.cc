@@ -63,7 +63,7 @@ Result<bool> RowReader::next() {
     std::string& field = fields_[count++];
     if (field.capacity() > kKeptFieldBytes) std::string().swap(field);
     field.clear();
-    const bool quoted = separator_ == ',' && at < raw().size() && raw_[at] == '"';
+    const bool quoted = separator_ != '\t' && at < raw().size() && raw_[at] == '"';
     PIRX_TRY(quoted ? quoted_field(at, field) : plain_field(at, field));
     if (at == raw().size()) break;
   }
@@ -103,7 +103,7 @@ Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
 Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
   const std::size_t end = std::min(raw().find(separator_, at), raw().size());
   field.assign(raw_, at, end - at);
-  if (separator_ == ',' && field.find('"') != std::string::npos) {
+  if (separator_ != '\t' && field.find('"') != std::string::npos) {
     return input_.fail_here(
         "broken quote: a quote inside of an unquoted field; quote the whole field and write the quote twice");
   }
@@ -111,11 +111,14 @@ Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
   return {};
 }
 
+Result<void> check_separator(char separator) {
+  if (separator != '"' && separator != '\n' && separator != '\r') return {};
+  return invalid("a separator may not be a quote or a newline");
+}
+
 Result<void> import_rows(const std::filesystem::path& file, char separator, bool header,
                          const Columns& columns, DatabaseBuilder& builder) {
-  if (separator == '"' || separator == '\n' || separator == '\r') {
-    return invalid("a separator may not be a quote or a newline");
-  }
+  PIRX_TRY(check_separator(separator));
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   PIRX_TRY(input.skip_byte_order_mark());
   RowReader rows(std::move(input), separator);
@@ -167,7 +170,24 @@ Result<void> import_rows(const std::filesystem::path& file, char separator, bool
   return {};
 }
 
+Result<void> visit_rows(const std::filesystem::path& file, char separator,
+                        const std::function<bool(std::span<const std::string>)>& visit) {
+  PIRX_TRY(check_separator(separator));
+  PIRX_ASSIGN(TextInput input, TextInput::open(file, kMaxRowBytes));
+  PIRX_TRY(input.skip_byte_order_mark());
+  RowReader rows(std::move(input), separator);
+  for (;;) {
+    PIRX_ASSIGN(const bool more, rows.next());
+    if (!more || !visit(rows.fields())) return {};
+  }
+}
+
 }  // namespace
+
+Result<void> read_delimited(const std::filesystem::path& file, char separator,
+                            const std::function<bool(std::span<const std::string> values)>& row) {
+  return guarded([&] { return visit_rows(file, separator, row); });
+}
 
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder) {

@@ -45,6 +45,13 @@ Result<void> check_shape(std::string_view line) {
   return {};
 }
 
+/// A string as it is, another value as compact JSON.
+template <class AnyJson>
+std::string value_text(const AnyJson& value) {
+  if (value.is_string()) return value.template get<std::string>();
+  return value.dump(-1, ' ', false, AnyJson::error_handler_t::replace);
+}
+
 /// Appends a member's value: strings as they are, others as compact JSON.
 Result<void> append_member(const Json& object, const std::string& name, std::string& out) {
   const auto found = object.find(name);
@@ -61,16 +68,22 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
   if (const auto* text = found->get_ptr<const std::string*>()) {
     out += *text;
   } else {
-    out += found->dump(-1, ' ', false, Json::error_handler_t::replace);
+    out += value_text(*found);
   }
   return {};
 }
 
-Result<void> add_object(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
+template <class AnyJson>
+Result<AnyJson> parse_object(std::string_view line) {
   PIRX_TRY(check_shape(line));
-  const Json object = Json::parse(line.begin(), line.end(), nullptr, false);
+  AnyJson object = AnyJson::parse(line.begin(), line.end(), nullptr, false);
   if (object.is_discarded()) return invalid("not valid JSON");
   if (!object.is_object()) return invalid("not a JSON object but " + std::string(object.type_name()));
+  return object;
+}
+
+Result<void> add_object(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
+  PIRX_ASSIGN(const Json object, parse_object<Json>(line));
   std::string key, value;
   if (!columns.key.empty()) PIRX_TRY(append_member(object, columns.key, key));
   for (std::size_t i = 0; i < columns.values.size(); ++i) {
@@ -107,9 +120,11 @@ class ArrayLines {
   enum class State : std::uint8_t { kStart, kNoArray, kInside, kEnded } state_ = State::kStart;
 };
 
-Result<void> import_objects(const std::filesystem::path& file, const Columns& columns,
-                            DatabaseBuilder& builder) {
-  PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
+/// Calls `take` with the text and the line of each object, until it gives false or an error.
+template <class Take>
+Result<void> for_each_object(const std::filesystem::path& file, std::uint64_t max_line_bytes,
+                             const Take& take) {
+  PIRX_ASSIGN(TextInput input, TextInput::open(file, max_line_bytes));
   PIRX_TRY(input.skip_byte_order_mark());
   ArrayLines lines;
   for (std::string line;; line.clear()) {
@@ -117,18 +132,46 @@ Result<void> import_objects(const std::filesystem::path& file, const Columns& co
     if (!more) break;
     const std::string_view text = without_newline(line);
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    builder.note_line(input.line());
     const auto object = lines.object(text);
     if (!object) return input.fail_at(input.line(), object.error());
-    if (auto added = add_object(*object, columns, builder); !added)
-      return input.fail_at(input.line(), added.error());
+    const Result<bool> more_wanted = take(*object, input.line());
+    if (!more_wanted) return input.fail_at(input.line(), more_wanted.error());
+    if (!*more_wanted) return {};
   }
   if (!lines.broken_off()) return {};
   return input.fail_at(
       input.line(), Error(ErrorCode::kDataLoss, "the array does not end: what wrote it may have broken off"));
 }
 
+Result<void> import_objects(const std::filesystem::path& file, const Columns& columns,
+                            DatabaseBuilder& builder) {
+  return for_each_object(file, max_row_bytes(builder),
+                         [&](std::string_view object, std::uint64_t line) -> Result<bool> {
+                           builder.note_line(line);
+                           PIRX_TRY(add_object(object, columns, builder));
+                           return true;
+                         });
+}
+
+Result<void> visit_objects(const std::filesystem::path& file,
+                           const std::function<bool(const JsonMembers&)>& visit) {
+  return for_each_object(file, kMaxRowBytes, [&](std::string_view text, std::uint64_t) -> Result<bool> {
+    PIRX_ASSIGN(const auto object, parse_object<nlohmann::ordered_json>(text));
+    JsonMembers members;
+    for (const auto& [name, value] : object.items()) {
+      if (value.is_null() || value.is_structured()) continue;
+      members.emplace_back(name, value_text(value));
+    }
+    return visit(members);
+  });
+}
+
 }  // namespace
+
+Result<void> read_json_lines(const std::filesystem::path& file,
+                             const std::function<bool(const JsonMembers& members)>& object) {
+  return guarded([&] { return visit_objects(file, object); });
+}
 
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder) {

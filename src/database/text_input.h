@@ -38,6 +38,8 @@ class TextInput {
   std::uint64_t line_ = 0;
 };
 
+/// Most bytes of one line or row that is read without a builder.
+inline constexpr std::uint64_t kMaxRowBytes = std::uint64_t{128} << 20;
 /// Most bytes of one line or row of input for that builder: a record and the columns beside it.
 std::uint64_t max_row_bytes(const DatabaseBuilder& builder);
 /// The line without "\n" or "\r\n" at its end.

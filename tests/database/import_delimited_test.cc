@@ -198,5 +198,25 @@ TEST(ImportDelimited, RefusesImpossibleSeparatorsAndMissingFiles) {
                "separator");
 }
 
+TEST(ReadDelimited, ShowsRowsUntilItIsStopped) {
+  const TemporaryFolder folder;
+  write_file(folder / "input", as_bytes("k,v\na,\"x\ny\"\nb,\"broken"));
+  std::vector<std::vector<std::string>> rows;
+  const auto read = [&](std::size_t most) {
+    rows.clear();
+    return read_delimited(folder / "input", ',', [&](std::span<const std::string> values) {
+      rows.emplace_back(values.begin(), values.end());
+      return rows.size() < most;
+    });
+  };
+  EXPECT_TRUE(good(read(2)));
+  EXPECT_EQ(rows, (std::vector<std::vector<std::string>>{{"k", "v"}, {"a", "x\ny"}}));
+  expect_error(read(3), ErrorCode::kInvalidArgument, "line 4");
+  expect_error(read_delimited(folder / "input", '"', [](auto) { return true; }), ErrorCode::kInvalidArgument,
+               "separator");
+  expect_error(read_delimited(folder / "absent", ',', [](auto) { return true; }), ErrorCode::kUnavailable,
+               "absent");
+}
+
 }  // namespace
 }  // namespace pirx::database

@@ -139,5 +139,22 @@ TEST(ImportJson, RandomTextNeverCrashes) {
   EXPECT_LT(read, 2900);
 }
 
+TEST(ReadJsonLines, ShowsMembersUntilItIsStopped) {
+  const TemporaryFolder folder;
+  write_file(folder / "input",
+             as_bytes("[{\"b\":\"x\",\"a\":1,\"n\":null,\"o\":{},\"l\":[1]},\n{\"a\":true},\n{\"a\":2}\n"));
+  std::vector<JsonMembers> objects;
+  const auto read = [&](std::size_t most) {
+    objects.clear();
+    return read_json_lines(folder / "input", [&](const JsonMembers& members) {
+      objects.push_back(members);
+      return objects.size() < most;
+    });
+  };
+  EXPECT_TRUE(good(read(2)));
+  EXPECT_EQ(objects, (std::vector<JsonMembers>{{{"b", "x"}, {"a", "1"}}, {{"a", "true"}}}));
+  expect_error(read(3), ErrorCode::kInvalidArgument, "line 3: a line of an array");
+}
+
 }  // namespace
 }  // namespace pirx::database

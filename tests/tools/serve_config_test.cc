@@ -111,6 +111,11 @@ TEST(ServeConfig, ErrorsNameTheirSource) {
   EXPECT_NE(message(settle(kOne, {}, {{"PIRX_IDLE_TIMEOUT", ""}})).find("PIRX_IDLE_TIMEOUT: "),
             std::string::npos);
   EXPECT_NE(message(settle(kOne, {{"listen", "nowhere"}})).find("--listen"), std::string::npos);
+  for (const auto* text : {":8101", "localhost:8101"}) {
+    const auto short_form = settle(kOne, {{"listen", text}});
+    EXPECT_EQ(short_form->http.address, "127.0.0.1");
+    EXPECT_EQ(short_form->http.port, 8101);
+  }
   EXPECT_NE(message(settle(kOne, {{"listen", ":"}})).find("--listen"), std::string::npos);
   EXPECT_EQ(settle(kOne, {{"tokens", "/nowhere"}}).error().code(), ErrorCode::kUnavailable);
 }

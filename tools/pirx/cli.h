@@ -38,6 +38,7 @@ void add_get_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_load_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
+void add_try_command(CLI::App& app);
 
 /// An option whose words are parsed by parse_duration or parse_size; a bad word is a usage error.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "cli.h"
+#include "db_build.h"
 #include "pirx/base/json.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
@@ -15,14 +16,6 @@ namespace pirx::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct BuildArguments {
-  std::string target, format, input, key;
-  std::vector<std::string> values;
-  bool no_header = false, no_digests = false, keyed = false, hidden = false, json = false;
-  std::string duplicates;
-  std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
-};
 
 struct Epoch {
   std::uint64_t number;
@@ -72,11 +65,14 @@ Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& b
 Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
   const database::Columns columns{.key = a.key, .values = a.values};
   if (a.format == "folder") return import_folder(a, builder);
-  if (a.format == "csv") return database::import_delimited(a.input, ',', !a.no_header, columns, builder);
-  if (a.format == "tsv") return database::import_delimited(a.input, '\t', !a.no_header, columns, builder);
-  if (a.format == "jsonl") return database::import_json_lines(a.input, columns, builder);
-  if (a.format == "lines") return database::import_lines(a.input, builder);
-  return database::import_fixed(a.input, a.record_bytes, builder);
+  const std::string input = a.input == "-" ? "/dev/stdin" : a.input;
+  if (a.format == "csv" || a.format == "tsv") {
+    PIRX_ASSIGN(const char separator, separator_of(a));
+    return database::import_delimited(input, separator, !a.no_header, columns, builder);
+  }
+  if (a.format == "jsonl") return database::import_json_lines(input, columns, builder);
+  if (a.format == "lines") return database::import_lines(input, builder);
+  return database::import_fixed(input, a.record_bytes, builder);
 }
 
 double slots_per_key(const database::Geometry& geometry) {
@@ -98,13 +94,42 @@ void print_geometry(const database::Geometry& geometry, const database::Version&
   std::printf("identity        %s\n", to_hex(version.identity).c_str());
 }
 
-Result<void> build(const BuildArguments& a) {
+}  // namespace
+
+Result<std::string> format_of(const std::string& input) {
+  std::error_code ignored;
+  if (fs::is_directory(input, ignored)) return std::string("folder");
+  static constexpr std::pair<const char*, const char*> kSuffixes[] = {
+      {".csv", "csv"},      {".tsv", "tsv"},    {".tab", "tsv"},  {".jsonl", "jsonl"},
+      {".ndjson", "jsonl"}, {".json", "jsonl"}, {".txt", "lines"}};
+  auto suffix = fs::path(input).extension().string();
+  for (char& c : suffix) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  for (const auto& [end, format] : kSuffixes) {
+    if (suffix == end) return std::string(format);
+  }
+  if (input == "-") return invalid("'-' is standard input: say by --from what is in it");
+  return invalid("the name of " + input +
+                 " does not say what is in it: give --from folder, csv, tsv, jsonl, lines or fixed");
+}
+
+Result<char> separator_of(const BuildArguments& a) {
+  if (a.separator.empty()) return a.format == "tsv" ? '\t' : ',';
+  if (a.format != "csv") return invalid("--separator goes with --from csv only");
+  if (a.separator == "tab" || a.separator == "\\t") return '\t';
+  if (a.separator.size() == 1 && a.separator[0] != '\0') return a.separator[0];
+  return invalid("--separator takes one character of one byte, or tab");
+}
+
+Result<database::BuildReport> build_database(const BuildArguments& a, const std::string& who) {
   if (a.format == "fixed" && a.record_bytes == 0) {
     return invalid("--from fixed needs --record-bytes above 0");
   }
   if (a.format != "fixed" && a.record_bytes != 0) {
     return invalid("--record-bytes goes with --from fixed only");
   }
+  PIRX_TRY(separator_of(a));
   if (a.hidden && a.format != "folder") {
     return invalid("--hidden goes with --from folder only");
   }
@@ -112,7 +137,7 @@ Result<void> build(const BuildArguments& a) {
     return invalid("--duplicates goes with --keyed only: other databases keep all records of a key");
   }
   PIRX_ASSIGN(const Epoch epoch, choose_epoch(a.target, a.epoch));
-  ProgressLine line("pirx db build");
+  ProgressLine line(who);
   const database::BuildOptions options{
       .epoch = epoch.number,
       .replaces = epoch.replaces,
@@ -129,7 +154,16 @@ Result<void> build(const BuildArguments& a) {
   };
   PIRX_ASSIGN(auto builder, database::DatabaseBuilder::create(a.target, options));
   PIRX_TRY(import(a, builder));
-  PIRX_ASSIGN(const auto report, builder.finish());
+  return builder.finish();
+}
+
+namespace {
+
+Result<void> build(BuildArguments a) {
+  if (a.format.empty()) {
+    PIRX_ASSIGN(a.format, format_of(a.input));
+  }
+  PIRX_ASSIGN(const auto report, build_database(a, "pirx db build"));
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
   if (a.json) {
@@ -266,16 +300,19 @@ void add_build(CLI::App& db) {
       .add_option("target", a->target,
                   "The database file to write; an old one is replaced only once all is well")
       ->required();
-  command.add_option("input", a->input, "File, or folder with --from folder; '-' is not read: give a path")
-      ->required();
-  command.add_option("--from", a->format, "What the input is")
-      ->required()
+  command.add_option("input", a->input, "File or folder; '-' is standard input")->required();
+  command
+      .add_option("--from", a->format,
+                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), or "
+                  "folder")
       ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
   command
       .add_option("--value", a->values,
                   "Column of the record, repeatable (joined by tabs); default: the whole row")
       ->allow_extra_args(false);
+  command.add_option("--separator", a->separator,
+                     "Character between the columns of a CSV file, such as ';', or tab [,]");
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
@@ -308,7 +345,7 @@ void add_build(CLI::App& db) {
       "  pirx db build pages.pirx site/ --from folder\n"
       "  pirx db build proofs.pirx proofs.bin --from fixed --record-bytes 704\n"
       "  sqlite3 -readonly -json app.db 'SELECT id, profile FROM users' |\n"
-      "    pirx db build users.pirx /dev/stdin --from jsonl --key id --value profile");
+      "    pirx db build users.pirx - --from jsonl --key id --value profile");
   set_action(command, [a] { return build(*a); });
 }
 

@@ -1,5 +1,6 @@
 // pirx deploy: asks the servers what they hold, checks that they agree, and writes the deployment file.
 #include "cli.h"
+#include "deploy.h"
 #include "pirx/client/deployment.h"
 #include "pirx/database/database.h"
 #include "protocol_options.h"
@@ -143,7 +144,6 @@ Result<Digest> deploy(const DeployArguments& a) {
 
   std::vector<Told> told;
   const Protocol* protocol = nullptr;
-  PlanSpec spec;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const auto& reply = outcomes[i].reply;
     if (!reply)
@@ -170,17 +170,10 @@ Result<Digest> deploy(const DeployArguments& a) {
                       " does (" + describe(*protocol, told[0]) +
                       "): bring all servers to one database file, or its buckets, first");
     }
-    if (one->coordinate) spec.coordinates.push_back(*one->coordinate);
     told.push_back(std::move(*one));
   }
   PIRX_TRY(check_version(a, told[0].version, told[0].geometry));
-  PIRX_TRY(Options::create(protocol->chosen, a.chosen, protocol->name));
-  auto members = told[0].members;
-  for (const auto& [name, text] : a.chosen) members[name] = text;
-  PIRX_ASSIGN(spec.members, Options::create(protocol->members, members, protocol->name));
-  spec.version = told[0].version;
-  if (!protocol->describes_database) spec.geometry = told[0].geometry;
-  PIRX_ASSIGN(auto plan, protocol->plan(spec));
+  PIRX_ASSIGN(auto plan, plan_for(*protocol, told, a.chosen));
   const Deployment deployment{std::move(plan), std::move(stored)};
   ClientSpec client{.loopback = all_on_this_machine(deployment)};
   PIRX_ASSIGN(client.options, Options::create(protocol->client_options, a.options, protocol->name));
@@ -193,6 +186,21 @@ Result<Digest> deploy(const DeployArguments& a) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const Plan>> plan_for(const Protocol& protocol, std::span<const Told> told,
+                                             const Texts& chosen) {
+  PlanSpec spec;
+  for (const auto& one : told) {
+    if (one.coordinate) spec.coordinates.push_back(*one.coordinate);
+  }
+  PIRX_TRY(Options::create(protocol.chosen, chosen, protocol.name));
+  auto members = told[0].members;
+  for (const auto& [name, text] : chosen) members[name] = text;
+  PIRX_ASSIGN(spec.members, Options::create(protocol.members, members, protocol.name));
+  spec.version = told[0].version;
+  if (!protocol.describes_database) spec.geometry = told[0].geometry;
+  return protocol.plan(spec);
+}
 
 void add_deploy_command(CLI::App& app) {
   auto& command = *app.add_subcommand("deploy", "Write the deployment file that clients need");

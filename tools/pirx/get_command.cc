@@ -9,6 +9,7 @@
 #include <map>
 
 #include "cli.h"
+#include "fetch_json.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/client/fetch.h"
@@ -83,6 +84,8 @@ OutJson records_to_json(const FetchReport& report) {
   return records;
 }
 
+}  // namespace
+
 OutJson to_json(const FetchReport& report, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();
   const auto& answer = report.answer;
@@ -111,6 +114,8 @@ OutJson to_json(const FetchReport& report, const Deployment& deployment) {
   }
   return json;
 }
+
+namespace {
 
 void print_report(const FetchReport& report, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();
@@ -325,7 +330,12 @@ void add_get_command(CLI::App& app) {
   command.add_option("deployment", a->deployment, "Deployment file ('pirx deploy' writes one)")->required();
   command
       .add_option("positions", a->positions, "Positions of the records, from 0; all are fetched in one round")
-      ->check(whole_number(0, ~std::uint64_t{0}));
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            if (parse_whole_number(text, 0, ~std::uint64_t{0})) return "";
+            return "positions are whole numbers: did you mean --key " + escape_key(text) + "?";
+          },
+          ""));
   command.add_option("--protocol", a->protocol,
                      "Use this protocol, which the deployment file must name: " + protocol_names());
   add_bandwidth(

@@ -2,8 +2,10 @@
 // exit code.
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "cli.h"
+#include "did_you_mean.h"
 #include "pirx/base/secret_memory.h"
 #include "pirx/base/sha256.h"
 
@@ -26,7 +28,8 @@ namespace {
 int main(int argc, char** argv) {
   CLI::App app(
       "pirx: private information retrieval. Clients fetch records; servers do not learn which.\n"
-      "Start with: pirx db build --help, pirx serve --help, pirx deploy --help, pirx get --help");
+      "Start with: pirx try data.csv, or pirx db build --help, pirx serve --help, pirx deploy --help, pirx "
+      "get --help");
   app.name("pirx");
   app.set_version_flag("--version", PIRX_VERSION);
   app.require_subcommand(1);
@@ -41,14 +44,21 @@ int main(int argc, char** argv) {
   pirx::cli::add_bench_command(app);
   pirx::cli::add_load_command(app);
   pirx::cli::add_plan_command(app);
+  pirx::cli::add_try_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
+    const auto unknown =
+        pirx::cli::explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+    if (error.get_exit_code() == 0 || unknown.empty()) {
+      return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
+    }
+    std::fprintf(stderr, "pirx: %s\n", unknown.c_str());
+    return pirx::cli::kUsageExitCode;
   }
   // The list of processes shows the command line, and a core dump has it.
-  for (int i = 2; app.got_subcommand("get") && i < argc; ++i)
-    pirx::secure_wipe(argv[i], std::strlen(argv[i]));
+  const bool asks = app.got_subcommand("get") || app.got_subcommand("try");
+  for (int i = 2; asks && i < argc; ++i) pirx::secure_wipe(argv[i], std::strlen(argv[i]));
   const auto done = pirx::cli::chosen_action()();
   wipe_stack();
   if (done) return 0;

@@ -20,7 +20,8 @@ using Kind = Option::Kind;
 constexpr std::uint64_t kDay = 86'400'000'000;  // microseconds
 
 const Option kServerOptions[] = {
-    {"listen", Kind::kText, 0, 0, "address:port; port 0 takes a free one and prints it [127.0.0.1:8100]"},
+    {"listen", Kind::kText, 0, 0,
+     "address:port, or :port on this machine alone; port 0 takes a free one and prints it [127.0.0.1:8100]"},
     {"threads", Kind::kNumber, 0, 1024, "Threads of the matrix product; 0: one a core [0]"},
     {"watch", Kind::kTime, 0, kDay,
      "Look for new epochs of databases so often, as 10s; SIGHUP looks at once [never]"},
@@ -163,18 +164,18 @@ Result<void> read_databases(const Json& databases, const std::filesystem::path& 
   return {};
 }
 
-/// "host:port", "[::1]:port" or ":port".
+/// "host:port", "[::1]:port", or ":port" on 127.0.0.1.
 Result<void> parse_listen(const std::string& text, http::HttpServerOptions& options) {
   const auto bad = [&] {
-    return invalid("--listen wants address:port, as 127.0.0.1:8100 or [::1]:8100, not '" + text + "'");
+    return invalid("--listen wants address:port, as 127.0.0.1:8100, [::1]:8100 or :8100, not '" + text + "'");
   };
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return bad();
   std::string host = text.substr(0, colon);
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   const auto port = parse_whole_number(text.substr(colon + 1), 0, 65535);
-  if (!port || host.empty()) return bad();
-  options.address = host == "localhost" ? "127.0.0.1" : host;
+  if (!port || (host.empty() && colon != 0)) return bad();
+  options.address = host.empty() || host == "localhost" ? "127.0.0.1" : host;
   options.port = static_cast<std::uint16_t>(*port);
   return {};
 }

@@ -5,6 +5,10 @@
 // ResourceExhausted: a line or row is longer, or memory runs out.
 #pragma once
 
+#include <functional>
+#include <span>
+#include <utility>
+
 #include "pirx/database/builder.h"
 
 namespace pirx::database {
@@ -30,11 +34,10 @@ struct LeftOut {
 /// Links are not followed. InvalidArgument: the database being built lies in the folder.
 Result<LeftOut> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder,
                               HiddenFiles hidden = HiddenFiles::kLeaveOut);
-/// Adds the rows of an RFC 4180 file with the given separator, ',' or '\t'; only ',' allows quotes. With
-/// `header` the first line is a header. A whole row is added as it stands in the file, with its quotes. A
-/// byte order mark is skipped.
-/// InvalidArgument names line and cause: a missing column, a broken quote, a row of another width.
-/// ResourceExhausted: more than 4,096 columns.
+/// Adds the rows of an RFC 4180 file with the given separator; with '\t', a quote is a letter like others.
+/// With `header` the first line is a header. A whole row is added as it stands in the file, with its quotes.
+/// A byte order mark is skipped. InvalidArgument names line and cause: a missing column, a broken quote, a
+/// row of another width. ResourceExhausted: more than 4,096 columns.
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
                               const Columns& columns, DatabaseBuilder& builder);
 /// Adds one record for each line with a JSON object, of at most 65,536 values nested at most 64 levels deep.
@@ -45,6 +48,15 @@ Result<void> import_delimited(const std::filesystem::path& file, char separator,
 /// an array that does not end.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder);
+/// Calls `row` with the values of each row of such a file, the header's first, until it returns false. For
+/// looking at a file before it is imported. Errors are those of import_delimited.
+Result<void> read_delimited(const std::filesystem::path& file, char separator,
+                            const std::function<bool(std::span<const std::string> values)>& row);
+/// Calls `object` with the names and values of each object of such a file, in their order, until it returns
+/// false. Members that are null, objects or arrays are left out. Errors are those of import_json_lines.
+using JsonMembers = std::vector<std::pair<std::string, std::string>>;
+Result<void> read_json_lines(const std::filesystem::path& file,
+                             const std::function<bool(const JsonMembers& members)>& object);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
 Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& builder);
 /// Adds records of `record_bytes` bytes each. There are no keys. DataLoss: the file's size is not a multiple
