@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 
-
 namespace pirx::client {
 namespace {
 
