@@ -402,6 +402,7 @@ class LookUps {
 
 Result<void> try_file(TryArguments a) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
+  if (!a.protocol.empty()) PIRX_TRY(find_protocol(a.protocol));
   PIRX_ASSIGN(const auto folder, WorkFolder::create(a.keep));
   PIRX_ASSIGN(const auto chosen, choose(a));
   const auto name = name_for(a.build.input, a.keep.empty());

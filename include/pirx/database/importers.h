@@ -52,9 +52,10 @@ Result<void> import_json_lines(const std::filesystem::path& file, const Columns&
 /// looking at a file before it is imported. Errors are those of import_delimited.
 Result<void> read_delimited(const std::filesystem::path& file, char separator,
                             const std::function<bool(std::span<const std::string> values)>& row);
-/// Calls `object` with the names and values of each object of such a file, in their order, until it returns
-/// false. Members that are null, objects or arrays are left out. Errors are those of import_json_lines.
+/// The names and values of an object, in their order.
 using JsonMembers = std::vector<std::pair<std::string, std::string>>;
+/// Calls `object` with the members of each object of such a file, until it returns
+/// false. Members that are null, objects or arrays are left out. Errors are those of import_json_lines.
 Result<void> read_json_lines(const std::filesystem::path& file,
                              const std::function<bool(const JsonMembers& members)>& object);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
