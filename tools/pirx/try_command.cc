@@ -152,12 +152,14 @@ struct Opened {
 
 Result<Opened> open_by(const Protocol& protocol, const std::string& file) {
   Opened opened{.protocol = &protocol, .settings = {}, .served = {}};
+  OpenContext context;
+  context.spec.loopback = true;
   for (std::size_t i = 0; i < (protocol.several ? kServers : 1); ++i) {
     opened.settings.push_back({.name = "",
                                .file = file,
                                .protocol = std::string(protocol.name),
                                .options = options_of(protocol, i)});
-    PIRX_ASSIGN(auto served, open_served(opened.settings.back(), {.loopback = true}));
+    PIRX_ASSIGN(auto served, open_served(opened.settings.back(), context));
     opened.served.push_back(std::move(served));
   }
   return opened;
