@@ -2,8 +2,12 @@
 
 # --- core: all that src/base to itpir and cpir may use
 find_package(Threads REQUIRED)
-find_package(GMP REQUIRED)
-find_package(NTL REQUIRED)
+if(PIRX_CLIENT_ONLY)
+  find_package(GMP QUIET) # the protocols that compute with it are left out without it
+else()
+  find_package(GMP REQUIRED)
+  find_package(NTL REQUIRED)
+endif()
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
 find_package(nlohmann_json 3.11 CONFIG QUIET) # modules json and importers are left out without it
@@ -31,7 +35,13 @@ if(PIRX_MPI)
 endif()
 
 # --- http
-if(PIRX_BUILD_NET)
+if(PIRX_BUILD_NET AND PIRX_CLIENT_ONLY)
+  find_package(CURL 7.88 QUIET)
+  if(NOT CURL_FOUND OR NOT nlohmann_json_FOUND)
+    message(STATUS "modules http and client are left out: libcurl 7.88 or nlohmann-json was not found")
+    set(PIRX_BUILD_NET OFF)
+  endif()
+elseif(PIRX_BUILD_NET)
   find_package(Boost 1.74 REQUIRED)  # headers only: Beast and Asio
   find_package(CURL 7.88 REQUIRED)
   find_package(nlohmann_json 3.11 CONFIG REQUIRED)
@@ -44,7 +54,9 @@ endif()
 
 # --- tests and benchmarks
 if(PIRX_BUILD_TESTS)
-  find_package(GTest REQUIRED)
+  if(NOT PIRX_CLIENT_ONLY)
+    find_package(GTest REQUIRED)
+  endif()
   find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 endif()
 if(PIRX_BUILD_BENCH)

@@ -1,10 +1,11 @@
 # What a module, a test, a benchmark and a program are in pirx.
 #
-#   pirx_library(<name> [SHARED] [SOURCES a.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
+#   pirx_library(<name> [SHARED] [SOURCES a.cc ...] [SERVER_SOURCES b.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
 #       Target pirx_<name>, alias pirx::<name>. Without sources an INTERFACE library (all deps are then public). Installed and
 #       exported, unless it is of a folder that no library may touch (tools, tests, bench). Static libraries are
 #       position-independent and hide their symbols, so that a shared library may be made of them. SHARED: a shared library in
-#       every build, for programs in C, which must not see what is private to it.
+#       every build, for programs in C, which must not see what is private to it. SERVER_SOURCES are what PIRX_CLIENT_ONLY
+#       leaves out: server halves, and what only they and the planner need.
 #   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [MAIN_OWN])
@@ -152,9 +153,12 @@ function(pirx_add_ctest name)
 endfunction()
 
 function(pirx_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "" "SOURCES;PUBLIC_DEPS;PRIVATE_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "" "SOURCES;SERVER_SOURCES;PUBLIC_DEPS;PRIVATE_DEPS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "pirx_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT PIRX_CLIENT_ONLY)
+    list(APPEND arg_SOURCES ${arg_SERVER_SOURCES})
   endif()
   set(target pirx_${name})
   pirx_map_deps(public_deps ${arg_PUBLIC_DEPS})

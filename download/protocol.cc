@@ -21,10 +21,15 @@ constinit const Protocol kDownloadProtocol{
     .id = ProtocolId::kDownload,
     .name = "download",
     .summary = "one server, which gives everybody the whole database: perfectly private, and often cheapest",
+#ifndef PIRX_CLIENT_ONLY
     .serve = [](const ServerSpec& spec) { return download::make_server(spec.database); },
+#endif
     .members = kMembers,
     .tell = download::tell,
     .plan = download::make_plan,
-    .schemes = download::kSchemes};
+#ifndef PIRX_CLIENT_ONLY
+    .schemes = download::kSchemes
+#endif
+};
 
 }  // namespace pirx

@@ -119,16 +119,21 @@ constinit const Protocol kGoldbergProtocol{
     .several = true,
     .spreads = true,
     .options = kOptions,
+#ifndef PIRX_CLIENT_ONLY
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, read_server_options(spec));
       return make_goldberg_server(spec.database, options);
     },
+#endif
     .members = kMembers,
     .chosen = kChosen,
     .client_options = kSharesClientOptions,
     .tell = tell_shares,
     .plan = plan,
+#ifndef PIRX_CLIENT_ONLY
     .schemes = kGoldbergSchemes,
-    .steps = kGoldbergSteps};
+    .steps = kGoldbergSteps
+#endif
+};
 
 }  // namespace pirx

@@ -35,6 +35,7 @@ constexpr Option kMembers[] = {
 };
 constexpr Option kClientOptions[] = {kPaperClientOption};
 
+#ifndef PIRX_CLIENT_ONLY
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   const auto& given = spec.options;
   PIRX_ASSIGN(auto options, read_server_options<ServerOptions>(spec));
@@ -58,6 +59,7 @@ Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   }
   return make_dj_server(spec.database, options);
 }
+#endif
 
 }  // namespace
 
@@ -97,12 +99,17 @@ constinit const Protocol kTreeProtocol{
     .summary = "one server, Damgard-Jurik ciphertexts: little traffic, seconds of work",
     .slow = true,
     .options = cpir::dj::kOptions,
+#ifndef PIRX_CLIENT_ONLY
     .serve = cpir::dj::serve,
+#endif
     .members = cpir::dj::kMembers,
     .client_options = cpir::dj::kClientOptions,
     .tell = cpir::dj::tell,
     .plan = cpir::dj::make_plan,
+#ifndef PIRX_CLIENT_ONLY
     .schemes = cpir::dj::kSchemes,
-    .steps = cpir::dj::kSteps};
+    .steps = cpir::dj::kSteps
+#endif
+};
 
 }  // namespace pirx

@@ -25,11 +25,13 @@ constexpr Option kMembers[] = {
 };
 constexpr Option kClientOptions[] = {dj::kPaperClientOption};
 
+#ifndef PIRX_CLIENT_ONLY
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   PIRX_ASSIGN(auto options, dj::read_server_options<ServerOptions>(spec));
   options.slots = spec.options.number("slots").value_or(0);
   return make_qr_server(spec.database, options);
 }
+#endif
 
 }  // namespace
 }  // namespace cpir::qr
@@ -42,12 +44,17 @@ constinit const Protocol kResiduosityProtocol{
     .summary = "one server, quadratic residues: simple and slow, for small databases",
     .slow = true,
     .options = cpir::qr::kOptions,
+#ifndef PIRX_CLIENT_ONLY
     .serve = cpir::qr::serve,
+#endif
     .members = cpir::qr::kMembers,
     .client_options = cpir::qr::kClientOptions,
     .tell = cpir::qr::tell,
     .plan = cpir::qr::make_plan,
+#ifndef PIRX_CLIENT_ONLY
     .schemes = cpir::qr::kSchemes,
-    .steps = cpir::qr::kSteps};
+    .steps = cpir::qr::kSteps
+#endif
+};
 
 }  // namespace pirx

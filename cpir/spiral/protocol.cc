@@ -23,6 +23,7 @@ constexpr Option kMembers[] = {
      "The server's parameters message in hexadecimal digits, which holds plan and database"},
 };
 
+#ifndef PIRX_CLIENT_ONLY
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
@@ -37,6 +38,7 @@ Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
   options.key_memory = spec.options.number("keys").value_or(options.key_memory);
   return make_spiral_server(spec.database, options);
 }
+#endif
 
 }  // namespace
 }  // namespace cpir::spiral
@@ -48,12 +50,17 @@ constinit const Protocol kSpiralProtocol{
     .name = "spiral",
     .summary = "one server, lattices: small queries and answers, gigabytes a second",
     .options = cpir::spiral::kOptions,
+#ifndef PIRX_CLIENT_ONLY
     .serve = cpir::spiral::serve,
+#endif
     .members = cpir::spiral::kMembers,
     .describes_database = true,
     .tell = cpir::spiral::tell,
     .plan = cpir::spiral::make_plan,
+#ifndef PIRX_CLIENT_ONLY
     .schemes = cpir::spiral::kSchemes,
-    .steps = cpir::spiral::kSteps};
+    .steps = cpir::spiral::kSteps
+#endif
+};
 
 }  // namespace pirx

@@ -167,12 +167,11 @@ typedef struct pirx_option {
   const char* value;
 } pirx_option;
 
-/* Makes a client. This may take seconds, in protocols whose clients have keys.
+/* Makes a client. Keys, in protocols whose clients have some, are made by the first look-up.
    On input `protocol` is one that the deployment names; NULL: the only one. `options` are `option_count`
    options, NULL if there are none. On output *client is new: free it.
    Errors: INVALID_ARGUMENT, the deployment has no such protocol, or several and none was named; the protocol
-   has no such option; or the servers' plan would not hide what is asked for. UNAVAILABLE, the system gives no
-   randomness. */
+   has no such option; or the servers' plan would not hide what is asked for. */
 PIRX_API pirx_status pirx_client_create(const pirx_deployment* deployment, const char* protocol,
                                         const pirx_option* options, size_t option_count,
                                         pirx_client** client);
@@ -264,11 +263,12 @@ typedef struct pirx_bytes {
 } pirx_bytes;
 
 /* Begins to look up the records at `count` positions, 1 to PIRX_MAX_WISHES. A position may be there twice.
-   On input `options` is NULL for the usual ones. On output *retrieval is new: free it.
-   Errors: INVALID_ARGUMENT, a wrong count or option, or the database is keyed. RESOURCE_EXHAUSTED, the server
-   asks for more than the options allow. UNAVAILABLE, the system gives no randomness.
-   A position that the database does not have is no error here: it is asked for like any other, so that
-   servers cannot tell, and pirx_retrieval_finish() says OUT_OF_RANGE. */
+   The first look-up of a client may take seconds, in protocols whose clients have keys. On input `options` is
+   NULL for the usual ones. On output *retrieval is new: free it. Errors: INVALID_ARGUMENT, a wrong count or
+   option, or the database is keyed. RESOURCE_EXHAUSTED, the server asks for more than the options allow.
+   UNAVAILABLE, the system gives no randomness. A position that the database does not have is no error here:
+   it is asked for like any other, so that servers cannot tell, and pirx_retrieval_finish() says OUT_OF_RANGE.
+ */
 PIRX_API pirx_status pirx_retrieval_begin_positions(const pirx_client* client, const uint64_t* positions,
                                                     size_t count, const pirx_options* options,
                                                     pirx_retrieval** retrieval);
@@ -385,9 +385,10 @@ PIRX_API pirx_status pirx_answer_free(pirx_answer* answer);
 /* ---- The whole look-up in one call ---- */
 
 /* Looks records up, with HTTP connections of the library's own, and waits for the answer: begins a retrieval,
-   drives it and finishes it. At most 256 records. Calls on one client wait for each other.
-   Errors: those of pirx_retrieval_begin_positions() and pirx_retrieval_finish(). UNAVAILABLE, too, if the
-   library was built without an HTTP client (pirx_has_http() is 0). */
+   drives it and finishes it. At most 256 records. Calls of this kind on one client wait for each other, and
+   have keys of their own. The option `stop` is not called: `deadline` ends the wait. Errors: those of
+   pirx_retrieval_begin_positions() and pirx_retrieval_finish(). UNAVAILABLE, too, if the library was built
+   without an HTTP client (pirx_has_http() is 0). */
 PIRX_API pirx_status pirx_client_fetch_positions(const pirx_client* client, const uint64_t* positions,
                                                  size_t count, const pirx_options* options,
                                                  pirx_answer** answer);

@@ -67,16 +67,21 @@ constinit const Protocol kChorProtocol{
     .several = true,
     .spreads = true,
     .options = kOptions,
+#ifndef PIRX_CLIENT_ONLY
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, read_server_options(spec));
       return chor::make_server(spec.database, options);
     },
+#endif
     .members = kMembers,
     .chosen = kChosen,
     .client_options = kSharesClientOptions,
     .tell = tell_all_but_threshold,
     .plan = plan,
+#ifndef PIRX_CLIENT_ONLY
     .schemes = chor::kSchemes,
-    .steps = chor::kSteps};
+    .steps = chor::kSteps
+#endif
+};
 
 }  // namespace pirx

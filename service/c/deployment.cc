@@ -32,7 +32,7 @@ Result<client::Deployment> choose(const DeploymentObject& object, const char* pr
 }  // namespace
 
 Result<std::shared_ptr<const AnyClient>> ClientObject::join() const {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(join_mutex);
   if (joined == nullptr) {
     PIRX_ASSIGN(joined,
                 pirx::join(*deployment.plan, {.loopback = client::all_on_this_machine(deployment)}, options));

@@ -25,7 +25,7 @@ Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_
                                            .rounds = look_up.retrieve.rounds,
                                            .believe = std::move(look_up.retrieve.believe),
                                            .limits = look_up.limits};
-  const std::lock_guard lock(object->mutex);
+  const std::lock_guard lock(object->http_mutex);
   if (object->http == nullptr) {
     PIRX_ASSIGN(auto fetcher, client::Fetcher::create(object->deployment, object->options));
     object->http = std::make_shared<ClientObject::Http>(std::move(fetcher));

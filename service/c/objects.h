@@ -39,8 +39,9 @@ struct ClientObject : Object {
   Result<std::shared_ptr<const AnyClient>> join() const;
   /// Drives a look-up over HTTP, one at a time.
   class Http;
-  mutable std::mutex mutex;  ///< of the next two
+  mutable std::mutex join_mutex;  ///< of `joined`
   mutable std::shared_ptr<const AnyClient> joined;
+  mutable std::mutex http_mutex;  ///< of `http`
   mutable std::shared_ptr<Http> http;
 };
 

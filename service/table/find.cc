@@ -32,6 +32,9 @@ Result<Told> tell(ByteSpan parameters) {
 std::string protocol_names() {
   std::string names;
   for (const auto* protocol : protocols()) names += (names.empty() ? "" : ", ") + std::string(protocol->name);
+#ifdef PIRX_WITHOUT_GMP
+  names += " (this pirx was built without GMP, which dj-tree and qr need)";
+#endif
   return names;
 }
 

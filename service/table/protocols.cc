@@ -8,12 +8,14 @@ extern const Protocol kGoldbergProtocol, kChorProtocol, kTreeProtocol, kResiduos
 
 std::span<const Protocol* const> protocols() noexcept {
   static constexpr const Protocol* kTable[] = {
-      &kGoldbergProtocol,     // itpir/
-      &kChorProtocol,         // itpir/chor/
+      &kGoldbergProtocol,  // itpir/
+      &kChorProtocol,      // itpir/chor/
+#ifndef PIRX_WITHOUT_GMP
       &kTreeProtocol,         // cpir/dj/
       &kResiduosityProtocol,  // cpir/qr/
-      &kSpiralProtocol,       // cpir/spiral/
-      &kDownloadProtocol,     // download/
+#endif
+      &kSpiralProtocol,    // cpir/spiral/
+      &kDownloadProtocol,  // download/
   };
   return kTable;
 }

@@ -23,6 +23,7 @@ std::optional<std::uint64_t> parameters_epoch(ByteSpan message) noexcept {
 
 Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec spec, const Texts& options) {
   PIRX_CHECK(spec.database != nullptr);
+  if (protocol.serve == nullptr) return invalid("this pirx was built for clients only");
   PIRX_ASSIGN(spec.options, Options::create(protocol.options, options, protocol.name));
   if (spec.spread && !protocol.spreads) {
     return invalid("the work of " + std::string(protocol.name) +

@@ -2,7 +2,7 @@
 """The C interface against real servers: two programs in C99 that know pirx by <pirx/pirx.h> alone, for every protocol, by
 position and by key, with a liar named and servers lost, over the programs' sockets and over the library's.
 
-    c_interface_test.py PIRX LOOK_UP MISUSE
+    c_interface_test.py PIRX LOOK_UP MISUSE [--without gmp,http,ntl]
 """
 import json
 import subprocess
@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import command_line_test as cl  # noqa: E402
 
 LOOK_UP = MISUSE = ""
+WITHOUT = []  # packages that the library was built without
 WEAK = "--paper-reproduction"  # keys of 1024 bits: where their length is not what is tested
 OK, INVALID, RANGE, LOSS, UNAVAILABLE, EXHAUSTED, STALE, UNDECODABLE = 0, 1, 2, 3, 4, 5, 7, 8
-OVER = ([], ["--fetch"])  # the program's sockets, and the library's
+OVER = [[], ["--fetch"]]  # the program's sockets, and the library's
 
 
 def look_up(*words, code=OK):
@@ -98,6 +99,9 @@ class CInterface(unittest.TestCase):
                 servers = (self.serve_several(database, protocol, 3) if several
                            else [self.serve(database, protocol, *serving)])
                 deployment = self.deploy(servers, None, *serving, name=f"{protocol}.{database.name}.json")
+                if serving and "gmp" in WITHOUT:
+                    self.assertRegex(look_up(deployment, 7, code=LOSS).stderr, f"{protocol}.*built without GMP, which dj-tree")
+                    continue
                 keys = ["--keys"] if database == keyed else []
                 wanted = [f"key{i}" if keys else i for i in (7, 0)]
                 for over in OVER:
@@ -139,8 +143,24 @@ class CInterface(unittest.TestCase):
             self.assertIn("127.0.0.1", look_up(*over, old, 3, code=STALE).stderr)
 
     def test_a_weak_plan_is_refused(self):
+        if "gmp" in WITHOUT:
+            self.skipTest("the plan cannot be read")
         deployment = self.deploy([self.serve(self.build(), "qr", WEAK)], None, WEAK)
         self.assertIn("paper", look_up(deployment, 3, code=INVALID).stderr)
+
+    def test_without_an_http_client(self):
+        if "http" in WITHOUT:
+            deployment = self.deploy(self.serve_several(self.build(), "goldberg", 3), 1)
+            self.assertIn("built without an HTTP client", look_up("--fetch", deployment, 3, code=UNAVAILABLE).stderr)
+
+    def test_slow_fields_without_ntl(self):
+        database = self.build()
+        deployment = self.deploy([self.serve(database, "goldberg", "--coordinate", 1 + i, "--field", "prime64")
+                                  for i in range(2)], 1)
+        if "ntl" in WITHOUT:
+            self.assertIn("built for clients only", look_up(deployment, 3, code=INVALID).stderr)
+        else:
+            self.assertEqual(records(look_up(deployment, 3)), [cl.RECORDS[3]])
 
     def test_misuse(self):
         deployment = self.deploy(self.serve_several(self.build(), "goldberg", 3), 1)
@@ -149,5 +169,10 @@ class CInterface(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if sys.argv[4:5] == ["--without"]:
+        WITHOUT = sys.argv.pop(5).split(",")
+        sys.argv.pop(4)
+    if "http" in WITHOUT:
+        OVER.pop()
     MISUSE, LOOK_UP, cl.PIRX = sys.argv.pop(3), sys.argv.pop(2), sys.argv.pop(1)
     unittest.main()
