@@ -1,12 +1,10 @@
 // Handles, errors and versions of the C interface.
 #include "objects.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <unordered_map>
-
-#include "src/base/printable.h"
 
 namespace pirx::c {
 namespace {

@@ -96,7 +96,7 @@ pirx_status guarded(const Work& work) noexcept {
 /// InvalidArgument if one of these pointers of the caller's is null.
 template <class... Pointers>
 Result<void> check_not_null(const Pointers*... pointers) {
-  if ((... || (pointers == nullptr))) return invalid("a pointer that is needed is NULL");
+  if ((... || !pointers)) return invalid("a pointer that is needed is NULL");
   return {};
 }
 
