@@ -364,6 +364,8 @@ class Client(_Handle):
         wanted.max_work = _milliseconds("max_work", max_work)
         wanted.deadline = _milliseconds("deadline", deadline)
         self._options, self._believe, self.keyed = wanted, believe, deployment.keyed
+        self._usual = ctypes.byref(wanted)
+        self._call = library.pirx_client_fetch_keys if self.keyed else library.pirx_client_fetch_positions
 
         pairs = list((options or {}).items())
         for pair in pairs:
@@ -392,10 +394,24 @@ class Client(_Handle):
 
         Raises OutOfRange: there is no such position. Undecodable: too few of several servers replied or told the truth.
         Unavailable: the only server did not reply. StaleEpoch: the servers have another version of the database."""
-        answer = self._fetch([wish], self._believe)
+        if self._believe is not None:
+            return self.look_up([wish]).records[0].data
+        # The common case, in as few steps as it can be: bench/python/report measures it.
+        raw = self._use()
+        one: Any
+        if self.keyed:
+            key = _key(wish)
+            one = CBytes(key, len(key))
+        else:
+            one = ctypes.c_uint64(_position(wish))
+        answer, record = ctypes.c_void_p(), CRecord()
+        status = self._call(raw, ctypes.byref(one), 1, self._usual, ctypes.byref(answer))
+        if status:
+            check(status)
         try:
-            record = CRecord()
-            check(library.pirx_answer_record(answer, 0, ctypes.byref(record)))
+            status = library.pirx_answer_record(answer, 0, ctypes.byref(record))
+            if status:
+                check(status)
             return _copy(record)
         finally:
             library.pirx_answer_free(answer)
@@ -438,7 +454,7 @@ class Client(_Handle):
         else:
             array = (ctypes.c_uint64 * len(wishes))(*[_position(wish) for wish in wishes])
         if believe is None:
-            return array, ctypes.byref(self._options), None
+            return array, self._usual, None
         belief = _Belief(believe)
         options = COptions.from_buffer_copy(self._options)
         options.believe = belief.function
@@ -447,9 +463,8 @@ class Client(_Handle):
     def _fetch(self, wishes: Sequence[Wish], believe: Optional[Believe]) -> ctypes.c_void_p:
         raw = self._use()
         array, options, belief = self._arguments(wishes, believe)
-        call = library.pirx_client_fetch_keys if self.keyed else library.pirx_client_fetch_positions
         answer = ctypes.c_void_p()
-        status = call(raw, array, len(array), options, ctypes.byref(answer))
+        status = self._call(raw, array, len(array), options, ctypes.byref(answer))
         if belief is not None and belief.raised is not None:
             library.pirx_answer_free(answer)
             belief.check()
@@ -576,6 +591,8 @@ def as_array(records: Sequence[Optional[bytes]], dtype: Any) -> numpy.ndarray[An
 
 
 def _key(wish: Wish) -> bytes:
+    if type(wish) is bytes:
+        return wish
     if isinstance(wish, str):
         return wish.encode()
     if isinstance(wish, (bytes, bytearray, memoryview)):

@@ -30,7 +30,7 @@ _Place = Tuple[str, int]
 
 
 class Client:
-    """The client of one event loop. `of` is a deployment, or a pirx.Client whose protocol, options and keys are used.
+    """The client of one event loop. `of` is a deployment, or a pirx.Client whose protocol and options are used.
     It closes what it made, not what it was given."""
 
     def __init__(self, of: Union[Deployment, BlockingClient]) -> None:
