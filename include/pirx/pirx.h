@@ -302,11 +302,15 @@ typedef struct pirx_message {
    Messages come in rounds: first PIRX_SEND once for each server, then PIRX_RECEIVE until enough replies are
    there, then the next round or PIRX_FINISH. Send every message exactly once, even if the replies that are
    there would do, and never to another server than its own: a second sending or another reader would tell
-   what is looked up. When PIRX_RECEIVE has come to an end, stop waiting for the other replies of the round.
-   With several servers, close the connections before you call this function again, so that nobody learns from
-   their end how long the work took. Errors: INVALID_ARGUMENT, the retrieval has failed or is finished. Others
-   are the protocol's, and end the retrieval: then free it. */
+   what is looked up. Errors: INVALID_ARGUMENT, the retrieval has failed or is finished. Others are the
+   protocol's, and end the retrieval: then free it. */
 PIRX_API pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message);
+
+/* On output *waiting is 1 if replies to messages of this round are still of use; else 0. Ask after each
+   reply. Once it is 0, stop waiting for the other replies. With several servers, close their connections
+   before the call of pirx_retrieval_next() that follows, so that nobody learns from their end how long its
+   work took. */
+PIRX_API pirx_status pirx_retrieval_waiting(const pirx_retrieval* retrieval, int* waiting);
 
 /* Hands in the reply to a message: the body of an HTTP answer with status 200.
    On input `id` is that of the message, and `reply` has `size` bytes, at most max_reply_size of the message.

@@ -148,6 +148,15 @@ pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message
   });
 }
 
+pirx_status pirx_retrieval_waiting(const pirx_retrieval* retrieval, int* waiting) {
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(check_not_null(waiting));
+    PIRX_ASSIGN(const auto held, hold(retrieval));
+    *waiting = held->retrieval != nullptr && held->retrieval->waiting() ? 1 : 0;
+    return {};
+  });
+}
+
 pirx_status pirx_retrieval_receive(pirx_retrieval* retrieval, uint64_t id, const void* reply, size_t size) {
   return guarded([&]() -> Result<void> {
     if (size != 0) PIRX_TRY(check_not_null(reply));

@@ -119,15 +119,11 @@ static void drive(pirx_retrieval* retrieval) {
   pirx_message sent[kMaxServers];
   int connections[kMaxServers];
   size_t open = 0, taken = 0;
-  int done;
+  int waiting, done;
   for (;;) {
     pirx_message message;
     check(pirx_retrieval_next(retrieval, &message), "next");
     if (message.action == PIRX_SEND) {
-      if (taken > 0) { /* the next round */
-        for (; taken < open; ++taken) close(connections[taken]);
-        open = taken = 0;
-      }
       connections[open] = connect_to(message.origin);
       if (connections[open] >= 0 && !post(connections[open], &message)) {
         close(connections[open]);
@@ -137,11 +133,15 @@ static void drive(pirx_retrieval* retrieval) {
     } else if (message.action == PIRX_RECEIVE) {
       take(retrieval, &sent[taken], connections[taken]);
       ++taken;
+      check(pirx_retrieval_waiting(retrieval, &waiting), "waiting");
+      if (!waiting) { /* the end of the round, before pirx_retrieval_next() works on */
+        for (; taken < open; ++taken) close(connections[taken]);
+        open = taken = 0;
+      }
     } else {
       break;
     }
   }
-  for (; taken < open; ++taken) close(connections[taken]);
   check(pirx_retrieval_done(retrieval, &done), "done");
   if (!done) exit(99);
 }

@@ -263,7 +263,11 @@ static void test_order(const pirx_client* client) {
   TRUE(message.action == PIRX_RECEIVE);
   GOOD(pirx_retrieval_done(retrieval, &done));
   TRUE(done == 0);
+  GOOD(pirx_retrieval_waiting(retrieval, &done));
+  TRUE(done == 1);
   BAD(pirx_retrieval_done(retrieval, NULL));
+  BAD(pirx_retrieval_waiting(retrieval, NULL));
+  BAD(pirx_retrieval_waiting(NULL, &done));
   BAD(pirx_retrieval_finish(retrieval, &answer));
 
   /* Replies that nobody awaits. */
@@ -283,6 +287,8 @@ static void test_order(const pirx_client* client) {
          PIRX_DATA_LOSS);
   free(too_long);
   GOOD(pirx_retrieval_lost(retrieval, messages[2].id, PIRX_UNAUTHENTICATED, "no \x1b[2J token"));
+  GOOD(pirx_retrieval_waiting(retrieval, &done));
+  TRUE(done == 0);
   GOOD(pirx_retrieval_next(retrieval, &message));
   TRUE(message.action == PIRX_FINISH);
   GOOD(pirx_retrieval_done(retrieval, &done));
