@@ -4,6 +4,7 @@
 find_package(Threads REQUIRED)
 if(PIRX_CLIENT_ONLY)
   find_package(GMP QUIET) # the protocols that compute with it are left out without it
+  find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 else()
   find_package(GMP REQUIRED)
   find_package(NTL REQUIRED)

@@ -55,8 +55,10 @@
    What a caller passes in is copied; it may be freed when the function returns.
 
    THREADS. A deployment, a client and an answer may be used by any threads at the same time. A retrieval is
-   for one thread at a time: a call on it while another thread is in one is PIRX_INVALID_ARGUMENT. In a child
-   of fork, make a new client.
+   for one thread at a time: a call on it while another thread is in one is PIRX_INVALID_ARGUMENT, except
+   pirx_retrieval_free(), which also ends the views that the other call is about to give. In a child of fork,
+   make a new client. Protocols with much arithmetic of the client's own (dj-tree) use OpenMP, which cannot
+   run in a child if its parent has used it: exec first.
 
    STRUCTS that this header defines never change while PIRX_ABI stays the same. Only pirx_options may grow at
    its end. */
@@ -215,7 +217,8 @@ typedef struct pirx_record {
 } pirx_record;
 
 /* Says whether these can be the records that were asked for, in the order asked for: 1 yes, 0 no. It is for
-   evidence of the caller's own, such as a signature over each record. */
+   evidence of the caller's own, such as a signature over each record. It must not call pirx_client_fetch_...
+   on the same client. */
 typedef int (*pirx_believe)(void* context, const pirx_record* records, size_t count);
 /* Says whether the work should end now: 1 yes, 0 no. Called often, sometimes from other threads than the
    caller's. */

@@ -120,19 +120,20 @@ pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message
     };
     if (object.handed_out == object.settled.size()) {
       if (object.retrieval->waiting()) return say(PIRX_RECEIVE);
-      auto round = object.done ? std::vector<pirx::Message>() : object.retrieval->outgoing();
-      if (!round) {
-        object.retrieval.reset();
-        return tl::unexpected(explain(round.error(), object));
-      }
-      if (round->empty()) {
+      // Put back below: what fails here ends the retrieval.
+      auto retrieval_now = std::move(object.retrieval);
+      auto round = object.done ? std::vector<pirx::Message>() : retrieval_now->outgoing();
+      if (!round) return tl::unexpected(explain(round.error(), object));
+      std::vector<bool> settled(round->size(), false);
+      if (!round->empty()) object.rounds.push_back(std::move(*round));
+      object.retrieval = std::move(retrieval_now);
+      if (settled.empty()) {
         object.done = true;
         return say(PIRX_FINISH);
       }
-      object.first_id = next_id.fetch_add(round->size());
+      object.first_id = next_id.fetch_add(settled.size());
       object.handed_out = 0;
-      object.settled.assign(round->size(), false);
-      object.rounds.push_back(std::move(*round));
+      object.settled = std::move(settled);
     }
     const auto place = object.handed_out++;
     const auto& given = object.rounds.back()[place];

@@ -92,29 +92,47 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
       "");
 }
 
+/// Whether the byte belongs to U+0000 to U+001F or U+007F to U+009F.
+static bool is_control(std::string_view text, std::size_t i) {
+  const auto at = [text](std::size_t k) {
+    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u;
+  };
+  const auto is_high = [](unsigned code) { return code >= 0x80 && code < 0xa0; };
+  // U+0080 to U+009F are 0xC2 and the code.
+  return at(i) < 0x20 || at(i) == 0x7f || (at(i) == 0xc2 && is_high(at(i + 1))) ||
+         (i > 0 && at(i - 1) == 0xc2 && is_high(at(i)));
+}
+
 std::string escape_key(std::string_view key) {
   std::string text;
   for (std::size_t i = 0; i < key.size(); ++i) {
     const char c = key[i];
-    const auto code = static_cast<unsigned char>(c);
-    const auto before = static_cast<unsigned char>(i == 0 ? 0 : key[i - 1]);
-    const auto after = static_cast<unsigned char>(i + 1 < key.size() ? key[i + 1] : 0);
-    // U+0080 to U+009F are 0xC2 and the code.
-    const bool control = code < 0x20 || code == 0x7f || (code == 0xc2 && after >= 0x80 && after < 0xa0) ||
-                         (before == 0xc2 && code >= 0x80 && code < 0xa0);
     if (c == '\\') {
       text += "\\\\";
     } else if (c == '\n') {
       text += "\\n";
     } else if (c == '\r') {
       text += "\\r";
-    } else if (control) {
+    } else if (is_control(key, i)) {
       text += "\\x" + to_hex(std::as_bytes(std::span(&c, 1)));
     } else {
       text += c;
     }
   }
   return text;
+}
+
+void print_record(ByteSpan record) {
+  const auto text = as_text(record);
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (terminal && text[i] != '\n' && text[i] != '\t' && is_control(text, i)) {
+      std::printf("\\x%02x", static_cast<unsigned char>(text[i]));
+    } else {
+      std::fputc(text[i], stdout);
+    }
+  }
+  std::fputc('\n', stdout);
 }
 
 Result<std::string> unescape_key(std::string_view text) {

@@ -58,6 +58,9 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 std::string escape_key(std::string_view key);
 /// Back again. InvalidArgument for another escape.
 Result<std::string> unescape_key(std::string_view text);
+/// Writes a record and a newline to standard output. A record is foreign text: on a terminal its control
+/// characters, but newline and tab, are shown as \xHH.
+void print_record(ByteSpan record);
 
 /// A line on standard error that overwrites itself: percent, rate and time left. Silent when that is no
 /// terminal.

@@ -178,8 +178,11 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (is_missing(i)) continue;
       const auto& record = records[i];
-      std::fwrite(record.data(), 1, record.size(), stdout);
-      if (!a.raw) std::fputc('\n', stdout);
+      if (a.raw) {
+        std::fwrite(record.data(), 1, record.size(), stdout);
+      } else {
+        print_record(record);
+      }
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       return fail(ErrorCode::kUnavailable, "cannot write to standard output");

@@ -349,9 +349,9 @@ class LookUps {
                                        {{"code", error_code_name(report.error().code())},
                                         {"message", report.error().message()}}}};
       json[keyed() ? "key" : "position"] = wish;
-      print(json.dump());
+      std::printf("%s\n", json.dump().c_str());
     } else if (report && !missing) {
-      print(as_text(report->answer.records[0]));
+      print_record(report->answer.records[0]);
     }
     if (!report) return tl::unexpected(report.error());
     if (!a_.quiet) std::fprintf(stderr, "  %s\n", one_line(*report).c_str());
@@ -392,10 +392,6 @@ class LookUps {
     if (!position) return invalid("positions are whole numbers from 0 to " + std::to_string(last));
     return fetcher_.fetch({&*position, 1}, options);
   }
-  static void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fputc('\n', stdout);
-  }
 
   const TryArguments& a_;
   const Deployment& deployment_;
@@ -404,6 +400,7 @@ class LookUps {
 
 Result<void> try_file(TryArguments a) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
+  signal(SIGPIPE, SIG_IGN);                  // whoever reads the records may go away
   if (!a.protocol.empty()) PIRX_TRY(find_protocol(a.protocol));
   PIRX_ASSIGN(const auto folder, WorkFolder::create(a.keep));
   PIRX_ASSIGN(const auto chosen, choose(a));

@@ -10,6 +10,23 @@ namespace pirx::cli {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Those of the signals that end a process and are not ignored. SIGTERM also wakes the thread that waits.
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction now = {};
+    if (signal == SIGTERM || sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) {
+      sigaddset(&signals, signal);
+    }
+  }
+  return signals;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<WorkFolder>> WorkFolder::create(const fs::path& kept) {
   std::error_code error, ignored;
   fs::path target = kept;
@@ -19,24 +36,25 @@ Result<std::unique_ptr<WorkFolder>> WorkFolder::create(const fs::path& kept) {
   }
   const auto parent = kept.empty() ? fs::temp_directory_path(error) : target.parent_path();
   auto pattern = (parent / (kept.empty() ? "pirx-try.XXXXXX" : ".pirx-try.XXXXXX")).string();
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   if (error || ::mkdtemp(pattern.data()) == nullptr) {
-    return fail(ErrorCode::kUnavailable, "cannot make a folder in " +
-                                             (parent.empty() ? "." : parent.string()) + ": " +
-                                             (error ? error.message() : std::strerror(errno)));
+    const auto why = error ? error.message() : std::strerror(errno);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    return fail(ErrorCode::kUnavailable,
+                "cannot make a folder in " + (parent.empty() ? "." : parent.string()) + ": " + why);
   }
   try {
-    return std::unique_ptr<WorkFolder>(new WorkFolder(pattern, target));
+    return std::unique_ptr<WorkFolder>(new WorkFolder(pattern, target, signals));
   } catch (const std::system_error& thread) {
     fs::remove_all(pattern, error);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
     return fail(ErrorCode::kResourceExhausted, std::string("cannot start a thread: ") + thread.what());
   }
 }
 
-WorkFolder::WorkFolder(fs::path path, fs::path kept)
-    : path_(path), temporary_(std::move(path)), kept_(std::move(kept)) {
-  sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
-  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+WorkFolder::WorkFolder(fs::path path, fs::path kept, const sigset_t& signals)
+    : path_(path), temporary_(std::move(path)), kept_(std::move(kept)), signals_(signals) {
   waiter_ = std::thread([this] { wait(); });
 }
 

@@ -12,8 +12,9 @@
 namespace pirx::cli {
 
 /// Makes a folder under a name of its own that only this user can read, and removes it when the object is
-/// destroyed. SIGINT, SIGTERM and SIGHUP remove it, too, and then end the process as they would have without
-/// it. Create it before any other thread starts: the signals are blocked in all threads but its own.
+/// destroyed. SIGINT, SIGTERM, SIGHUP and SIGQUIT remove it, too, and then end the process as they would have
+/// without it; those that are ignored stay so. Create it before any other thread starts: the signals are
+/// blocked in all threads but its own.
 class WorkFolder {
  public:
   /// In the system's folder for temporary files or, if `kept` is not empty, beside that path, so that keep()
@@ -30,12 +31,12 @@ class WorkFolder {
   Result<void> keep();
 
  private:
-  WorkFolder(std::filesystem::path path, std::filesystem::path kept);
+  WorkFolder(std::filesystem::path path, std::filesystem::path kept, const sigset_t& signals);
   void wait() noexcept;
 
   std::filesystem::path path_;  ///< changed by keep() only
   const std::filesystem::path temporary_, kept_;
-  sigset_t signals_;
+  const sigset_t signals_;
   std::atomic<bool> ending_{false};
   std::thread waiter_;  ///< last: it starts when everything else exists
 };
