@@ -10,6 +10,7 @@ before the work that follows.
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import json
 import ssl
@@ -122,7 +123,7 @@ class Client:
             task = loop.create_task(self._ask(client.servers[message.server], message, client.deadline, places, sent))
             self._unwaited.add(task)
             task.add_done_callback(self._unwaited.discard)
-            task.add_done_callback(lambda _, sent=sent: _settle(sent))
+            task.add_done_callback(functools.partial(_settle, sent))
             written.append(sent)
             tasks.append(task)
             waiting[task] = message.id
@@ -205,7 +206,7 @@ class Client:
         return found
 
 
-def _settle(sent: asyncio.Future[None]) -> None:
+def _settle(sent: asyncio.Future[None], _: Any = None) -> None:
     if not sent.done():
         sent.set_result(None)
 

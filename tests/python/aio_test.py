@@ -138,6 +138,11 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await self.status([answer]))[0], "MALFORMED", answer[:100])
         self.assertEqual((await self.status([OK + b"Content-Length: 20\r\n\r\nabc"]))[0], "SILENT")
 
+    async def test_parameters_of_the_type(self):
+        reader = asyncio.StreamReader()
+        reader.feed_data(OK.replace(b"stream", b"Stream ; charset=x") + b"Content-Length: 3\r\n\r\nabc")
+        self.assertEqual(await pirx.aio._read_answer(reader, 3), b"abc")
+
     async def test_a_server_that_refuses(self):
         body = b'{"error":{"code":"ResourceExhausted","message":"so busy"}}'
         head = b"HTTP/1.1 429 Too Many Requests\r\nPirx-Error: %s\r\nContent-Length: %d\r\n\r\n"
@@ -206,9 +211,13 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         async with Hostile(None) as hostile:
             deployment = replaced(self.by_key, {number: hostile.url for number in (0,)})
             async with pirx.aio.Client(pirx.Client(deployment, wait_for_all=True)) as client:
-                with self.assertRaises(asyncio.TimeoutError):
-                    await asyncio.wait_for(client.get("key3"), 3)
-                self.assertEqual(len(hostile.requests), 1)
+                task = asyncio.ensure_future(client.get("key3"))
+                while not hostile.requests:
+                    await asyncio.sleep(0.01)
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+                self.assertEqual((len(hostile.requests), client._unwaited), (1, set()))
 
     async def test_the_event_loop_goes_on(self):
         with pirx.serve(self.plain, "dj-tree", serve_options=["--paper-reproduction"],
@@ -226,7 +235,7 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
     async def test_tls(self):
         certificate, key = self.path / "cert.pem", self.path / "key.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                        "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key),
+                        "2", "-subj", "/CN=pirx", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key),
                         "-out", str(certificate)], check=True, capture_output=True)
         with pirx.serve(self.keyed, "spiral") as servers:
             text = servers.deployment_file.read_text()
@@ -243,6 +252,12 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(pirx.Client(known).servers[0].ca_file, str(certificate))
                 async with pirx.aio.Client(known) as client:
                     self.assertEqual(await client.get("key9"), RECORDS[9])
+            # The certificate is for the address, not for this name.
+            content["servers"][0]["url"] = content["servers"][0]["url"].replace("127.0.0.1", "localhost")
+            other = pirx.Deployment.parse(json.dumps(content), folder=self.path)
+            async with pirx.aio.Client(other) as client:
+                with self.assertRaisesRegex(pirx.Error, "no trusted TLS"):
+                    await client.get("key9")
             async with pirx.aio.Client(unknown) as client:
                 with self.assertRaisesRegex(pirx.Error, "no trusted TLS"):
                     await client.get("key9")
