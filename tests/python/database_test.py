@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from support import pirx
 
@@ -111,7 +113,15 @@ class Databases(unittest.TestCase):
             yield from [b"new"] * 3  # fewer than a pipe holds
             raise KeyError("mine")
 
-        self.assertRaisesRegex(KeyError, "mine", self.build, rows())
+        kill = subprocess.Popen.kill
+
+        def kill_late(child):
+            # Time for the program to replace the database, if it took the error for the end of the rows.
+            time.sleep(2)
+            kill(child)
+
+        with mock.patch.object(subprocess.Popen, "kill", kill_late):
+            self.assertRaisesRegex(KeyError, "mine", self.build, rows())
         old = pirx.Database(self.path / "db")
         self.assertEqual((self.stored(old, 0), old.info["epoch"]), (b"old", 1))
 
