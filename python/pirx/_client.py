@@ -5,6 +5,7 @@ import ctypes
 import enum
 import operator
 import os
+import threading
 from dataclasses import dataclass
 from types import TracebackType
 from typing import (TYPE_CHECKING, Any, Callable, ClassVar, Iterable, List, Mapping, NamedTuple, NoReturn, Optional,
@@ -237,6 +238,8 @@ class Deployment(_Handle):
     def client(self) -> Client:
         """The client of get(), get_many() and look_up(), which is made when it is first needed."""
         self._use()
+        # In a child of fork this is another client. OpenMP does not survive a fork: protocols with heavy arithmetic of the
+        # client (dj-tree) are not for a child whose parent has used them.
         process = os.getpid()
         found = self._clients.get(process)
         if found is None:
@@ -508,6 +511,8 @@ class Retrieval(_Handle):
         array, options, self._belief = client._arguments(listed(wishes), believe or client._believe)
         begin = library.pirx_retrieval_begin_keys if client.keyed else library.pirx_retrieval_begin_positions
         self._client = client
+        # close() waits for a call in another thread, such as one that a cancelled look-up left behind.
+        self._lock = threading.RLock()
         raw = ctypes.c_void_p()
         check(begin(client._use(), array, len(array), options, ctypes.byref(raw)))
         self._own(raw)
@@ -516,30 +521,50 @@ class Retrieval(_Handle):
         """Says what to do next: with SEND, send the message; with RECEIVE, wait for a reply and hand it in; with FINISH,
         call finish(). The call that gives the first message of a round may take long."""
         message = CMessage()
-        self._call(library.pirx_retrieval_next(self._use(), ctypes.byref(message)))
-        data = ctypes.string_at(message.data, message.size) if message.size else b""
-        return Message(Action(message.action), message.id, message.server, text_of(message.origin),
-                       text_of(message.path), data, message.max_reply_size)
+        with self._lock:
+            self._call(library.pirx_retrieval_next(self._use(), ctypes.byref(message)))
+            data = ctypes.string_at(message.data, message.size) if message.size else b""
+            return Message(Action(message.action), message.id, message.server, text_of(message.origin),
+                           text_of(message.path), data, message.max_reply_size)
+
+    def waiting(self) -> bool:
+        """Says whether replies to messages of this round are still of use. Ask after each reply. Once it is False, stop
+        waiting; with several servers, close their connections before next(): how long that takes may depend on the records."""
+        waiting = ctypes.c_int()
+        with self._lock:
+            self._call(library.pirx_retrieval_waiting(self._use(), ctypes.byref(waiting)))
+        return bool(waiting.value)
+
+    def close(self) -> None:
+        """Frees the retrieval, after a call of another thread."""
+        if self._process != os.getpid():
+            super().close()  # Nobody is left in a child of fork who would release the lock.
+            return
+        with self._lock:
+            super().close()
 
     def receive(self, id: int, reply: bytes) -> None:
         """Hands in the reply to the message with this number. An error other than InvalidArgument says what is wrong with
         the reply: it then counts as lost, and the retrieval goes on."""
         data = bytes(memoryview(reply))
-        self._call(library.pirx_retrieval_receive(self._use(), _whole("id", id, 0, 2**64 - 1), data, len(data)))
+        with self._lock:
+            self._call(library.pirx_retrieval_receive(self._use(), _whole("id", id, 0, 2**64 - 1), data, len(data)))
 
     def lost(self, id: int, why: Union[Error, Type[Error]], text: str = "") -> None:
         """Says that there will be no reply to a message, and why: pirx.Unavailable if there was no answer in time or no
         connection, and if the server refused, the kind of error that it named. The retrieval goes on."""
         said = text or ("" if isinstance(why, type) else str(why))
-        self._call(library.pirx_retrieval_lost(self._use(), _whole("id", id, 0, 2**64 - 1), why.code,
-                                               said.replace("\0", " ").encode("utf-8", "replace") or None))
+        with self._lock:
+            self._call(library.pirx_retrieval_lost(self._use(), _whole("id", id, 0, 2**64 - 1), why.code,
+                                                   said.replace("\0", " ").encode("utf-8", "replace") or None))
 
     def finish(self) -> Answer:
         """Makes the answer. Close the connections to servers first: how long this takes may depend on the records. Raises
         as Client.get() does. The retrieval is closed either way."""
         answer = ctypes.c_void_p()
         try:
-            self._call(library.pirx_retrieval_finish(self._use(), ctypes.byref(answer)))
+            with self._lock:
+                self._call(library.pirx_retrieval_finish(self._use(), ctypes.byref(answer)))
         except BaseException:
             library.pirx_answer_free(answer)
             raise
@@ -594,7 +619,11 @@ def _key(wish: Wish) -> bytes:
     if type(wish) is bytes:
         return wish
     if isinstance(wish, str):
-        return wish.encode()
+        try:
+            return wish.encode()
+        except UnicodeEncodeError:
+            pass  # The exception would hold the key, and so would one that is raised in this block.
+        raise InvalidArgument("a key of type str has a character that UTF-8 cannot say: give bytes")
     if isinstance(wish, (bytes, bytearray, memoryview)):
         return bytes(wish)
     raise TypeError(f"the database is keyed: a key is str or bytes, not {type(wish).__name__}")

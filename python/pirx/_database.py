@@ -94,19 +94,28 @@ def _run(words: Sequence[str], lines: Optional[Iterator[bytes]] = None) -> bytes
                                      stdout=printed, stderr=said)
         except FileNotFoundError:
             raise Unavailable(f"there is no program {words[0]}") from None
+        except PermissionError:
+            raise Unavailable(f"the program {words[0]} may not be executed") from None
         try:
             if lines is not None:
                 assert child.stdin is not None
                 try:
-                    with child.stdin:
-                        child.stdin.writelines(lines)
+                    child.stdin.writelines(lines)
+                    child.stdin.close()
                 except BrokenPipeError:
                     pass  # The program has failed, and says why.
             code = child.wait()
         except BaseException:
+            # Before its input is closed: the program would take that for the end of the rows.
             child.kill()
             child.wait()
             raise
+        finally:
+            if child.stdin is not None:
+                try:
+                    child.stdin.close()
+                except OSError:
+                    pass  # Nobody reads it any more.
         said.seek(0)
         if code != 0:
             raise failure(code, said.read().decode(errors="replace"))

@@ -71,6 +71,7 @@ _STATUS: dict[str, list[Any]] = {
     "pirx_retrieval_begin_positions": [_HANDLE, POINTER(c_uint64), c_size_t, POINTER(COptions), _NEW],
     "pirx_retrieval_begin_keys": [_HANDLE, POINTER(CBytes), c_size_t, POINTER(COptions), _NEW],
     "pirx_retrieval_next": [_HANDLE, POINTER(CMessage)],
+    "pirx_retrieval_waiting": [_HANDLE, POINTER(c_int)],
     "pirx_retrieval_receive": [_HANDLE, c_uint64, c_char_p, c_size_t],
     "pirx_retrieval_lost": [_HANDLE, c_uint64, c_int, c_char_p],
     "pirx_retrieval_finish": [_HANDLE, _NEW],

@@ -5,6 +5,7 @@ import atexit
 import os
 import re
 import selectors
+import shutil
 import subprocess
 import tempfile
 import time
@@ -32,7 +33,8 @@ class Servers:
     urls: Tuple[str, ...]
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="pirx-")
+        # No TemporaryDirectory: its finalizer would delete the folder in a child of fork, too.
+        self._folder = tempfile.mkdtemp(prefix="pirx-")
         self._children: List[subprocess.Popen[bytes]] = []
         self._process = os.getpid()
         atexit.register(self.close)
@@ -54,7 +56,7 @@ class Servers:
         self._children.clear()
         if hasattr(self, "deployment"):
             self.deployment.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> Servers:
         return self
@@ -64,7 +66,7 @@ class Servers:
         self.close()
 
     def _log_file(self, number: int) -> Path:
-        return Path(self._folder.name) / f"server{number}.log"
+        return Path(self._folder) / f"server{number}.log"
 
     def _start(self, words: List[str]) -> None:
         with open(self._log_file(len(self._children)), "wb") as log:
@@ -115,7 +117,7 @@ def serve(databases: Union[Source, Sequence[Source]], protocol: str = "goldberg"
             running._start([found, "serve", os.fspath(source), "--protocol", protocol, "--listen", "127.0.0.1:0", *coordinate,
                             *serve_options])
         running.urls = tuple(f"http://127.0.0.1:{running._port(number, end)}" for number in range(count))
-        running.deployment_file = Path(running._folder.name) / "deployment.json"
+        running.deployment_file = Path(running._folder) / "deployment.json"
         threshold_words = ["--threshold", str(threshold)] if several else []
         done = subprocess.run([found, "deploy", str(running.deployment_file), *threshold_words,
                                *(word for url in running.urls for word in ("--server", url)), *deploy_options],
@@ -127,6 +129,8 @@ def serve(databases: Union[Source, Sequence[Source]], protocol: str = "goldberg"
         running.close()
         if isinstance(error, FileNotFoundError):
             raise Unavailable(f"there is no program {found}") from None
+        if isinstance(error, PermissionError):
+            raise Unavailable(f"the program {found} may not be executed") from None
         raise
     return running
 

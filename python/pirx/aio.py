@@ -3,12 +3,14 @@
     async with pirx.aio.Client(deployment) as client:
         record = await client.get("bash")
 
-The retrieval is the one of pirx.Client: what servers see is the same. Work of the processor is done in threads, so that
-the event loop goes on.
+The retrieval is the one of pirx.Client: the messages are the same. Work of the processor is done in threads, so that the
+event loop goes on. With enough replies, the other messages are still sent, and then all connections of the round are ended
+before the work that follows.
 """
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import json
 import ssl
@@ -88,11 +90,14 @@ class Client:
                 message = await self._round(client, retrieval, message, tasks)
             return await asyncio.to_thread(retrieval.finish)
         except asyncio.CancelledError:
-            for task in tasks:
-                task.cancel()
+            # A thread may still be at work on the retrieval, and closing it waits for that.
+            asyncio.get_running_loop().run_in_executor(None, retrieval.close)
+            raise
+        except BaseException:
+            retrieval.close()
             raise
         finally:
-            retrieval.close()
+            await _end(tasks)
 
     async def _client(self) -> BlockingClient:
         if self._closed:
@@ -110,38 +115,44 @@ class Client:
         """Sends the messages of a round and hands in replies until the retrieval wants no more. Gives what it wants then."""
         places: Dict[_Place, int] = {}
         waiting: Dict[asyncio.Task[_Outcome], int] = {}
+        written: List[asyncio.Future[None]] = []
         loop = asyncio.get_running_loop()
         end = loop.time() + client.deadline
         while message.action == Action.SEND:
-            task = loop.create_task(self._ask(client.servers[message.server], message, client.deadline, places))
-            # The task goes on where its reply is not needed any more: every message is sent, and when a connection ends
-            # tells nothing of the work that follows.
+            sent = loop.create_future()
+            task = loop.create_task(self._ask(client.servers[message.server], message, client.deadline, places, sent))
             self._unwaited.add(task)
             task.add_done_callback(self._unwaited.discard)
+            task.add_done_callback(functools.partial(_settle, sent))
+            written.append(sent)
             tasks.append(task)
             waiting[task] = message.id
             message = retrieval.next()
-        while message.action == Action.RECEIVE:
+        wanted = message.action == Action.RECEIVE
+        while wanted and waiting:
             done, _ = await asyncio.wait(waiting, timeout=max(0.0, end - loop.time()),
                                          return_when=asyncio.FIRST_COMPLETED)
             for task in done or set(waiting):
                 number = waiting.pop(task)
                 if not task.done():
                     task.cancel()
-                    retrieval.lost(number, Unavailable("did not reply in time"))
-                elif task.cancelled():
-                    retrieval.lost(number, Unavailable("the client was closed"))
+                    outcome: _Outcome = Unavailable("did not reply in time")
                 else:
-                    await asyncio.to_thread(_hand_in, retrieval, number, task.result())
-                message = await asyncio.to_thread(retrieval.next)
-                if message.action != Action.RECEIVE:
+                    outcome = Unavailable("the client was closed") if task.cancelled() else task.result()
+                wanted = await asyncio.to_thread(_hand_in, retrieval, number, outcome)
+                if not wanted:
                     break
-        return message
+        # Every message is sent, even where its reply is of no use any more. Then the connections end before the work that
+        # follows, so that their end tells nothing of it.
+        await asyncio.wait(written, timeout=max(0.0, end - loop.time()))
+        await _end(tasks)
+        return await asyncio.to_thread(retrieval.next)
 
-    async def _ask(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int]) -> _Outcome:
+    async def _ask(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int],
+                   sent: asyncio.Future[None]) -> _Outcome:
         """Sends a message once and reads the answer. Gives the body, or why there is none."""
         try:
-            return await asyncio.wait_for(self._exchange(server, message, deadline, places), deadline)
+            return await asyncio.wait_for(self._exchange(server, message, deadline, places, sent), deadline)
         except Error as error:
             return error
         except ssl.SSLError as error:
@@ -152,8 +163,11 @@ class Client:
             return Unavailable("closed the connection in the middle of its reply")
         except OSError as error:
             return Unavailable(f"cannot be reached or broke off ({error})")
+        except Exception as error:  # One hostile server does not end the look-up.
+            return DataLoss(f"cannot be understood ({type(error).__name__}): is this a pirx server?")
 
-    async def _exchange(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int]) -> bytes:
+    async def _exchange(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int],
+                        sent: asyncio.Future[None]) -> bytes:
         parts = urlsplit(message.origin)
         secure = parts.scheme == "https"
         reader, writer = await asyncio.wait_for(
@@ -161,10 +175,14 @@ class Client:
                                     ssl=self._context(server) if secure else None, limit=4 * _MAX_HEAD),
             min(deadline, _CONNECT_SECONDS))
         try:
-            place = _place_of(writer.get_extra_info("peername"))
+            peer = writer.get_extra_info("peername")
+            if peer is None:
+                raise ConnectionResetError("it ended the connection at once")
+            place = _place_of(peer)
             if places.setdefault(place, message.server) != message.server:
                 raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
                                       "server would get two servers' shares")
+            writer.transport.set_write_buffer_limits(0)  # drain() waits until all is written
             writer.write((f"POST {message.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
                           "Content-Type: application/octet-stream\r\n"
                           f"Content-Length: {len(message.data)}\r\nPirx-Timeout: {max(1, round(deadline * 1000))}\r\n"
@@ -173,6 +191,7 @@ class Client:
                 await writer.drain()
             except ConnectionError:
                 pass  # The server may have refused before it read all: its answer says so.
+            _settle(sent)
             return await _read_answer(reader, message.max_reply_size)
         finally:
             writer.transport.abort()
@@ -187,16 +206,32 @@ class Client:
         return found
 
 
-def _hand_in(retrieval: Retrieval, number: int, outcome: _Outcome) -> None:
+def _settle(sent: asyncio.Future[None], _: Any = None) -> None:
+    if not sent.done():
+        sent.set_result(None)
+
+
+async def _end(tasks: List[asyncio.Task[_Outcome]]) -> None:
+    """Ends the connections that are left."""
+    left = [task for task in tasks if not task.done()]
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left)
+
+
+def _hand_in(retrieval: Retrieval, number: int, outcome: _Outcome) -> bool:
+    """Gives whether more replies are of use."""
     if isinstance(outcome, Error):
         retrieval.lost(number, outcome)
-        return
+        return retrieval.waiting()
     try:
         retrieval.receive(number, outcome)
     except InvalidArgument:
         raise
     except Error:
         pass  # It counts as lost, and the retrieval says at the end what was wrong.
+    return retrieval.waiting()
 
 
 def _place_of(peer: Tuple[Any, ...]) -> _Place:
@@ -218,7 +253,8 @@ async def _read_answer(reader: asyncio.StreamReader, max_reply_size: int) -> byt
             raise DataLoss("the header of its reply is too long: it is faulty or no pirx server")
         first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
         words = first.split(" ", 2)
-        if len(words) < 2 or words[0] not in ("HTTP/1.1", "HTTP/1.0") or len(words[1]) != 3 or not words[1].isdigit():
+        if (len(words) < 2 or words[0] not in ("HTTP/1.1", "HTTP/1.0") or len(words[1]) != 3
+                or not (words[1].isascii() and words[1].isdigit())):
             raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
         status = int(words[1])
         if status >= 200:
@@ -238,7 +274,7 @@ async def _read_answer(reader: asyncio.StreamReader, max_reply_size: int) -> byt
     if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
         raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
     if status == 200:
-        if fields.get("content-type", "").lower() != "application/octet-stream":
+        if fields.get("content-type", "").partition(";")[0].strip(" \t").lower() != "application/octet-stream":
             raise DataLoss("its reply is not of type application/octet-stream: is this a pirx server?")
         if length is not None and int(length) <= most:
             return await reader.readexactly(int(length))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -86,8 +87,7 @@ class Databases(unittest.TestCase):
         folder = self.path / "-site"
         folder.mkdir()
         (folder / "page").write_text("hello")
-        with mock.patch("os.getcwd"):
-            self.assertEqual(self.stored(self.build(folder), 0), b"hello")
+        self.assertEqual(self.stored(self.build(folder), 0), b"hello")
         with self.assertRaisesRegex(pirx.InvalidArgument, "format="):
             self.build(self.path / "table.xyz")
         with self.assertRaisesRegex(pirx.Unavailable, "none.csv"):
@@ -110,11 +110,20 @@ class Databases(unittest.TestCase):
         self.build([b"old"])
 
         def rows():
-            yield from [b"new"] * 100000
+            yield from [b"new"] * 3  # fewer than a pipe holds
             raise KeyError("mine")
 
-        self.assertRaisesRegex(KeyError, "mine", self.build, rows())
-        self.assertEqual(self.stored(pirx.Database(self.path / "db"), 0), b"old")
+        kill = subprocess.Popen.kill
+
+        def kill_late(child):
+            # Time for the program to replace the database, if it took the error for the end of the rows.
+            time.sleep(2)
+            kill(child)
+
+        with mock.patch.object(subprocess.Popen, "kill", kill_late):
+            self.assertRaisesRegex(KeyError, "mine", self.build, rows())
+        old = pirx.Database(self.path / "db")
+        self.assertEqual((self.stored(old, 0), old.info["epoch"]), (b"old", 1))
 
     def test_not_a_database(self):
         self.assertRaises(pirx.Unavailable, pirx.Database, self.path / "none")
@@ -126,13 +135,30 @@ class Databases(unittest.TestCase):
         with self.assertRaisesRegex(pirx.Unavailable, "no program"):
             pirx.serve(self.path / "none", program=str(self.path / "no-program"))
 
+    def test_a_program_that_may_not_be_executed(self):
+        (self.path / "program").write_text("no program")
+        for call in (lambda: pirx.Database(self.path / "db", program=str(self.path / "program")),
+                     lambda: pirx.serve(self.path / "db", program=str(self.path / "program"))):
+            self.assertRaisesRegex(pirx.Unavailable, "may not be executed", call)
+
+    def test_a_child_of_fork_leaves_the_folder(self):
+        code = ("import os, sys, support\n"
+                "with support.pirx.serve(sys.argv[1], 'download') as servers:\n"
+                "    child = os.fork()\n"
+                "    if child == 0:\n"
+                "        sys.exit(0)\n"
+                "    os.waitpid(child, 0)\n"
+                "    print(servers.deployment_file.exists(), servers.deployment.get(0))\n")
+        done = subprocess.run([sys.executable, "-c", code, str(self.build([b"x"]).path)], capture_output=True, text=True,
+                              cwd=Path(__file__).parent)
+        self.assertEqual(done.stdout, "True b'x'\n", done.stderr)
+
     def test_servers(self):
         database = self.build([b"x%d" % i for i in range(50)])
         with pirx.serve(database, threshold=2, servers=4) as servers:
             children = list(servers._children)
             self.assertEqual(len(set(servers.urls)), 4)
             self.assertEqual(servers.deployment.get(7), b"x7")
-            self.assertIn("listening", servers.log(0) + "listening")
             folder = servers.deployment_file.parent
         self.assertTrue(all(child.poll() is not None for child in children))
         self.assertFalse(folder.exists())

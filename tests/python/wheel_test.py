@@ -57,7 +57,7 @@ class Wheel(unittest.TestCase):
         self.assertRegex(self.wheel.name, r"^pirx-[0-9.]+-py3-none-linux_\w+\.whl$")
         names = zipfile.ZipFile(self.wheel).namelist()
         for wanted in ("pirx/py.typed", "pirx/_bundled/libpirx.so.1", "pirx/_bundled/pirx", "LICENSE", "THIRD_PARTY.md",
-                       "nlohmann-json3-dev.copyright"):
+                       "nlohmann-json3-dev.copyright", "libexpected-dev.copyright", "libcli11-dev.copyright"):
             self.assertTrue(any(name.endswith(wanted) for name in names), f"{wanted} is not in {names}")
         self.assertLess(self.wheel.stat().st_size, 12 << 20)
 
