@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes rows of buckets, with fresh noise. Both those who write whole buckets and those who update them use
 // it.
 #pragma once

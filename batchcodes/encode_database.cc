@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes all buckets in one pass over the plain rows, a band of rows at a time. Each bucket hashes and
 // writes its rows on a thread of its own.
 #include "pirx/batchcodes/encode_database.h"

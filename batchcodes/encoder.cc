@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instantiates Encoder for the shipped fields.
 #include "batchcodes/encoder_impl.h"
 

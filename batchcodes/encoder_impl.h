@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoder<F>: makes row g of all buckets with small products of the field's kernel, one panel of columns at a
 // time. encoder.cc instantiates it for the shipped fields, tests do for tiny ones.
 #pragma once

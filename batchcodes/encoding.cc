@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the limits of an encoding, explains the one that is broken, and computes the positions of blocks.
 #include "pirx/batchcodes/encoding.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds fields by their names, and checks how long messages over them are.
 #include "pirx/batchcodes/fields.h"
 

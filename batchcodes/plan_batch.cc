@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts wanted blocks into slots: sorts them by coordinate and deals them round-robin. Blocks at one
 // coordinate then lie in different query vectors, unless there are more of them than vectors. All of this is
 // done by comparing every pair, without a branch or an address that depends on an index.

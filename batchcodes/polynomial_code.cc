@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instantiates sharing and PolynomialCode for the shipped fields.
 #include "batchcodes/polynomial_code_impl.h"
 

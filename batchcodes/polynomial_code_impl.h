@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PolynomialCode<F>: turns the slots of a query vector into the points of a sharing. polynomial_code.cc
 // instantiates it for the shipped fields, tests do for tiny ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes shares: multiplies the coins with the engine, then adds the few unit vectors under masks.
 // polynomial_code.cc instantiates it for the shipped fields, tests do for tiny ones.
 #pragma once

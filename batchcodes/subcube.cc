@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcube code: numbering of the buckets, and the recursive plan.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subset code: its buckets, and the search for disjoint recovery sets.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries changes of a plain database over to its buckets, row by row.
 #include <algorithm>
 #include <set>

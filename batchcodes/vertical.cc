@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checks that all vertical codes make before they plan.
 #include "pirx/batchcodes/vertical.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instantiates VerticalDatabase over GF(2), which servers use, and over W48, in which bench/paper000 counts
 // operations.
 #include "batchcodes/vertical_database_impl.h"

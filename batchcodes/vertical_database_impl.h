@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the buckets of sums with the field's kernels. vertical_database.cc instantiates it for the fields
 // that programs use, tests do for others.
 #pragma once

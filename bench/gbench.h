@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every benchmark does: it takes its own flags out of the command line, leaves the others to Google
 // Benchmark, names the machine, and reports no time for a wrong answer.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a benchmark of a build folder and reads what Google Benchmark says. Every report finds its programs here."""
 
 import json

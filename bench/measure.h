@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What benchmarks use beside the loop of Google Benchmark: clocks, objects that they share, and a switch that
 // spoils an answer, by which a test sees that benchmarks notice.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds GMP and defines GMP::GMP. Installed with pirx: its package configuration needs it.
 find_path(GMP_INCLUDE_DIR NAMES gmp.h)
 find_library(GMP_LIBRARY NAMES gmp)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds NTL and defines NTL::NTL (which brings GMP::GMP and threads). Installed with pirx: its package configuration needs it.
 find_path(NTL_INCLUDE_DIR NAMES NTL/ZZ.h)
 find_library(NTL_LIBRARY NAMES ntl)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every third-party package is found here and nowhere else. docs/dependencies.md gives the reason for each.
 
 # --- core: all that src/base to itpir and cpir may use

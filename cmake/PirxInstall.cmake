@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The installed package: headers, libraries, the CMake package `pirx` with components, pkg-config files.
 #
 # Component core is the interface target pirx::core over the modules below it; every other library is a component of its own

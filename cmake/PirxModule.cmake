@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a module, a test, a benchmark and a program are in pirx.
 #
 #   pirx_library(<name> [SHARED] [SOURCES a.cc ...] [SERVER_SOURCES b.cc ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retrievals from one server: all queries are sent, one after the other, whatever the replies hold, so that a
 // server which damages a reply is not told whose.
 #include "cpir/rows_client.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the client halves of this folder share: one server, and one query after another, each of which fetches
 // a row (or an item) of what the server holds.
 #pragma once

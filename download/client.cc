@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks for every piece, in order, whatever the client wants; then checks all of it and looks for itself.
 #include "client.h"
 

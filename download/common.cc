@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which bytes of a database file a client downloads, and how it knows that they are right.
 #include "common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trivial protocol: the client downloads the whole database and looks for itself. This file has the
 // parameters and the pieces; docs/wire_format.md specifies the messages.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheme to beat: every client downloads all records, once for each version, and the server learns
 // nothing.
 #include "cost.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives pieces of the database file.
 #include "server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server half: pieces of the file, to whoever asks.
 #pragma once
 

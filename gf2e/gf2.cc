@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel table of GF(2).
 #include "pirx/gf2e/gf2.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks messages against what was agreed.
 #include "check_messages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks whether a message has exactly the shape that was agreed. Every half does this first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the clients of this folder do alike.
 #include "pirx/itpir/client_interface.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queries and replies as every client of this folder makes and reads them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of the protocols of this folder, from servers and from deployment files.
 #include "client_plan.h"
 

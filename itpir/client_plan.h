@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What clients of the protocols of this folder know of a deployment.
 #pragma once
 

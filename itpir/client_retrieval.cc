@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retrievals of the protocols of this folder: queries to all servers, and more of them while liars are not
 // told apart.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes the fixed parts of messages (docs/wire_format.md, sections 2 and 3).
 #include "pirx/itpir/common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every protocol with several servers costs: a pass of the engine over a prepared database, and the
 // client's two halves. More threads than this machine has are assumed to help in proportion.
 #include "cost.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost models of the protocols with several servers (docs/planner.md), and the measurements that they
 // rest on.
 #pragma once

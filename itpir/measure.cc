@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the rates of protocols with several servers: the engine's pass over a database in memory, and the
 // client's query and decoding. The replies that it decodes are those of a database of zeros.
 #include <optional>

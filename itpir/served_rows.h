@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows that a server half answers from: those of a plain database, or of its bucket.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VectorServer<F, V>: the query vectors of all clients are the rows of Q, and Q * D is one product (paper
 // 000). It is the server half of every protocol of this folder; V says how query vectors lie in a request.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the options of the server halves of this folder.
 #include "server_options.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server options that the protocols of this folder share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prepares the rows of a server half for the engine, keeps them in a file between runs if one is named,
 // and multiplies with them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides requests among the buckets, and joins their replies.
 #include "server_vertical.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server half of vertical codes: one server half of any protocol for each bucket, behind one
 // AnyServer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client half of vertical codes.
 #include "pirx/itpir/vertical.h"
 

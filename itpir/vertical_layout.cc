@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Presents the buckets of a code as databases.
 #include "pirx/itpir/vertical_layout.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pyproject.toml cannot say: the version is the library's, and a wheel goes with any Python 3 but one platform only."""
 import os
 

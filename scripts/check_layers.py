@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the include rules of docs/ARCHITECTURE.md over every C++ file of the tree. Prints file:line: [rule] reason for each
 violation and exits 1 if there is one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instantiates the engine for the shipped fields.
 #include "strassen/engine_impl.h"
 

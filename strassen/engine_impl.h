@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The blocked, threaded product R = Q * D. engine.cc instantiates it for the shipped fields, tests for tiny
 // fields.
 #pragma once

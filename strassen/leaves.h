@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bilinear scheme as a flat list of block products.
 #pragma once
 

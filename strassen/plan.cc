@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy of the engine: how many levels of Strassen, which blocks, how many threads. This file only
 // decides; engine_impl.h computes.
 #include "strassen/plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The decisions of plan.cc, and the layout of the workspace that follows from them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes, fills and multiplies databases in planes with stored levels of Strassen.
 #include "strassen/prepared_planes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database in planes with stored levels of Strassen. Instead of the blocks of D it holds the sums of blocks
 // that the scheme multiplies, each in planes of its own. A product by the scheme then forms no sum of D. A
 // product of few queries needs only a few of the sums (kThinScheme): it reads no more memory than D has.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the blocks and computes the workspace of the product modulo small moduli.
 #include "strassen/residue_plan.h"
 

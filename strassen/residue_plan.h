@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy of the product modulo small moduli (residues.h): its plan, its blocks and its workspace.
 #pragma once
 

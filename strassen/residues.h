@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // R = Q * D over GF(p) for many queries, computed modulo many small moduli (pirx/base/residue_kernels.h). The
 // residues of D are prepared (ResidueMatrix) or computed block by block in every pass. Those of Q are always
 // computed.

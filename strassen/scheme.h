@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bilinear schemes <m, k, n; rank> as data: they multiply m x k blocks by k x n blocks with `rank` products.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheme <4, 4, 4; 47> over GF(2), and so over every field of characteristic 2: two levels in one step,
 // with 47 products where two levels of Strassen have 49.
 //

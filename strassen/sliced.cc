@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with a database in planes: threads, blocks of queries, and sums of planes in the cache.
 #include "strassen/sliced.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // R = Q * D over GF(2^n) with a database in planes (pirx/base/sliced_kernels.h), by Karatsuba's algorithm.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // R += Q * D on one tile, by recursion with a bilinear scheme (paper 000, section 3.3 and appendix A). Sums
 // of blocks of D are formed when they are needed, small enough for the cache. Rows and columns that are left
 // over because blocks have equal sizes are multiplied plainly.

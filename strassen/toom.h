@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // R = Q * D over GF(p) for many queries, by Toom-Cook (pirx/base/toom_kernels.h): evaluation at points, a
 // product at each point, interpolation. D is not prepared: each block of it is evaluated when it is
 // multiplied.

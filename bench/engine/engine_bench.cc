@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times the engine's product over one database, for all fields, kernels, numbers of queries, depths, stored
 // levels and threads that are asked for; beside it the rates of this machine and other ways to multiply.
 //

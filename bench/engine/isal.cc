@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product by ISA-L's erasure code: rows of the database are its sources, answers are its parities.
 #include <isa-l/erasure_code.h>
 

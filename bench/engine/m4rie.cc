@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product by M4RIE. Its matrices are copies of Q and D. The answer stays bit-sliced, in M4RIE's form.
 #include <m4rie/m4rie.h>
 

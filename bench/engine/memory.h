@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plain read of memory, with which the engine's passes are compared.
 #pragma once
 

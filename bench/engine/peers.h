@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is measured beside the engine: instructions, and other ways to multiply over GF(2^8). Libraries are
 // measured if they are installed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often per second the CPU runs an instruction. Each loop repeats one instruction on twelve registers,
 // which hides its latency. The loops are in assembly, so that neither compiler nor flags change what is
 // measured. A loop runs only if the CPU has its instruction.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product over GF(2^8) as Percy++ 1.0 and paper 000 compute it: by a 64 KiB table of all products, 8
 // bytes of the database at a time.
 #include <cstring>

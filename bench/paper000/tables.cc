@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recomputes Tables 1 and 2 of paper 000 (Lueks and Goldberg 2015). Runs the shipped encoders, engine and
 // share generation on kernels that count operations, and prints the counts beside the paper's formulas. Exits
 // with 1 if a count is not as expected.

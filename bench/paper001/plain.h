@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paper 001's server over GMP, written as plainly as its authors did. A node is E(f_0) times a power of every
 // selector: nine modular exponentiations in an octree, which share nothing. Variable time; all numbers are
 // public.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damgard-Jurik trees beside a plain GMP implementation of paper 001, over records of one plaintext each.
 // Times the server by kernel and threads, and the client: making coins ahead, making a query from such coins,
 // and decrypting all levels of a reply.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plain Berlekamp-Welch decoder for replies with wrong values: it solves a system of equations for every
 // word.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Experiments 3 and 4 of paper 002 (Henry 2016): the time that a client takes to make a query, and to
 // reconstruct the blocks from the replies, beside plain programs for both (plain.h, berlekamp_welch.h). Uses
 // the public client on random records. Times are of the processor; an answer is checked before its time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers and a client in one process over random records, for benchmarks of the client.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Experiment 2 of paper 002 (Henry 2016): a server's time for a query to a u-ary bucket, beside one to the
 // plain database. Uses the shipped encoder, shares and engine.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client of Goldberg's protocol written plainly, value by value, as in Percy++ 1.0: polynomials as
 // coefficients, Horner's rule for every server, Lagrange's rule for every word. (It is faster than Percy++ in
 // one thing: it computes once what does not change from row to row.) Over a prime field by NTL, or over

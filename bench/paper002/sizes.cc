@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints as a Markdown table how many bytes a query and its replies take, with and without seeds, beside
 // Percy++ 1.0. Sizes are from the library's formulas and are compared with the messages of a real query.
 // Exits with 1 if they differ.

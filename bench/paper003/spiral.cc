@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times Spiral's server stage by stage on a database in memory. A benchmark is a plan. Its time is that of
 // one pass of the server, as the library's profile finds it: the median of --samples, in CPU time if one
 // thread computes, or in wall-clock time with --wall=1. Counters hold the milliseconds of each stage, and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages of a query in spiral-rs (blyssprivacy/sdk, lib/spiral-rs and lib/server), called through its public
 // functions, on a full database of random items. Prints a line of JSON for each sample, in seconds.
 //

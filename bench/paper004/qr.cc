@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's time for one query of quadratic-residuosity PIR, with every kernel of this machine. Beside it,
 // what paper 004 (Sion and Carbunar 2007) counts: one multiplication modulo N for every bit, in plain GMP.
 // That is measured on a slice of the columns, because all columns cost the same; the counter `share` says how

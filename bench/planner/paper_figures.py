@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Recomputes the figures of papers 001 (Unal and Savas 2014) and 004 (Sion and Carbunar 2007) that follow from formulas. Prints them as
 JSON, each beside the printed figure, with the reason if the two differ.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the planner's predictions with measurements. Carries out every offer of a plan on a small
 // database, with client and servers in one process on one thread. Counters hold lengths of messages, and
 // predictions. A record that is not the stored one is a wrong answer, and so is a message whose length is not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks the same keys up again and again by one Fetcher, and prints the microseconds of CPU time for each
 // look-up: look_ups DEPLOYMENT COUNT KEY RECORD-LENGTH. bench/python/report compares Python with it.
 #include <cstdio>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the benchmarks of the service share: databases, servers as processes, their CPU times and metrics, and a client that checks answers.
 
 The client speaks docs/wire_format.md over GF(2^8) with the standard library alone (bytes.translate multiplies a vector by an element), so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times a pass over a database that is spread over the ranks of an MPI run, and the same pass by one process.
 //
 // single/q:...   one process with --single_threads threads

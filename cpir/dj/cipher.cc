@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encryption and decryption with the secret key, by its two primes.
 #include "pirx/cpir/dj/cipher.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes selectors from a row's digits, and rows from replies.
 #include "pirx/cpir/dj/client.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What deployment files and clients say of keys.
 #include "options.h"
 

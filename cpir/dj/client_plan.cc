@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of Damgard-Jurik trees, and the client that joins one.
 #include "client_plan.h"
 

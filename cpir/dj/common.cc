@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates plans, and writes and checks the fixed parts of messages.
 #include "pirx/cpir/dj/common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The offer of Damgard-Jurik trees: the fastest tree over this link among all trees with non-increasing
 // arities, mixed ones included, with as many records in a row as pay.
 #include "cost.h"

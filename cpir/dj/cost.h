@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost model of Damgard-Jurik trees (docs/planner.md), and the measurements that it rests on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Montgomery's product digit by digit, and powers by fixed windows.
 //
 //   for j = 0 .. s:  T = sum of a_i b_(j-i) - q_(j-1);  q_j = -T / p mod R;  digit j = (T + q_j p) / R

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The integers modulo p^(s+1) for a secret prime p, written in base p. A product takes (s+1)(s+2)/2 + s+1
 // products of digits instead of the 2 (s+1)^2 of one long number, as in kernels/kernels.h. Constant time in
 // p, bases and exponents.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks N, and makes primes with OpenSSL.
 #include "pirx/cpir/dj/keys.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The products of powers that a level of a tree computes. The tree and the planner both use it.
 #pragma once
 

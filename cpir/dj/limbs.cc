@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Thin wrappers of mpn_sec_*, which choose lengths and wipe the scratch space.
 #include "limbs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secret numbers of fixed length: little-endian limbs on GMP's side-channel silent functions. Time and
 // addresses depend on lengths alone. All memory, scratch space included, is wiped.
 #pragma once

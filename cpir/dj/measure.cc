@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the rates of Damgard-Jurik trees: the server's products, made as in cpir/dj/powers.cc, and the
 // client's Cipher.
 #include <algorithm>

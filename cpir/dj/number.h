@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Public numbers: conversions between GMP's integers and big-endian bytes or words. Do not use it for
 // secrets: GMP neither wipes its integers nor computes with them in constant time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of servers whose clients have keys of dj/keys.h.
 #pragma once
 

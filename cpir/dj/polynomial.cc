@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Moebius transform over the sets of bits, with division in place of subtraction.
 #include "polynomial.h"
 

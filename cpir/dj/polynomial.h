@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The selectors of paper 001 (section 4.1): encryptions of the products of a digit's bits, in the paper's
 // order. The server turns them into selectors of single children, so that one kind of tree serves both kinds
 // of selectors.

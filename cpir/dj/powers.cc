@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of powers, digits of exponents, and the two loops that use them.
 #include "powers.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of powers with shared bases, for many rows of exponents: prod_i c_i^e_(row,i) modulo N^(s+1). The
 // plan chooses the cheaper of Straus's windows and Lim and Lee's combs. Exponents are the server's data, and
 // their digits choose addresses. The lanes of the kernel are filled with rows, or with parts of a row if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Teichmuller lifts and p-adic logarithms.
 #include "prime_side.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damgard-Jurik modulo one of the two primes, for the holder of the key, in constant time in the prime and
 // the numbers. The two sides are computed independently through all layers and are combined only at the end.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The row of the Damgard-Jurik tree in the table of protocols.
 #include "pirx/protocol.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses a kernel, computes the constants of a ring, and converts numbers to and from base N.
 #include "ring.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The integers modulo N^(s+1) in the form that one kernel takes: constants, and conversions of numbers. All
 // public.
 #pragma once

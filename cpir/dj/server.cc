@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks queries, and implements AnyServer for the tree.
 #include "pirx/cpir/dj/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the tree level by level from the leaves. Tables of the upper levels need long chains of squares,
 // which cannot be divided between threads; they are made while the leaves are still computed.
 #include "tree.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of products over one database for one checked query. All nodes of a level share the level's
 // selectors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the products that cpir/dj/powers.cc computes.
 #include "tree_cost.h"
 

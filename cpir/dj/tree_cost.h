@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of a tree of Damgard-Jurik ciphertexts for its server, level by level: the products of the plans
 // that the server itself would make (cpir/dj/powers.h), at measured rates.
 #pragma once

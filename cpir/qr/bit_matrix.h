@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The database as a matrix of bits, read in place. A row of the matrix is several slots of the database.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queries and replies as numbers. The secret part of the work is in residues.cc.
 #include "pirx/cpir/qr/client.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of quadratic residuosity, and the client that joins one.
 #include "client_plan.h"
 

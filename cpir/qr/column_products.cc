@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows are taken w at a time. A table has the products of all 2^w subsets of their numbers, and each column
 // needs one product with the entry that its w bits choose. Threads make the tables of several windows at
 // once; then each thread takes its share of the columns through one table after another. Eight columns, or

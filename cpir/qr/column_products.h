@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's work: for every column of a matrix of bits, the product of the query's numbers in the rows
 // where the column has ones.
 #pragma once

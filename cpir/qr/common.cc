@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates plans, and reads and writes the parameters message.
 #include "pirx/cpir/qr/common.h"
 

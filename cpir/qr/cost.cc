@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The offer of quadratic residuosity: every window of rows of the matrix costs a table, and a product for
 // every column.
 #include "cost.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes Blum primes with OpenSSL. The rest of a key is checked by the code for Damgard-Jurik's keys.
 #include "pirx/cpir/qr/keys.h"
 

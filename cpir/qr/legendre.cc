@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes J(a|b) along a binary GCD of a and b, where b is always odd:
 //
 //   if a is odd: if a < b, swap them, and J changes if both are 3 modulo 4; a -= b

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Legendre symbol modulo a secret prime, in constant time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes and recognises squares with GMP's constant-time functions.
 #include "residues.h"
 

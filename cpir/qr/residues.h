@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Residues modulo N for the holder of the key: makes squares and non-squares, which only the holder can tell
 // apart, and tells them apart. Constant time in the key, the random coins and the bits.
 #pragma once

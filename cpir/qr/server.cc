@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks queries, and implements AnyServer for quadratic residuosity.
 #include "pirx/cpir/qr/server.h"
 

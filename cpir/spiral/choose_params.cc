@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost model, and the search for the cheapest secure plan.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages and randomness around ClientCore.
 #include "pirx/cpir/spiral/client.h"
 

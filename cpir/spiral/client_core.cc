@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys, queries and decoding, in constant time in secrets, item and answer. What depends on the wanted item
 // is a mask.
 #include "client_core.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client's secrets and its computations with them. The caller passes the random coins: Client adds
 // randomness and messages, tests and benchmarks look at single stages.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of Spiral, and the client that joins one: its keys are uploaded when the server lacks them.
 #include "client_plan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates plans, computes their sizes, and reads and writes the parameters message.
 #include "pirx/cpir/spiral/common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The offer of Spiral: the plan that its server chooses by itself, or one of the named plans, with the
 // client's keys uploaded once.
 #include "cost.h"

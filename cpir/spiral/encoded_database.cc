@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes the database, in parallel over items.
 #include "encoded_database.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The database in the form that the server multiplies: transforms of its polynomials in Montgomery form.
 //
 // Words are in the order (P, z, j, i, s), with s fastest. Word (P, z, j, i, s) is slot 8z + s of polynomial P

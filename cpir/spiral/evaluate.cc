@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One key switch is enough where the expansion makes two ciphertexts of one: tau_r(x^(-e) v) = -x^(-e)
 // tau_r(v) for e = 2^r, so the children are v + tau(v) and x^(-e) (v - tau(v)). All polynomials stay
 // transformed, except those whose digits are taken.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's computation for a query (Spiral, section 3 of eprint 2022/368), stage by stage.
 #pragma once
 

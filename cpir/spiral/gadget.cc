@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of digits. z/2 is added to every digit at once; this turns balanced digits into plain ones, without
 // carries.
 #include "gadget.h"

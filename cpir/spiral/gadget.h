@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Digits of polynomials and their transforms, which every key switch and external product needs.
 #pragma once
 

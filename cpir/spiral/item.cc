@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits the bits of an item into coefficients of log p bits. The pad is a stream whose seed is made from the
 // database and the item.
 #include "item.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Items of the database as coefficients of polynomials. A public pad is added to them, so that the error of
 // an answer does not depend on the content of the database.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients' keys by their SHA-256, in bounded memory that clients share fairly.
 #pragma once
 

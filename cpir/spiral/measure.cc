@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the rates of Spiral with one profile of a database of some megabytes. The work of the server
 // besides its pass is scaled by the protocol's own model, which counts it.
 #include <algorithm>

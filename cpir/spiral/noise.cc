@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formulas are averages over all coefficients; tests find them exact to a tenth of a bit. Spiral's own
 // formulas (section 4.3 of eprint 2022/368) assume the worst coefficient of an expanded ciphertext for all,
 // which is 2^g times too pessimistic: each of g rounds of expansion multiplies the energy of one coefficient

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The noise model: variances of the error after each stage, and the probability of a wrong answer.
 #pragma once
 

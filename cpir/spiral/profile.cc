@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures time and error around the stages of a server.
 #include "pirx/cpir/spiral/profile.h"
 

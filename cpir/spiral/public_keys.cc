@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads clients' public keys.
 #include "public_keys.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client's public keys as the server holds them, in their order on the wire: automorphism keys of the right
 // gadget for rounds 0 .. g2 - 1, those of the left gadget for rounds 1 .. g1 - 1, conversion, packing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of the ring: powers of a root of unity in bit-reversed order of their exponents.
 #include "ring.h"
 

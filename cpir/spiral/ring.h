@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring Z[x]/(x^d + 1) modulo q = q1 q2 (Spiral, eprint 2022/368, section 4.1) with d = 2048, or smaller
 // in tests: tables for the transforms, automorphisms, and memory for polynomials.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uniform residues by rejection, and binomial ones by counting bits with sums, without tables or branches.
 #include "sampling.h"
 

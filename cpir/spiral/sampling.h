@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random polynomials: uniform ones from public seeds, small ones from secret coins.
 #pragma once
 

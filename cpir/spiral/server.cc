@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks messages, collects queries into batches, and implements AnyServer for Spiral.
 #include "pirx/cpir/spiral/server.h"
 

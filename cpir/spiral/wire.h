@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The form of polynomials and small numbers in messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A look-up with evidence of the application's own: evidence DEPLOYMENT KEY PREFIX. If the replies alone
 // prove no answer, the one that begins with PREFIX is taken. A real application would check a signature or a
 // hash. Prints which servers lied.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client and servers in one process, over a transport of your own: in_memory [PROTOCOL]. This works for every
 // protocol of the table.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Private look-ups by key from running servers, in C: look_up DEPLOYMENT KEY... The deployment file says
    where the servers are and which protocol they speak ('pirx deploy' writes one). This program works for
    every protocol. */

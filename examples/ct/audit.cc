@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One private retrieval and its judgement.
 #include "audit.h"
 

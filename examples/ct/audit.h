@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A private audit: fetches the proof of one certificate from servers of which any t learn nothing, checks it
 // against the signed tree head, and reports the result.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads X.509 certificates with OpenSSL. The input may be hostile: OpenSSL or this file checks every length,
 // and no byte may be left over.
 #include "certificate.h"

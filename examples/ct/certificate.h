@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Certificates as a log sees them: bytes of an X.509 certificate (DER), read from PEM or DER by OpenSSL, and
 // a generator of as many as a large test log needs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ct-audit: the auditor's side. Checks whether a certificate is in the log, so that no t servers learn which
 // certificate it is, and prints what each server could see.
 #include "audit.h"

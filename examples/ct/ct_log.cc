@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ct-log: the operator's side. Makes a log, appends certificates, signs, and builds the database of inclusion
 // proofs that `pirx serve` serves.
 #include "files.h"

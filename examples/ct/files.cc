@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base64 with OpenSSL.
 #include "files.h"
 

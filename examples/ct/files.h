@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base64, and small files by pirx/base/small_file.h.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A dishonest log operator, for demonstrations and tests: a database of proofs in which the proof of one certificate is
 forged, to be served in place of the honest one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and writes the log's folder. The tree head is written last, in one step. Entries beyond it are left
 // over from an append that was cut short, and do not count.
 #include "log.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A log in a folder: its key, its entries, its signed tree head; and the databases of inclusion proofs made
 // from it. One process at a time may change a log. It keeps hashes of the certificates, not the certificates.
 #pragma once

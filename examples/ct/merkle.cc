@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds trees level by level. Checks proofs by the algorithms of RFC 9162, sections 2.1.3.2 and 2.1.4.2,
 // which also hold for RFC 6962.
 #include "merkle.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merkle hash trees of RFC 6962 section 2.1: roots, proofs of inclusion and of consistency, and their checks.
 // See paper 000, section 4.1. An auditor trusts the checks, so they share no code with what makes the proofs.
 #pragma once

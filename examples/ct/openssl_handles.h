@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenSSL's objects, freed when they go out of scope.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two programs share: actions of subcommands, times, and exit codes (those of docs/cli.md).
 #pragma once
 

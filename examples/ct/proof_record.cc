@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes proof records and checks them against a publication.
 #include "proof_record.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A record of the database of proofs: what an auditor needs beside the certificate and the signed tree head
 // (paper 000, section 4.3). docs/certificate_transparency.md describes its bytes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signs and checks tree heads with OpenSSL's ECDSA, and reads and writes them as JSON.
 #include "tree_head.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signed tree heads, RFC 6962 section 3.5, by an ECDSA P-256 key; and what a log publishes beside its
 // database of proofs.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A proxy that stands before one pirx server and misbehaves on purpose: for demonstrations and tests, never in a server.
 
     faulty_proxy.py --listen 127.0.0.1:9001 --upstream 127.0.0.1:8101 --mode lie

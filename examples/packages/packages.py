@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Turns `apt-cache dumpavail` on standard input into JSON lines {"name": ..., "record": ...}, one a package.
 
 A record is what a person asks a package index for: name, version, section, home page and description. Where an index lists a

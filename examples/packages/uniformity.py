@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests whether the bytes that servers received are uniformly distributed: Pearson's chi-square over 256 byte values.
 
     uniformity.py FILE...

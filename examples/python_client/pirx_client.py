@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A second pirx client, to read and to check the first one by. Written from docs/wire_format.md alone, with the standard library only.
 
     pirx_client.py DEPLOYMENT.json POSITION...

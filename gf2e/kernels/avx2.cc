@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX2 kernels. GF(2) multiplies with masks. GF(2^8) and GF(2^16) look the nibbles of the data up in tables
 // of the scalar's multiples, of sixteen bytes each. vpshufb does this inside a register, so no address
 // depends on a value.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2) on AVX-512: a masked xor, whose timing depends on the shape only.
 #include "gf2e/kernels/kernels.h"
 

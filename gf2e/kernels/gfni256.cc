@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2^8) on AVX2 with GFNI: vgf2p8mulb multiplies modulo 0x11B. There is no table, and timing depends on the
 // shape only.
 #include "gf2e/kernels/kernels.h"

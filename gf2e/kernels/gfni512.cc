@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512 kernels with GFNI. GF(2^8) multiplies with vgf2p8mulb (modulo 0x11B). GF(2^16) multiplies the split
 // bytes of its words by four matrices of 8 x 8 bits (vgf2p8affineqb). No secret is an address in memory.
 #include "gf2e/kernels/kernels.h"

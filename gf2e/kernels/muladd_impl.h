@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop that all kernels of this folder share: R += Q * D over byte rows. It takes a register tile of
 // queries x rows of D at a time and streams along the columns. The includer defines PIRX_GF2E_TARGET, the
 // target attribute of its instruction set, and passes an Ops class:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Portable kernels, on the 16-byte vectors that gcc and clang compile for every machine. A product adds up d,
 // d * x, d * x^2, ... under masks made from the bits of the scalar. There is no table, so no secret becomes
 // an address.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads and stores of 32-byte pieces of a row, for the kernels on 256-bit vectors. Include after
 // muladd_impl.h.
 #include <immintrin.h>

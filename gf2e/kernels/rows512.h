@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads and stores of 64-byte pieces of a row, for the kernels on 512-bit vectors. Masks keep short pieces
 // from touching other bytes. Include after muladd_impl.h.
 #include <immintrin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bit-sliced kernels on 256-bit vectors, for CPUs with GFNI but without AVX-512.
 #include "gf2e/kernels/kernels.h"
 

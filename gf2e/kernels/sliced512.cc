@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bit-sliced kernels on 512-bit vectors.
 #include "gf2e/kernels/kernels.h"
 

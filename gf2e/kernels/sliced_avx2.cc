@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bit-sliced kernels on AVX2 without GFNI. A matrix of 8 x 8 bits is two tables of sixteen bytes: its
 // products with the low nibbles and with the high nibbles. vpshufb looks them up inside a register, so no
 // address depends on a value.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of bits with vgf2p8affineqb, for any vector width. A matrix is its qword. Include after
 // sliced_impl.h.
 

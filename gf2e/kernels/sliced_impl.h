@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bit-sliced GF(2^n) (SlicedKernels) for any vector width. The includer defines PIRX_GF2E_TARGET, the target
 // attribute of its instruction set, and passes an Ops class:
 //

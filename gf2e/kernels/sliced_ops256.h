@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that the bit-sliced kernels on 256-bit vectors share. Include after sliced_impl.h.
 #include <immintrin.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* pirx.h: private look-ups from C.
 
    A program fetches records of a database from servers, by position or by key, and the servers learn nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface of a protocol: its row in the table of protocols, and the server that it opens.
 #pragma once
 

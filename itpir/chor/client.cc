@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client half of Chor's protocol: makes requests, and adds up all replies.
 #include "pirx/itpir/chor/client.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes query vectors of Chor's protocol: random bits for all servers but the last, and for the last the
 // bits that complete the unit vector. It is a template of the random source alone, so that the privacy
 // test can enumerate coins.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes with vectors of bits.
 #include "common.h"
 

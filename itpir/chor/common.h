@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What both halves of Chor's protocol share: query vectors of bits (docs/wire_format.md, section 9).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The offer of Chor's protocol with t + 1 servers, the fewest that hide anything from t of them.
 #include "cost.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server half of Chor's protocol: the product over GF(2), of query vectors that arrive as bits.
 #include "server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server half of Chor's protocol over any rows, with any kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blinding (Devet, Goldberg, Heninger 2012): a server gets its share vector times a secret scalar of its own,
 // fresh for each query, and the client takes the scalar out of the reply again. Nothing changes for privacy;
 // but liars who agree on a lie no longer agree once the scalars are out, so further queries tell them apart.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client half for any field: chooses GoldbergClient<F> and GoldbergCollector<F> by the deployment's
 // field tag.
 #include "pirx/itpir/goldberg/client.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GoldbergClient<F>: query messages from wishes (Goldberg 2007; paper 002). Instantiated in client.cc for the
 // shipped fields, in the privacy tests for fields small enough to enumerate every coin.
 #pragma once

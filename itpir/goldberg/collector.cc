@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instantiates GoldbergCollector for the shipped fields.
 #include "collector_impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GoldbergCollector<F>: takes replies, checks that they agree, decodes them, and says who lied and how
 // certain the records are. It runs after the network is done with a query. decode() decides without the
 // wanted rows whether to ask again. Only finish(), which cuts records out of rows, knows them.

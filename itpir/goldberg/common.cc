@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates the parameters of Goldberg's protocol.
 #include "pirx/itpir/goldberg/common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The offer of Goldberg's protocol over GF(2^8) and W160: one pass over the database on every server, and the
 // client's vectors and Lagrange rows.
 #include "cost.h"

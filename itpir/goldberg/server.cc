@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server half behind AnyServer: chooses the field, and reads the options of a ServerSpec.
 #include "pirx/itpir/goldberg/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goldberg's server half: query vectors as elements of a field. Instantiated in server.cc for the shipped
 // fields.
 #pragma once

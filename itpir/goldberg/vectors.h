@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of field values on the wire, and matrices of them that are wiped. Both halves use them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns wanted rows into a plan. Its shape depends only on how many rows are wanted.
 #include "wishes.h"
 

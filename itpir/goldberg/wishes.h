@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans which query vector fetches which wanted row. Query and decode both make this plan, and must make
 // the same one.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Private look-ups: fetch records of a database, by position or by key, from servers that learn nothing about which ones.
 
     import pirx

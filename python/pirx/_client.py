@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deployments, clients, retrievals and answers: the four objects of <pirx/pirx.h>."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions: one for each status of <pirx/pirx.h>."""
 from __future__ import annotations
 

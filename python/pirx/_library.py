@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds libpirx and declares the functions of <pirx/pirx.h>, in the header's order. ctypes releases the interpreter's lock
 during every call."""
 from __future__ import annotations

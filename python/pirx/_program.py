@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the program `pirx` and tells its failures as exceptions."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers on this machine, for tests and notebooks."""
 from __future__ import annotations
 

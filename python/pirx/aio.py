@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Look-ups in asyncio, over the standard library's streams.
 
     async with pirx.aio.Client(deployment) as client:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deployments and clients of the C interface.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole look-ups of the C interface, over HTTP.
 #include "pirx/client/fetch.h"
 

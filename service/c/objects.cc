@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handles, errors and versions of the C interface.
 #include "objects.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The objects behind the handles of <pirx/pirx.h>, and how its functions report errors.
 #pragma once
 

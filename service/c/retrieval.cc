@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retrievals of the C interface.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole look-ups of the C interface, in a library without an HTTP client.
 #include "objects.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and writes deployment files. What a protocol's own members are is in its row of the table.
 #include "pirx/client/deployment.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a retrieval over a transport, and keeps an account of every server.
 #include "pirx/client/fetch.h"
 

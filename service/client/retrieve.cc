@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One client for one retrieval.
 #include "pirx/client/retrieve.h"
 

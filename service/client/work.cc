@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a server's plan may ask of a client.
 #include "pirx/client/work.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements the queue of a database, the batch window, and a batch from its beginning to its end.
 #include "batcher.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers independent requests into batches. The thread that computes answers a batch with one call, so
 // that one pass over the database serves all its requests.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts bytes, and gives memory back to the system. A heap keeps what is freed in it. Without giving it
 // back, a crowd that fills the limit and leaves would leave that much memory behind.
 #include "byte_budget.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits the bytes that connections, bodies and computing hold at the same time. Whoever wants memory
 // takes a lease of the budget.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which queue computes next, and waits for work. mutex_ is never held while a queue is asked or
 // computes, because queues call others_before() under their own locks.
 #include "compute_thread.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one thread that computes, for all databases of a server. A pass uses every core, so two passes at
 // once would only delay each other.
 #pragma once

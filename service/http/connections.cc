@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts connections by client. A client may have as many as are still free: the rule of a queue with a
 // dynamic threshold in a shared buffer.
 #include "connections.h"

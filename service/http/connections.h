@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the connections of each client, decides whether it may open another, and counts refusals.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes libcurl allocate secret memory, because its buffers hold queries and records.
 #include "curl_memory.h"
 

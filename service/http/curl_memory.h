@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wipes the copies of requests and replies that libcurl and OpenSSL make.
 #pragma once
 

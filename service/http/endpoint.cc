@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the address of a server. Only addresses that cannot be read in two ways are taken.
 #include "pirx/http/endpoint.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database of a server, with the AnyServer that answers for it, its queue and its counters.
 #pragma once
 

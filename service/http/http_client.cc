@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client's transport over libcurl's multi interface, on the caller's thread.
 //
 // Every call has a fresh easy handle: libcurl 7.83 to 8.0 keep a pointer to a freed header in a handle

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translates errors to HTTP status numbers and JSON bodies, and reads both with care.
 #include "http_error.h"
 

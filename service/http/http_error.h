@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Error in HTTP: its status, its JSON body and its header, written and read. Server and client share
 // this file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Listens, accepts connections and stops. session.cc has what happens on a connection, batcher.cc what
 // happens to a query.
 #include "pirx/http/http_server.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of limits, one row for each.
 #include "pirx/http/limits.h"
 

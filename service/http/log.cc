@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes log events as JSON lines.
 #include "log.h"
 

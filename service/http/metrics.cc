@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts without locks, and writes Prometheus's text format.
 #include "metrics.h"
 

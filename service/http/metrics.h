@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The counters of the service, and the page that Prometheus reads (text format 0.0.4). They count
 // requests, bytes and seconds. They hold nothing about what a request asks for or who asked.
 #pragma once

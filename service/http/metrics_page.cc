@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers GET /metrics with the present state of the server and of each of its databases.
 #include "pirx/http/content_state.h"
 #include "session.h"

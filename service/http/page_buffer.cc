@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements PageBuffer with mmap, mremap and munmap.
 #include "page_buffer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PageBuffer: the bytes of a request, on pages of their own. The pages go back to the system when the
 // request is done, and grow without a copy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicts how long a pass over a database takes, from the passes before it. A pass takes the same time
 // whatever its queries ask for: a constant part, and a part for each query. So a straight line through
 // (queries, seconds) predicts it. Old passes count less and less, because machines get busy and databases

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paths of the service (docs/wire_format.md, section 5). Server and client share this file.
 #pragma once
 

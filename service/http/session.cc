@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HTTP/1.1 by callbacks. All callbacks of a connection run on one thread, and there is at most one read
 // and one write in progress. While a request waits for its batch, a read stays in progress: if it ends,
 // the client has gone, and its request leaves the queue. (A client that only shuts down its sending side

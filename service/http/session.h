@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One connection of the server, from accept to close. It reads requests, passes them to the batcher,
 // writes replies, and keeps every limit.
 #pragma once

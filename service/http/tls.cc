@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the TLS context with OpenSSL through Asio.
 #include "tls.h"
 

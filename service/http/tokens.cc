@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the list of digests, and looks a token up in a time that does not tell how close a guess was.
 #include "pirx/http/tokens.h"
 

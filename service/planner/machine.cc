@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures rates as they are asked for, by the steps in the protocols' rows.
 #include <algorithm>
 #include <charconv>

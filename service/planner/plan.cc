@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks questions, asks all protocols for offers, and gives the advice.
 #include <algorithm>
 #include <cmath>

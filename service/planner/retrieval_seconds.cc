@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a retrieval by a plan takes.
 #include "pirx/planner/planner.h"
 

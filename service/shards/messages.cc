@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checks by which ranks agree before anything is served.
 #include "messages.h"
 

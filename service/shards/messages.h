@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages between rank 0 and the other ranks. They are the bytes of structs: all ranks run the same
 // program on the same kind of machine, which they check first (Hello).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI as the ranks use it: errors are values, waiting can be ended, rows of a matrix are a data type, and a
 // sum over a field is an operation. MPI is used only here and in the .cc files of this folder.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes one product on all ranks. Rank 0 gives orders, scatters queries and gathers sums. Every step has a
 // deadline. If one is missed, no other pass is begun.
 #include "pirx/shards/shards.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts a database into parts of equal size, and chooses the cut that moves fewer bytes.
 #include "pirx/shards/split.h"
 

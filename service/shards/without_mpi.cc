@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shards in a program that was built without MPI: every function refuses with a clear error.
 #include "pirx/shards/shards.h"
 

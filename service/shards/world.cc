@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts and ends MPI in this process.
 #include "mpi_calls.h"
 #include "pirx/shards/shards.h"

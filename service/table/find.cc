@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks protocols up in the table, whatever rows it has.
 #include "src/protocol/message.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes aligned, zeroed memory from the kernel, so that a large buffer costs nothing until it is used.
 #include "pirx/base/buffer.h"
 

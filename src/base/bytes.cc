@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hexadecimal digits, and the search for a byte that is not zero.
 #include "pirx/base/bytes.h"
 

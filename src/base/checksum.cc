@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes checksums with OpenSSL's Poly1305, which is vectorized on every CPU. SHA-256 would take longer
 // than preparing a database again.
 #include "src/base/checksum.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checksums of bulk data. They are as fast as memory. They detect damage, but not forgery.
 #pragma once
 

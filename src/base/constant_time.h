@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons and division on secret integers without a branch or an instruction whose time depends on them.
 #pragma once
 

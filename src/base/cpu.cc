@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the CPU's features (cpuid and xgetbv, through the compiler), and reads PIRX_FORCE_ISA.
 #include "pirx/base/cpu.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FieldTag: its name and its form on the wire.
 #include "pirx/base/field.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implements files with POSIX calls.
 #include "src/base/file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: descriptors that close themselves, exact reads and writes, files that are replaced as a whole,
 // and temporary files that are removed. Errors name the file and the cause.
 #pragma once

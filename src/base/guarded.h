@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns exceptions for lack of memory into errors, at the edge of the library.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses by nlohmann-json with exceptions off, and checks what it lets pass.
 #include "pirx/base/json.h"
 

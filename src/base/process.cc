@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps the process's number on a page that the kernel empties in a child (MADV_WIPEONFORK), also after a
 // raw clone(). On kernels before 4.14, which have no such pages, a fork handler empties it.
 #include "process.h"

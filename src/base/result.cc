@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of error codes, and the end of the process after a broken contract.
 #include "pirx/base/result.h"
 

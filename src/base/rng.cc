@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes AES-256-CTR key streams by encrypting zeros. A zero IV is sound because every key is used for one
 // stream only. Keys come from the kernel and not from OpenSSL, which takes a child for its parent if both
 // have the same process id.

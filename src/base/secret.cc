@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocates secrets on pages of their own, which core dumps leave out. Small blocks share pages. Some
 // larger blocks are kept for reuse, because fresh pages cost ten times as much as wiping used ones.
 #include <pthread.h>

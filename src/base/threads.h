@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The number of threads of a parallel loop, also in builds without OpenMP.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of Reader and Writer that need not be inline.
 #include "pirx/base/wire.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a database file. Records are kept in a scratch file until their sizes are known. Then the file is
 // written once, from front to back, and its header last.
 #include "pirx/database/builder.h"

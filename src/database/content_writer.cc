@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes chunks and their checksums.
 #include "content_writer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ContentWriter: writes the content of every database file. Rows, key index and padding go out in order.
 // The checksums of the chunks are computed on the way and written last.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens and maps a database file. Checks at once what is cheap to check, and the rest on demand.
 #include "pirx/database/database.h"
 

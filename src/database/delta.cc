@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads, checks and writes delta files.
 #include "delta.h"
 

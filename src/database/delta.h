@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The delta file beside a database. It holds what updates changed, and open() puts it over the file
 // (docs/database_format.md).
 #pragma once

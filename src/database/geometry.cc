@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes how records lie in rows, without overflow. Fills and reads slots, and encodes a geometry for
 // the file header and the wire.
 #include "pirx/database/geometry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Imports CSV as in RFC 4180, and tab-separated values. Input that does not parse is refused with its
 // line.
 #include "text_input.h"

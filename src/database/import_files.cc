@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Importers without columns: a folder of files, lines of text, and records of equal size.
 #include <sys/stat.h>
 

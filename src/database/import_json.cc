@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Imports JSON lines, one object a line, parsed by nlohmann-json with exceptions off.
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads and fills the slots of a keyed database: [length u32 if variable][digest 16 bytes][data][zeros].
 // The digest covers the key and everything else in the slot. So one comparison tells a missing key or a
 // damaged sum, in the same time for every sum.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes where a key's three slots lie, as docs/database_format.md defines it, for the builder and the
 // client. It uses only additions and multiplications, so that its time depends on nothing but the length
 // of the key.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches, lists and checks the key section.
 #include "key_index.h"
 

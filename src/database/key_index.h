@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyIndex: reads the key section, which is a sorted table before the keys themselves. It checks
 // everything that it reads, because the section may have been damaged since the file was opened.
 #pragma once

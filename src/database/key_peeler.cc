@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the filter, column by column and in parallel. A slot that only one key uses settles that key,
 // which frees its other two slots.
 #include "key_peeler.h"

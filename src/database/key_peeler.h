@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyPeeler: finds a filter in which every key has a slot of its own in its column, and the order in which
 // to fill the slots. It needs only hashes, a few words for each key.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts keys with an external merge sort.
 #include "key_sorter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeySorter: sorts any number of keys by (key, position) with bounded memory. Sorted runs go to one
 // scratch file and are merged when they are read.
 #pragma once

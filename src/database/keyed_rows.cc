@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns records into rows whose sums are records: resolves duplicates, hashes the keys, finds the filter,
 // and then fills slots in the order that the filter gives. Each record goes into its own slot, to which
 // the other two slots of its key are added.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyedRows: the rows of a keyed database while it is built. They lie in a scratch file, so that memory
 // holds only hashes and no records.
 #pragma once

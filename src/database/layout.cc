@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans the sections of a file, and encodes and decodes the header page.
 #include "layout.h"
 

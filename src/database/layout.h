@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layout: where the parts of a database file lie, and the header page that says so
 // (docs/database_format.md). Every offset follows from the geometry and the length of the key index; a
 // header with other offsets is refused.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapGuard: lists the mapped databases of this process where a signal handler can find them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mapping: an opened database in memory, as it would be written anew. It comes from one file, or from a
 // file and its delta.
 #pragma once

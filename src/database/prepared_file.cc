@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes and reads prepared files: a header page that is computed from the label, then the parts, then a
 // checksum for every MiB.
 #include "prepared_file.h"

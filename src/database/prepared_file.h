@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreparedFile: keeps what a protocol prepared from a database between runs of a server
 // (docs/prepared_format.md). It knows the bytes and what they were made from, but not what they mean.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locks by flock(2), and what was there when the lock was taken.
 #include "replacement.h"
 

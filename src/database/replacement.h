@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may change a database file, and the file that a new one replaces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks chunks on demand, and replaces lost pages by zeros.
 #include "pirx/database/serving.h"
 

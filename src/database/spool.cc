@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Appends to a scratch file and reads it back, both through a buffer.
 #include "spool.h"
 

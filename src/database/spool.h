@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scratch files of a build, which are written once and read back in order.
 #pragma once
 

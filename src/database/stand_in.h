@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Positions that the database does not have: what a server sees must not tell them from others, as it may
 // claim to have fewer records than it told this client before.
 #pragma once

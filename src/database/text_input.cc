@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads lines, and has what the importers of tables share.
 #include "text_input.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TextInput: reads a file line by line with bounded memory. Its errors name the place in the file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects changes of records, row by row, and commits them as a delta.
 #include "pirx/database/update.h"
 

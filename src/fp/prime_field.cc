@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrimeField on NTL: every operation converts to NTL::ZZ, computes with an explicit modulus, and converts
 // back.
 #include "pirx/fp/prime_field.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrimeField in a build without NTL: there is none. No value of it can be made, so that only create() is ever
 // called.
 #include "pirx/fp/prime_field.h"

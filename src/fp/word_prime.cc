@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar operations of W160 and W48, and their kernel tables.
 #include "kernels/kernels.h"
 #include "word_prime_arith.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic under W160 and W48: sums of many products are kept as wide integers and reduced once. Since
 // 2^w = -c modulo p = 2^w + c, a reduction is two foldings and one conditional subtraction. No branch depends
 // on a value. F is W160 or W48.

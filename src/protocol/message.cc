@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fixed parts of messages.
 #include "src/protocol/message.h"
 

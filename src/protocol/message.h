@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How every message begins: what it is, and for protocols with one server the plan that both sides must
 // share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Offers: their total time, and the search for the best one.
 #include "src/protocol/offers.h"
 

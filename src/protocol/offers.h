@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the cost models of protocols share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options and the numbers with units in them.
 #include "pirx/protocol/option.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the rows of the table have in common.
 #include "pirx/protocol.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of rates, and interpolation between rates at powers of two.
 #include "pirx/protocol/rates.h"
 

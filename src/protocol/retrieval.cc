@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every retrieval does alike: it numbers its messages and takes one reply to each.
 #include "pirx/protocol/retrieval.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repeats work until its time is known, and keeps parallel loops on one thread meanwhile.
 #include "src/protocol/stopwatch.h"
 

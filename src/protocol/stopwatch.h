@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocks for the rates of this machine (Step::measure).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Aligned buffers: alignment, zeros, moves, refusals.
 #include "pirx/base/buffer.h"
 

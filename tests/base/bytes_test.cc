@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zeros, hexadecimal and little-endian access.
 #include "pirx/base/bytes.h"
 

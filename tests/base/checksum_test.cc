@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checksums: the algorithm and its key by a known answer, and that small damage shows.
 #include "src/base/checksum.h"
 

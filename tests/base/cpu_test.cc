@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPU features, and PIRX_FORCE_ISA in child processes of this test.
 #include "pirx/base/cpu.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field tags: names, wire form, refusals.
 #include "pirx/base/field.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file layer's own promises: errors, printable text, files that are replaced as a whole.
 #include "src/base/file.h"
 

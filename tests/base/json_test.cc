@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed members of JSON documents, and an error that names the place for everything that is wrong.
 #include "pirx/base/json.h"
 

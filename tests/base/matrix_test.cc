@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix, View and ConstView: layout, windows, and sizes that do not fit in memory.
 #include "pirx/base/matrix.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parent and child never have the same number, whatever made the child.
 #include "src/base/process.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result, the macros that pass errors on, and broken contracts.
 #include "pirx/base/result.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The random source: no repeats, no bias that shows, and never the parent's coins after a fork.
 #include "pirx/base/rng.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secrets are gone after a move and after destruction.
 #include "pirx/base/secret.h"
 

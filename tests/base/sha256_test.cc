@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 against FIPS 180-4's examples, and the incremental form against the one-shot form.
 #include "pirx/base/sha256.h"
 

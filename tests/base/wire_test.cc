@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader and Writer, and what truncated and overlong input gets.
 #include "pirx/base/wire.h"
 

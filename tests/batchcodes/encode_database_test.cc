@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bucket files: any u + tau of them give back every row of the plain database, after encoding and after any
 // sequence of updates; without noise an updated bucket is, byte for byte, an encoded one.
 #include "pirx/batchcodes/encode_database.h"

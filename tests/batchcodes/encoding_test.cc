@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every limit of an encoding has its error; positions and plans.
 #include "pirx/batchcodes/encoding.h"
 

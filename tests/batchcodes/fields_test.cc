@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field names and tags: every shipped field by its name, every other name refused with the list.
 #include "pirx/batchcodes/fields.h"
 

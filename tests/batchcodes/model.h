@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle of the polynomial codes: polynomials evaluated and interpolated one value at a time, as the
 // textbook has it, and the bytes, coins and databases that tests run on.
 #pragma once

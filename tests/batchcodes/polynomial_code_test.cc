@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encode, query, answer, interpolate: the wanted blocks come back through any d + 1 servers, for every
 // setting; and the known answers A and B of the reference program.
 #include "pirx/batchcodes/polynomial_code.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Privacy by enumeration: over tiny fields, with every sequence of coins, any t servers see the very same
 // distribution for every choice of indices, in ramp, u-ary, batch and tau-independent settings. Planted bugs
 // show that the test can fail.

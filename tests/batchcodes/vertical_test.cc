@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subcube and subset codes: the known answers, every list of blocks of small codes, the searches of the
 // subset code against what exhaustive search says, whole rounds over Goldberg's scheme.
 #include "pirx/batchcodes/vertical.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A benchmark whose answer is wrong reports an error instead of a time, and its program ends with 1.
 
     tests/bench/spoiled_test.py PROGRAM ARGUMENT ...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The C interface against real servers: two programs in C99 that know pirx by <pirx/pirx.h> alone, for every protocol, by
 position and by key, with a liar named and servers lost, over the programs' sockets and over the library's.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The build for clients only (PIRX_CLIENT_ONLY), in a scratch folder, with nothing to be found that a client does not need: it
 links no other library than libcrypto and those of the compiler, and programs in C look records up with it from real servers.
 

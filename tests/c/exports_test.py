@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """libpirx.so shows exactly the functions that <pirx/pirx.h> declares, and the header is C99 and C++20 for all compilers at hand.
 
     exports_test.py LIBRARY HEADER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Look-ups by a program in C99 that knows pirx by <pirx/pirx.h> alone, over sockets of its own.
 
        c_look_up [--fetch] [--protocol NAME] [--option NAME=VALUE] [--wait-for-all] [--prefix TEXT]

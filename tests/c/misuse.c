@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What a caller does wrong is an error code, and nothing else happens. Uses <pirx/pirx.h> alone, and no
    server.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deployment files: round trip, and an error that names the cause for every kind of damage.
 #include "pirx/client/deployment.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retrievals in one process: by position and by key, with servers that lie, are silent or conspire, and with
 // evidence of the caller's.
 #include "pirx/client/fetch.h"

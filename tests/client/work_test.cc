@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of single servers that ask too much of a client.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Damgard-Jurik cryptosystem against known answers and the textbook's version, and its errors.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans and messages: sizes of the paper, every refusal, every truncation.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the client's secret arithmetic under valgrind with primes, coins, row and bits marked as undefined:
 // memcheck reports every branch and every address that depends on them. Of moduli the highest limb stays
 // defined: it tells their length, and by nine bits of it mpn_sec_div_r and mpn_sec_div_qr find the start of

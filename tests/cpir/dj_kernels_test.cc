@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every row kernel against GMP's integers: random and extreme numbers, all lanes, long chains.
 #include <gtest/gtest.h>
 

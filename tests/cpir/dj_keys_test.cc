@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys: what is made, and every reason to refuse one.
 #include <gtest/gtest.h>
 

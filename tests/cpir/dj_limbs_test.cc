@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of fixed length, and powers in base p, against GMP's ordinary ones.
 #include <gmpxx.h>
 #include <gtest/gtest.h>

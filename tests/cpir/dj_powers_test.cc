@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of powers against GMP's integers: every plan, kernel, number of rows and bases.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client and server over a database file: whole protocol, hostile queries and replies, options.
 #include <gtest/gtest.h>
 #include <unistd.h>

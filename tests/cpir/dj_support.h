@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fixed keys and numbers for the tests of Damgard-Jurik, and the textbook's cryptosystem as their reference:
 // slow, variable-time, over GMP's integers.
 #pragma once

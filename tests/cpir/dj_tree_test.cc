@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees against known answers and plain look-up: any rows, arities and chunks, every kernel and thread count.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile messages for both number-theoretic protocols: every decoder gives a typed error or something valid,
 // and nothing crashes. PIRX_FUZZ_SECONDS=N lets each test go on for so long instead of a few rounds.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fast server against one multiplication for every bit: random shapes of database and matrix, every
 // kernel, window and number of threads.
 #include <gtest/gtest.h>

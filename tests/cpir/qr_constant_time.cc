@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the client's secret arithmetic under valgrind with the key's primes and the wanted bits marked as
 // undefined: memcheck reports every branch and every address that depends on them. Of a prime, its highest
 // limb stays defined, which only tells its length.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys: Blum primes, and every line that refuses one.
 #include <gtest/gtest.h>
 

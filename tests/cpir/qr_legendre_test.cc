@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Legendre's symbol against GMP's, for every residue of small primes and random ones of large primes.
 #include <gtest/gtest.h>
 

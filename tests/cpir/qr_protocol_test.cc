@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client and server halves together: every record of small databases, every refusal, and messages that were
 // tampered with.
 #include <gtest/gtest.h>

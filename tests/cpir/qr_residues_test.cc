@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Legendre's symbol in constant time against GMP's, and the squares and non-squares of queries: which they
 // are, and that each is as likely as any other.
 #include <gtest/gtest.h>

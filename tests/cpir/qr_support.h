@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys, databases and the textbook's server for the tests of quadratic-residuosity PIR: one multiplication
 // for every bit, over GMP's integers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random records in a database file, for the tests of single-server protocols.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Audits in one process: every verdict, with servers that lie, are silent or hold another database; and that
 // what servers get has the same number and sizes for every certificate.
 #include "examples/ct/audit.h"

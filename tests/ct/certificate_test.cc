@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Certificates: the machine's own bundle, the generator, and hostile PEM and DER.
 #include "examples/ct/certificate.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Certificate Transparency from end to end: a log of real certificates, served by pirx, audited by ct-audit; then everybody
 who can lie does.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A log in a folder and its databases: every proof of every database is right, growth is an update, a crash
 // and damage are noticed.
 #include "examples/ct/log.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merkle trees against the known answers of RFC 6962's reference implementations (8 leaves), the examples of
 // its section 2.1.3 (7 leaves), Figure 1 of paper 000, the definition, and forgeries.
 #include "examples/ct/merkle.h"

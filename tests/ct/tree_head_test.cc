@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signed tree heads, published files and proof records: bytes as RFC 6962 says, other keys refused, hostile
 // input.
 #include "examples/ct/tree_head.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds killed with SIGKILL, at random moments and at every progress call: the old file stays whole, and the
 // next build removes what they left.
 #include <sys/wait.h>

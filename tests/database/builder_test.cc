@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Round trips of the builder, its keys, its report, and everything that it refuses.
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written in pieces of any size lies in the file as it is, and every chunk's checksum behind it.
 #include "src/database/content_writer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the database tests share: a database built from records, and the files of tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening and verifying: every bit, every length, every header that a hostile hand could write.
 #include "pirx/database/database.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deltas that are damaged, foreign or forged are refused.
 #include "src/database/delta.h"
 

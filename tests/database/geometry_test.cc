@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Geometry: the derived sizes, every refusal, the balanced choice against a full search, slots and their
 // damage.
 #include <algorithm>

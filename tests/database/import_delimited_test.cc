@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSV and TSV: what RFC 4180 allows, what it does not, and random text.
 #include "importer_fixture.h"
 #include "memory_limit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders, lines and fixed-size records.
 #include <sys/stat.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON lines: values of every kind, every error, and random text.
 #include "importer_fixture.h"
 #include "memory_limit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs an importer over text and gives back what it made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keyed databases: every key is found and no other one, whatever the size; damage, foreign parameters and
 // refusals.
 #include "pirx/database/key_filter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key section read from memory: search, listing, and damage of every kind.
 #include "src/database/key_index.h"
 

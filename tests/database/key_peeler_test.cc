@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters are as small as promised, and keys with equal hashes have none.
 #include "src/database/key_peeler.h"
 

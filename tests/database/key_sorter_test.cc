@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The external sort against std::sort, in memory and over many runs, and its temporary files.
 #include "src/database/key_sorter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records with keys, and keyed databases of them.
 #pragma once
 

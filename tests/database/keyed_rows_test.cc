@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keyed databases as they are built: the same file from the same set of records, and repeated keys.
 #include <algorithm>
 #include <map>

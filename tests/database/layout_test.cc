@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header page: its fields where the document puts them, and every refusal.
 #include "src/database/layout.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs code in a child process that may take only so much memory.
 #pragma once
 

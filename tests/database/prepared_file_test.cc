@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of prepared databases: what was written is read, and everything else is refused.
 #include "src/database/prepared_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may be replaced, by whom, and what the file that is replaced leaves behind.
 #include "src/database/replacement.h"
 

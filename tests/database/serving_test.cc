@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that rot or go away while they are served.
 #include "pirx/database/serving.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spools give back what they took, and leave nothing in the folder.
 #include "src/database/spool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines across buffer borders, limits, and the choice of a column.
 #include "src/database/text_input.h"
 

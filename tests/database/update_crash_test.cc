@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates and compactions killed with SIGKILL at every write: the old epoch is whole, or the new one.
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates: after any sequence of them the database is, byte for byte, what a build of the same records gives;
 // whoever has the database open keeps what they have.
 #include "pirx/database/update.h"

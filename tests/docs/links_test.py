@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every relative link of the documents leads to something in the repository, and their lines have at most 120 characters."""
 import re
 import subprocess

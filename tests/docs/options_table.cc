@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the options of every protocol of the table as the table in docs/cli.md.
 #include <cstdio>
 #include <string>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The table of the protocols' options in docs/cli.md is what the rows of the table of protocols say.
 
     options_test.py PROGRAM [--write]     PROGRAM prints the table; --write puts it into the page

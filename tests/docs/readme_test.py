@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Each block of the README's C++ is that of one of the numbered examples, which are compiled and run: line for line, in the
 same order, comments aside. Each block of C in docs/c_interface.md is that of its example or of a test."""
 import re

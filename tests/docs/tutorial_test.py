@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Follows docs/tutorial.md literally: runs its shell blocks in one shell, in an empty folder. tutorial_test.py PIRX"""
 import os
 import re

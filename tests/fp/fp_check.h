@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of both prime fields share: conversions to NTL, the axioms, the wire, random elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel of the prime fields against the scalars: all short shapes, odd offsets and strides, guard
 // bytes, a page without access right behind every operand, and sums of products at their largest.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrimeField: the primes, the same checks as W160 for many widths, and agreement with W160.
 #include "pirx/fp/prime_field.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel of residues that this machine has, function by function, against arithmetic by hand: shapes,
 // strides, guard bytes, and sums of products at their largest.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // W160's scalars against NTL, the axioms, the wire, and random elements.
 #include "pirx/fp/w160.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // W48's scalars against NTL and against PrimeField, the axioms, the wire, and random elements.
 #include "pirx/fp/w48.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every field of gf2e owes: constants, labels, words and wire encodings that round-trip, randomness
 // drawn whole.
 #pragma once

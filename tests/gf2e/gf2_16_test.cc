@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2^16): the polynomial, its generator, every inverse, and products against NTL.
 #include "pirx/gf2e/gf2_16.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2^8), all of it, against schoolbook multiplication and against NTL.
 #include "pirx/gf2e/gf2_8.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2), all of it.
 #include "pirx/gf2e/gf2.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel of GF(2), GF(2^8) and GF(2^16) against scalar arithmetic: shapes, strides, alignments, and not
 // a byte read or written outside. Buffers end at an inaccessible page, and kernels are chosen for every
 // subset of CPU features.

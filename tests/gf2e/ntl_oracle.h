@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2^n) as NTL computes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function of every set of bit-sliced kernels (SlicedKernels) that this CPU has, against plain loops
 // over bits: random shapes, strides and alignments, operands that end at an inaccessible page, and every byte
 // around the outputs as it was.

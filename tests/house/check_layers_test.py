@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants a violation of every rule of scripts/check_layers.py in a small clean tree, one at a time, and checks that it is
 reported at its file and line, by its rule, and alone."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server among bad clients, played on raw sockets: whatever they do, they get a typed refusal or the end of
 // their connection, good clients are answered, and afterwards nothing of them is left: no connection, no
 // request, no byte. What one request or reply can be wrong about is http_server_test's and tls_test's; here

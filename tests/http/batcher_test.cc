@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batching without sockets: who is answered with whom, when, and what happens at each limit.
 #include "service/http/batcher.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ceiling on memory: what is granted, a part of a whole, and that freed memory goes back to the system.
 #include "service/http/byte_budget.h"
 

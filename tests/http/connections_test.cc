@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places for connections: whose share is how large, what they are charged for, and what is said of refusals.
 #include "service/http/connections.h"
 

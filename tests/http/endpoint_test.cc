@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Addresses of servers: one spelling for each, and nothing that could be read in two ways.
 #include "pirx/http/endpoint.h"
 

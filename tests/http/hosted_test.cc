@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several databases behind one port: whose queries they are, whose turn it is, and epochs that change under
 // them.
 #include "service/http/hosted.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client's transport against good servers, bad servers and none.
 #include "pirx/http/http_client.h"
 

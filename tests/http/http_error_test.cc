@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors to HTTP and back, and a peer's words made harmless.
 #include "service/http/http_error.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server against good clients in parallel, and against every kind of bad client that raw sockets can
 // play.
 #include "pirx/http/http_server.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of net share: a fake protocol, a server that runs, raw sockets on both sides, and
 // certificates.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log lines are one JSON object each, whatever the fields hold.
 #include "service/http/log.h"
 

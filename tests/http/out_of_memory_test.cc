@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server while operator new fails in every thread but the test's: it may drop connections, never the
 // process, the accept loop or a stop.
 #include <gtest/gtest.h>

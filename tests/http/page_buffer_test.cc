@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buffers on pages of their own: they grow with what they hold, and go back to the system.
 #include "service/http/page_buffer.h"
 

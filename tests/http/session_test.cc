@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One connection by itself: on an io_context of this thread, without the server around it.
 #include "service/http/session.h"
 

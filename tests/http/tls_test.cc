@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS between the real client and the real server: who is trusted, which versions, which files are refused.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may ask: bearer tokens, client certificates, and under which names clients take turns.
 #include "pirx/http/tokens.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Installs a build into an empty prefix and uses it from outside: the numbered examples by find_package(pirx), that without a
 network and that in C by pkg-config, too; every component by itself, a component that does not exist, and the prefix moved to another place."""
 

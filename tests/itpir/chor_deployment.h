@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chor's protocol in memory: records, servers, and a query answered by all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Privacy as a unit test: over every coin, the joint view of any l - 1 servers has the very same distribution
 // for every index; that of all l has not. Planted bugs show that the test can fail.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chor's protocol end to end: parameters, batches, seeds, what is refused, and what a liar achieves.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retrieval end to end: every record, every field, every sufficient set of servers; lists; the public Client
 // over files.
 #include "pirx/itpir/goldberg/client.h"

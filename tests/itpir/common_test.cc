@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters and headers: every rule and every error line.
 #include "pirx/itpir/common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the client half of Goldberg's and Chor's protocols under valgrind with the wanted records, rows and
 // keys marked as undefined: memcheck reports every branch and every address that depends on them, up to the
 // finished requests. What reveal() reveals, that there are such records, is all that may show.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Robust decoding as a client does it: sessions of queries against liars of every kind, at every number of
 // them that is a border. What is promised is what is asserted: inside the unique radius always proven and the
 // liars named, from one query; up to k - d - 2 proven after a few blinded ones; never proven and wrong inside

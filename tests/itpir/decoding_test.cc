@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The decoder's algorithms by themselves: known answers, exhaustive runs over tiny fields, each against a
 // slow oracle and against the others, and the proof bound under attack.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deployments, and the decoder over tiny fields, that several tests use.
 #include "deployment.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A deployment in memory over any field, the tiny ones included: records, servers, the client half, and
 // tampering.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deployments of encoded databases over shipped fields, behind the public client: nothing here instantiates a
 // protocol half.
 #pragma once

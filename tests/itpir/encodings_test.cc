@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every polynomial encoding through the one client, over every shipped field: random settings, every set of
 // responders, liars, sums of rows.
 #include <set>

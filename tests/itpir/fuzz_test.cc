@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile messages: mutated requests and replies give a typed error or change nothing that matters; nothing
 // crashes.
 #include "deployment.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Known answers made by tests/vectors/make_goldberg_kat.py, a program that shares nothing with the library:
 // every message byte.
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Privacy by enumeration: the shipped client template over a tiny field, run with every sequence of coins.
 #pragma once
 

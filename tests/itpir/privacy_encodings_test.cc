@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Privacy by enumeration for every kind of query that the client makes over polynomial encodings: ramp,
 // u-ary, batch, colliding rows, tau-independent, sums of rows, seeds, and batch codes. Planted bugs show that
 // the test can fail.

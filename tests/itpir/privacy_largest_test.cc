@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The largest case of privacy_test.cc, apart for its 4 * 7^8 queries.
 #include "privacy_case.h"
 

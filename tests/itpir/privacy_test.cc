@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Privacy as a unit test: the view of any t servers has the very same distribution for every index, for every
 // field of 3 to 7 elements. Planted bugs show that the test can fail.
 #include "privacy_case.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selective failure, counted exactly: whatever at most t servers see and answer, what the client does next
 // (whether it asks again, gives up, or whom it blames) has the same distribution over the other coins for
 // every index. Every strategy of liars is a choice of replies for each view, so all of them are covered. Two

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server half that keeps its prepared database in a file, and what it says that answering takes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server half: batches, refusals, options, and many threads on one object.
 #include "pirx/itpir/goldberg/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vertical batch codes over the wire: both codes over both protocols, end to end; liars; what is refused; and
 // one shape for all indices.
 #include "pirx/itpir/vertical.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rates of this machine.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Known answers of the papers' formulas (bench/planner/paper_figures.py)."""
 import json
 import subprocess

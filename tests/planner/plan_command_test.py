@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`pirx plan` as a user runs it: JSON that parses, a file of rates that is kept, refusals, and the scripts that draw from it.
 
     plan_command_test.py PIRX

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans: exact lengths of messages, arithmetic of totals and crossovers, choices that follow from the link,
 // and questions that make no sense. Rates are made up, so that no time is judged.
 #include <gtest/gtest.h>

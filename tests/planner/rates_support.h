@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates that are known without measuring, for tests of models.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/planner/validate at toy sizes: every scheme is carried out, records come back, messages have the predicted lengths. Times are not judged.
 
     validate_test.py BUILD_DIR

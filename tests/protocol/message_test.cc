@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The beginning of single-server messages: every wrong byte and length is an error of its kind.
 #include "src/protocol/message.h"
 

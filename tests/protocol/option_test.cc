@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options: values of every kind, and what is wrong with texts that have none.
 #include "pirx/protocol/option.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The epoch of a parameters message, at its place and nowhere else.
 #include <gtest/gtest.h>
 

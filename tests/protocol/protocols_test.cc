@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of protocols: what every row must have, and what asking for a protocol by name says.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Retrievals of every protocol of the table, driven in memory: every order of arrival, loss and lie.
 #include "pirx/protocol/retrieval.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A protocol that is one folder and one line of a table (tests/protocol/toy) is served, deployed, fetched from,
 planned for and loaded by the command line; one without the line says which protocols it knows.
 

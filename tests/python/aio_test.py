@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pirx.aio against real servers, a liar, and servers that are hostile: they never answer, answer too much, refuse, send no
 HTTP. The look-up ends when the retrieval has what it needs."""
 import asyncio

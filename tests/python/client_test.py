@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Python package's clients against real servers: keys and positions, several servers and one, a liar named, what
 callers do wrong, threads and forks."""
 import array

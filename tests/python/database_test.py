@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pirx.Database.build from rows of every kind, and pirx.serve: what it starts, what it says where that fails."""
 import os
 import subprocess

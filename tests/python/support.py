@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package share. PIRX_LIBRARY and PIRX_PROGRAM say what is tested."""
 import json
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scripts/wheel makes a wheel; a venv installs it without a network; the examples of docs/python.md and the README run in
 it as printed, and mypy --strict is content. Where setuptools, venv or mypy are missing, that part is left out and said.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Chor's protocol and the batch codes by docs/wire_format.md alone (sections 2, 6, 9 and 10): the buckets of a small database, computed
 here, are compared byte for byte with what servers hold, and records are fetched through them.
 

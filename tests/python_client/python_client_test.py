@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Python client, written from docs/wire_format.md alone, against servers of the pirx program: they must agree.
 
     python_client_test.py PIRX

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A second client of Spiral, written from docs/wire_format.md alone (sections 5, 6, 11 and 12), against servers of the pirx program; and
 the sizes and fields of every message, those of `pirx get` included. Needs openssl for AES.
 

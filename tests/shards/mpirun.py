@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mpirun as tests and benchmarks need it: several ranks on this one machine, whoever runs it, without ssh.
 
     mpirun.py [-n RANKS] PROGRAM ARGUMENT ...     becomes it

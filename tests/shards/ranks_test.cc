@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shards against a single process, bit for bit. Runs under mpirun with any number of ranks: every rank runs
 // every test on a database of its own making, rank 0 asks, the others work.
 #include <numeric>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pirx serve --shards as an operator runs it: beside servers of one process, stopped, and with ranks that are lost.
 
     serve_test.py PIRX

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a database is cut: the parts make it whole, and the way that moves fewer bytes is taken.
 #include <gtest/gtest.h>
 

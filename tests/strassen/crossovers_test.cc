@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers of queries at which one way takes over from another: they decide about the way and never about
 // the product.
 #include <gtest/gtest.h>

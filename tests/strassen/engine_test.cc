@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine of the shipped fields: against the triple loop with every kernel this machine has, and every
 // error.
 #include "pirx/strassen/engine.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's templates over tiny fields, with tiny tiles, so that small products have many blocks and
 // edges.
 #include <gtest/gtest.h>

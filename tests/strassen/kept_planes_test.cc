@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planes that are kept in a file: every kernel reads what another one wrote.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy: pure, printable, within bounds for any shape, and its workspace exact.
 #include "strassen/plan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random products, padded so that strides are odd, and the triple loop that they are checked against.
 #pragma once
 

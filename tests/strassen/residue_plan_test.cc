@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of multi-modular products: every block within its limits, the workspace within the engine's.
 #include "strassen/residue_plan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bilinear schemes as identities over the integers, and the checker against planted mistakes.
 #include <gtest/gtest.h>
 

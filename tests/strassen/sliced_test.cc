@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Databases in planes: where every bit lies, the same on every instruction set, and that the plan's three
 // ways over them agree.
 #include "strassen/sliced.h"

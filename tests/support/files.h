@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of files share: a folder that is removed, bytes from a seed, whole files, results and their
 // errors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Children of all kinds, and what they answer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that ends at an inaccessible page: a byte read or written behind it ends the test.
 #pragma once
 

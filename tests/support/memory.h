@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This process's memory as a core dump has it: what lies in it, and what a dump leaves out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random element of a field.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seed of a random test: printed once, settable by PIRX_TEST_SEED.
 #pragma once
 

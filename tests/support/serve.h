@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Server halves by the name of their protocol, as programs open them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine over the tiny fields.
 #include "support/tiny_engine.h"
 

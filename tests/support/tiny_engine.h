@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine over the tiny fields. Made once, in tiny_engine.cc, for every test that uses it.
 #pragma once
 

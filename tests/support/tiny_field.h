@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields small enough to enumerate: every coin, every index, every view. They model pirx::Field, so the
 // shipped templates run over them unchanged. A database byte b stands for the element b mod |F|; elements and
 // sums are one byte.

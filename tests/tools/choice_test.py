@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A deployment file that names several protocols of one database: pirx deploy --add writes it, and pirx get chooses the
 fastest over the link that it is told of, or takes the protocol that it is told.
 

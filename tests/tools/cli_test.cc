@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes, durations, exit codes.
 #include "tools/pirx/cli.h"
 

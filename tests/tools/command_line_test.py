@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Drives the pirx program as a user would: builds, serves, deploys, fetches; then everything that can go wrong.
 
     command_line_test.py PIRX

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pirx on real data against liars in concert: this machine's Debian package index (a made-up one of the same form where there
 is none), nine servers of which three answer from one forged database, so that their replies lie on one polynomial, and t = 2.
 pirx get must fetch the right record, name exactly the three, and call it proven: by key and by position, from the plain

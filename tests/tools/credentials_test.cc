@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokens go to the server that they are for, and to no other.
 #include "tools/pirx/credentials.h"
 

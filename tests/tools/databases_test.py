@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Several databases and protocols behind one port, new epochs under queries, tokens and client certificates, as an
 operator and clients would use them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slips of the command line.
 #include "tools/pirx/did_you_mean.h"
 

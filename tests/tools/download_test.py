@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The trivial protocol over HTTP: every piece is asked for, all is checked, and a server that damages one byte is caught.
 
     download_test.py PIRX

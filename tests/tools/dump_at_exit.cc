@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a command and writes its writable private memory to a file at the moment when it exits, as a core dump
 // then would, pages that dumps leave out included.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Updates of databases and buckets under running servers, as an operator would do them.
 
     epochs_test.py PIRX

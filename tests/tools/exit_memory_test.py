@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a core dump of `pirx get`, taken when it exits, tells of its query: nothing. Its memory at that moment is searched
 for the key, the record and every server's query vectors.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the command line makes of slips: the nearest command or option, a key in place of a position, the wrong scheme.
 
     forgiveness_test.py PIRX

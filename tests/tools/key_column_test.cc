@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key column that pirx try guesses.
 #include "tools/pirx/key_column.h"
 

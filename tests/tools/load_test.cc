@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The load tool's counts and times, on servers whose behaviour is known.
 #include "tools/pirx/load.h"
 

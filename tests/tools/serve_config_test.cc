@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Config files, good and hostile, and which source wins.
 #include "tools/pirx/serve_config.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attacks on what a server has a limit of: its memory, by crowds of connections that hold what they can get, and its
 threads, where the system gives too few.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Protocols with one server over real HTTP: serve, deploy, fetch; what is refused; and a server that lies.
 
     single_server_test.py PIRX

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Drives `pirx try`: every kind of input, bad input, Ctrl-C, and the commands that it prints, run as printed.
 
     try_test.py PIRX

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Known answers of the Damgard-Jurik cryptosystem and its trees, by Python's integers, shared with no other code.
 
     make_damgard_jurik_kat.py > damgard_jurik_kat.json    writes the file

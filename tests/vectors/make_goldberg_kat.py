@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Known answers of Goldberg's protocol, with arithmetic of its own, written from docs/wire_format.md and shared with no other code.
 
     make_goldberg_kat.py > goldberg_kat.json       writes the file

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes hostile_parameters.json: parameters messages of single servers that ask too much of a client, in hexadecimal digits.
 
     tests/vectors/make_hostile_parameters.py            writes the file

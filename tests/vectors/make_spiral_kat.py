@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes spiral_kat.json: known answers of Spiral (docs/protocols/spiral.md), computed without pirx.
 
     tests/vectors/make_spiral_kat.py            writes the file

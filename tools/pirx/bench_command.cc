@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx bench: measures how fast this machine answers, in half a minute, after checking the answers.
 #include <algorithm>
 #include <ctime>

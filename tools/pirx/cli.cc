@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of values, keys on one line, progress, exit codes.
 #include "cli.h"
 

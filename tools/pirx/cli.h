@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommands share: how they are registered, how they print, and how an Error becomes an exit code.
 #pragma once
 

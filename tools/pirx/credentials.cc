@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose token is whose.
 #include "credentials.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a client shows to servers that do not answer everyone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a database file is built from what people have, for `pirx db build` and `pirx try`.
 #pragma once
 

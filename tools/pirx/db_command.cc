@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx db: build, info, verify, get, list.
 #include <unistd.h>
 

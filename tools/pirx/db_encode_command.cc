@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx db encode: a plain database into one bucket file per server.
 #include <cinttypes>
 

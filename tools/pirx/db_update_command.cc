@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx db update and pirx db compact: records changed, appended and truncated, here and in encoded buckets.
 #include <cinttypes>
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a deployment from what its servers say, for `pirx deploy` and `pirx try`.
 #pragma once
 

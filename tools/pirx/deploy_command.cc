@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx deploy: asks the servers what they hold, checks that they agree, and writes the deployment file.
 #include "cli.h"
 #include "deploy.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distances between words, and a walk along the command line.
 #include "did_you_mean.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to say of a command line that cannot be parsed: the nearest command or option that there is.
 #pragma once
 

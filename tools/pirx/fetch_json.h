@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was fetched, as JSON, for `pirx get` and `pirx try`.
 #pragma once
 

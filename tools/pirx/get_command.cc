@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx get: fetch records privately and say how every server behaved.
 #include <unistd.h>
 

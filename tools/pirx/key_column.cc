@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples a table and looks for the column of its keys.
 #include "key_column.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which column of a table holds the keys, guessed from the first rows.
 #pragma once
 

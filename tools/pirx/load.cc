@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread a connection. In the open loop, times are drawn before the start, and each thread takes the next
 // one that nobody has taken.
 #include "load.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts load on one server, as many clients would: says when requests begin, how long they take, and how many
 // are refused.
 #pragma once

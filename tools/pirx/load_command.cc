@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx load: what one server does under load. Requests are real ones of its protocol's client half; their
 // answers are counted, not decoded. Spiral's keys are uploaded before the load begins.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx: the command-line program. Parses, runs the chosen subcommand, turns its Error into a message and an
 // exit code.
 #include <array>

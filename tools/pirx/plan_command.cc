@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx plan: says which scheme pays on this machine and link, from measured rates.
 #include <unistd.h>
 

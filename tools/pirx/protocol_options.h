@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of the rows of the table of protocols, as flags.
 #pragma once
 

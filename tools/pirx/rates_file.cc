@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON in and out of the file of rates.
 #include "rates_file.h"
 

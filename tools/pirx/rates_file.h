@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rates of a machine in a file, so that a plan can be made without measuring them again, or for another
 // machine.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking, opening beside, swapping, and letting the old epoch go.
 #include "reloader.h"
 

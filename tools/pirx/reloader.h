@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads new epochs of a database while it is served.
 #pragma once
 

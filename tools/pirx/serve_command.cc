@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `pirx serve`: serves databases over HTTP(S), each by a protocol, until SIGINT or SIGTERM.
 #include <sys/resource.h>
 

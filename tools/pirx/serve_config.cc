@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the server's configuration file, and puts it together with flags and the environment.
 #include "serve_config.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of `pirx serve`, put together from flags, the environment and a config file
 // (docs/operations.md).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue of the log's writer, and the rate of log lines about progress.
 #include "serve_log.h"
 

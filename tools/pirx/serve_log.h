@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The log of `pirx serve`: lines of JSON on standard error.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of all protocols as one list, and opening.
 #include "served_database.h"
 

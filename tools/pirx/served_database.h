@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database as `pirx serve` opens it: the settings from flags or a config file, and the function that makes
 // the server of a protocol out of them.
 #pragma once

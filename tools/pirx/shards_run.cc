@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx serve --shards.
 #include "shards_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `pirx serve --shards`: one server made of the processes of an MPI run. Rank 0 listens and answers; the
 // other ranks hold their parts of the database and compute.
 #pragma once

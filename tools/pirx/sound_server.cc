@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that reads, and a look after every pass.
 #include "sound_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SoundServer: a server that answers only while its database is sound, that is, undamaged.
 #pragma once
 

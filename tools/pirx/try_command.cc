@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pirx try: from a file to a private look-up in one command. Builds a database, serves it on loopback, and
 // looks up what is typed.
 #include <unistd.h>

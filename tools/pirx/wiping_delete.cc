@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's operator delete wipes: keys, positions and records pass through strings of the standard
 // library, of the command line's and of JSON's, which would leave them in freed memory.
 #include <malloc.h>

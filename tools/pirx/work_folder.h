@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder for the files of one run, which does not outlive the process when that is interrupted.
 #pragma once
 

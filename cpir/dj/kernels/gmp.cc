@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The row kernel on GMP: one lane, and digits of 64-bit limbs. Digits are kept below N by subtractions, since
 // N fills its limbs.
 #include <gmp.h>

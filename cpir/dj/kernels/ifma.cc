@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The row kernel on AVX-512 IFMA: eight lanes, and digits of 52-bit limbs. A product is computed by columns,
 // ten limbs of one factor times ten limbs of the other at a time, so that twenty columns of sums stay in
 // registers. In between, Montgomery's quotient is computed ten limbs at a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row kernels: products modulo N^(s+1) of several rows at once. Numbers are written in base N with loosely
 // reduced digits and in Montgomery's form, so that a product needs (s+1)(s+2)/2 + s+1 products of digits
 // instead of 2 (s+1)^2:

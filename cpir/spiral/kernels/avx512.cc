@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels on AVX-512 (F, BW, VL, DQ): sixteen residues at a time.
 #include "cpir/spiral/kernels/kernels.h"
 

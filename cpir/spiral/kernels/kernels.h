@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of the ring: transforms, sums of products and digits on arrays of residues, one set per instruction
 // set. Safe on secrets unless said otherwise: no branch and no address depends on a value.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels for any machine, one number at a time. They are the reference for the others.
 #include "cpir/spiral/kernels/kernels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector kernels, over an Ops class of one instruction set. The includer defines PIRX_SPIRAL_TARGET.
 //
 // Ops: V of kLanes 32-bit lanes; load, prefetch, store, set32, add32, sub32, min32 (unsigned), mullo32. On

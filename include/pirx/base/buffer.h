@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Aligned memory for matrices: 64-byte aligned, zeroed, from huge pages when large and the system allows it.
 #pragma once
 

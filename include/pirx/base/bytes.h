@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte strings: the type that owns them, the views that borrow them, and conversions to text and numbers.
 #pragma once
 

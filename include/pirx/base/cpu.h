@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The features of this CPU, and the instruction sets that the kernels may use.
 #pragma once
 

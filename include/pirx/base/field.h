@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the rest of pirx needs of a field: the concept, the tag that names the field on the wire, and the
 // table of its kernels.
 //

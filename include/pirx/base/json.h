@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads JSON documents that may be hostile: configuration files, deployment files, bodies of HTTP replies.
 // And writes JSON documents.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix, View and ConstView. Only Matrix allocates memory. A view is a pointer, a shape and a stride in
 // bytes.
 #pragma once

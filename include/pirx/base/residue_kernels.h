@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products over GF(p) modulo many small moduli, for many queries, as functions on memory: a field offers
 // them, the engine calls them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors as values. Bad input and bad peers give an Error in a Result. A broken contract inside the library
 // ends the process (PIRX_CHECK).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cryptographic random bytes: AES-256-CTR streams under keys from the operating system.
 #pragma once
 

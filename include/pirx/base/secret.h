@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types that hold secrets. They are wiped when they are destroyed, moved from or overwritten, and cannot be
 // copied or printed.
 #pragma once

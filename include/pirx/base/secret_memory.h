@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for secrets. It is wiped when it is freed, and core dumps leave it out.
 #pragma once
 

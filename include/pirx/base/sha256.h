@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 (FIPS 180-4) from OpenSSL, in pieces or in one call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bit-sliced products over GF(2^n), as functions on memory: a field offers them, the engine calls them.
 //
 // A panel is 64 to 256 columns (words, or bits for GF(2)); a group is 8 rows. A group is stored as n planes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a small file as a whole, with a limit on its length, and replaces a file in one step.
 #pragma once
 

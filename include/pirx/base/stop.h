@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a caller ends work that takes long.
 #pragma once
 

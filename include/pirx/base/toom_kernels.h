@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Toom-Cook products over GF(p), as functions on memory: a field offers them, the engine calls them.
 //
 // Scalars and words are polynomials in a power of two, evaluated at `points` small points. A product of two

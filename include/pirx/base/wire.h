@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer and Reader of little-endian messages. Every length is checked before memory is allocated for it.
 #pragma once
 

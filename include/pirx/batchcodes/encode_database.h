@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes a plain database into one bucket file per server, and brings changes of the database into these
 // files.
 #pragma once

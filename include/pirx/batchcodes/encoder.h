@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoder<F>: turns a plain database into one bucket per server (paper 002, Henry 2016, section 3.1).
 #pragma once
 

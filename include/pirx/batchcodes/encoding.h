@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoding: the settings of a polynomial batch code as one validated value, the positions of blocks under
 // these settings, and the plan that puts wanted blocks into query vectors (paper 002, Henry 2016).
 #pragma once

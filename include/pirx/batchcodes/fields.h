@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields in which shares are made and databases encoded: by tag, by name, and how long messages over them
 // are. This is the only place that turns a FieldTag into a field.
 #pragma once

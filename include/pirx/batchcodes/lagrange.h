@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lagrange interpolation as a matrix W: the values of a polynomial at some points, times W, are its values at
 // other points (Shamir 1979).
 #pragma once

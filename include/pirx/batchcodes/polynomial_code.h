@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PolynomialCode<F>: the client's side of an Encoding over one field. It makes the shares that a plan asks
 // for, and tells where the replies are interpolated (paper 002, Henry 2016, sections 3 and 4).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secret shares of unit vectors: one vector of random polynomials hides q of them (Shamir 1979; the ramp of
 // paper 002, section 2; Goldberg 2007 has q = 1).
 #pragma once

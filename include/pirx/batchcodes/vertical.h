@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vertical batch codes: every server holds all m buckets of the encoded database. A client that wants up to q
 // blocks asks each bucket for exactly one row, by any retrieval scheme (Ishai, Kushilevitz, Ostrovsky, Sahai
 // 2004; paper 000, Lueks and Goldberg 2015, section 2.2).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VerticalDatabase<F>: the buckets of a vertical code over one field.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The deployment file: which servers hold a database, by which protocol, and the trust anchors. JSON,
 // documented in docs/deployment_file.md. A client trusts what it says, so it must come from somebody whom the
 // client trusts.

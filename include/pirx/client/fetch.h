@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private retrievals from what a deployment file describes, whatever its protocol: the client half and the
 // transport put together.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private retrieval in one call. For several retrievals use a Fetcher: it keeps the client's keys, and takes
 // the protocol's client options.
 #pragma once

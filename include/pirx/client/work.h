@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of the work that a server's plan may ask of a client.
 #pragma once
 

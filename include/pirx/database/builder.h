@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DatabaseBuilder: writes a new database file from a stream of records, with bounded memory. After any
 // failure the old file is still there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Database: an immutable, memory-mapped file of records (docs/database_format.md).
 #pragma once
 

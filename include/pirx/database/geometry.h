@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Geometry: how records lie in the rows of a database. Clients and servers both know it
 // (docs/database_format.md).
 #pragma once

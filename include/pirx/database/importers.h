@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Importers: add what people have (folders, CSV, JSON lines, text, binary) to a DatabaseBuilder, as a stream.
 // They are a library of their own, pirx::importers. Every error names the file, and the line or row
 // if there is one. After an error the builder still holds what came before, so drop the build. The

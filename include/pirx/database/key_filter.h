@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyFilter: says which three rows of a keyed database add up to the record of a key, and reads the record
 // out of their sum (docs/protocols/keyword.md). It filters nothing. Its name comes from the binary fuse
 // filters (Graf and Lemire 2022) by which such databases are built.

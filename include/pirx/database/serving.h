@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For programs that serve a database for a long time: checks the file piece by piece, and survives a file
 // that is truncated.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DatabaseUpdate: changes, appends and removes records of a database file. The cost is in proportion to the
 // change. Readers and running servers keep the epoch that they opened.
 #pragma once

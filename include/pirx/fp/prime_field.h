@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrimeField: GF(p) for the smallest prime p above 2^w, computed with NTL's integers. It is slow and obvious:
 // the reference for W160, and a field for deployments that want another word size.
 #pragma once

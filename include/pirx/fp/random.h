@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uniform elements of a prime field by rejection sampling, for W160, W48 and PrimeField.
 #pragma once
 

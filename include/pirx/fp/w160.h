@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // W160: the integers modulo p = 2^160 + 7. A database word has exactly 20 bytes, an element has 161 bits.
 #pragma once
 

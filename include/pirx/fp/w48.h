@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // W48: the integers modulo p = 2^48 + 21. A database word has exactly 6 bytes, an element has 49 bits. The
 // prime field for servers that want more throughput than W160 gives. It also serves batch queries over u-ary
 // databases, where every row needs a coordinate of its own: GF(2^16) has too few for long databases.

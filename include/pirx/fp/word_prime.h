@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What W160 and W48 share: the integers modulo a prime p = 2^w + c, where a database word has exactly w bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic that GF(2^8) and GF(2^16) share. One unsigned word holds one element, one database word or
 // one sum.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2): a scalar is one bit. A database word is a byte that holds 8 columns; bit c is column c.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2^16) modulo x^16 + x^14 + x^12 + x^7 + x^6 + x^4 + x^2 + x + 1 (0x150D7); x is a generator. Two
 // little-endian bytes hold one element, one database word or one sum.
 #pragma once

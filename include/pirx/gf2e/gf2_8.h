@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (0x11B). One byte holds one element, one database word or one sum.
 #pragma once
 

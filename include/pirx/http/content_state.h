@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ContentState: implemented by servers that know whether the database that they answer from is undamaged.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The address of a server, and how it is to be trusted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HTTP(S) transport of a client. It calls all servers at the same time, with one deadline.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HTTP/1.1 server of any protocol (docs/wire_format.md, section 5). Requests of independent clients share
 // a pass over the database.
 #pragma once

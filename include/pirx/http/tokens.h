@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bearer tokens of the clients that may ask. The server keeps digests of them.
 #pragma once
 

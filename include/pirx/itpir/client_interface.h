@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What clients of the protocols with several servers have in common: they ask every server, gather replies as
 // these arrive, and decode them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of the protocols with several servers (docs/wire_format.md, sections 2 and 3).
 #pragma once
 

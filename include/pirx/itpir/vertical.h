@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vertical batch codes (pirx/batchcodes/vertical.h) over the wire. Every server holds all m buckets, a
 // request holds one query for each of them, and one round fetches up to q records. Each bucket is a database
 // of rows like any other, so any protocol of this folder can answer for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the client and the servers of a vertical batch code agree on: the code, and the databases that its
 // buckets are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The planner: computes what every scheme would cost for a database, a machine and a link, and says which one
 // pays. It follows Sion and Carbunar, "On the Computational Practicality of Private Information Retrieval"
 // (2007, paper 004), but compares all protocols of this library, uses measured rates, and takes the download

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ForwardingServer: the base of servers that add something to another server.
 #pragma once
 

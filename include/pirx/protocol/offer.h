@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a protocol would cost: the question that the planner asks every protocol, and the offers that they
 // make.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options with values that people write as text. One entry gives an option's name, kind of value, range and
 // help; the command line, the environment, config files and documents all use it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a client must know of a deployment beside its servers' addresses: what the servers said of themselves,
 // and what was chosen for clients. A deployment file holds both.
 #pragma once

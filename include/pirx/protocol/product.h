@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product that every answer of a server needs, R = Q * D, without the field in its type. Something other
 // than this process's engine may compute it: the rows of D can be spread over several machines.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates: the time that one step of a protocol takes on a machine. Cost models depend on rates and shapes
 // alone, so the same models serve a machine that is measured now, a machine that was measured before, and
 // tests.

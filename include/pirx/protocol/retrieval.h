@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One private retrieval in progress, and the client that makes retrievals. Neither sends anything: whoever
 // has a way to the servers moves the bytes.
 #pragma once

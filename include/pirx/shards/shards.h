@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One server that is spread over the processes of an MPI run (docs/beyond_one_machine.md). Every rank holds a
 // part of the database; rank 0 answers. In a program that was built without MPI, World::create() fails.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a database is cut into the parts that the ranks of a run hold: by rows, with partial answers that are
 // added up, or by columns, with answers that are put side by side.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's engine multiplies a matrix of queries by the database, R = Q * D, over any field. It computes
 // the product in blocks, on several threads, and with Strassen's algorithm where that pays (paper 000,
 // section 3).

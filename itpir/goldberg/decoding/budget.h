@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits the work of finding liars, whatever they sent.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Complete search: every set of servers that agree, however the others lie. Of the first v + d + 1 servers at
 // least d + 1 are honest when at most v lied, so trying the subsets of these finds all agreements.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fast path: a few rows of weights times the replies of some servers give the wanted rows and what the
 // other servers must have sent. This is one product over all words. If everything is as predicted, nothing
 // else runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides who lied, and how certain that is. It works on the few words of each round that the reduction
 // (syndromes.h) leaves, and looks at no record. So its decision, and whether the client asks again,
 // depends only on the liars' errors. The errors of servers that hold at most t shares do not depend on

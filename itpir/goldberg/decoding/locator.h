@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common locator: one polynomial whose roots are the liars' coordinates satisfies a linear recurrence on
 // the syndromes of every word. With one word it is Peterson's decoder, with more it is that of interleaved
 // Reed-Solomon codes (and has the radius of Cohn and Heninger's linear case). Polynomial in k, for many

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metzner and Kapturowski (1990), over any field: where the liars' errors are linearly independent, the
 // checks that all words pass leave exactly the liars out.
 #pragma once

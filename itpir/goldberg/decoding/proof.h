@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an agreement proves (Theorem A).
 //
 // Let G agree in all words with one code word matrix, b = k - |G| > 0 be accused, and rank be that of the

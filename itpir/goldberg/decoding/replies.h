@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input of the decoder. A reply to one query vector is a row of words. In each column, after blinding
 // is taken out, the replies of the honest servers are the values of one polynomial of degree at most d at
 // their coordinates. The same servers lie in all columns of a round.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact reduction: however many words there are, at most k - d - 1 of them say all that there is to know
 // about who lied. A set of servers is consistent on all words if and only if it is on these.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels on AVX-512 IFMA share: lanes of 64 bits, and the words of W160 in them. Only for files in
 // this folder.
 #pragma once

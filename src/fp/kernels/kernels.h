@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of this folder, one set for each instruction set. They are initialised at compile time, so they
 // can be used before main(). Kernels<F> in field.h, ToomKernels and ResidueKernels are their contracts.
 #pragma once

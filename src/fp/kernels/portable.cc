@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Portable kernels of W160 and W48: sums of products of parts have 128 bits and are reduced once for many
 // rows.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of residues on AMX: tdpbsud multiplies 16 x 64 bytes by 64 x 16 bytes and adds the result to 16 x
 // 16 sums.
 #include "kernels.h"

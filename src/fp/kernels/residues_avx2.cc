@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of residues on AVX2: bytes are widened to 16 bits; vpmaddwd multiplies 16 pairs and adds
 // neighbouring products.
 #include "kernels.h"

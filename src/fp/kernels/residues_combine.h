@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recovers integers from their residues, in plain loops over sixteen lanes. Each kernel compiles it for its
 // own instructions.
 #pragma once

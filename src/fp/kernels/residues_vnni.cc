@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of residues on AVX-512 VNNI: vpdpbusd multiplies 64 pairs of bytes and adds the products in groups
 // of four.
 #include "kernels.h"

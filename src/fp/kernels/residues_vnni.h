@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the AMX kernels share with those on AVX-512 VNNI.
 #pragma once
 

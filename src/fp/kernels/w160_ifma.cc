@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512 IFMA kernels of W160: eight columns at a time, in four limbs of 52 bits, with three queries per
 // pass over D. Sums of products are kept in seven 64-bit columns, which are reduced once per kRows rows,
 // eight sums at a time.

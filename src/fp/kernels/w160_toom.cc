@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // W160 by Toom-Cook on AVX-512 IFMA: four limbs of 40 bits, evaluated at the points 0, 1, 2, 3, 4, 5 and
 // infinity (number p is point p; the last one is infinity). A value has at most 48 bits. A product has 96
 // bits and is kept as two sums of 52-bit halves.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512 IFMA kernels of W48: 48 columns of D at a time are unpacked to 64-bit lanes, once for all queries.
 // The sums of four queries by three vectors stay in registers. The low and high 52-bit halves of the products
 // are added up in separate 64-bit lanes and are reduced once per block of rows.

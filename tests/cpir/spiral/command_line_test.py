@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The program with --protocol spiral: a plain and a keyed database served and fetched over HTTP, and what is refused.
 
     tests/cpir/spiral/command_line_test.py PIRX

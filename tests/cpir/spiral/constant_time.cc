@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the client under valgrind with its secret coins, the wanted item and what decoding finds marked as
 // undefined: memcheck reports every branch and every address that depends on them. Seeds, which are public,
 // and finished ciphertexts are marked as defined. What reveal() reveals, that there are such records, may

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database, plans of small rings and whole rounds of the protocol for the tests.
 #pragma once
 

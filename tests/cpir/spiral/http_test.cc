@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spiral over HTTP: the service knows nothing of keys, and needs not, but says who sent them.
 #include <set>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client and server halves together: records of small databases over small rings, in every shape and base;
 // batches, keys that are evicted, and every refusal.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/paper003/report with a tiny database: without peers, and with programs that speak as they do.
 
     tests/cpir/spiral/report_test.py BUILD_DIR

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring against schoolbook arithmetic, every kernel of this machine, and the worst case of lazy sums.
 #include "cpir/spiral/ring.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schoolbook arithmetic of Spiral's ring and small helpers that the tests share.
 #pragma once
 

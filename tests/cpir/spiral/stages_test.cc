@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every stage against known answers that a reference in Python computed (tests/vectors/make_spiral_kat.py),
 // and its error against the noise model.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A protocol as an exercise: the client asks for a row by its number, so that it hides nothing. All of it is
 // this folder, and one line in a table (table.cc).
 #include "pirx/protocol.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table in place of service/table/protocols.cc, with one line more.
 #include "pirx/protocol.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Damgard-Jurik cryptosystem: E_s maps plaintexts modulo N^s to ciphertexts modulo N^(s+1).
 // Damgard and Jurik 2001; paper 001 section 2.3. All numbers are big-endian bytes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client half of the Damgard-Jurik tree. A query fetches one row. One key serves any number of queries.
 #pragma once
 

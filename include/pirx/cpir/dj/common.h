@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of Damgard-Jurik ciphertexts (paper 001, with one-hot selectors and any arity at each level): the
 // plan that client and server share, and the sizes of their messages. docs/protocols/damgard_jurik.md
 // specifies the messages.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys of the Damgard-Jurik cryptosystem: N = pq, with 1 + N as the base. Damgard and Jurik 2001; paper 001,
 // section 2.3.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server of the Damgard-Jurik tree. Its answer depends on database and query alone, without randomness
 // unless rerandomise is set.
 #pragma once

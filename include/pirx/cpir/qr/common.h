@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quadratic-residuosity PIR with one level (Kushilevitz and Ostrovsky 1997; paper 004, section 2.3): the plan
 // that client and server share, and the sizes of their messages. docs/protocols/quadratic_residuosity.md
 // specifies the messages.

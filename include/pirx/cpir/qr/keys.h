@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys for quadratic-residuosity PIR: Blum integers N = pq. Both p and q are 3 modulo 4, so -1 is a
 // non-residue whose Jacobi symbol is 1. Kushilevitz and Ostrovsky 1997; paper 004, section 2.3.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server of quadratic-residuosity PIR. Its answer depends on database and query alone, without
 // randomness.
 #pragma once

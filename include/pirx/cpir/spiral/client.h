@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client half of Spiral. It uploads its keys once and then sends small queries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spiral (Menon and Wu, eprint 2022/368) with gadgets that can be chosen: the plan that client and server
 // share, the bound on its failures, and the sizes of its messages. docs/wire_format.md, section 12,
 // specifies the messages.

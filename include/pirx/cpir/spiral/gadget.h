@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gadgets: how a number modulo q is written in small digits (Spiral, eprint 2022/368, section 2.2, with
 // balanced digits; "3-PIR" proposes base 3; "approximate" decomposition leaves low digits out).
 #pragma once

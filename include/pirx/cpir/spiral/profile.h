@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures Spiral stage by stage: the times of server and client, and the error after every stage, to compare
 // with the model. For the planner's rates, benchmarks and studies of parameters: one program holds the
 // secrets of both halves.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server of Spiral. It keeps the keys of its latest clients and answers queries in one pass over the
 // database.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private information retrieval by exclusive or: the protocol of Chor, Goldreich, Kushilevitz and Sudan,
 // "Private information retrieval" (1995), with l servers and threshold l - 1. This file has the parameters
 // and the client. Every server must answer, and only the records' own digests reveal a wrong answer.

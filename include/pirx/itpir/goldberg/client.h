@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client half of Goldberg's protocol.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of Goldberg's protocol: t-private information retrieval (Shamir shares of unit vectors) over
 // any polynomial encoding of the database. Goldberg 2007; paper 002 (Henry 2016).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server of Goldberg's protocol. The query vectors of all clients become the rows of one matrix, which is
 // multiplied by the database.
 #pragma once
