@@ -10,8 +10,7 @@
 #   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [MAIN_OWN])
-#       One executable, one ctest. Sees the repository root, tests/ and every DEPS' public headers; PIRX_SOURCE_DIR is a string
-#       macro.
+#       One executable, one ctest. Sees the repository root, tests/ and every DEPS' public headers.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
 #       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
 #   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [SPOILED] [PLAIN])
@@ -78,14 +77,16 @@ set(pirx_timeout_medium 300)
 set(pirx_timeout_long 1800)
 
 # Waiting threads sleep: tests share the cores with each other.
-set(pirx_test_environment OMP_WAIT_POLICY=passive ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+set(pirx_test_environment PIRX_SOURCE_DIR=${PROJECT_SOURCE_DIR} OMP_WAIT_POLICY=passive
+                          ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
                           UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1)
 
 set_property(GLOBAL PROPERTY PIRX_LIBRARIES "")
 set_property(GLOBAL PROPERTY PIRX_LEFT_OUT "")
 
 function(pirx_target_defaults target)
-  target_compile_options(${target} PRIVATE ${pirx_warnings})
+  # Names of files in messages are relative to the repository, so that the folder of a build leaves no trace in what it makes.
+  target_compile_options(${target} PRIVATE ${pirx_warnings} "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(${target} PRIVATE ${pirx_definitions})
 endfunction()
@@ -279,7 +280,6 @@ function(pirx_test name)
   add_executable(${name} ${arg_SOURCES})
   pirx_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${name} PRIVATE "PIRX_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
   pirx_light(${name})
   pirx_use_test_headers(${name})
   if(arg_MAIN_OWN)

@@ -13,6 +13,7 @@
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
 #include "support/random_element.h"
+#include "support/source_file.h"
 
 namespace pirx::batchcodes {
 namespace {
@@ -85,7 +86,7 @@ void check_known_answer(const F& f, const json& known) {
 }
 
 TEST(PolynomialCode, KnownAnswers) {
-  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/decoding_kat.json");
+  auto file = pirx::testing::source_file("tests/vectors/decoding_kat.json");
   const auto known = json::parse(file);
   ASSERT_EQ(known.size(), 2u);
   check_known_answer(TinyPrime<97>{}, known[0]);

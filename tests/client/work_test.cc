@@ -9,6 +9,7 @@
 #include "pirx/cpir/qr/common.h"
 #include "pirx/cpir/spiral/common.h"
 #include "support/files.h"
+#include "support/source_file.h"
 
 namespace pirx::client {
 namespace {
@@ -34,7 +35,7 @@ Deployment deployment_of(ByteSpan parameters) {
 }
 
 TEST(Work, HostilePlansAreRefusedBeforeAnythingIsDone) {
-  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/hostile_parameters.json");
+  auto file = pirx::testing::source_file("tests/vectors/hostile_parameters.json");
   const auto plans = nlohmann::json::parse(file);
   EXPECT_EQ(plans.size(), 7u);
   for (const auto& one : plans) {

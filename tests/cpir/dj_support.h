@@ -12,12 +12,13 @@
 #include "cpir/dj/number.h"
 #include "pirx/base/rng.h"
 #include "pirx/cpir/dj/keys.h"
+#include "support/source_file.h"
 
 namespace pirx::cpir::dj::testing {
 
 inline const nlohmann::json& known_answers() {
   static const auto known = [] {
-    std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/damgard_jurik_kat.json");
+    auto file = pirx::testing::source_file("tests/vectors/damgard_jurik_kat.json");
     return nlohmann::json::parse(file);
   }();
   return known;

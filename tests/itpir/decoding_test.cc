@@ -10,6 +10,7 @@
 #include "pirx/batchcodes/fields.h"
 #include "support/random_element.h"
 #include "support/seed.h"
+#include "support/source_file.h"
 #include "support/tiny_engine.h"
 
 namespace pirx::itpir::goldberg::decoding {
@@ -248,7 +249,7 @@ void check_known_answer(const F& f, const json& known) {
 }
 
 TEST(KnownAnswers, OfTheSpecification) {
-  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/decoding_kat.json");
+  auto file = pirx::testing::source_file("tests/vectors/decoding_kat.json");
   const auto known = json::parse(file, nullptr, false);
   ASSERT_TRUE(known.is_array() && known.size() == 2);
   check_known_answer(TinyPrime<97>{}, known.at(0));

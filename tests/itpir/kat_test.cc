@@ -8,6 +8,7 @@
 
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
+#include "support/source_file.h"
 
 namespace pirx::itpir::goldberg {
 namespace {
@@ -138,7 +139,7 @@ void check_case(const F& f, const json& known) {
 }
 
 TEST(KnownAnswers, AreReproducedByteForByte) {
-  std::ifstream file(PIRX_SOURCE_DIR "/tests/vectors/goldberg_kat.json");
+  auto file = pirx::testing::source_file("tests/vectors/goldberg_kat.json");
   const auto known = json::parse(file, nullptr, false);
   ASSERT_TRUE(known.is_object()) << "tests/vectors/goldberg_kat.json is missing or no JSON";
   std::set<std::string> fields;
@@ -157,9 +158,9 @@ TEST(KnownAnswers, AreReproducedByteForByte) {
 
 /// The document's own figures: section 8 is quoted from the first case.
 TEST(KnownAnswers, StandInTheDocument) {
-  std::ifstream file(PIRX_SOURCE_DIR "/docs/wire_format.md");
+  auto file = pirx::testing::source_file("docs/wire_format.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::ifstream vectors(PIRX_SOURCE_DIR "/tests/vectors/goldberg_kat.json");
+  auto vectors = pirx::testing::source_file("tests/vectors/goldberg_kat.json");
   const auto known = json::parse(vectors, nullptr, false);
   ASSERT_TRUE(known.is_object());
   const auto& example = known.at("cases").at(0);

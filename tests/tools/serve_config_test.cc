@@ -9,6 +9,7 @@
 
 #include "pirx/base/sha256.h"
 #include "pirx/http/limits.h"
+#include "support/source_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -174,7 +175,7 @@ TEST(ServeConfig, WhatIsWrongIsNamed) {
 }
 
 TEST(ServeConfig, TheOperatorsPageNamesEverything) {
-  std::ifstream file(std::string(PIRX_SOURCE_DIR) + "/docs/operations.md");
+  auto file = pirx::testing::source_file("docs/operations.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   for (const auto& limit : limit_options()) {
     const auto shown = std::string(limit.help.substr(limit.help.rfind('[') + 1));

@@ -18,6 +18,7 @@
 #include "spiral_support.h"
 #include "src/protocol/message.h"
 #include "support/seed.h"
+#include "support/source_file.h"
 
 namespace pirx::cpir::spiral {
 namespace {
@@ -28,8 +29,7 @@ using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
 const Json& answers() {
-  static const Json json =
-      Json::parse(std::ifstream(std::string(PIRX_SOURCE_DIR) + "/tests/vectors/spiral_kat.json"));
+  static const Json json = Json::parse(pirx::testing::source_file("tests/vectors/spiral_kat.json"));
   return json;
 }
 
