@@ -42,6 +42,11 @@ def main():
         run(args.cmake, "--install", args.build, "--prefix", temp / "first")
         prefix = temp / "moved"
         (temp / "first").rename(prefix)
+        # The build leaves no trace of its folder (scripts/reproduce compares two whole builds).
+        folders = [os.path.realpath(folder).encode() for folder in (args.source, args.build)]
+        for file in filter(pathlib.Path.is_file, prefix.rglob("*")):
+            if any(folder in file.read_bytes() for folder in folders):
+                sys.exit(f"FAILED: {file.relative_to(prefix)} names the folder of its build")
 
         def configure(source, build, fails=False):
             return run(args.cmake, "-S", source, "-B", build, "-G", args.generator, "-DCMAKE_BUILD_TYPE=Release",
