@@ -44,6 +44,11 @@ void Histogram::add(double value) noexcept {
   }
 }
 
+std::optional<double> Histogram::mean() const {
+  const auto count = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  return count > 0 ? std::optional(sum_ / static_cast<double>(count)) : std::nullopt;
+}
+
 std::optional<double> Histogram::quantile(double share) const {
   std::vector<double> counts(counts_.begin(), counts_.end());
   double left = share * std::accumulate(counts.begin(), counts.end(), 0.0);

@@ -20,6 +20,8 @@ class Histogram {
   explicit Histogram(std::vector<double> bounds);
   void add(double value) noexcept;
   double sum() const noexcept { return sum_; }
+  /// Nothing while there is no value.
+  std::optional<double> mean() const;
   /// The value below which a part of `share` (0 to 1) of all lies, as Prometheus's histogram_quantile
   /// estimates it: as if the values of a bucket lay evenly in it, and the greatest bound beyond the last
   /// bucket. Nothing while there is no value.

@@ -14,7 +14,7 @@ namespace pirx::http {
 namespace {
 
 constexpr char kStyle[] =
-    "body{font-family:sans-serif;margin:2em;max-width:70em}"
+    "body{font-family:sans-serif;margin:2em;max-width:90em}"
     "table{border-collapse:collapse;display:block;overflow-x:auto}"
     "th,td{text-align:left;padding:.3em .8em;border:1px solid #8888;vertical-align:top}";
 
@@ -57,6 +57,7 @@ Item bytes_item(const char* name, const char* title, double number) {
 
 Item time_item(const char* name, const char* title, std::optional<double> time) {
   if (!time) return {name, title, nullptr, "-"};
+  if (*time == 0) return {name, title, 0, "0 s"};
   return {
       name, title, std::round(*time * 1e6) / 1e6,
       with_unit(*time, {{1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}, {60, "min"}, {3600, "h"}, {86400, "days"}})};
@@ -73,7 +74,7 @@ std::vector<Item> of_database(const Hosted& database) {
   const auto epoch = database.epoch()->number;
   const auto sound = database.sound();
   const auto busy = std::min(1.0, metrics.pass_seconds.sum() / std::max(uptime(), 1e-9));
-  const auto queries_a_pass = metrics.pass_queries.quantile(0.5);
+  const auto queries_a_pass = metrics.pass_queries.mean();
   return {
       text_item("name", "database", database.name()),
       text_item("protocol", "protocol", database.protocol()),
@@ -86,7 +87,7 @@ std::vector<Item> of_database(const Hosted& database) {
       {"busy", "computing", std::round(busy * 1e4) / 1e4, rounded(busy * 100) + " %"},
       count_item("queued_requests", "waiting", database.batcher().queued()),
       time_item("backlog_seconds", "done in", database.batcher().backlog().count()),
-      {"pass_queries_median", "queries a pass", queries_a_pass ? OutJson(*queries_a_pass) : OutJson(),
+      {"pass_queries_mean", "queries a pass", queries_a_pass ? OutJson(*queries_a_pass) : OutJson(),
        queries_a_pass ? rounded(*queries_a_pass) : "-"},
       time_item("pass_seconds_median", "pass, median", metrics.pass_seconds.quantile(0.5)),
       time_item("pass_seconds_p99", "pass, 99 %", metrics.pass_seconds.quantile(0.99)),

@@ -117,6 +117,8 @@ TEST(StatusPage, NumbersAreThoseOfTheServerInUnitsThatPeopleRead) {
   for (int i = 0; i < 99; ++i) metrics.pass_seconds.add(0.0034);
   metrics.pass_seconds.add(100);
   metrics.queue_seconds.add(0.00015);
+  metrics.pass_queries.add(2);
+  metrics.pass_queries.add(3);
   rig.host.metrics.count_reply(200, 1'234'567'890);
   rig.host.metrics.count_reply(429, 0);
 
@@ -127,6 +129,8 @@ TEST(StatusPage, NumbersAreThoseOfTheServerInUnitsThatPeopleRead) {
   EXPECT_NEAR(*database["pass_seconds_median"].real(), 0.002 + 0.003 * 50 / 99, 1e-6);
   EXPECT_NEAR(*database["pass_seconds_p99"].real(), 0.005, 1e-6);
   EXPECT_NEAR(*database["queue_seconds_median"].real(), 0.00015, 1e-6);
+  EXPECT_EQ(*database["pass_queries_mean"].real(), 2.5);
+  EXPECT_EQ(*database["backlog_seconds"].number(), 0u);
   EXPECT_EQ(*database["protocol"].string(), "goldberg");
   EXPECT_EQ(*json["requests"]["200"].number(), 1u);
   EXPECT_EQ(*json["requests"]["429"].number(), 1u);
@@ -135,9 +139,10 @@ TEST(StatusPage, NumbersAreThoseOfTheServerInUnitsThatPeopleRead) {
   EXPECT_EQ(*json["version"].string(), build_info()[0].second);
 
   const auto html = rig.html();
-  for (const char* text : {"<td>1,234,567</td>", "<td>3.52 ms</td>", "<td>5 ms</td>", "<td>150 µs</td>",
-                           "<td>1.23 GB</td>", "<td>200: 1; 429: 1</td>", "<td>goldberg</td>",
-                           "<td>not checked yet</td>", "<td>0 bytes</td>", "<td>ready</td>"}) {
+  for (const char* text :
+       {"<td>1,234,567</td>", "<td>3.52 ms</td>", "<td>5 ms</td>", "<td>150 µs</td>", "<td>1.23 GB</td>",
+        "<td>200: 1; 429: 1</td>", "<td>goldberg</td>", "<td>0 s</td>", "<td>2.5</td>",
+        "<td>not checked yet</td>", "<td>0 bytes</td>", "<td>ready</td>"}) {
     EXPECT_TRUE(has(html, text)) << text << "\n" << html;
   }
   rig.host.draining = true;
