@@ -173,7 +173,7 @@ Result<void> serve(const ServeArguments& a, shards::World* world) {
         if (limit.queue) one.opened.numbers.push_back(http::logged(limit, limits));
       }
     }
-    hosted.push_back({database.settings.name, one.served.server, database.queue});
+    hosted.push_back({database.settings.name, one.served.server, database.queue, database.settings.protocol});
     open.push_back(std::move(one));
   }
   if (shards) {

@@ -35,7 +35,8 @@ const Option kServerOptions[] = {
      "Answer only clients that send a token of this file, lines 'NAME SHA256-OF-TOKEN'"},
     {"allow_plaintext", Kind::kSwitch, 0, 0,
      "HTTP beyond loopback: whoever sees the traffic of more than t servers learns the indices"},
-    {"metrics_for_all", Kind::kSwitch, 0, 0, "GET /metrics answers every peer, not only this machine"},
+    {"metrics_for_all", Kind::kSwitch, 0, 0,
+     "GET /metrics and GET / (status) answer every peer, not only this machine"},
     {"quiet", Kind::kSwitch, 0, 0, "Do not log every batch"},
 };
 

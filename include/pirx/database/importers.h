@@ -35,7 +35,7 @@ struct LeftOut {
 /// Links are not followed. InvalidArgument: the database being built lies in the folder.
 Result<LeftOut> import_folder(const std::filesystem::path& folder, DatabaseBuilder& builder,
                               HiddenFiles hidden = HiddenFiles::kLeaveOut);
-/// Adds the rows of an RFC 4180 file with the given separator; with '\t', a quote is a letter like others.
+/// Adds the rows of an RFC 4180 file with the given separator; with a tab, a quote is a letter like others.
 /// With `header` the first line is a header. A whole row is added as it stands in the file, with its quotes.
 /// A byte order mark is skipped. InvalidArgument names line and cause: a missing column, a broken quote, a
 /// row of another width. ResourceExhausted: more than 4,096 columns.
