@@ -13,8 +13,8 @@ namespace {
 
 template <class T>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const std::string& help,
-                        Result<T> (*parse)(const std::string&)) {
-  return app.add_option_function<std::string>(
+                        Result<T> (*parse)(const std::string&), const char* kind) {
+  auto* option = app.add_option_function<std::string>(
       name,
       [&value, parse, name](const std::string& text) {
         auto parsed = parse(text);
@@ -22,6 +22,7 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const 
         value = *parsed;
       },
       help);
+  return option->type_name(kind);
 }
 
 Result<double> parse_bandwidth(const std::string& text) {
@@ -65,15 +66,15 @@ void set_action(CLI::App& command, Action action) {
 
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
                           const std::string& help) {
-  return add_parsed(app, name, value, help, parse_duration);
+  return add_parsed(app, name, value, help, parse_duration, "TIME");
 }
 
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help) {
-  return add_parsed(app, name, value, help, parse_size);
+  return add_parsed(app, name, value, help, parse_size, "SIZE");
 }
 
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help) {
-  return add_parsed<double>(app, name, value, help, parse_bandwidth);
+  return add_parsed<double>(app, name, value, help, parse_bandwidth, "BITS");
 }
 
 void add_credentials(CLI::App& app, Credentials& credentials) {

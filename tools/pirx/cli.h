@@ -30,6 +30,9 @@ void set_action(CLI::App& command, Action action);
 /// The action of the subcommand that was given; empty when none was.
 Action& chosen_action();
 
+/// Makes `app` the program pirx, with all its commands.
+void add_commands(CLI::App& app);
+void add_completion_command(CLI::App& app);
 void add_db_command(CLI::App& app);
 void add_db_encode(CLI::App& db);
 void add_db_update(CLI::App& db);

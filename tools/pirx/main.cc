@@ -27,25 +27,8 @@ namespace {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "pirx: private information retrieval. Clients fetch records; servers do not learn which.\n"
-      "Start with: pirx try data.csv, or pirx db build --help, pirx serve --help, pirx deploy --help, pirx "
-      "get --help");
-  app.name("pirx");
-  app.set_version_flag("--version", PIRX_VERSION);
-  app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 success, 1 wrong command line, 2 InvalidArgument, 3 OutOfRange, 4 DataLoss, 5 "
-      "Unavailable,\n"
-      "6 ResourceExhausted, 7 Unauthenticated, 8 StaleEpoch, 9 Undecodable, 10 Internal.");
-  pirx::cli::add_db_command(app);
-  pirx::cli::add_serve_command(app);
-  pirx::cli::add_deploy_command(app);
-  pirx::cli::add_get_command(app);
-  pirx::cli::add_bench_command(app);
-  pirx::cli::add_load_command(app);
-  pirx::cli::add_plan_command(app);
-  pirx::cli::add_try_command(app);
+  CLI::App app;
+  pirx::cli::add_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
