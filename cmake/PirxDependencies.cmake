@@ -14,6 +14,13 @@ find_package(OpenSSL 3.0 REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
 find_package(nlohmann_json 3.11 CONFIG QUIET) # modules json and importers are left out without it
 
+# --- importers: JSON lines, and what gzip and zstd packed
+if(NOT PIRX_CLIENT_ONLY)
+  find_package(simdjson 3.0 CONFIG QUIET)
+  find_package(ZLIB QUIET)
+  find_package(zstd 1.5 CONFIG QUIET)
+endif()
+
 # Modules link pirx::openmp, never OpenMP::OpenMP_CXX: with PIRX_OPENMP=OFF the pragmas are ignored and _OPENMP is
 # undefined, so <omp.h> must sit behind `#ifdef _OPENMP`.
 add_library(pirx_openmp INTERFACE)

@@ -168,8 +168,11 @@ ProgressLine::ProgressLine(std::string what)
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
-ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
   if (shown_) std::fprintf(stderr, "\r\033[K");
+  shown_ = false;
 }
 
 void ProgressLine::update(std::uint64_t done, std::uint64_t total) {

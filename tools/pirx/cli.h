@@ -75,6 +75,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void update(std::uint64_t done, std::uint64_t total);
+  /// Takes the line away, before something else is printed.
+  void clear();
 
  private:
   std::string what_;

@@ -65,6 +65,10 @@ class DatabaseBuilder {
   Result<void> add(std::string_view key, ByteSpan data);
   /// The line of the input at which the next records begin, from 1, so that errors can name it. 0: unknown.
   void note_line(std::uint64_t line) noexcept;
+  /// How much of the input has been read, and all of it, for Progress. Without it, progress has no total.
+  void note_input(std::uint64_t read_bytes, std::uint64_t all_bytes) noexcept;
+  /// Whether more records can be added. What add() refused for its own sake leaves it so.
+  bool takes_more() const noexcept;
   /// Writes the file and puts it in the target's place. Call it once. InvalidArgument: there are no records,
   /// or a key is repeated although Duplicates::kRefuse is set; the message names both lines and the number of
   /// such records. Unavailable: the target is not the file that it was at create(); it then stays.
