@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <thread>
 
 namespace pirx::client {
 namespace {
@@ -26,9 +27,32 @@ Error explain(const Error& error, const Deployment& deployment, const std::vecto
   return Error(error.code(), std::move(message));
 }
 
+/// A caller's Stop, as often as it can afford: it is asked every 20 ms, by the thread that made this object,
+/// and other threads are told what it has said.
+class PacedStop {
+ public:
+  explicit PacedStop(const Stop& stop) : stop_(stop) {}
+  bool operator()() {
+    if (!stop_ || stopped_ || std::this_thread::get_id() != thread_) return stopped_;
+    if (const auto now = Clock::now(); now >= next_) {
+      next_ = now + Milliseconds(20);
+      stopped_ = stop_();
+    }
+    return stopped_;
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  const Stop& stop_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  Clock::time_point next_ = Clock::now();
+  std::atomic<bool> stopped_ = false;
+};
+
 /// Sends a wave of messages, one to each server, and gives their replies to the retrieval.
 void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment, const Ask& ask,
-              Milliseconds left, Milliseconds deadline, std::vector<ServerOutcome>& servers) {
+              Milliseconds left, Milliseconds deadline, const Stop& stopped,
+              std::vector<ServerOutcome>& servers) {
   PIRX_CHECK(wave.size() == servers.size());
   std::vector<Bytes> requests;
   std::uint64_t reply_bytes = 0;
@@ -50,7 +74,8 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
                             {.deadline = left,
                              .announced = deadline,
                              .connect_timeout = std::min(left, Milliseconds(10'000)),
-                             .max_reply_bytes = static_cast<std::size_t>(reply_bytes)},
+                             .max_reply_bytes = static_cast<std::size_t>(reply_bytes),
+                             .stop = stopped},
                             on_settled);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     auto& server = servers[i];
@@ -127,6 +152,18 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask
 
 template <class Wish>
 Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOptions& options) {
+  PacedStop paced(options.stop);
+  auto report = drive(wishes, options, options.stop ? [&paced] { return paced(); } : Stop());
+  if (!report && paced.stopped()) {
+    close_();
+    return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
+  }
+  return report;
+}
+
+template <class Wish>
+Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOptions& options,
+                                   const Stop& stopped) {
   const auto& plan = *deployment_.plan;
   const bool several = plan.protocol().several;
   PIRX_TRY(check_run(plan, wishes.size(), options));
@@ -135,7 +172,7 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOption
   FetchReport report;
   report.servers.resize(deployment_.servers.size());
   auto start = Clock::now(), end = start + deadline;
-  const Stop stop = [&end] { return Clock::now() >= end; };
+  const Stop stop = [&] { return Clock::now() >= end || (stopped && stopped()); };
   if (client_ == nullptr) {
     PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
   }
@@ -161,7 +198,8 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOption
     if (options.sending) options.sending(sent, wave.front().bytes.size());
     start = Clock::now();
     exchange(*retrieval, std::move(wave), deployment_, ask_,
-             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, report.servers);
+             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, stopped, report.servers);
+    if (stopped && stopped()) return fail(ErrorCode::kUnavailable, "ended");
     report.network_milliseconds += milliseconds_since(start);
     start = Clock::now();
     end = start + deadline;

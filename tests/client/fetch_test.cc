@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <thread>
 
 #include "http/http_support.h"
 #include "pirx/client/retrieve.h"
@@ -197,6 +199,31 @@ TEST(Fetch, ByKeyPresentAndAbsentLookAlike) {
   EXPECT_EQ(report->answer.records[2], World::record(59));
   EXPECT_EQ(report->answer.missing, std::vector<std::size_t>{1});
   EXPECT_EQ(world.rounds, 1);
+}
+
+TEST(Fetch, ItsCallerEndsIt) {
+  World world(false);
+  int waves = 0;
+  auto fetcher =
+      *Fetcher::create(world.deployment(), {}, [&](const auto& requests, const auto& call, auto&&) {
+        ++waves;
+        // Another thread learns what the caller's function has said, and never calls it.
+        std::thread([&] { EXPECT_FALSE(call.stop()); }).join();
+        while (!call.stop()) std::this_thread::yield();
+        std::thread([&] { EXPECT_TRUE(call.stop()); }).join();
+        const Error silent(ErrorCode::kUnavailable, "silent");
+        return std::vector<http::CallOutcome>(requests.size(), {tl::unexpected(silent)});
+      });
+  std::set<std::thread::id> callers;
+  int calls = 0;
+  const auto stop = [&] {
+    callers.insert(std::this_thread::get_id());
+    return ++calls > 3;
+  };
+  expect_error(fetcher.fetch(std::vector<std::uint64_t>{3}, {.stop = stop}), ErrorCode::kUnavailable,
+               "ended by its caller");
+  EXPECT_EQ(waves, 1);
+  EXPECT_EQ(callers, std::set{std::this_thread::get_id()});
 }
 
 TEST(Fetch, ALiarIsNamedAndASilentServerIsMissed) {

@@ -164,16 +164,16 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         self.assertNotEqual(answer.servers[0].status, answer.servers[1].status)
 
     async def test_a_server_that_resets_at_once(self):
-        with mock.patch("asyncio.StreamWriter.get_extra_info", return_value=None):
+        with mock.patch.object(pirx.aio._Connection, "open", side_effect=ConnectionResetError("it ended the connection at once")):
             async with pirx.aio.Client(self.by_key.deployment) as client:
                 with self.assertRaisesRegex(pirx.Undecodable, "at once"):
                     await client.get("key3")
         exchange = pirx.aio.Client._exchange
 
-        async def faulty(self, server, message, *rest):
+        async def faulty(self, server, token, message, *rest):
             if message.server == 1:
                 raise ZeroDivisionError
-            return await exchange(self, server, message, *rest)
+            return await exchange(self, server, token, message, *rest)
 
         with mock.patch.object(pirx.aio.Client, "_exchange", faulty):
             async with pirx.aio.Client(self.four.deployment) as client:

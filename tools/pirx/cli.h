@@ -8,8 +8,9 @@
 #include <functional>
 #include <string>
 
-#include "credentials.h"
+#include "pirx/base/bytes.h"
 #include "pirx/base/result.h"
+#include "pirx/http/credentials.h"
 #include "pirx/protocol/option.h"
 
 namespace pirx::client {}
@@ -17,6 +18,7 @@ namespace pirx::client {}
 namespace pirx::cli {
 
 using namespace client;  // the commands are made of it
+using http::Credentials;
 
 /// Exit codes: 0, or 1 + the numeric ErrorCode (docs/cli.md). 1 is for a wrong command line.
 int exit_code(const Error& error) noexcept;

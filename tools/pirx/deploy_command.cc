@@ -4,6 +4,7 @@
 #include "deploy.h"
 #include "pirx/client/deployment.h"
 #include "pirx/database/database.h"
+#include "pirx/http/http_client.h"
 #include "protocol_options.h"
 
 namespace pirx::cli {

@@ -18,6 +18,9 @@ struct FetchOptions {
   bool wait_for_all = false;
   std::optional<unsigned> rounds = {};
   Believe believe = {};
+  /// Ends the retrieval with Unavailable. It is called about every 50 ms while servers are awaited and, in
+  /// protocols where the client works for seconds, meanwhile; always from the thread that called.
+  Stop stop = {};
   WorkLimits limits = {};  ///< what the server's plan may ask of this client
   /// Called before each wave of messages is sent, with the number of waves before it and the length of its
   /// first message.
@@ -81,6 +84,8 @@ class Fetcher {
         warning_(std::move(warning)) {}
   template <class Wish>
   Result<FetchReport> run(std::span<const Wish> wishes, const FetchOptions& options);
+  template <class Wish>
+  Result<FetchReport> drive(std::span<const Wish> wishes, const FetchOptions& options, const Stop& stopped);
   Deployment deployment_;
   Texts options_;
   Ask ask_;
