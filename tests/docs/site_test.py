@@ -33,6 +33,10 @@ def main() -> int:
         assert code == 0
         for page in ("index.html", "docs/tutorial.html", "docs/decisions/index.html", "api/index.html", "LICENSE.html"):
             assert (Path(temporary) / "site" / page).is_file(), page
+        # Comments of C are no comments of Doxygen's; docs/doxygen_c.sed makes them some.
+        reference = (Path(temporary) / "site/api/pirx_8h.html").read_text()
+        for words in ("There are four kinds of objects", "What became of a call", "memory, or a limit that the caller set"):
+            assert words in reference, words
     return 0
 
 
