@@ -303,6 +303,8 @@ class _Belief:
     """`believe` as the library calls it. What it raises is raised again after the call."""
 
     def __init__(self, believe: Believe) -> None:
+        if not callable(believe):
+            raise TypeError(f"believe is a function, not {type(believe).__name__}")
         self.raised: Optional[BaseException] = None
 
         def call(_: Any, records: Any, count: int) -> int:

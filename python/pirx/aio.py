@@ -101,15 +101,18 @@ class Client:
             while message.action != Action.FINISH:
                 message = await self._round(client, retrieval, message, tasks)
             return await asyncio.to_thread(retrieval.finish)
+        except GeneratorExit:  # The event loop was closed: nothing can be waited for.
+            retrieval.close()
+            raise
         except asyncio.CancelledError:
             # A thread may still be at work on the retrieval, and closing it waits for that.
             asyncio.get_running_loop().run_in_executor(None, retrieval.close)
+            await _end(tasks)
             raise
         except BaseException:
             retrieval.close()
-            raise
-        finally:
             await _end(tasks)
+            raise
 
     async def _client(self) -> BlockingClient:
         if self._closed:

@@ -158,7 +158,7 @@ class Clients(Served):
         for call in (lambda: pirx.Deployment(), lambda: pirx.Client("deployment.json"),
                      lambda: pirx.Client(keyed, 7), lambda: pirx.Client(keyed, options={"seeded": True}),
                      lambda: pirx.Client(keyed, liars="1"), lambda: pirx.Client(keyed, deadline="1"),
-                     lambda: pirx.Client(keyed, believe=3), lambda: pirx.Deployment.load(7.5),
+                     lambda: pirx.Client(keyed, believe=3), lambda: keyed.look_up(["key7"], believe=3), lambda: pirx.Deployment.load(7.5),
                      lambda: pirx.Deployment.parse(7), lambda: pirx.Retrieval(keyed, ["key7"])):
             self.assertRaises(TypeError, call)
 
