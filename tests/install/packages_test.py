@@ -75,6 +75,10 @@ class Packages(unittest.TestCase):
 
     def test_what_they_need(self):
         self.assertRegex(self.fields["pirx"]["Depends"], r"libc6 .*libcurl4 .*libssl3")
+        self.assertNotIn("mpi", self.fields["pirx"]["Depends"])
+        if "pirx-ranks" in self.packages:
+            self.assertRegex(self.fields["pirx-ranks"]["Depends"], "libopenmpi3.*openmpi-bin|openmpi-bin.*libopenmpi3")
+            self.holds("pirx-ranks", "usr/bin/pirx-ranks", "usr/share/man/man1/pirx-ranks.1.gz")
         self.assertIn(f"pirx (= {self.fields['pirx']['Version']})", self.fields["pirx-server"]["Depends"])
         for name in ("libpirx-dev", "python3-pirx"):
             self.assertIn(f"libpirx1 (= {self.fields['libpirx1']['Version']})", self.fields[name]["Depends"])

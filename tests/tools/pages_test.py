@@ -49,7 +49,8 @@ class Pages(unittest.TestCase):
     def test_every_command_and_option_has_its_place(self):
         self.assertGreater(len(self.commands), 15)
         wanted = {"-".join(("pirx", *path)) + ".1" for path in self.commands}
-        self.assertEqual(wanted | {"pirx", "_pirx", "pirx.fish"}, {page.name for page in self.pages.iterdir()})
+        self.assertEqual(wanted | {"pirx", "_pirx", "pirx.fish"}, {page.name for page in self.pages.iterdir() if page.is_file()})
+        self.assertIn("\\-\\-shards\\-split", (self.pages / "ranks/pirx-ranks-serve.1").read_text())
         scripts = {name: (self.pages / name).read_text() for name in ("pirx", "_pirx", "pirx.fish")}
         for path, said in self.commands.items():
             page = (self.pages / ("-".join(("pirx", *path)) + ".1")).read_text().replace("\\-", "-")
@@ -60,7 +61,7 @@ class Pages(unittest.TestCase):
                 self.assertIn(f" -l {option[2:]}", scripts["pirx.fish"])
 
     def test_pages_without_a_warning(self):
-        pages = sorted(self.pages.glob("*.1"))
+        pages = sorted(self.pages.rglob("*.1"))
         for program in ("man", "mandoc"):
             if shutil.which(program) is None:
                 print(f"{program} is not installed: left out")

@@ -6,12 +6,14 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "pirx/base/bytes.h"
 #include "pirx/base/result.h"
 #include "pirx/http/credentials.h"
 #include "pirx/protocol/option.h"
+#include "rank.h"
 
 namespace pirx::client {}
 
@@ -32,13 +34,20 @@ void set_action(CLI::App& command, Action action);
 /// The action of the subcommand that was given; empty when none was.
 Action& chosen_action();
 
-/// Makes `app` the program pirx, with all its commands.
+/// Reads the command line; after --help, --version and a wrong one the exit code, with what is to be said
+/// printed.
+std::optional<int> parse(CLI::App& app, int argc, char** argv);
+/// The exit code of what an action has done; an error is printed.
+int report(const CLI::App& app, const Result<void>& done);
+
+/// Makes `app` the program pirx, with all its commands; or pirx-ranks.
 void add_commands(CLI::App& app);
+void add_ranks_commands(CLI::App& app, WithRanks with_ranks);
 void add_completion_command(CLI::App& app);
 void add_db_command(CLI::App& app);
 void add_db_encode(CLI::App& db);
 void add_db_update(CLI::App& db);
-void add_serve_command(CLI::App& app);
+void add_serve_command(CLI::App& app, WithRanks with_ranks = nullptr);
 void add_deploy_command(CLI::App& app);
 void add_get_command(CLI::App& app);
 void add_bench_command(CLI::App& app);

@@ -14,7 +14,11 @@ int main(int argc, char** argv) {
   CLI::App app;
   pirx::cli::add_commands(app);
   const auto program = pirx::cli::show_commands(app);
-  std::filesystem::create_directories(folder);
+  CLI::App ranks_app;
+  // Only its options are wanted.
+  pirx::cli::add_ranks_commands(ranks_app, [](const auto&, const auto&) { return pirx::Result<void>(); });
+  const auto ranks = pirx::cli::show_commands(ranks_app);
+  std::filesystem::create_directories(folder / "ranks");
   bool good = true;
   const auto write = [&](const std::string& name, const std::string& text) {
     std::ofstream file(folder / name, std::ios::binary);
@@ -23,6 +27,9 @@ int main(int argc, char** argv) {
   };
   for (const auto* command : pirx::cli::all_commands(program)) {
     write(pirx::cli::page_name(*command) + ".1", pirx::cli::man_page(*command));
+  }
+  for (const auto* command : pirx::cli::all_commands(ranks)) {
+    write("ranks/" + pirx::cli::page_name(*command) + ".1", pirx::cli::man_page(*command));
   }
   for (const auto& [shell, name] : {std::pair{"bash", "pirx"}, {"zsh", "_pirx"}, {"fish", "pirx.fish"}}) {
     write(name, *pirx::cli::completion(program, shell));
