@@ -323,7 +323,17 @@ std::string format_deployments(std::span<const Deployment> deployments) {
 }
 
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments) {
-  return replace_file(path, format_deployments(deployments));
+  // The file names what lies beside it without its own folder, and so can be moved with it.
+  const auto folder = path.parent_path() / "";
+  std::vector<Deployment> stored(deployments.begin(), deployments.end());
+  for (auto& one : stored) {
+    for (auto& server : one.servers) {
+      if (path.has_parent_path() && server.ca_file.rfind(folder.string(), 0) == 0) {
+        server.ca_file.erase(0, folder.string().size());
+      }
+    }
+  }
+  return replace_file(path, format_deployments(stored));
 }
 
 }  // namespace pirx::client

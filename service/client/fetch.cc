@@ -66,8 +66,12 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
     settled[i] = true;
     const auto taken = outcome.reply ? retrieval.receive(wave[i].id, *outcome.reply)
                                      : retrieval.lost(wave[i].id, outcome.reply.error());
-    if (!outcome.reply) servers[i].error = outcome.reply.error().to_string();
-    if (!taken) servers[i].error = taken.error().to_string();
+    for (const auto* error :
+         {outcome.reply ? nullptr : &outcome.reply.error(), taken ? nullptr : &taken.error()}) {
+      if (error == nullptr) continue;
+      servers[i].error = error->to_string();
+      servers[i].status = status_of(*error);
+    }
     return !retrieval.waiting();
   };
   const auto outcomes = ask(requests,
@@ -150,8 +154,30 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask
   return Fetcher(std::move(deployment), options, std::move(ask), std::move(close), std::move(warning));
 }
 
+Result<void> Fetcher::take(Deployment next) {
+  const auto same_url = [](const auto& a, const auto& b) { return a.url == b.url; };
+  const auto &old_servers = deployment_.servers, &new_servers = next.servers;
+  if (next.plan == nullptr ||
+      !std::equal(old_servers.begin(), old_servers.end(), new_servers.begin(), new_servers.end(), same_url)) {
+    return invalid("a renewed deployment must have the same servers in the same order");
+  }
+  PIRX_ASSIGN(warning_, check_plan(next, options_));
+  deployment_ = std::move(next);
+  client_ = nullptr;  // its keys were for the old plan
+  return {};
+}
+
 template <class Wish>
 Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOptions& options) {
+  auto report = run_once(wishes, options);
+  if (report || report.error().code() != ErrorCode::kStaleEpoch || !options.renew) return report;
+  PIRX_ASSIGN(auto next, options.renew(deployment_));
+  PIRX_TRY(take(std::move(next)));
+  return run_once(wishes, options);
+}
+
+template <class Wish>
+Result<FetchReport> Fetcher::run_once(std::span<const Wish> wishes, const FetchOptions& options) {
   PacedStop paced(options.stop);
   auto report = drive(wishes, options, options.stop ? [&paced] { return paced(); } : Stop());
   if (!report && paced.stopped()) {
@@ -170,6 +196,7 @@ Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOpti
   const auto deadline = deadline_of(plan, options);
 
   FetchReport report;
+  outcomes_.clear();
   report.servers.resize(deployment_.servers.size());
   auto start = Clock::now(), end = start + deadline;
   const Stop stop = [&] { return Clock::now() >= end || (stopped && stopped()); };
@@ -208,9 +235,12 @@ Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOpti
   start = Clock::now();
   auto answer = std::move(*retrieval).finish();
   report.decode_milliseconds += milliseconds_since(start);
+  for (std::size_t i = 0; answer && i < report.servers.size(); ++i) {
+    report.servers[i].status = answer->servers[i];
+  }
+  outcomes_ = report.servers;
   if (!answer) return tl::unexpected(explain(answer.error(), deployment_, report.servers));
   report.answer = std::move(*answer);
-  for (std::size_t i = 0; i < report.servers.size(); ++i) report.servers[i].status = report.answer.servers[i];
   return report;
 }
 

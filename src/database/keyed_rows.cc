@@ -83,7 +83,8 @@ tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count,
                  "out, keep the first or last of each, or join them (--duplicates first|last|join)");
 }
 
-Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates policy) {
+Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const BuildOptions& options) {
+  const auto policy = options.duplicates;
   Distinct distinct;
   distinct.dropped.assign(keys.count(), false);
   Sha256 hash;
@@ -106,6 +107,9 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates
     previous = key;
     kept = position;
     ++distinct.count;
+    if (options.each_key) {
+      if (auto taken = options.each_key(key); !taken) return taken;
+    }
     const std::uint64_t length = key.size();
     hash.update(std::as_bytes(std::span(&length, 1)));
     hash.update(as_bytes(key));
@@ -228,7 +232,7 @@ Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key,
 
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
                                    KeySorter& keys, const Spool& spooled, BuildReport& report) {
-  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options.duplicates));
+  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options));
   if (distinct.count > kMaxKeys) {
     return fail(ErrorCode::kResourceExhausted, "a keyed database has at most " + std::to_string(kMaxKeys) +
                                                    " keys, not " + std::to_string(distinct.count));

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "db_build.h"
+#include "key_list.h"
 #include "pirx/base/json.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
@@ -177,6 +178,7 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
                                              : database::Duplicates::kRefuse,
       .max_record_bytes = a.max_record_bytes,
       .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
+      .each_key = a.each_key,
   };
   PIRX_ASSIGN(auto builder, database::DatabaseBuilder::create(a.target, options));
   database::BadRows bad;
@@ -194,8 +196,14 @@ Result<void> build(BuildArguments a) {
   if (a.format.empty()) {
     PIRX_ASSIGN(a.format, format_of(a.input));
   }
+  std::optional<KeyListWriter> list;
+  if (a.keyed && !a.no_key_list) {
+    PIRX_ASSIGN(list, KeyListWriter::create(a.target));
+    a.each_key = [&list](std::string_view key) { return list->add(key); };
+  }
   std::uint64_t skipped = 0;
   PIRX_ASSIGN(const auto report, build_database(a, "pirx db build", &skipped));
+  if (list) PIRX_TRY(list->commit());
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
   if (a.json) {
@@ -373,6 +381,8 @@ void add_build(CLI::App& db) {
           "Of several records with one key, with --keyed: refuse the input [default], keep the first or "
           "the last, or join all, with newlines between them")
       ->check(CLI::IsMember({"refuse", "first", "last", "join"}));
+  command.add_flag("--no-key-list", a->no_key_list,
+                   "With --keyed: do not keep the keys in TARGET.keys, which 'pirx db update' needs");
   command.add_flag("--json", a->json, "Report as JSON");
   command.footer(
       "Examples:\n"

@@ -9,10 +9,10 @@
 
 #include "cli.h"
 #include "db_build.h"
-#include "deploy.h"
 #include "fetch_json.h"
 #include "key_column.h"
 #include "pirx/client/fetch.h"
+#include "pirx/client/refresh.h"
 #include "pirx/database/database.h"
 #include "pirx/http/http_server.h"
 #include "serve_config.h"
@@ -242,12 +242,12 @@ std::vector<std::uint16_t> free_ports(const Opened& opened) {
 }
 
 Result<Deployment> deployment_of(const Opened& opened, const std::vector<std::uint16_t>& ports) {
-  std::vector<Told> told;
+  Parameters said{.protocol = opened.protocol, .told = {}};
   for (const auto& one : opened.served) {
     PIRX_ASSIGN(auto says, tell(one.server->parameters()));
-    told.push_back(std::move(says));
+    said.told.push_back(std::move(says));
   }
-  PIRX_ASSIGN(auto plan, plan_for(*opened.protocol, told, {}));
+  PIRX_ASSIGN(auto plan, plan_for(said, {}));
   Deployment deployment{.plan = std::move(plan), .servers = {}};
   for (const auto port : ports) deployment.servers.push_back({.url = url_of(port)});
   return deployment;
@@ -277,8 +277,8 @@ std::string commands(const TryArguments& a, const Opened& opened, const std::str
     servers += " --server " + url_of(ports[i]);
   }
   // All of them open the database at once.
-  text += "\n  sleep " + std::to_string(2 + static_cast<int>(2 * seconds));
   text += "\n  pirx deploy " + deployment + servers;
+  text += " --wait " + std::to_string(10 + static_cast<int>(10 * seconds)) + "s";
   text += "\n  pirx get " + deployment;
   text += build.keyed ? option_words("--key", example.empty() ? "KEY" : example) : " 0";
   return text + "\n";

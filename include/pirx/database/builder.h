@@ -33,6 +33,9 @@ struct BuildOptions {
   /// Memory for sorting keys. When it is full, sorted runs go to disk. A key has at most 65,535 bytes.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
   Progress progress = {};
+  /// Called by finish() with each distinct key of a keyed database, in order, before the file is in place. An
+  /// error is the result of finish().
+  std::function<Result<void>(std::string_view key)> each_key = {};
 };
 
 /// What was built.
