@@ -200,7 +200,7 @@ function(pirx_library name)
     target_link_libraries(${target} PUBLIC ${public_deps} PRIVATE ${private_deps})
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION
                                                                           ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-    if(NOT BUILD_SHARED_LIBS)
+    if(NOT BUILD_SHARED_LIBS AND NOT PIRX_WASM)
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                  VISIBILITY_INLINES_HIDDEN ON)
     endif()
