@@ -39,7 +39,7 @@ std::string with_unit(double value, std::initializer_list<std::pair<double, cons
 }
 
 Item text_item(const char* name, const char* title, const std::string& text) {
-  return {name, title, text, text};
+  return {name, title, text, text.empty() ? "-" : text};
 }
 
 Item count_item(const char* name, const char* title, std::uint64_t number) {

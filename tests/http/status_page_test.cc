@@ -107,6 +107,8 @@ TEST(StatusPage, NamesAreTextWhateverTheyHold) {
   EXPECT_TRUE(has(html, "a&#34;&#38;b")) << html;
   EXPECT_EQ(*rig.database(0)["name"].string(), "<script>alert('1')</script>");
   EXPECT_EQ(*rig.database(1)["name"].string(), "a\"&b");
+  EXPECT_TRUE(has(Rig({""}).html(), "<td>-</td><td>goldberg</td>"))
+      << "a server's only database may have no name";
 }
 
 TEST(StatusPage, NumbersAreThoseOfTheServerInUnitsThatPeopleRead) {
