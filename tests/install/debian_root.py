@@ -161,7 +161,7 @@ def check(root, version):
 
     say("apt install ./pirx_*.deb alone: the command line")
     root.apt("install", *names(root, "old", "pirx_"))
-    expect("0.1.0" in root("pirx", "--version") or version in root("pirx", "--version"), "pirx runs")
+    expect(root("pirx", "--version").strip() == version, "pirx runs")
     expect("libmpi" not in root("ldd", "/usr/bin/pirx"), "pirx needs no MPI")
 
     say("all packages, of the older version")
