@@ -87,7 +87,7 @@ extern "C" {
 
 /* PIRX_ABI of the library that runs, which may be another than that of the header. */
 PIRX_API unsigned pirx_abi(void);
-/* The library's version, such as "0.1.0". Valid for ever. */
+/* The library's version, such as "1.2.3". Valid for ever. */
 PIRX_API const char* pirx_version(void);
 
 /* What became of a call. The numbers stay the same for ever; new ones may be added at the end. */
