@@ -45,7 +45,7 @@ class PacedStop {
  private:
   const Stop& stop_;
   const std::thread::id thread_ = std::this_thread::get_id();
-  Clock::time_point next_ = Clock::now();
+  Clock::time_point next_ = Clock::now() + Milliseconds(20);  // most look-ups have ended by then
   std::atomic<bool> stopped_ = false;
 };
 
