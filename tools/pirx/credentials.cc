@@ -69,7 +69,9 @@ Result<void> give_credentials(const Credentials& credentials, std::span<http::En
   }
   if (credentials.token_file.empty()) return {};
   PIRX_ASSIGN(const auto text, read_file(credentials.token_file, kMaxFileBytes, "token file"));
-  return give_tokens(text, endpoints);
+  const auto given = give_tokens(text, endpoints);
+  if (!given) return fail(given.error().code(), credentials.token_file + ": " + given.error().message());
+  return {};
 }
 
 }  // namespace pirx::cli

@@ -9,6 +9,7 @@
 #include "did_you_mean.h"
 #include "pirx/base/secret_memory.h"
 #include "pirx/base/sha256.h"
+#include "wrong_files.h"
 
 namespace {
 
@@ -63,6 +64,7 @@ int main(int argc, char** argv) {
   const auto done = pirx::cli::chosen_action()();
   wipe_stack();
   if (done) return 0;
-  std::fprintf(stderr, "pirx: %s\n", done.error().to_string().c_str());
+  std::fprintf(stderr, "pirx: %s%s\n", done.error().to_string().c_str(),
+               pirx::cli::explain_wrong_files(app).c_str());
   return pirx::cli::exit_code(done.error());
 }
