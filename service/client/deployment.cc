@@ -294,7 +294,9 @@ Result<std::vector<Deployment>> parse_deployments(std::string_view text,
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path) {
   PIRX_ASSIGN(const auto text,
               read_file(path, kSource.max_bytes, "deployment file ('pirx deploy' writes one)"));
-  return parse_deployments(text, path.parent_path());
+  auto all = parse_deployments(text, path.parent_path());
+  if (!all) return fail(all.error().code(), path.string() + ": " + all.error().message());
+  return all;
 }
 
 Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol) {

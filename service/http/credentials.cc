@@ -72,7 +72,8 @@ Result<void> give_credentials(const Credentials& credentials, std::span<Endpoint
   PIRX_ASSIGN(auto text, read_file(credentials.token_file, kMaxFileBytes, "token file"));
   const auto given = give_tokens(text, endpoints);
   secure_wipe(text.data(), text.size());
-  return given;
+  if (!given) return fail(given.error().code(), credentials.token_file + ": " + given.error().message());
+  return {};
 }
 
 }  // namespace pirx::http

@@ -14,7 +14,7 @@
 namespace pirx::database {
 namespace {
 
-/// A delta of more rows than one in so many would cost as much as a new file, in memory, too.
+/// A large delta of more rows than one in so many would cost as much as a new file, in memory, too.
 constexpr std::uint64_t kRowsInDelta = 4;
 /// Building takes about so many times as long as looking all keys up (docs/protocols/keyword.md).
 constexpr double kBuildPerLookup = 6;
@@ -140,7 +140,8 @@ class KeyedUpdate {
         std::copy(difference.begin(), difference.end(),
                   whole.begin() + static_cast<std::ptrdiff_t>(column * slot_bytes));
       }
-      if (all.size() > old().rows() / kRowsInDelta) return std::nullopt;
+      const bool many = all.size() > old().rows() / kRowsInDelta;
+      if (many && all.size() * old().row_stride() > options_.small_delta_bytes) return std::nullopt;
     }
     return all;
   }

@@ -63,7 +63,7 @@ class World {
     return {bytes.begin(), bytes.end()};
   }
 
-  std::string moods;        ///< of each server; t: true, o: conspires, z: answers zeros, s: silent
+  std::string moods;  ///< of each server; t: true, o: conspires, z: answers zeros, s: silent, e: stale epoch
   std::string later_moods;  ///< from the second round on, where it is not empty
   int rounds = 0;
   std::size_t bytes_up = 0;                                         ///< of the last round
@@ -88,7 +88,9 @@ class World {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       outcomes.push_back({.reply = fail(ErrorCode::kUnavailable, "silent")});
       if (enough) continue;
-      if (moods[i] != 's') {
+      if (moods[i] == 'e') {
+        outcomes[i].reply = fail(ErrorCode::kStaleEpoch, "another epoch");
+      } else if (moods[i] != 's') {
         Bytes request = requests[i];
         const auto& server = moods[i] == 'o' ? other_[i] : true_[i];
         rename(request, itpir::ServerParameters::decode(server->parameters())->version);
@@ -340,6 +342,52 @@ TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
 }
 
 // Of the fewest servers that make an answer, only the caller's evidence speaks for it.
+TEST(Fetch, AStaleDeploymentIsRenewedOnce) {
+  for (const bool keyed : {false, true}) {
+    World world(keyed);
+    world.moods = "eeee";
+    world.later_moods = "tttt";
+    auto fetcher = world.fetcher();
+    int renewed = 0;
+    FetchOptions options;
+    options.renew = [&](const Deployment& stale) -> Result<Deployment> {
+      ++renewed;
+      return stale;
+    };
+    const auto fetch = [&](const FetchOptions& with) {
+      if (keyed) return fetcher.fetch_keys(std::vector<std::string>{"key12"}, with);
+      return fetcher.fetch(std::vector<std::uint64_t>{2}, with);
+    };
+    // As it is asked for, and only if it is.
+    expect_error(fetch({}), ErrorCode::kStaleEpoch, "another database version");
+    EXPECT_EQ(fetcher.outcomes().size(), 4u);
+    EXPECT_EQ(fetcher.outcomes()[3].status, ServerStatus::kStaleEpoch);
+    EXPECT_EQ(fetcher.outcomes()[3].error, "StaleEpoch: another epoch");
+    world.rounds = 0;
+    world.moods = "eeee";
+    const auto report = fetch(options);
+    ASSERT_TRUE(good(report));
+    EXPECT_EQ(report->answer.records, std::vector<Bytes>{World::record(12)});
+    EXPECT_EQ(renewed, 1);
+    EXPECT_EQ(fetcher.outcomes()[0].status, ServerStatus::kOk);
+    // Never twice in one retrieval, and never to other servers.
+    world.rounds = 0;
+    world.moods = world.later_moods = "eeee";
+    expect_error(fetch(options), ErrorCode::kStaleEpoch, "another database version");
+    EXPECT_EQ(renewed, 2);
+    options.renew = [](const Deployment& stale) -> Result<Deployment> {
+      auto other = stale;
+      other.servers[1].url = "http://127.0.0.1:9";
+      return other;
+    };
+    expect_error(fetch(options), ErrorCode::kInvalidArgument, "the same servers");
+    options.renew = [](const Deployment&) -> Result<Deployment> {
+      return fail(ErrorCode::kUnavailable, "nobody answers");
+    };
+    expect_error(fetch(options), ErrorCode::kUnavailable, "nobody answers");
+  }
+}
+
 TEST(Fetch, EvidenceIsAskedOfTheFewestReplies) {
   World world(false);
   world.moods = "tsts";

@@ -56,7 +56,7 @@ class KeyedUpdateTest : public ::testing::Test {
 
 // One column and many, few keys and many: the delta is the difference to a new build.
 TEST_F(KeyedUpdateTest, ADeltaIsWhatANewBuildWouldHave) {
-  int deltas = 0;
+  int few = 0;
   for (const std::uint64_t n : {1u, 2u, 7u, 300u, 3000u, 20000u}) {
     for (const std::uint64_t columns : {0u, 1u, 3u}) {
       std::filesystem::remove(target_);
@@ -71,10 +71,9 @@ TEST_F(KeyedUpdateTest, ADeltaIsWhatANewBuildWouldHave) {
       EXPECT_EQ(done->replaced, 1u);
       EXPECT_EQ(done->update.records, n);
       expect_content(target_, n, changes);
-      if (done->rebuilt) continue;
-      ++deltas;
+      ASSERT_FALSE(done->rebuilt);
       EXPECT_GT(done->update.delta_bytes, 0u);
-      EXPECT_LE(done->update.changed_rows.size(), done->update.rows / 4);
+      few += done->update.changed_rows.size() <= done->update.rows / 4;
       options.epoch = 2;
       const auto fresh = build_with(other_, n, changes, options);
       ASSERT_TRUE(good(fresh));
@@ -83,7 +82,7 @@ TEST_F(KeyedUpdateTest, ADeltaIsWhatANewBuildWouldHave) {
       }
     }
   }
-  EXPECT_GT(deltas, 3);
+  EXPECT_GT(few, 3);
 }
 
 TEST_F(KeyedUpdateTest, SeveralUpdatesAddUpAndAreCompacted) {
@@ -143,6 +142,22 @@ TEST_F(KeyedUpdateTest, BuiltAnewWhereKeysOrLengthsChange) {
     EXPECT_EQ(fresh->version, done->update.after);
     EXPECT_TRUE(good(update_keyed(target_, listed, {{listed[7], to_bytes("seven")}})));
   }
+}
+
+TEST_F(KeyedUpdateTest, BuiltAnewWhereADeltaWouldBeLarge) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(3000))));
+  KeyedChanges changes;
+  for (std::uint64_t i = 0; i < 1000; ++i) changes[key_of(i)] = to_bytes("x");
+  auto done = update_keyed(target_, keys_upto(3000), changes);
+  ASSERT_TRUE(good(done));
+  EXPECT_FALSE(done->rebuilt);
+  ASSERT_GT(done->update.changed_rows.size(), done->update.rows / 4);
+  expect_content(target_, 3000, changes);
+  for (auto& [key, record] : changes) record = to_bytes("y");
+  done = update_keyed(target_, keys_upto(3000), changes, {.small_delta_bytes = 0});
+  ASSERT_TRUE(good(done));
+  EXPECT_TRUE(done->rebuilt);
+  expect_content(target_, 3000, changes);
 }
 
 TEST_F(KeyedUpdateTest, ForeignAndRepeatedKeysInTheListDoNoHarm) {

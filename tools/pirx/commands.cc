@@ -2,6 +2,7 @@
 // The commands of the program pirx, as main(), man pages and the completions of shells see them.
 #include "cli.h"
 #include "did_you_mean.h"
+#include "wrong_files.h"
 
 namespace pirx::cli {
 
@@ -53,7 +54,8 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
 
 int report(const CLI::App& app, const Result<void>& done) {
   if (done) return 0;
-  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), done.error().to_string().c_str());
+  std::fprintf(stderr, "%s: %s%s\n", app.get_name().c_str(), done.error().to_string().c_str(),
+               explain_wrong_files(app).c_str());
   return exit_code(done.error());
 }
 

@@ -178,7 +178,15 @@ Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
   options.progress = [&line](std::uint64_t done, std::uint64_t total) {
     if (line) line->update(done, total);
   };
-  PIRX_ASSIGN(auto report, database::update_keyed(a.database, std::move(keys), changes, options));
+  auto done = database::update_keyed(a.database, std::move(keys), changes, options);
+  if (!done) {
+    const auto& message = done.error().message();
+    const bool of_list = message.starts_with("the list of keys");
+    return fail(
+        done.error().code(),
+        (!of_list ? "" : (a.keys_file.empty() ? a.database + ".keys" : a.keys_file) + ": ") + message);
+  }
+  auto& report = *done;
   if (list) PIRX_TRY(list->commit());
   line.reset();
   if (report.rebuilt) {

@@ -21,6 +21,8 @@ struct KeyedUpdateOptions {
   /// As in BuildOptions; of a file that is written anew.
   std::function<Result<void>(std::string_view key)> each_key = {};
   Progress progress = {};
+  /// Changes of at most so many bytes of rows go to the delta, whatever part of the file they are.
+  std::uint64_t small_delta_bytes = std::uint64_t{64} << 20;
 };
 
 struct KeyedUpdateReport {
@@ -33,7 +35,7 @@ struct KeyedUpdateReport {
 /// database, in any order, each once or more; others among them are ignored.
 ///
 /// If no key is added or removed, the new records are no longer than the longest one was, and they change at
-/// most a quarter of the rows, the changes go to FILE.delta. The content is then that of a new build with the
+/// most a quarter of the rows or small_delta_bytes, the changes go to FILE.delta. The content is then that of a new build with the
 /// same geometry. Else the file is built anew, with as many columns. Both read the whole file, and take about
 /// 150 bytes of memory for each key.
 ///
