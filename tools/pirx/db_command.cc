@@ -198,6 +198,7 @@ Result<void> build(BuildArguments a) {
   PIRX_ASSIGN(const auto report, build_database(a, "pirx db build", &skipped));
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
+  if (a.quiet) return {};
   if (a.json) {
     const OutJson json = {{"records", report.records},
                           {"longest_record", report.longest_record},
@@ -334,7 +335,9 @@ void add_build(CLI::App& db) {
       .add_option("target", a->target,
                   "The database file to write; an old one is replaced only once all is well")
       ->required();
-  command.add_option("input", a->input, "File or folder; '-' is standard input. Text may be packed by gzip or zstd")
+  command
+      .add_option("input", a->input,
+                  "File or folder; '-' is standard input. Text may be packed by gzip or zstd")
       ->required();
   command
       .add_option("--from", a->format,
@@ -374,6 +377,7 @@ void add_build(CLI::App& db) {
           "the last, or join all, with newlines between them")
       ->check(CLI::IsMember({"refuse", "first", "last", "join"}));
   command.add_flag("--json", a->json, "Report as JSON");
+  command.add_flag("-q,--quiet", a->quiet, "No report");
   command.footer(
       "Examples:\n"
       "  pirx db build packages.pirx packages.jsonl --from jsonl --key name --value record --keyed\n"

@@ -38,14 +38,15 @@ int main(int argc, char** argv) {
       "Exit codes: 0 success, 1 wrong command line, 2 InvalidArgument, 3 OutOfRange, 4 DataLoss, 5 "
       "Unavailable,\n"
       "6 ResourceExhausted, 7 Unauthenticated, 8 StaleEpoch, 9 Undecodable, 10 Internal.");
+  pirx::cli::add_try_command(app);
+  pirx::cli::add_get_command(app);
   pirx::cli::add_db_command(app);
   pirx::cli::add_serve_command(app);
   pirx::cli::add_deploy_command(app);
-  pirx::cli::add_get_command(app);
   pirx::cli::add_bench_command(app);
   pirx::cli::add_load_command(app);
   pirx::cli::add_plan_command(app);
-  pirx::cli::add_try_command(app);
+  pirx::cli::group_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0 || unknown.empty()) {
       return app.exit(error) == 0 ? 0 : pirx::cli::kUsageExitCode;
     }
-    std::fprintf(stderr, "pirx: %s\n", unknown.c_str());
+    std::fprintf(stderr, "%s %s\n", pirx::cli::in_red("pirx:").c_str(), unknown.c_str());
     return pirx::cli::kUsageExitCode;
   }
   // The list of processes shows the command line, and a core dump has it.
@@ -63,6 +64,6 @@ int main(int argc, char** argv) {
   const auto done = pirx::cli::chosen_action()();
   wipe_stack();
   if (done) return 0;
-  std::fprintf(stderr, "pirx: %s\n", done.error().to_string().c_str());
+  std::fprintf(stderr, "%s %s\n", pirx::cli::in_red("pirx:").c_str(), done.error().to_string().c_str());
   return pirx::cli::exit_code(done.error());
 }
