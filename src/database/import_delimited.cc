@@ -18,14 +18,14 @@ class RowReader {
 
   /// False at the end of the file. A row of more columns than the first one is refused before they are read.
   Result<bool> next();
+  /// The same, but what is refused of a single row becomes refuse(..., bad).
+  Result<bool> next_good(BadRows* bad);
   const std::vector<std::string>& fields() const noexcept { return fields_; }
   /// The row as it stands in the file, without its last newline.
   std::string_view raw() const noexcept { return without_newline(raw_); }
   /// Line on which the row starts.
   std::uint64_t line() const noexcept { return line_; }
   const TextInput& input() const noexcept { return input_; }
-  /// After an error of next(): whether it was that of one row, and next() goes on with the line that follows.
-  bool can_go_on() const noexcept { return can_go_on_; }
 
  private:
   tl::unexpected<Error> too_many_columns() const;
@@ -38,7 +38,7 @@ class RowReader {
   std::vector<std::string> fields_;
   std::uint64_t line_ = 0;
   std::size_t columns_ = 0;  ///< of the first row; 0 before it is read
-  bool can_go_on_ = false;
+  bool can_go_on_ = false;   ///< an error is that of one row, and next() goes on with the line that follows
 };
 
 tl::unexpected<Error> RowReader::too_many_columns() const {
@@ -76,6 +76,14 @@ Result<bool> RowReader::next() {
   fields_.resize(count);
   if (columns_ == 0) columns_ = count;
   return true;
+}
+
+Result<bool> RowReader::next_good(BadRows* bad) {
+  for (;;) {
+    auto read = next();
+    if (read || !can_go_on_) return read;
+    PIRX_TRY(refuse(tl::unexpected(read.error()), bad));
+  }
 }
 
 Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
@@ -152,15 +160,8 @@ Result<void> import_rows(const std::filesystem::path& file, char separator, bool
     PIRX_ASSIGN(const std::size_t value, column_of(column));
     values.push_back(value);
   }
-  const auto next = [&]() -> Result<bool> {
-    for (;;) {
-      auto read = rows.next();
-      if (read || !rows.can_go_on()) return read;
-      PIRX_TRY(refuse(tl::unexpected(read.error()), bad));
-    }
-  };
   if (header) {
-    PIRX_ASSIGN(more, next());
+    PIRX_ASSIGN(more, rows.next_good(bad));
   }
   std::string joined;
   const auto take = [&](const std::vector<std::string>& fields) -> Result<void> {
@@ -180,19 +181,19 @@ Result<void> import_rows(const std::filesystem::path& file, char separator, bool
     if (auto taken = take(rows.fields()); !taken) {
       PIRX_TRY(rows.input().refuse_row(rows.line(), taken.error(), builder, bad));
     }
-    PIRX_ASSIGN(more, next());
+    PIRX_ASSIGN(more, rows.next_good(bad));
   }
   return {};
 }
 
 Result<void> visit_rows(const std::filesystem::path& file, char separator,
-                        const std::function<bool(std::span<const std::string>)>& visit) {
+                        const std::function<bool(std::span<const std::string>)>& visit, BadRows* bad) {
   PIRX_TRY(check_separator(separator));
   PIRX_ASSIGN(TextInput input, TextInput::open(file, kMaxRowBytes));
   PIRX_TRY(input.skip_byte_order_mark());
   RowReader rows(std::move(input), separator);
   for (;;) {
-    PIRX_ASSIGN(const bool more, rows.next());
+    PIRX_ASSIGN(const bool more, rows.next_good(bad));
     if (!more || !visit(rows.fields())) return {};
   }
 }
@@ -200,8 +201,9 @@ Result<void> visit_rows(const std::filesystem::path& file, char separator,
 }  // namespace
 
 Result<void> read_delimited(const std::filesystem::path& file, char separator,
-                            const std::function<bool(std::span<const std::string> values)>& row) {
-  return guarded([&] { return visit_rows(file, separator, row); });
+                            const std::function<bool(std::span<const std::string> values)>& row,
+                            BadRows* bad) {
+  return guarded([&] { return visit_rows(file, separator, row, bad); });
 }
 
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,

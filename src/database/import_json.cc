@@ -269,11 +269,14 @@ Result<void> import_objects(const std::filesystem::path& file, const Columns& co
 }
 
 Result<void> visit_objects(const std::filesystem::path& file,
-                           const std::function<bool(const JsonMembers&)>& visit) {
+                           const std::function<bool(const JsonMembers&)>& visit, BadRows* bad) {
   return for_each_object(file, kMaxRowBytes,
                          [&](std::string_view text, const TextInput& input) -> Result<bool> {
                            const auto object = parse_object<nlohmann::ordered_json>(text);
-                           if (!object) return input.fail_at(input.line(), object.error());
+                           if (!object) {
+                             PIRX_TRY(refuse(input.fail_at(input.line(), object.error()), bad));
+                             return true;
+                           }
                            JsonMembers members;
                            for (const auto& [name, value] : object->items()) {
                              if (value.is_null() || value.is_structured()) continue;
@@ -286,8 +289,8 @@ Result<void> visit_objects(const std::filesystem::path& file,
 }  // namespace
 
 Result<void> read_json_lines(const std::filesystem::path& file,
-                             const std::function<bool(const JsonMembers& members)>& object) {
-  return guarded([&] { return visit_objects(file, object); });
+                             const std::function<bool(const JsonMembers& members)>& object, BadRows* bad) {
+  return guarded([&] { return visit_objects(file, object, bad); });
 }
 
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,

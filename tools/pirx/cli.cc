@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace pirx::cli {
 namespace {
@@ -75,6 +76,11 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& val
 
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help) {
   return add_parsed<double>(app, name, value, help, parse_bandwidth, "BITS");
+}
+
+CLI::Option* add_ca(CLI::App& app, std::string& file, const std::string& help) {
+  app.add_option("--ca-file", file, "The old name of --ca")->group("");
+  return app.add_option("--ca", file, help);
 }
 
 void add_credentials(CLI::App& app, Credentials& credentials) {
@@ -160,6 +166,16 @@ Result<std::string> unescape_key(std::string_view text) {
     key += next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
   }
   return key;
+}
+
+std::string in_red(const std::string& text) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  const bool coloured =
+      isatty(STDERR_FILENO) != 0 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  return coloured ? "\033[31m" + text + "\033[0m" : text;
 }
 
 ProgressLine::ProgressLine(std::string what)

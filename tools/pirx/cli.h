@@ -54,6 +54,8 @@ void add_bench_command(CLI::App& app);
 void add_load_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 void add_try_command(CLI::App& app);
+/// Puts the commands and their options into groups, once they are all there.
+void group_commands(CLI::App& app);
 
 /// An option whose words are parsed by parse_duration or parse_size; a bad word is a usage error.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
@@ -61,6 +63,9 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::m
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
 /// Bits a second: "800k", "10M", "1.5Gbit/s" or a bare number.
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help);
+
+/// --ca, and its old name --ca-file.
+CLI::Option* add_ca(CLI::App& app, std::string& file, const std::string& help);
 
 /// --token-file, --tls-cert and --tls-key of a client.
 void add_credentials(CLI::App& app, Credentials& credentials);
@@ -76,6 +81,9 @@ Result<std::string> unescape_key(std::string_view text);
 /// Writes a record and a newline to standard output. A record is foreign text: on a terminal its control
 /// characters, but newline and tab, are shown as \xHH.
 void print_record(ByteSpan record);
+
+/// `text` for standard error: in red on a terminal, unless NO_COLOR is set or TERM is "dumb".
+std::string in_red(const std::string& text);
 
 /// A line on standard error that overwrites itself: percent, rate and time left. Silent when that is no
 /// terminal.

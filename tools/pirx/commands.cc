@@ -18,15 +18,16 @@ void add_commands(CLI::App& app) {
       "Exit codes: 0 success, 1 wrong command line, 2 InvalidArgument, 3 OutOfRange, 4 DataLoss, 5 "
       "Unavailable,\n"
       "6 ResourceExhausted, 7 Unauthenticated, 8 StaleEpoch, 9 Undecodable, 10 Internal.");
+  add_try_command(app);
+  add_get_command(app);
   add_db_command(app);
   add_serve_command(app);
   add_deploy_command(app);
-  add_get_command(app);
   add_bench_command(app);
   add_load_command(app);
   add_plan_command(app);
-  add_try_command(app);
   add_completion_command(app);
+  group_commands(app);
 }
 
 void add_ranks_commands(CLI::App& app, WithRanks with_ranks) {
@@ -46,7 +47,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const auto unknown = explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
     if (error.get_exit_code() == 0 || unknown.empty()) return app.exit(error) == 0 ? 0 : kUsageExitCode;
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), unknown.c_str());
+    std::fprintf(stderr, "%s %s\n", in_red(app.get_name() + ":").c_str(), unknown.c_str());
     return kUsageExitCode;
   }
   return std::nullopt;
@@ -54,7 +55,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
 
 int report(const CLI::App& app, const Result<void>& done) {
   if (done) return 0;
-  std::fprintf(stderr, "%s: %s%s\n", app.get_name().c_str(), done.error().to_string().c_str(),
+  std::fprintf(stderr, "%s %s%s\n", in_red(app.get_name() + ":").c_str(), done.error().to_string().c_str(),
                explain_wrong_files(app).c_str());
   return exit_code(done.error());
 }

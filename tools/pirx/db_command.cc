@@ -206,6 +206,7 @@ Result<void> build(BuildArguments a) {
   if (list) PIRX_TRY(list->commit());
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
+  if (a.quiet) return {};
   if (a.json) {
     const OutJson json = {{"records", report.records},
                           {"longest_record", report.longest_record},
@@ -342,7 +343,9 @@ void add_build(CLI::App& db) {
       .add_option("target", a->target,
                   "The database file to write; an old one is replaced only once all is well")
       ->required();
-  command.add_option("input", a->input, "File or folder; '-' is standard input. Text may be packed by gzip or zstd")
+  command
+      .add_option("input", a->input,
+                  "File or folder; '-' is standard input. Text may be packed by gzip or zstd")
       ->required();
   command
       .add_option("--from", a->format,
@@ -384,6 +387,7 @@ void add_build(CLI::App& db) {
   command.add_flag("--no-key-list", a->no_key_list,
                    "With --keyed: do not keep the keys in TARGET.keys, which 'pirx db update' needs");
   command.add_flag("--json", a->json, "Report as JSON");
+  command.add_flag("-q,--quiet", a->quiet, "No report");
   command.footer(
       "Examples:\n"
       "  pirx db build packages.pirx packages.jsonl --from jsonl --key name --value record --keyed\n"

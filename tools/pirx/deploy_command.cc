@@ -223,8 +223,8 @@ void add_deploy_command(CLI::App& app) {
       "Take the parameters that the servers in FILE have now, and keep everything else in FILE: servers, "
       "trust anchors, threshold, protocols");
   for (const auto& option : options_of_all(&Protocol::chosen)) {
-    // These two keep their flags of one letter.
-    const auto flag = option.name == "threshold" ? "-t," : option.name == "ramp" ? "-q," : "";
+    // It keeps its flag of one letter.
+    const auto flag = option.name == "threshold" ? "-t," : "";
     add_text_option(command, option, std::string(option.help), a->chosen, flag + flag_of(option.name));
   }
   for (const auto& option : options_of_all(&Protocol::client_options)) {
@@ -248,8 +248,7 @@ void add_deploy_command(CLI::App& app) {
       "--add", a->add,
       "Keep what FILE says of other protocols for the same database: 'pirx get' then chooses the fastest");
   command.add_flag("--force", a->force, "Replace FILE even if it is no deployment file");
-  command.add_option("--ca-file", a->server.ca_file,
-                     "PEM trust anchors of https servers, relative to the file written");
+  add_ca(command, a->server.ca_file, "PEM trust anchors of https servers, relative to the file written");
   command.add_flag("--allow-plaintext", a->server.allow_plaintext, "Allow http:// beyond loopback");
   command.add_flag("--tls-1.2", a->server.allow_tls_1_2,
                    "Take TLS 1.2, too, from servers that do not know 1.3");

@@ -139,9 +139,9 @@ Result<void> serve(const ServeArguments& a, const StartRank& start) {
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   PIRX_TRY(database::survive_lost_pages());
-  LogWriter writer;
+  LogWriter writer(settings.log_format ? *settings.log_format : log_format_of_stderr());
   const Log log = [quiet = settings.quiet, &writer](const http::LogEvent& event) {
-    if (!quiet || event.event != "batch") writer.write(http::to_json(event) + "\n");
+    if (!quiet || event.event != "batch") writer.write(event);
   };
   std::unique_ptr<Rank> rank;
   if (start) {
@@ -247,8 +247,10 @@ void add_serve_command(CLI::App& app, WithRanks with_ranks) {
   for (const auto& option : database_options()) {
     add_text_option(command, option, std::string(option.help), a->database.options);
   }
-  for (const auto& option : server_options())
-    add_text_option(command, option, std::string(option.help), a->server);
+  for (const auto& option : server_options()) {
+    add_text_option(command, option, std::string(option.help), a->server,
+                    option.name == "quiet" ? "-q,--quiet" : "");
+  }
   for (const auto& limit : limit_options()) {
     add_text_option(command, limit, std::string(limit.help) + ", or " + variable_of(limit.name), a->server);
   }
@@ -264,7 +266,8 @@ void add_serve_command(CLI::App& app, WithRanks with_ranks) {
                  "A rank that is later than its work explains by so much is lost, and the server ends [10s]");
   }
   command.footer(
-      "Logs are JSON lines on standard error and never hold query content.\n"
+      "Logs go to standard error, as text on a terminal and otherwise as JSON lines. They never hold query "
+      "content.\n"
       "Examples:\n"
       "  pirx serve packages.pirx --coordinate 1 --listen 127.0.0.1:8101\n"
       "  pirx serve packages.pirx --coordinate 2 --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key "

@@ -263,6 +263,7 @@ std::string commands(const TryArguments& a, const Opened& opened, const std::str
   for (const auto& value : build.values) text += option_words("--value", value);
   if (!build.separator.empty()) text += option_words("--separator", build.separator);
   if (build.no_header) text += " --no-header";
+  if (build.skip_bad_rows) text += " --skip-bad-rows";
   if (build.record_bytes > 0) text += " --record-bytes " + std::to_string(build.record_bytes);
   if (build.keyed) text += " --keyed";
   if (!build.duplicates.empty()) text += " --duplicates " + build.duplicates;
@@ -458,8 +459,8 @@ void add_try_command(CLI::App& app) {
   command.add_option("input", build.input, "A CSV, TSV, JSON lines or text file, or a folder")->required();
   command
       .add_option("--from", build.format,
-                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), or "
-                  "folder")
+                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), "
+                  "before a .gz or .zst; or folder")
       ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", build.key,
                      "Column of the key: a name of the header, or a number from 1; default: a column with a "
@@ -471,6 +472,7 @@ void add_try_command(CLI::App& app) {
   command.add_option("--separator", build.separator,
                      "Character between the columns of a CSV file, such as ';', or tab [,]");
   command.add_flag("--no-header", build.no_header, "The first CSV or TSV line is data, columns are numbers");
+  add_skip_bad_rows(command, build);
   command.add_flag("--by-position", a->by_position, "Look records up by their positions, not by a key");
   command
       .add_option("--duplicates", build.duplicates,

@@ -67,13 +67,15 @@ Result<void> import_json_lines(const std::filesystem::path& file, const Columns&
 /// Calls `row` with the values of each row of such a file, the header's first, until it returns false. For
 /// looking at a file before it is imported. Errors are those of import_delimited.
 Result<void> read_delimited(const std::filesystem::path& file, char separator,
-                            const std::function<bool(std::span<const std::string> values)>& row);
+                            const std::function<bool(std::span<const std::string> values)>& row,
+                            BadRows* bad = nullptr);
 /// The names and values of an object, in their order.
 using JsonMembers = std::vector<std::pair<std::string, std::string>>;
 /// Calls `object` with the members of each object of such a file, until it returns
 /// false. Members that are null, objects or arrays are left out. Errors are those of import_json_lines.
 Result<void> read_json_lines(const std::filesystem::path& file,
-                             const std::function<bool(const JsonMembers& members)>& object);
+                             const std::function<bool(const JsonMembers& members)>& object,
+                             BadRows* bad = nullptr);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
 Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& builder,
                           BadRows* bad = nullptr);
