@@ -107,6 +107,13 @@ install(
   FILES_MATCHING
   PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licence)
+if(TARGET pirx)
+  # The page for browsers, where it was made: by the target pirx_web, or by hand.
+  foreach(folder "${PROJECT_SOURCE_DIR}/build/web/" "${PROJECT_BINARY_DIR}/web/")
+    install(DIRECTORY "${folder}" DESTINATION "${CMAKE_INSTALL_DATADIR}/pirx/web" COMPONENT pirx OPTIONAL
+            FILES_MATCHING REGEX "/(index\\.html|(page|pirx)\\.[^/]*)$")
+  endforeach()
+endif()
 
 include(CMakePackageConfigHelpers)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/pirxConfig.cmake.in" "${PROJECT_BINARY_DIR}/pirxConfig.cmake"

@@ -47,6 +47,7 @@ MODULES = {
     "c": (9, ["service/c"], {"base", "database", "protocol", "http", "client"}),
     "tools": (10, ["tools"], EVERYTHING),
     "examples": (10, ["examples"], EVERYTHING),
+    "web": (10, ["web"], EVERYTHING),
     "bench": (10, ["bench"], EVERYTHING),
     "tests": (10, ["tests"], EVERYTHING | {"tools", "bench", "examples"}),
 }

@@ -70,7 +70,27 @@ Result<void> check_limits(const HttpServerOptions& options) {
   return {};
 }
 
+/// "*", or a scheme, a host and perhaps a port, as a browser writes them.
+bool is_origin(std::string_view text) {
+  if (text == "*") return true;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!text.starts_with(scheme)) continue;
+    const auto host = text.substr(scheme.size());
+    return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+             std::string_view(".-:[]_").find(c) != std::string_view::npos;
+    });
+  }
+  return false;
+}
+
 Result<void> check_options(const HttpServerOptions& options) {
+  for (const auto& origin : options.cors_origins) {
+    if (is_origin(origin)) continue;
+    return invalid(
+        "--cors wants origins as https://example.org or http://127.0.0.1:8100, without a path, or *, not '" +
+        printable_ascii(origin, 100) + "'");
+  }
   if (options.tls_certificate_file.empty() != options.tls_key_file.empty()) {
     return invalid("TLS needs a certificate file and a key file: give both or neither");
   }

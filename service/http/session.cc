@@ -48,6 +48,13 @@ constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after th
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
 constexpr char kJson[] = "application/json";
+constexpr char kPreflightHeaders[] =
+    "Access-Control-Allow-Methods: GET, POST\r\n"
+    "Access-Control-Allow-Headers: Authorization, Content-Type, Pirx-Timeout\r\n"
+    "Access-Control-Max-Age: 7200\r\n";
+const std::string kFileHeaders =
+    "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n";
 
 std::optional<std::chrono::milliseconds> timeout_milliseconds(std::string_view text) {
   constexpr std::int64_t kLongest = 86'400'000;
@@ -284,6 +291,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
   void refuse_header(unsigned status, const char* message) {
     begin_request();
+    cors_.clear();
     keep_alive_ = false;
     refuse(status, message);
   }
@@ -295,6 +303,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto& header = parser_->get();
     const auto length = parser_->content_length();
     const bool encoded = header.count(http::field::transfer_encoding) > 0;
+    cors_ = cors_headers();
     const bool draining = host_.draining;
     const bool reusable = header.keep_alive() && !draining;
     // Only a query's body is read. Any other body stays on the wire, and the connection cannot go on behind
@@ -308,9 +317,22 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto target = parse_target(std::string_view(path.data(), path.size()));
     const bool is_query = target.page == Page::kQuery;
     const bool is_metrics = target.page == Page::kMetrics, is_status = target.page == Page::kStatus;
+    if (const auto* file = find_file({path.data(), path.size()}); file != nullptr) {
+      if (header.method() != http::verb::get)
+        return refuse(405, "this path takes GET only", "Allow: GET\r\n");
+      auto headers = kFileHeaders;
+      if (!file->policy.empty()) headers += "Content-Security-Policy: " + file->policy + "\r\n";
+      if (file->gzip) headers += "Content-Encoding: gzip\r\n";
+      return reply(200, file->type.c_str(), file->content, headers.c_str());
+    }
     if (target.page == Page::kNone ||
         ((is_metrics || is_status) && !host_.options.metrics_for_all && !peer_.local)) {
       return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
+    }
+    if (header.method() == http::verb::options && !host_.options.cors_origins.empty()) {
+      if (cors_.empty())
+        return refuse(403, "pages of this origin may not ask this server (pirx serve --cors)");
+      return reply(200, "text/plain", {}, kPreflightHeaders);
     }
     if (header.method() != (is_query ? http::verb::post : http::verb::get)) {
       return refuse(405, is_query ? "/v1/query takes POST only" : "this path takes GET only",
@@ -355,6 +377,29 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     keep_alive_ = reusable && !too_long_;
     begin_body(std::min<std::size_t>(*length, too_long_ ? kHeadBytes : longest_request()),
                expects && *length > 0);
+  }
+
+  const StaticFile* find_file(std::string_view path) const {
+    if (!host_.options.files) return nullptr;
+    for (const auto& file : *host_.options.files) {
+      if (file.path == path) return &file;
+    }
+    return nullptr;
+  }
+
+  /// What lets a browser hand the reply to the page that asked; empty where that is not allowed.
+  std::string cors_headers() const {
+    const auto& origins = host_.options.cors_origins;
+    const auto& header = parser_->get();
+    if (origins.empty() || header.count(http::field::origin) != 1) return {};
+    const auto value = header[http::field::origin];
+    const std::string_view origin(value.data(), value.size());
+    for (const auto& allowed : origins) {
+      if (allowed != "*" && allowed != origin) continue;
+      return "Access-Control-Allow-Origin: " + allowed +
+             "\r\nVary: Origin\r\nAccess-Control-Expose-Headers: Pirx-Error, Pirx-Instance, Retry-After\r\n";
+    }
+    return {};
   }
 
   std::size_t longest_request() const {
@@ -542,7 +587,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     head_ += std::string("\r\nContent-Type: ") + type +
              "\r\nContent-Length: " + std::to_string(reply_.size()) +
              "\r\nCache-Control: no-store\r\nConnection: " + (keep_alive_ ? "keep-alive" : "close") + "\r\n" +
-             kInstanceHeader + ": " + host_.instance + "\r\n" + extra + "\r\n";
+             kInstanceHeader + ": " + host_.instance + "\r\n" + cors_ + extra + "\r\n";
     const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_),
                                                     asio::buffer(reply_.data(), reply_.size())};
     asio::async_write(stream_, buffers, guarded([this](error_code ec, std::size_t) {
@@ -605,6 +650,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   Hosted* database_ = nullptr;           ///< of the request; null before its path is known
   Peer peer_;
   std::string client_;  ///< whose turn it is, see Caller
+  std::string cors_;    ///< headers of the reply
   std::string head_;
   Bytes reply_;
   std::size_t swallowed_ = 0;

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 PIRX = ""
@@ -189,6 +190,31 @@ class Try(unittest.TestCase):
             self.report_of(child)
             self.assertEqual(os.listdir(self.temporary), [])  # not even SIGKILL leaves anything now
             self.end(child, kind)
+
+    def test_the_page(self):
+        if not any((folder / "web/pirx.wasm.gz").exists() for folder in list(Path(PIRX).resolve().parents)[2:4]):  # this pirx has no page: it says so
+            self.assertIn("scripts/web", self.run_try(self.write("users.csv", TABLE), "--web", code=2).stderr)
+            return
+        child = self.start(self.write("users.csv", TABLE), "--web")
+        report = self.report_of(child)
+        url = child.stdout.readline().strip()
+        self.assertIn("Open this address", report)
+        with urllib.request.urlopen(url, timeout=60) as reply:
+            self.assertIn(b"pirx.js", reply.read() + urllib.request.urlopen(url + "page.js", timeout=60).read())
+        with urllib.request.urlopen(url + "deployment.json", timeout=60) as reply:
+            servers = [server["url"] for server in json.load(reply)["servers"]]
+        self.assertEqual(len(servers), 3)
+        for server in servers:
+            asked = urllib.request.Request(server + "/v1/parameters", headers={"Origin": url.rstrip("/")})
+            with urllib.request.urlopen(asked, timeout=60) as reply:
+                self.assertEqual(reply.headers["Access-Control-Allow-Origin"], url.rstrip("/"))
+        self.end(child, signal.SIGINT)
+        child = self.start("users.csv", "--web", "--quiet")  # its input ends, and it goes on
+        child.stdin.close()
+        url = child.stdout.readline().strip()
+        time.sleep(0.3)
+        urllib.request.urlopen(url, timeout=60).close()
+        self.end(child, signal.SIGTERM)
 
     def test_ctrl_c_while_it_builds(self):
         text = "id,text\n" + "".join(f"{i},{'x' * 80}\n" for i in range(200_000))

@@ -13,6 +13,7 @@
 #include "pirx/client/deployment.h"
 #include "pirx/http/limits.h"
 #include "pirx/http/tokens.h"
+#include "web_page.h"
 
 namespace pirx::cli {
 namespace {
@@ -36,6 +37,11 @@ const Option kServerOptions[] = {
      "Answer only clients that send a token of this file, lines 'NAME SHA256-OF-TOKEN'"},
     {"allow_plaintext", Kind::kSwitch, 0, 0,
      "HTTP beyond loopback: whoever sees the traffic of more than t servers learns the indices"},
+    {"cors", Kind::kText, 0, 0,
+     "Pages of these origins may ask from a browser, as https://example.org; separated by commas; *: any"},
+    {"web", Kind::kPath, 0, 0, "Serve a page at / for look-ups in a browser by this deployment file"},
+    {"web_folder", Kind::kPath, 0, 0,
+     "Files of that page, which scripts/web makes [share/pirx/web beside bin]"},
     {"metrics_for_all", Kind::kSwitch, 0, 0,
      "GET /metrics and GET / (status) answer every peer, not only this machine"},
     {"quiet", Kind::kSwitch, 0, 0, "Do not log every batch"},
@@ -309,6 +315,17 @@ Result<ServeSettings> settle_serve(
   http.tls_client_ca_file = given("tls_client_ca");
   http.tls_allow_1_2 = !given("tls_1.2").empty();
   http.allow_plaintext = !given("allow_plaintext").empty();
+  const auto cors = given("cors");
+  for (std::size_t at = 0; !cors.empty() && at <= cors.size();) {
+    const auto end = std::min(cors.find(',', at), cors.size());
+    http.cors_origins.push_back(cors.substr(at, end - at));
+    at = end + 1;
+  }
+  if (const auto web = given("web"); !web.empty()) {
+    PIRX_ASSIGN(http.files, load_web_page(web, given("web_folder")));
+  } else if (!given("web_folder").empty()) {
+    return invalid("--web-folder has the files of --web DEPLOYMENT: give that, too");
+  }
   http.metrics_for_all = !given("metrics_for_all").empty();
   if (const auto tokens = given("tokens"); !tokens.empty()) {
     PIRX_ASSIGN(http.authenticate, http::load_tokens(tokens));

@@ -16,6 +16,7 @@
 #include "pirx/database/database.h"
 #include "pirx/http/http_server.h"
 #include "serve_config.h"
+#include "web_page.h"
 #include "work_folder.h"
 
 namespace pirx::cli {
@@ -31,7 +32,7 @@ struct TryArguments {
   BuildArguments build;
   std::string protocol, keep;
   std::vector<std::string> lookups;
-  bool one_server = false, by_position = false, json = false, quiet = false;
+  bool one_server = false, by_position = false, json = false, quiet = false, web = false;
 };
 
 /// What the look-ups are by, and how that was found.
@@ -189,8 +190,9 @@ Result<Opened> open_servers(const TryArguments& a, const std::string& file) {
 /// Servers on ports of this machine, each with its threads, until the object is destroyed.
 class Listening {
  public:
-  Result<void> add(const DatabaseSettings& settings, std::shared_ptr<const AnyServer> server) {
-    PIRX_ASSIGN(auto http, listen(settings, std::move(server), 0));
+  Result<void> add(const DatabaseSettings& settings, std::shared_ptr<const AnyServer> server,
+                   std::uint16_t port = 0, const std::string& cors = {}, WebPage page = nullptr) {
+    PIRX_ASSIGN(auto http, listen(settings, std::move(server), port, cors, std::move(page)));
     auto& one = running_.emplace_back(std::make_unique<http::HttpServer>(std::move(http)));
     try {
       threads_.emplace_back([&server = *one] { static_cast<void>(server.run()); });
@@ -209,14 +211,17 @@ class Listening {
   }
   std::uint16_t port(std::size_t i) const { return running_[i]->port(); }
 
-  /// Binds the port. Unavailable: it is in use.
+  /// Binds the port. Unavailable: it is in use. Pages of the origin `cors` may ask; `page` may be null.
   static Result<http::HttpServer> listen(const DatabaseSettings& settings,
-                                         std::shared_ptr<const AnyServer> server, std::uint16_t port) {
+                                         std::shared_ptr<const AnyServer> server, std::uint16_t port,
+                                         const std::string& cors = {}, WebPage page = nullptr) {
     ServeFile file;
     file.databases.push_back({.settings = settings, .limits = {}});
     const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
-    const Texts address{{"listen", kHost + std::string(":") + std::to_string(port)}};
-    PIRX_ASSIGN(const auto settled, settle_serve(address, none, file));
+    Texts texts{{"listen", kHost + std::string(":") + std::to_string(port)}};
+    if (!cors.empty()) texts["cors"] = cors;
+    PIRX_ASSIGN(auto settled, settle_serve(texts, none, file));
+    settled.http.files = std::move(page);
     return http::HttpServer::create({{"", std::move(server), settled.databases[0].queue}}, settled.http,
                                     [](const http::LogEvent&) {});
   }
@@ -361,8 +366,8 @@ class LookUps {
     return {};
   }
 
-  /// Looks up every line of standard input until :quit.
-  Result<void> prompt() {
+  /// Looks up every line of standard input. True: until :quit. False: until its end.
+  bool prompt() {
     const bool terminal = isatty(STDIN_FILENO) != 0;
     if (!a_.quiet) {
       std::fprintf(stderr, "Type a %s and Enter; :quit ends.\n", keyed() ? "key" : "position");
@@ -376,13 +381,13 @@ class LookUps {
     ask();
     for (std::string line; std::getline(in, line); ask()) {
       if (line.ends_with('\r')) line.pop_back();
-      if (line == ":quit" || line == ":q") return {};
+      if (line == ":quit" || line == ":q") return true;
       if (line.empty()) continue;
       if (const auto done = look_up(line); !done)
         std::fprintf(stderr, "  %s\n", done.error().message().c_str());
     }
     if (terminal) std::fputc('\n', stderr);
-    return {};
+    return false;
   }
 
  private:
@@ -423,11 +428,20 @@ Result<void> try_file(TryArguments a) {
   }
   Listening listening;
   std::vector<std::uint16_t> listens;
+  std::uint16_t page_port = 0;
+  if (a.web) {  // the servers are told the page's address, and the page theirs
+    PIRX_ASSIGN(const auto found, Listening::listen(opened.settings[0], opened.served[0].server, 0));
+    page_port = found.port();
+  }
   for (std::size_t i = 0; i < opened.served.size(); ++i) {
-    PIRX_TRY(listening.add(opened.settings[i], opened.served[i].server));
+    PIRX_TRY(listening.add(opened.settings[i], opened.served[i].server, 0, a.web ? url_of(page_port) : ""));
     listens.push_back(listening.port(i));
   }
   PIRX_ASSIGN(const auto deployment, deployment_of(opened, listens));
+  if (a.web) {
+    PIRX_ASSIGN(auto page, make_web_page({{deployment}}, ""));
+    PIRX_TRY(listening.add(opened.settings[0], opened.served[0].server, page_port, "", std::move(page)));
+  }
   PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment));
   if (!a.quiet) {
     const auto path = a.keep.empty() ? name : (folder->path() / name).string();
@@ -440,8 +454,16 @@ Result<void> try_file(TryArguments a) {
         commands(a, opened, path, ports, chosen.example, seconds.count()).c_str());
     if (!fetcher.warning().empty()) std::fprintf(stderr, "%s\n", fetcher.warning().c_str());
   }
+  if (a.web) {
+    std::printf("%s/\n", url_of(page_port).c_str());
+    if (!a.quiet) std::fprintf(stderr, "Open this address in a browser of this machine. Ctrl-C ends.\n");
+  }
   LookUps look_ups(a, deployment, std::move(fetcher));
-  if (a.lookups.empty()) return look_ups.prompt();
+  if (a.lookups.empty()) {
+    const bool quit = look_ups.prompt();
+    while (a.web && !quit) pause();  // a signal ends the process
+    return {};
+  }
   Result<void> done;
   for (const auto& wish : a.lookups) {
     if (auto one = look_ups.look_up(wish); !one && done) done = std::move(one);
@@ -491,6 +513,8 @@ void add_try_command(CLI::App& app) {
           "Look up this key or position and end, repeatable. Every user of this machine can see it in "
           "the list of processes")
       ->allow_extra_args(false);
+  command.add_flag("--web", a->web, "Serve a page for look-ups in a browser, too, and print its address")
+      ->excludes("--lookup");
   command.add_flag("--json", a->json, "A line of JSON for each look-up, failed ones, too");
   command.add_option("--keep", a->keep,
                      "Keep the database and the deployment file in this folder, which must not exist yet");
@@ -505,7 +529,8 @@ void add_try_command(CLI::App& app) {
       "Examples:\n"
       "  pirx try data.csv\n"
       "  pirx try data.csv --key email --value phone --lookup ada@example.org\n"
-      "  pirx try packages.jsonl --one-server");
+      "  pirx try packages.jsonl --one-server\n"
+      "  pirx try data.csv --web");
   set_action(command, [a] { return try_file(*a); });
 }
 

@@ -34,6 +34,15 @@ struct QueueOptions {
 /// anything, and must compare secrets in constant time (pirx/http/tokens.h does). Names are not logged.
 using Authenticate = std::function<std::optional<std::string>(std::string_view token)>;
 
+/// A file that the server gives to browsers as it is.
+struct StaticFile {
+  std::string path;    ///< of the request: "/pirx.js"
+  std::string type;    ///< Content-Type
+  std::string policy;  ///< Content-Security-Policy; empty: none
+  bool gzip;           ///< `content` is what gzip made, which every browser takes
+  Bytes content;
+};
+
 /// The options of a server. Every limit is finite and is logged at the start. pirx/http/limits.h names them.
 struct HttpServerOptions : QueueOptions {
   std::string address = "127.0.0.1";
@@ -58,6 +67,9 @@ struct HttpServerOptions : QueueOptions {
   std::size_t max_body_bytes = kMaxMessageBytes;  ///< of a request; the protocol may allow fewer
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
+  /// Pages of these origins ("https://example.org") may ask from a browser (CORS); "*": those of any.
+  std::vector<std::string> cors_origins;
+  std::shared_ptr<const std::vector<StaticFile>> files;  ///< may be null
   bool metrics_for_all = false;  ///< GET /metrics and GET / answer every peer, not only those on this machine
   std::chrono::milliseconds drain_timeout{10'000};
 };

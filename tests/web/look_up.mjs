@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks things up as a page does, in Node.js: reads lines of JSON {deployment, wish, ...settings}, writes one for each.
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const [folder, trick] = process.argv.slice(2);
+if (trick === "no-crypto") Object.defineProperty(globalThis, "crypto", { value: undefined });
+const { Pirx } = await import(pathToFileURL(`${folder}/pirx.js`));
+const plain = (_, value) => typeof value === "bigint" ? Number(value) : value;
+const load = () => Pirx.load(readFileSync(`${folder}/pirx.wasm`));
+let pirx = null;
+for await (const line of createInterface({ input: process.stdin })) {
+  const { deployment, wish, cpu, ...settings } = JSON.parse(line);
+  let told;
+  try {
+    pirx ??= await load();
+    const opened = pirx.deployment(readFileSync(deployment, "utf8"));
+    const events = [];
+    const onEvent = ({ type, server, round, request }) => events.push([type, server, round, request?.length]);
+    if (settings.abort) settings.signal = AbortSignal.timeout(settings.abort);
+    const before = process.cpuUsage();
+    const answer = await opened.get(wish, { ...settings, onEvent });
+    const { user, system } = process.cpuUsage(before);
+    const record = answer.record && new TextDecoder().decode(answer.record);
+    told = { ...answer, record, events, database: opened.database, protocols: opened.protocols, cpu: cpu && (user + system) / 1000 };
+  } catch (error) {
+    told = { name: error.name, code: error.code, message: error.message, servers: error.servers };
+  }
+  console.log(JSON.stringify(told, plain));
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the page's files from their folder.
+#include "web_page.h"
+
+#include <set>
+
+#include "pirx/base/small_file.h"
+#include "pirx/http/endpoint.h"
+
+namespace pirx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of a file
+
+struct PageFile {
+  const char *path, *name, *type;
+  bool gzip = false;
+};
+constexpr PageFile kPageFiles[] = {
+    {"/", "index.html", "text/html; charset=utf-8"},
+    {"/page.css", "page.css", "text/css; charset=utf-8"},
+    {"/page.js", "page.js", "text/javascript; charset=utf-8"},
+    {"/pirx.js", "pirx.js", "text/javascript; charset=utf-8"},
+    {"/pirx.wasm", "pirx.wasm.gz", "application/wasm", true},
+};
+
+/// Beside an installed program; for build/PRESET/tools/pirx/pirx what that build made, or scripts/web by
+/// hand.
+std::string find_folder() {
+  std::error_code error;
+  const auto program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../share/pirx/web", "../../web", "../../../web"}) {
+    const auto folder = program / place;
+    if (fs::exists(folder / "index.html", error)) return folder.string();
+  }
+  return {};
+}
+
+http::StaticFile static_file(std::string path, std::string type, const std::string& policy,
+                             std::string_view text, bool gzip = false) {
+  const auto bytes = as_bytes(text);
+  return {std::move(path), std::move(type), policy, gzip, {bytes.begin(), bytes.end()}};
+}
+
+}  // namespace
+
+Result<WebPage> make_web_page(std::span<const client::Deployment> deployments, std::string folder) {
+  if (folder.empty()) folder = find_folder();
+  if (folder.empty()) {
+    return invalid(
+        "this pirx was built without the page: scripts/web makes it; name its folder with --web-folder");
+  }
+  std::set<std::string> origins;
+  for (const auto& deployment : deployments) {
+    PIRX_ASSIGN(const auto addresses, http::parse_addresses(deployment.servers));
+    for (const auto& address : addresses) origins.insert(address.origin);
+  }
+  std::string policy =
+      "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; base-uri 'none'; "
+      "form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
+  for (const auto& origin : origins) policy += " " + origin;
+  std::vector<http::StaticFile> files;
+  for (const auto& [path, name, type, gzip] : kPageFiles) {
+    const auto text = read_file(fs::path(folder) / name, kMostBytes, "--web-folder");
+    if (!text) return invalid(text.error().message() + ": scripts/web makes the page");
+    files.push_back(static_file(path, type, policy, *text, gzip));
+  }
+  const auto text = client::format_deployments(deployments);
+  files.push_back(static_file("/deployment.json", "application/json", "", text));
+  return std::make_shared<const std::vector<http::StaticFile>>(std::move(files));
+}
+
+Result<WebPage> load_web_page(const std::string& deployment, std::string folder) {
+  PIRX_ASSIGN(const auto deployments, client::load_deployments(deployment));
+  return make_web_page(deployments, std::move(folder));
+}
+
+}  // namespace pirx::cli
