@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the Debian packages in a fresh Debian, looks records up, upgrades over an older version, and purges them.
 
-    debian_root.py [--base FOLDER] [BUILD]
+    debian_root.py [--base FOLDER] [--boot] [BUILD]
 
 BUILD is a release build (build/release), whose target pirx_installed is made first. Needs root, debootstrap and Debian's
 mirror, and takes minutes: scripts/nightly runs it. --base keeps the fresh Debian in FOLDER, or takes the one that is there.
 systemd does not run in a chroot: the command of the unit file is run as its user, and systemd-analyze verifies the unit.
+--boot also boots a copy by systemd-nspawn (package systemd-container), where service_check.sh runs the service itself.
 """
 import argparse
 import json
@@ -125,10 +126,13 @@ def look_up(root, command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", type=Path)
+    parser.add_argument("--boot", action="store_true")
     parser.add_argument("build", nargs="?", default=str(ROOT / "build/release"))
     args = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         sys.exit("debian_root.py needs root and debootstrap: apt install debootstrap")
+    if args.boot and shutil.which("systemd-nspawn") is None:
+        sys.exit("--boot needs systemd-nspawn: apt install systemd-container")
 
     with tempfile.TemporaryDirectory(prefix="pirx-debian-") as folder:
         folder = Path(folder)
@@ -149,13 +153,28 @@ def main():
             run("cp", "-r", folder / name, folder / "root/packages")
         root = Root(folder / "root")
         try:
-            check(root, version)
+            check(root, version, folder / "booted" if args.boot else None)
         finally:
             root.close()
     print("debian_root passed")
 
 
-def check(root, version):
+def boot(root, copy):
+    """Runs service_check.sh in a copy of the root that systemd boots, without a network."""
+    run("cp", "-a", "--reflink=auto", "--one-file-system", root.path, copy)
+    shutil.copy(ROOT / "tests/install/service_check.sh", copy / "root")
+    units = copy / "etc/systemd/system"
+    (units / "check.service").write_text("[Service]\nType=oneshot\nExecStart=/root/service_check.sh\n")
+    (units / "multi-user.target.wants").mkdir(exist_ok=True)
+    (units / "multi-user.target.wants/check.service").symlink_to("../check.service")
+    said = subprocess.run(["systemd-nspawn", "-q", "-D", copy, "--private-network", "--register=no", "--keep-unit", "-b"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200).stdout
+    log = copy / "root/service_check.log"
+    text = log.read_text() if log.exists() else said.decode(errors="replace")
+    expect(text.endswith("exit 0\n") or "\nexit 0\n" in text, f"the service under systemd:\n{text[-8000:]}")
+
+
+def check(root, version, copy):
     root.apt("update")
     expect(root.named_pirx() == [], "a fresh Debian knows nothing of pirx")
 
@@ -180,6 +199,10 @@ def check(root, version):
     changed = config(root, 1)
     root.write("/etc/pirx/server.json", changed)
     look_up(root, command)
+
+    if copy:
+        say("a copy, booted: the service under systemd")
+        boot(root, copy)
 
     say("an upgrade keeps the config")
     root.apt("install", *names(root, "new"))

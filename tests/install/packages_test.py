@@ -5,9 +5,11 @@ content where they are installed. tests/install/debian_root installs them in a f
 
     packages_test.py BUILD PIRX
 """
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,6 +113,45 @@ class Packages(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         # 10 is a service with all rights, 0 one with none.
         run("systemd-analyze", "security", "--offline=yes", "--threshold=20", "--no-pager", checked)
+
+    def test_the_service_may_make_every_call_that_it_makes(self):
+        for program in ("strace", "systemd-analyze"):
+            if shutil.which(program) is None:
+                self.skipTest(f"{program} is not installed")
+
+        def calls(name):
+            lines = map(str.strip, run("systemd-analyze", "syscall-filter", name).splitlines()[2:])
+            found = set()
+            for line in lines:
+                found |= calls(line) if line.startswith("@") else {line} - {""}
+            return found
+
+        unit = (self.packages["pirx-server"] / "usr/lib/systemd/system/pirx-server.service").read_text()
+        self.assertEqual(re.findall("^SystemCallFilter=(.*)$", unit, re.MULTILINE), ["@system-service", "~@privileged"])
+        allowed = (calls("@system-service") | calls("@default")) - calls("@privileged")
+        trace, config, database = self.path / "trace", self.path / "server.json", self.path / "database.pirx"
+        (self.path / "rows.csv").write_text("".join(f"name{i},value{i}\n" for i in range(100)))
+        run(PIRX, "db", "build", database, self.path / "rows.csv", "--no-header", "--key", "1", "--keyed")
+        names = ["goldberg", "chor", "dj-tree", "spiral", "download"]
+        config.write_text(json.dumps({"listen": "127.0.0.1:0", "watch": "100ms", "databases": [
+            {"name": name, "file": str(database), "protocol": name, **({"coordinate": 1} if name in names[:2] else {})}
+            for name in names]}))
+        server = subprocess.Popen(["strace", "-f", "-qq", "-o", trace, PIRX, "serve", "--config", config],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+        try:
+            port = re.fullmatch(r"listening on port (\d+)\n", server.stdout.readline())[1]
+            for name in ("spiral", "download"):
+                run(PIRX, "deploy", self.path / "deployment.json", "--force", "--server", f"http://127.0.0.1:{port}/v1/db/{name}")
+                self.assertIn("value7", run(PIRX, "get", self.path / "deployment.json", "--key", "name7"))
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(timeout=60)
+            server.stdout.close()
+        text = trace.read_text()
+        made = set(re.findall(r"^\d+ +(\w+)\(", text, re.MULTILINE))
+        self.assertGreater(len(made), 30)
+        self.assertEqual(made - allowed, set())
+        self.assertNotIn("PROT_WRITE|PROT_EXEC", text)  # MemoryDenyWriteExecute
 
 
 if __name__ == "__main__":
