@@ -257,6 +257,7 @@ TEST(ImportJson, ValuesAreThoseOfNlohmannJson) {
 }
 
 TEST(ImportJson, RandomChangesAreReadAsByNlohmannJson) {
+  constexpr std::string_view kLetters = "{}[]\",:\\ 019eE+-.nulltruefals\t";
   auto engine = testing::seeded_engine(13);
   std::vector<std::string> lines;
   for (int i = 0; i < 3000; ++i) {
@@ -265,8 +266,7 @@ TEST(ImportJson, RandomChangesAreReadAsByNlohmannJson) {
     for (std::uint64_t n = 1 + engine() % 3; n > 0; --n) {
       char& c = text[1 + engine() % (text.size() - 1)];
       do {
-        c = engine() % 4 == 0 ? static_cast<char>(engine())
-                              : "{}[]\",:\\ 019eE+-.nulltruefals\t"[engine() % 34];
+        c = engine() % 4 == 0 ? static_cast<char>(engine()) : kLetters[engine() % kLetters.size()];
       } while (c == '\n' || c == '\0');  // An importer of lines has another opinion on these.
     }
     lines.push_back(text);

@@ -72,6 +72,10 @@ TEST_F(WholeProgram, AnOptionIsTheSameInEveryCommand) {
     }
   }
   EXPECT_EQ(long_of_short.at("q").first, "quiet");
+  for (const char* path :
+       {"pirx try", "pirx get", "pirx serve", "pirx db build", "pirx db encode", "pirx db verify"}) {
+    EXPECT_NE(commands.at(path)->get_option_no_throw("-q"), nullptr) << path << " reports";
+  }
   EXPECT_GT(has_value.size(), 80u);
 }
 

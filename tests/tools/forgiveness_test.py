@@ -173,6 +173,16 @@ class Forgiveness(unittest.TestCase):
             self.assertNotIn(b"\x1b[", self.on_terminal(*words, TERM="dumb"))
             self.assertNotIn("\x1b", subprocess.run([cl.PIRX, *map(str, words)], capture_output=True, text=True).stderr)
 
+    def test_quiet_commands_say_nothing(self):
+        source, target = self.path / "lines.txt", self.path / "db.pirx"
+        source.write_text("one\ntwo\nthree\nfour\n")
+        for words in (["db", "build", target, source], ["db", "verify", target],
+                      ["db", "encode", target, "--servers", 5, "--arity", 2, "--out", self.path / "bucket"]):
+            with self.subTest(words):
+                self.assertNotEqual(cl.run(*words).stdout, "")
+                done = cl.run(*words, "-q")
+                self.assertEqual(done.stdout + done.stderr, "")
+
     def test_listen_on_a_port_alone(self):
         source = self.path / "lines.txt"
         source.write_text("one\n")

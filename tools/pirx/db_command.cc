@@ -286,12 +286,13 @@ std::shared_ptr<std::string> add_database(CLI::App& command) {
   return path;
 }
 
-Result<void> verify(const std::string& path) {
+Result<void> verify(const std::string& path, bool quiet) {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   {
     ProgressLine line("pirx db verify");
     PIRX_TRY(db->verify([&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }));
   }
+  if (quiet) return {};
   std::printf("%s is sound: %s, every checksum right\n", path.c_str(), human_bytes(db->file_bytes()).c_str());
   return {};
 }
@@ -419,8 +420,10 @@ void add_db_command(CLI::App& app) {
   {
     auto& command = *db.add_subcommand("verify", "Read every byte and check every checksum");
     auto path = add_database(command);
+    auto quiet = std::make_shared<bool>(false);
+    command.add_flag("-q,--quiet", *quiet, "No report: the exit code says it");
     command.footer("Example:\n  pirx db verify packages.pirx");
-    set_action(command, [path] { return verify(*path); });
+    set_action(command, [path, quiet] { return verify(*path, *quiet); });
   }
   {
     auto& command = *db.add_subcommand("get", "Print a record of a local file (nothing private about it)");

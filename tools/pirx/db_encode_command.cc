@@ -16,6 +16,7 @@ struct DbEncodeArguments {
   std::vector<std::uint64_t> coordinates, only;
   unsigned servers = 0, arity = 1, independence = 0;
   int threads = 0;
+  bool quiet = false;
 };
 
 /// A number, "batch" (no two rows collide), or nothing: the arity.
@@ -53,6 +54,8 @@ Result<void> encode(const DbEncodeArguments& a) {
     options.only.push_back(static_cast<std::size_t>(j - 1));
   }
   PIRX_ASSIGN(const auto report, batchcodes::encode_database(*plain, encoding, a.prefix, options));
+  line.clear();
+  if (a.quiet) return {};
   std::printf("encoded %" PRIu64 " rows into %" PRIu64 " rows of u = %u, tau = %u, M = %" PRIu64 " over %s\n",
               plain->geometry().rows(), report.rows, encoding.spec().arity, encoding.spec().independence,
               encoding.spec().modulus, encoding.spec().field.name().c_str());
@@ -96,6 +99,7 @@ void add_db_encode(CLI::App& db) {
       .add_option("--only", a->only,
                   "Make these servers' buckets only, as 1,3; not with --independence above 0")
       ->delimiter(',');
+  command.add_flag("-q,--quiet", a->quiet, "No report");
   command.add_option("--threads", a->threads, "Threads; 0: one a core")
       ->capture_default_str()
       ->check(whole_number(0, 1024));
