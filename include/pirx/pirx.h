@@ -58,8 +58,9 @@
    THREADS. A deployment, a client and an answer may be used by any threads at the same time. A retrieval is
    for one thread at a time: a call on it while another thread is in one is PIRX_INVALID_ARGUMENT, except
    pirx_retrieval_free(), which also ends the views that the other call is about to give. In a child of fork,
-   make a new client. Protocols with much arithmetic of the client's own (dj-tree) use OpenMP, which cannot
-   run in a child if its parent has used it: exec first.
+   look-ups of the parent's client are PIRX_INVALID_ARGUMENT: make a new one. Protocols with much arithmetic
+   of the client's own (dj-tree) use OpenMP, which cannot run in a child if its parent has used it: exec
+   first.
 
    STRUCTS that this header defines never change while PIRX_ABI stays the same. Only pirx_options may grow at
    its end. */

@@ -3,12 +3,15 @@
 """The Python package's clients against real servers: keys and positions, several servers and one, a liar named, what
 callers do wrong, threads and forks."""
 import array
+import contextlib
 import copy
 import gc
 import json
 import os
 import pickle
+import signal
 import threading
+import time
 import unittest
 
 from support import RECORDS, Proxies, Served, pirx
@@ -258,6 +261,29 @@ class Clients(Served):
             self.assertLessEqual(set(outcomes), {pirx.Undecodable, pirx.InvalidArgument})
             self.assertRaisesRegex(pirx.InvalidArgument, "client is closed", client.get, 1)
 
+    def test_a_signal_while_another_thread_looks_up(self):
+        class Alarm(Exception):
+            pass
+
+        def ring(*_):
+            raise Alarm
+
+        before = signal.signal(signal.SIGALRM, ring)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with pirx.serve(self.plain) as servers, Proxies(servers, {0: "slow", 1: "slow", 2: "slow"}) as proxies:
+            # Look-ups wait for each other in Python; without that they would in the library.
+            for lock in (None, contextlib.nullcontext()):
+                client = pirx.Client(proxies.deployment, deadline=60)
+                client._lock = lock or client._lock
+                found = []
+                thread = threading.Thread(target=lambda: found.append(client.get(1)))
+                thread.start()
+                time.sleep(0.2)
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                self.assertRaises(Alarm, client.get, 2)
+                thread.join()
+                self.assertEqual(found, [RECORDS[1]])  # the other look-up went on
+
     def test_a_look_up_within_a_look_up(self):
         with pirx.serve(self.plain, servers=2) as servers:
             client = pirx.Client(servers.deployment)
@@ -309,6 +335,11 @@ class Clients(Served):
                     client.get("key1")
                 except pirx.InvalidArgument as error:
                     # The deployment makes a client of its own in the child.
+                    # So says the library, which has the parent's connections.
+                    client._process, client._lock = os.getpid(), threading.RLock()
+                    for call, wish in ((client.get, "key1"), (client.begin, ["key1"])):
+                        self.assertRaisesRegex(pirx.InvalidArgument, "made before a fork", call, wish)
+                    client._process = 0
                     if "fork" in str(error) and deployment.get("key2") == RECORDS[2]:
                         client.close()
                         code = 0 if held.wait(0) else 2
