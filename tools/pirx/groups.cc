@@ -18,10 +18,8 @@ struct Group {
 };
 
 const Group kCommandGroups[] = {
-    {"Start here", {"try", "get"}},
-    {"Databases", {"db"}},
-    {"Servers", {"serve", "deploy"}},
-    {"Measure", {"bench", "load", "plan"}},
+    {"Start here", {"try", "get"}},   {"Databases", {"db"}},
+    {"Servers", {"serve", "deploy"}}, {"Measure", {"bench", "load", "plan"}},
     {"This program", {"completion"}},
 };
 

@@ -8,8 +8,9 @@
 namespace pirx::cli {
 
 /// Lines about files on the command line that are not what their options want, each with a newline before it:
-/// "packages.json is a deployment file ('pirx get' takes it), not a database". For the end of a message, after
-/// the command that was parsed has failed. Empty: all files are what they should be, or nothing is known.
+/// "packages.json is a deployment file ('pirx get' takes it), not a database". For the end of a message,
+/// after the command that was parsed has failed. Empty: all files are what they should be, or nothing is
+/// known.
 std::string explain_wrong_files(const CLI::App& app);
 
 }  // namespace pirx::cli

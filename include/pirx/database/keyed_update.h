@@ -35,9 +35,9 @@ struct KeyedUpdateReport {
 /// database, in any order, each once or more; others among them are ignored.
 ///
 /// If no key is added or removed, the new records are no longer than the longest one was, and they change at
-/// most a quarter of the rows or small_delta_bytes, the changes go to FILE.delta. The content is then that of a new build with the
-/// same geometry. Else the file is built anew, with as many columns. Both read the whole file, and take about
-/// 150 bytes of memory for each key.
+/// most a quarter of the rows or small_delta_bytes, the changes go to FILE.delta. The content is then that of
+/// a new build with the same geometry. Else the file is built anew, with as many columns. Both read the whole
+/// file, and take about 150 bytes of memory for each key.
 ///
 /// InvalidArgument: the file is not keyed, or a bucket; `keys` lack some of its keys; there is no change; or
 /// a record has another length than all must have. OutOfRange: a key to be removed is not there. Unavailable:
