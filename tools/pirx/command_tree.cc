@@ -7,7 +7,7 @@
 namespace pirx::cli {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> words_between_commas(const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());
@@ -37,7 +37,7 @@ ShownOption show_option(const CLI::Option& option) {
   std::string kind = option.get_type_name();
   const auto brace = kind.find('{');
   if (brace != std::string::npos) {
-    shown.words = split(kind.substr(brace + 1, kind.find('}', brace) - brace - 1));
+    shown.words = words_between_commas(kind.substr(brace + 1, kind.find('}', brace) - brace - 1));
     kind = kind.substr(0, kind.find(':'));
   } else if (shown.names.back() == "--protocol") {
     for (const auto* protocol : protocols()) shown.words.emplace_back(protocol->name);

@@ -8,7 +8,7 @@ namespace {
 
 using Value = ShownOption::Value;
 
-std::string join(const std::vector<std::string>& words, std::string_view between = " ") {
+std::string joined_words(const std::vector<std::string>& words, std::string_view between = " ") {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? std::string() : std::string(between)) + word;
   return text;
@@ -30,7 +30,7 @@ std::string in_quotes(std::string_view text, bool fish = false) {
 }
 
 /// The first sentence of a help text.
-std::string brief(const std::string& help) {
+std::string brief_help(const std::string& help) {
   const auto end =
       std::min({help.find("; "), help.find(". "), help.find(" ("), help.find('\n'), help.size()});
   return help.substr(0, end);
@@ -52,18 +52,18 @@ std::string bash_completion(const ShownCommand& program) {
       if (option.value == Value::kNone) continue;
       for (const auto& name : option.names) {
         values += "    " + in_quotes(command->path + " " + name) + ") " +
-                  (option.value == Value::kWord   ? "words=" + in_quotes(join(option.words)) + " ;;\n"
+                  (option.value == Value::kWord   ? "words=" + in_quotes(joined_words(option.words)) + " ;;\n"
                    : option.value == Value::kFile ? "return ;;\n"
                                                   : "compopt +o default +o bashdefault; return ;;\n");
       }
     }
-    options += "      " + in_quotes(command->path) + ") words=" + in_quotes(join(names)) + " ;;\n";
+    options += "      " + in_quotes(command->path) + ") words=" + in_quotes(joined_words(names)) + " ;;\n";
     auto next = names_of(command->commands);
     for (const auto& argument : command->arguments) {
       next.insert(next.end(), argument.words.begin(), argument.words.end());
     }
     if (!next.empty()) {
-      commands += "      " + in_quotes(command->path) + ") words=" + in_quotes(join(next)) + " ;;\n";
+      commands += "      " + in_quotes(command->path) + ") words=" + in_quotes(joined_words(next)) + " ;;\n";
     }
   }
   return R"(# bash completion of pirx; `pirx completion bash` prints this. What completes to nothing here is a file's name.
@@ -114,7 +114,7 @@ std::string zsh_text(const std::string& text) {
 /// ":what:action" of an option's value or an argument.
 std::string zsh_value(const ShownOption& option) {
   const std::string what = ":" + zsh_text(option.kind.empty() ? option.names.back() : option.kind) + ":";
-  if (option.value == Value::kWord) return what + "(" + join(option.words) + ")";
+  if (option.value == Value::kWord) return what + "(" + joined_words(option.words) + ")";
   return what + (option.value == Value::kFile ? "_files" : " ");
 }
 
@@ -127,12 +127,12 @@ std::string zsh_function(const ShownCommand& command) {
     for (const auto& flag : option.names) {
       const bool one = !option.repeatable && option.names.size() == 1;
       const bool equals = option.value != Value::kNone && flag.starts_with("--");
-      const std::string others = option.repeatable ? "" : "(" + join(option.names) + ")";
+      const std::string others = option.repeatable ? "" : "(" + joined_words(option.names) + ")";
       text += " \\\n    " + in_quotes((one                 ? ""
                                        : option.repeatable ? "*"
                                                            : others) +
-                                      flag + (equals ? "=" : "") + "[" + zsh_text(brief(option.help)) + "]" +
-                                      (option.value == Value::kNone ? "" : zsh_value(option)));
+                                      flag + (equals ? "=" : "") + "[" + zsh_text(brief_help(option.help)) +
+                                      "]" + (option.value == Value::kNone ? "" : zsh_value(option)));
     }
   }
   if (command.commands.empty()) {
@@ -152,7 +152,7 @@ std::string zsh_function(const ShownCommand& command) {
       "commands=(";
   std::string cases;
   for (const auto& inner : command.commands) {
-    text += "\n        " + in_quotes(zsh_text(inner.name) + ":" + zsh_text(brief(inner.help)));
+    text += "\n        " + in_quotes(zsh_text(inner.name) + ":" + zsh_text(brief_help(inner.help)));
     cases += "        " + inner.name + ") " + name + "_" + inner.name + " ;;\n";
   }
   return text +
@@ -178,10 +178,11 @@ std::string fish_completion(const ShownCommand& program) {
                                    [](const auto& argument) { return argument.value == Value::kFile; });
     if (!files) lines += at + " -f\n";
     for (const auto& inner : command->commands) {
-      lines += at + " -a " + inner.name + " -d " + in_quotes(brief(inner.help), true) + "\n";
+      lines += at + " -a " + inner.name + " -d " + in_quotes(brief_help(inner.help), true) + "\n";
     }
     for (const auto& argument : command->arguments) {
-      if (argument.value == Value::kWord) lines += at + " -a " + in_quotes(join(argument.words), true) + "\n";
+      if (argument.value == Value::kWord)
+        lines += at + " -a " + in_quotes(joined_words(argument.words), true) + "\n";
     }
     for (const auto& option : command->options) {
       lines += at;
@@ -190,9 +191,9 @@ std::string fish_completion(const ShownCommand& program) {
       }
       lines += option.value == Value::kNone   ? ""
                : option.value == Value::kFile ? " -r -F"
-               : option.value == Value::kWord ? " -x -a " + in_quotes(join(option.words), true)
+               : option.value == Value::kWord ? " -x -a " + in_quotes(joined_words(option.words), true)
                                               : " -x";
-      lines += " -d " + in_quotes(brief(option.help), true) + "\n";
+      lines += " -d " + in_quotes(brief_help(option.help), true) + "\n";
     }
   }
   return "# fish completion of pirx; `pirx completion fish` prints this.\n"
