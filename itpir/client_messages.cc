@@ -79,7 +79,7 @@ tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, cons
                   " servers, " + needed + " (" + count(ServerStatus::kSilent) + " silent, " +
                   count(ServerStatus::kRefused) + " refused, " + count(ServerStatus::kMalformed) +
                   " malformed, " + count(ServerStatus::kStaleEpoch) + " with another database version): " +
-                  (moved ? "get the parameters that the servers have now (pirx deploy)"
+                  (moved ? "take the parameters that the servers have now (pirx deploy --refresh)"
                          : "ask again when more servers answer"));
 }
 

@@ -147,6 +147,8 @@ class Databases(unittest.TestCase):
         cl.run("deploy", target, *words, "--token-file", mine)
         self.assertEqual(cl.run("get", target, 5, "-q", "--token-file", mine).stdout, cl.RECORDS[5] + "\n")
         self.assertIn("token", cl.run("get", target, 5, code=7).stderr)
+        self.assertIn("up to date", cl.run("deploy", "--refresh", target, "--token-file", mine).stdout)
+        cl.run("deploy", "--refresh", target, code=7)
         # One word for several servers would let each of them ask the others in the client's name.
         cl.run("get", target, 5, "--token-file", self.record("one", tokens[1]), code=2)
         cl.run("get", target, 5, "--token-file", self.record("other", f"http://127.0.0.1:1 {tokens[1]}\n"), code=7)

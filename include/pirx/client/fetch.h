@@ -27,7 +27,7 @@ struct FetchOptions {
   std::function<void(std::size_t sent, std::size_t bytes)> sending = {};
   /// Called if the retrieval ended with StaleEpoch: gives the deployment with the parameters that the same
   /// servers have now, such as refresh() of pirx/client/refresh.h. The retrieval is then made once more, with
-  /// it. Empty: the error is the result.
+  /// it and fresh coins, whatever is asked for. Empty: the error is the result.
   std::function<Result<Deployment>(const Deployment& stale)> renew = {};
 };
 
