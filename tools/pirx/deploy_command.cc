@@ -84,7 +84,7 @@ AskOptions ask_options(const DeployArguments& a) {
 /// another way. They are asked without credentials, which would tell them who asks.
 Result<void> check_digest(const DeployArguments& a, http::Endpoint reached, const Digest& digest) {
   const auto asked = reached.url;
-  reached.token.clear();
+  reached.token = {};
   reached.certificate_file.clear();
   reached.key_file.clear();
   if (a.expected) {
