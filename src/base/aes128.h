@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// AES-128 block by block, as a fixed permutation that everybody knows.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "pirx/base/bytes.h"
+
+struct evp_cipher_ctx_st;  // OpenSSL's
+
+namespace pirx {
+
+/// AES-128 (FIPS 197) under a public key. Time and addresses depend on no block. Not thread-safe.
+class Aes128 {
+ public:
+  static constexpr std::size_t kBlockBytes = 16;
+  explicit Aes128(std::span<const std::byte, 16> key);
+  /// out = the encryptions of the blocks of `in`, each by itself. Both have the same length, a multiple of
+  /// kBlockBytes, and are the same memory or do not overlap.
+  void encrypt(ByteSpan in, MutableByteSpan out);
+
+ private:
+  struct Free {
+    void operator()(evp_cipher_ctx_st* cipher) const noexcept;
+  };
+  std::unique_ptr<evp_cipher_ctx_st, Free> cipher_;
+};
+
+}  // namespace pirx
