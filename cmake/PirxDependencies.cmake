@@ -2,17 +2,40 @@
 # Every third-party package is found here and nowhere else. docs/dependencies.md gives the reason for each.
 
 # --- core: all that src/base to itpir and cpir may use
-find_package(Threads REQUIRED)
-if(PIRX_CLIENT_ONLY)
+if(NOT PIRX_WASM)
+  find_package(Threads REQUIRED)
+  find_package(OpenSSL 3.0 REQUIRED)
+endif()
+if(PIRX_WASM)
+  # Two header-only packages, by links: /usr/include as a whole is for another machine.
+  foreach(header tl/expected.hpp nlohmann/json.hpp)
+    string(REGEX REPLACE "/.*" "" folder "${header}")
+    find_path(PIRX_${folder}_FOLDER "${header}" PATHS /usr/include REQUIRED)
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
+    file(CREATE_LINK "${PIRX_${folder}_FOLDER}/${folder}" "${PROJECT_BINARY_DIR}/packages/${folder}" SYMBOLIC)
+  endforeach()
+  include_directories(SYSTEM "${PROJECT_BINARY_DIR}/packages")
+  add_library(tl::expected INTERFACE IMPORTED)
+  add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
+  set(nlohmann_json_FOUND TRUE)
+elseif(PIRX_CLIENT_ONLY)
   find_package(GMP QUIET) # the protocols that compute with it are left out without it
   find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 else()
   find_package(GMP REQUIRED)
   find_package(NTL REQUIRED)
 endif()
-find_package(OpenSSL 3.0 REQUIRED)
-find_package(tl-expected CONFIG REQUIRED)
-find_package(nlohmann_json 3.11 CONFIG QUIET) # modules json and importers are left out without it
+if(NOT PIRX_WASM)
+  find_package(tl-expected CONFIG REQUIRED)
+  find_package(nlohmann_json 3.11 CONFIG QUIET) # modules json and importers are left out without it
+endif()
+
+# --- importers: JSON lines, and what gzip and zstd packed
+if(NOT PIRX_CLIENT_ONLY)
+  find_package(simdjson 3.0 CONFIG QUIET)
+  find_package(ZLIB QUIET)
+  find_package(zstd 1.5 CONFIG QUIET)
+endif()
 
 # Modules link pirx::openmp, never OpenMP::OpenMP_CXX: with PIRX_OPENMP=OFF the pragmas are ignored and _OPENMP is
 # undefined, so <omp.h> must sit behind `#ifdef _OPENMP`.

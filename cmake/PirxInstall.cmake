@@ -71,6 +71,12 @@ foreach(name IN LISTS pirx_libraries)
 endforeach()
 list(REMOVE_DUPLICATES pirx_components)
 
+# What packages are made of (cmake/PirxPackages.cmake). `cmake --install` takes all parts.
+if(TARGET pirx_c)
+  get_target_property(PIRX_ABI pirx_c SOVERSION)
+endif()
+set(pirx_dev COMPONENT libpirx-dev)
+
 set(pirx_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/pirx")
 set(PIRX_CONFIG_COMPONENTS "")
 foreach(component IN LISTS pirx_components)
@@ -85,23 +91,22 @@ foreach(component IN LISTS pirx_components)
   install(
     TARGETS ${pirx_component_${component}_targets}
     EXPORT pirx-${component}
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${pirx_dev}
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT libpirx${PIRX_ABI} NAMELINK_${pirx_dev})
   install(
     EXPORT pirx-${component}
     FILE pirx-${component}-targets.cmake
     NAMESPACE pirx::
-    DESTINATION "${pirx_cmake_dir}")
+    DESTINATION "${pirx_cmake_dir}" ${pirx_dev})
 endforeach()
 set(PIRX_CONFIG_COMPONENTS "set(_pirx_components ${pirx_components})\n${PIRX_CONFIG_COMPONENTS}")
 
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/pirx"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" ${pirx_dev}
   FILES_MATCHING
   PATTERN "*.h")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licence)
 
 include(CMakePackageConfigHelpers)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/pirxConfig.cmake.in" "${PROJECT_BINARY_DIR}/pirxConfig.cmake"
@@ -110,7 +115,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/pirxConfigVersion.cmake"
 install(
   FILES "${PROJECT_BINARY_DIR}/pirxConfig.cmake" "${PROJECT_BINARY_DIR}/pirxConfigVersion.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindGMP.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNTL.cmake"
-  DESTINATION "${pirx_cmake_dir}")
+  DESTINATION "${pirx_cmake_dir}" ${pirx_dev})
 
 # --- pkg-config: pirx.pc is core and every protocol with all they need, pirx-http.pc is http on top. pirx-c.pc is the C
 # interface alone.
@@ -166,6 +171,7 @@ list(TRANSFORM pirx_definitions PREPEND "-D" OUTPUT_VARIABLE PIRX_PC_CFLAGS)
 if(PIRX_OPENMP)
   list(APPEND PIRX_PC_CFLAGS ${OpenMP_CXX_FLAGS})
 endif()
+list(PREPEND PIRX_PC_CFLAGS -std=c++20)
 list(JOIN PIRX_PC_CFLAGS " " PIRX_PC_CFLAGS)
 
 function(pirx_pc name description requires components without)
@@ -183,7 +189,7 @@ function(pirx_pc name description requires components without)
     set(PIRX_PC_LIBS_PRIVATE "")
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/pirx.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${pirx_dev})
 endfunction()
 
 set(pirx_pc_components core)
@@ -209,5 +215,11 @@ if(c IN_LIST pirx_components)
   set(PIRX_PC_LIBS_PRIVATE "")
   set(PIRX_PC_CFLAGS "")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/pirx.pc.in" "${PROJECT_BINARY_DIR}/pirx-c.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/pirx-c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  install(FILES "${PROJECT_BINARY_DIR}/pirx-c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${pirx_dev})
+endif()
+
+# --- the counterpart: removes what the last `cmake --install` into this prefix wrote
+if(PROJECT_IS_TOP_LEVEL)
+  add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${PROJECT_SOURCE_DIR}/cmake/PirxUninstall.cmake" USES_TERMINAL
+                    WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
 endif()

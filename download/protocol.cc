@@ -13,6 +13,7 @@ constexpr Option kMembers[] = {
     {"key_index_bytes", Option::Kind::kNumber, 0, ~std::uint64_t{0},
      "Length of the key index in the database file: the identity depends on it"},
 };
+constexpr std::string_view kFromDatabase[] = {"key_index_bytes"};
 
 }  // namespace
 
@@ -26,6 +27,7 @@ constinit const Protocol kDownloadProtocol{
     .serve = [](const ServerSpec& spec) { return download::make_server(spec.database); },
 #endif
     .members = kMembers,
+    .from_database = kFromDatabase,
     .tell = download::tell,
     .plan = download::make_plan,
 #ifndef PIRX_CLIENT_ONLY

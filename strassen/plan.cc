@@ -307,6 +307,11 @@ int stored_depth(const SlicedKernels& sliced, std::uint64_t rows, std::uint64_t 
   return depth;
 }
 
+/// What lies in memory, so that a size_t holds it.
+static Shape shape_of(std::uint64_t q, std::uint64_t r, std::uint64_t s) {
+  return {static_cast<std::size_t>(q), static_cast<std::size_t>(r), static_cast<std::size_t>(s)};
+}
+
 Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bool threads_forced,
                       const KernelTraits& kernel, const SlicedKernels& sliced) {
   if (stored == 0) return make_sliced_plan(shape, threads, threads_forced, kernel, sliced);
@@ -315,7 +320,7 @@ Plan make_stored_plan(const Shape& shape, int depth, int stored, int threads, bo
   const int levels = asked && shape.q >= 8 * split ? stored : 0;
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, shape.r, saturated_mul(shape.s, size), stored);
-  const Shape part{div_up(shape.q, power(2, levels)), blocks.rows, blocks.row_bytes / size};
+  const Shape part = shape_of(div_up(shape.q, power(2, levels)), blocks.rows, blocks.row_bytes / size);
   // Way::kDirect writes whole batches of answers. It cannot leave out the rows with which blocks of Q are
   // padded.
   KernelTraits of_part = kernel;
@@ -332,7 +337,7 @@ Plan plan_of_part(const Plan& plan, const SlicedKernels& sliced) {
   if (plan.stored == 0) return part;
   const std::uint64_t size = scalar_bytes(sliced);
   const StoredBlocks blocks(sliced, plan.shape.r, saturated_mul(plan.shape.s, size), plan.stored);
-  part.shape = {div_up(plan.shape.q, power(2, plan.depth)), blocks.rows, blocks.row_bytes / size};
+  part.shape = shape_of(div_up(plan.shape.q, power(2, plan.depth)), blocks.rows, blocks.row_bytes / size);
   part.depth = 0;
   return part;
 }

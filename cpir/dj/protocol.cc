@@ -34,6 +34,7 @@ constexpr Option kMembers[] = {
     {"arities", Kind::kNumbers, 2, Params::kMaxArity, "Children of a node of the tree, leaves first"},
     {"selectors", Kind::kText, 0, 0, "polynomial where the server wants the paper's; else left out"},
 };
+constexpr std::string_view kFromDatabase[] = {"arities"};
 constexpr Option kClientOptions[] = {kPaperClientOption};
 
 #ifndef PIRX_CLIENT_ONLY
@@ -104,6 +105,7 @@ constinit const Protocol kTreeProtocol{
     .serve = cpir::dj::serve,
 #endif
     .members = cpir::dj::kMembers,
+    .from_database = cpir::dj::kFromDatabase,
     .client_options = cpir::dj::kClientOptions,
     .tell = cpir::dj::tell,
     .plan = cpir::dj::make_plan,

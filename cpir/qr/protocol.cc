@@ -24,6 +24,7 @@ constexpr Option kMembers[] = {
     dj::kKeyPolicyMember,
     {"slots", Option::Kind::kNumber, 1, ~std::uint64_t{0}, "Records in a row of the matrix"},
 };
+constexpr std::string_view kFromDatabase[] = {"slots"};
 constexpr Option kClientOptions[] = {dj::kPaperClientOption};
 
 #ifndef PIRX_CLIENT_ONLY
@@ -49,6 +50,7 @@ constinit const Protocol kResiduosityProtocol{
     .serve = cpir::qr::serve,
 #endif
     .members = cpir::qr::kMembers,
+    .from_database = cpir::qr::kFromDatabase,
     .client_options = cpir::qr::kClientOptions,
     .tell = cpir::qr::tell,
     .plan = cpir::qr::make_plan,

@@ -23,6 +23,7 @@ constexpr Option kMembers[] = {
     {"parameters", Kind::kText, 0, 0,
      "The server's parameters message in hexadecimal digits, which holds plan and database"},
 };
+constexpr std::string_view kFromDatabase[] = {"parameters"};
 
 #ifndef PIRX_CLIENT_ONLY
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
@@ -55,6 +56,7 @@ constinit const Protocol kSpiralProtocol{
     .serve = cpir::spiral::serve,
 #endif
     .members = cpir::spiral::kMembers,
+    .from_database = cpir::spiral::kFromDatabase,
     .describes_database = true,
     .tell = cpir::spiral::tell,
     .plan = cpir::spiral::make_plan,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pirx/client/fetch.h"
+#include "pirx/client/refresh.h"
 
 namespace {
 
@@ -15,6 +16,7 @@ pirx::Result<void> look_up(const std::string& file, const std::string& key, cons
   PIRX_ASSIGN(const auto deployment, pirx::client::load_deployment(file));
   PIRX_ASSIGN(auto fetcher, pirx::client::Fetcher::create(deployment));  // keep it for many look-ups
   pirx::client::FetchOptions options;
+  options.renew = [](const auto& stale) { return pirx::client::refresh(stale); };  // to the new epoch
   options.believe = [&](std::span<const std::optional<pirx::Bytes>> records) {
     return records[0] && pirx::as_text(*records[0]).starts_with(prefix);
   };

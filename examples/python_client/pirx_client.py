@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A second pirx client, to read and to check the first one by. Written from docs/wire_format.md alone, with the standard library only.
+"""A second pirx client, to read and to check the first one by. Written from docs/wire_format.md alone, and for keyed databases
+from docs/database_format.md, with the standard library only.
 
     pirx_client.py DEPLOYMENT.json POSITION...
+    pirx_client.py DEPLOYMENT.json --key KEY [--key KEY...]
 
 The bytes of the records go to standard output, one record after the other. A report on every server goes to standard error. The
 arithmetic is plain Python, whose time depends on its operands: if somebody who watches your machine must not learn what you
@@ -14,6 +16,7 @@ import http.client
 import ipaddress
 import itertools
 import json
+import os
 import re
 import secrets
 import ssl
@@ -23,7 +26,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 Vector = List[int]  # elements of a field, by label
 
@@ -162,13 +165,14 @@ def encode_numbers(numbers: Sequence[int], width: int) -> bytes:
 # ---- Sharing and decoding (section 4) ---------------------------------------------------------------------------------
 
 
-def make_share(field, x: int, row: int, coins: Sequence[Vector]) -> Vector:
-    """What the server at x is sent to fetch `row`; coins are G_1..G_t."""
+def make_share(field, x: int, rows: Sequence[int], coins: Sequence[Vector]) -> Vector:
+    """What the server at x is sent to fetch the sum of `rows`, which are one or three; coins are G_1..G_t."""
     share, power = [0] * len(coins[0]), 1
     for coin in coins:
         power = field.mul(power, x)
         share = [field.add(s, field.mul(power, g)) for s, g in zip(share, coin)]
-    share[row] = field.add(share[row], 1)
+    for row in rows:
+        share[row] = field.add(share[row], 1)
     return share
 
 
@@ -209,6 +213,35 @@ def decode(field, t: int, replies: Dict[int, Vector]) -> Tuple[Vector, List[int]
 # ---- Messages (section 2), geometry and records (section 6) -----------------------------------------------------------
 
 
+U64 = (1 << 64) - 1
+
+
+def stir(w: int) -> int:
+    """A number of 64 bits that depends on all bits of another."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        w = (w ^ w >> 33) * factor & U64
+    return w ^ w >> 33
+
+
+@dataclass
+class KeyFilter:
+    """Where a keyed database has a key (docs/database_format.md)."""
+
+    segment_length: int
+    segments: int
+    tweak: int
+    seed: bytes
+
+    def place(self, key: bytes, columns: int) -> Tuple[int, Tuple[int, int, int]]:
+        """The column of a key, and its three rows."""
+        c, h = struct.unpack_from("<QQ", hashlib.sha256(b"pirx key v1" + self.seed + key).digest())
+        a, b = (stir(h + 2 * self.tweak + i & U64) for i in (1, 2))
+        s = (a & 0xFFFFFFFF) * self.segments >> 32
+        numbers = (a >> 32, b & 0xFFFFFFFF, b >> 32)
+        return c * columns >> 64, tuple((s + i) * self.segment_length + (number * self.segment_length >> 32)
+                                        for i, number in enumerate(numbers))
+
+
 @dataclass
 class Database:
     identity: bytes
@@ -218,6 +251,7 @@ class Database:
     records_per_row: int
     variable_length: bool
     digests: bool
+    key_filter: Optional[KeyFilter] = None  # of a keyed database
 
     @property
     def slot_bytes(self) -> int:
@@ -229,6 +263,8 @@ class Database:
 
     @property
     def rows(self) -> int:
+        if self.key_filter:
+            return (self.key_filter.segments + 2) * self.key_filter.segment_length
         return -(-self.records // self.records_per_row)
 
     def words(self, field) -> int:
@@ -241,8 +277,10 @@ def encode_header(kind: int, field, database: Database, x: int, queries: int, le
 
 def encode_parameters(field, database: Database, x: int) -> bytes:
     """What the server at x answers to GET /v1/parameters."""
-    flags = database.variable_length | database.digests << 1
-    geometry = struct.pack("<4Q56x", database.records, database.record_bytes, database.records_per_row, flags)
+    keyed = database.key_filter
+    flags = database.variable_length | database.digests << 1 | (keyed is not None) << 2
+    filter_ = struct.pack("<3Q32s", keyed.segment_length, keyed.segments, keyed.tweak, keyed.seed) if keyed else bytes(56)
+    geometry = struct.pack("<4Q", database.records, database.record_bytes, database.records_per_row, flags) + filter_
     return encode_header(PARAMETERS, field, database, x, 0, 0) + struct.pack("<IIQ", 1, 0, 0) + geometry
 
 
@@ -267,23 +305,48 @@ def record_digest(position: int, data: bytes) -> bytes:
     return hashlib.sha256(b"pirx record v1" + struct.pack("<QQ", position, len(data)) + data).digest()[:16]
 
 
-def cut_record(field, database: Database, position: int, words: Vector) -> bytes:
-    """The record out of the decoded words of its row; ValueError if it cannot be what the database holds."""
+def cut_slot(field, database: Database, column: int, words: Vector) -> bytes:
+    """A slot out of the decoded words of its row; ValueError if these cannot be what the database holds."""
     if any(word >> (8 * field.word_bytes) for word in words):
         raise ValueError("an element that is no word")
     row = encode_numbers(words, field.word_bytes)
     if any(row[database.row_bytes :]):
         raise ValueError("bytes behind the end of the row")
-    start = position % database.records_per_row * database.slot_bytes
-    slot = row[start : start + database.slot_bytes]
+    start = column * database.slot_bytes
+    return row[start : start + database.slot_bytes]
+
+
+def take_apart(database: Database, slot: bytes) -> Tuple[int, bytes, bytes]:
+    """Length, digest and data, zeros included, of a slot."""
     length = database.record_bytes
     if database.variable_length:
         length, slot = int.from_bytes(slot[:4], "little"), slot[4:]
     digest, data = (slot[:16], slot[16:]) if database.digests else (b"", slot)
+    return length, digest, data
+
+
+def cut_record(field, database: Database, position: int, words: Vector) -> bytes:
+    """The record at a position; ValueError as cut_slot(), or if the slot is damaged."""
+    length, digest, data = take_apart(database, cut_slot(field, database, position % database.records_per_row, words))
     if length > database.record_bytes or any(data[length:]):
         raise ValueError("wrong length or padding")
     if database.digests and record_digest(position, data[:length]) != digest:
         raise ValueError("wrong digest")
+    return data[:length]
+
+
+def cut_keyed(field, database: Database, key: bytes, words: Vector) -> Optional[bytes]:
+    """The record of a key out of the sum of its three rows; None if the database has none. ValueError as cut_slot()."""
+    column, _ = database.key_filter.place(key, database.records_per_row)
+    slot = cut_slot(field, database, column, words)
+    length, digest, data = take_apart(database, slot)
+    # The digest covers all of the slot but itself.
+    rest = slot[:4] * database.variable_length + data
+    text = b"pirx keyed record v1" + struct.pack("<Q", len(key)) + key + rest
+    if hashlib.sha256(text).digest()[:16] != digest:
+        return None
+    if length > database.record_bytes or any(data[length:]):
+        raise ValueError("wrong length or padding")
     return data[:length]
 
 
@@ -328,7 +391,7 @@ def load_deployment(path) -> Deployment:
         require(isinstance(value, dict), f"{where} is no object")
         missing, unknown = set(needed) - set(value), set(value) - {*needed, *optional}
         require(not missing, f"{where} has no {', '.join(sorted(missing))}")
-        more = unknown & {"ramp", "encoding", "code", "key_filter"}  # settings of the protocol that this client leaves out
+        more = unknown & {"ramp", "encoding", "code"}  # settings of the protocol that this client leaves out
         require(not more, f"{where} has {', '.join(sorted(more))}, which this client does not know: use pirx get")
         require(not unknown, f"{where} has unknown members: {ascii(sorted(unknown))[:200]}")
         for name, kind in {**needed, **optional}.items():
@@ -346,12 +409,25 @@ def load_deployment(path) -> Deployment:
                          "servers": list})
     require(text["pirx_deployment"] == 1 and text["protocol"] == "goldberg", "another version or protocol")
     members(text["database"], "database", {"identity": str, "epoch": int, "records": int, "record_bytes": int,
-                                           "records_per_row": int, "variable_length": bool, "digests": bool})
+                                           "records_per_row": int, "variable_length": bool, "digests": bool},
+            {"key_filter": dict})
     require(re.fullmatch("[0-9a-fA-F]{64}", text["database"]["identity"]), "the identity is not 64 hexadecimal digits")
     database = Database(**{**text["database"], "identity": bytes.fromhex(text["database"]["identity"])})
+    if database.key_filter is not None:
+        kinds = {"segment_length": int, "segments": int, "tweak": int, "seed": str}
+        members(database.key_filter, "key_filter", kinds)
+        given = KeyFilter(**database.key_filter)
+        require(re.fullmatch("[0-9a-fA-F]{64}", given.seed), "the seed of key_filter is not 64 hexadecimal digits")
+        given.seed = bytes.fromhex(given.seed)
+        require(0 < given.segment_length < 1 << 32 and 0 < given.segments < 1 << 32 and 0 <= given.tweak <= U64,
+                "impossible numbers in key_filter")
+        database.key_filter = given
+        require(database.digests, "a keyed database has digests")
+        require(database.rows * database.records_per_row >= database.records, "key_filter has no room for all keys")
     require(0 <= database.epoch < 1 << 64 and 1 <= database.records_per_row <= database.records < 1 << 64
             and 1 <= database.record_bytes < 1 << 64, "impossible epoch or geometry")
     field, servers = field_by_name(text["field"]), []
+    require(database.key_filter is None or isinstance(field, BinaryField), "a keyed database needs gf2_8 or gf2_16")
     for entry in text["servers"]:
         members(entry, "a server", {"url": str, "coordinate": int}, {"ca_file": str, "allow_plaintext": bool})
         require(0 < entry["coordinate"] < min(field.order, 1 << 64), "a coordinate is no non-zero element")
@@ -393,24 +469,49 @@ def post(server: Server, query: bytes, longest: int, timeout: float) -> bytes:
 
 def fetch(deployment: Deployment, positions: Sequence[int], deadline: float = 10.0) -> List[bytes]:
     """The records at these positions in one round. Sets the status of every server."""
-    field, t, database = deployment.field, deployment.threshold, deployment.database
+    field, database = deployment.field, deployment.database
+    if database.key_filter:
+        raise PirxError(INVALID_ARGUMENT, "the database is keyed: ask for keys, by --key")
     if not positions:
         raise PirxError(OUT_OF_RANGE, "there is no position to ask for")
     # Servers must not see that there is no such record (section 7): another one is asked for, and it fails at the end.
     there = [0 <= position < database.records for position in positions]
     positions = [position if known else 0 for position, known in zip(positions, there)]
-    q, words = len(positions), database.words(field)
+    results = ask_all(deployment, [[position // database.records_per_row] for position in positions], deadline,
+                      [lambda words, position=position: cut_record(field, database, position, words) for position in positions])
+    if not all(there):
+        raise PirxError(OUT_OF_RANGE, f"positions are 0 to {database.records - 1}")
+    return results
+
+
+def fetch_keys(deployment: Deployment, keys: Sequence[bytes], deadline: float = 10.0) -> List[Optional[bytes]]:
+    """The records of these keys in one round, None for each that the database has no record of. Sets the status of every
+    server. What is sent does not depend on whether there is such a key."""
+    field, database = deployment.field, deployment.database
+    if not database.key_filter:
+        raise PirxError(INVALID_ARGUMENT, "the database has no keys: ask for positions")
+    if not keys:
+        raise PirxError(OUT_OF_RANGE, "there is no key to ask for")
+    places = [database.key_filter.place(key, database.records_per_row) for key in keys]
+    return ask_all(deployment, [rows for _, rows in places], deadline,
+                   [lambda words, key=key: cut_keyed(field, database, key, words) for key in keys])
+
+
+def ask_all(deployment: Deployment, wanted: Sequence[Sequence[int]], deadline: float, cut: Sequence[Callable]) -> List:
+    """Asks for the sum of rows that each of `wanted` names, and gives what `cut` makes of its words."""
+    field, t, database = deployment.field, deployment.threshold, deployment.database
+    q, words = len(wanted), database.words(field)
     reply_bytes = HEADER.size + q * words * field.element_bytes
     query_bytes = HEADER.size + q * database.rows * field.element_bytes
     if q > MAX_QUERIES or max(query_bytes, reply_bytes) > MAX_MESSAGE:
         raise PirxError(INVALID_ARGUMENT, "too many records for one round")
 
-    # One query a record, even if two lie in the same row: q must not tell. Coins are fresh for each.
+    # One query a record, even if two lie in the same rows: q must not tell. Coins are fresh for each.
     queries = {server.x: encode_header(QUERY, field, database, server.x, q, database.rows) for server in deployment.servers}
-    for position in positions:
+    for rows in wanted:
         coins = [field.random_vector(database.rows) for _ in range(t)]
         for x in queries:
-            share = make_share(field, x, position // database.records_per_row, coins)
+            share = make_share(field, x, rows, coins)
             queries[x] += encode_numbers(share, field.element_bytes)
 
     arrived: Dict[int, object] = {}  # words, or why not
@@ -435,31 +536,37 @@ def fetch(deployment: Deployment, positions: Sequence[int], deadline: float = 10
 
     row_words, liars = decode(field, t, replies)
     try:
-        records = [cut_record(field, database, position, row_words[i * words : (i + 1) * words])
-                   for i, position in enumerate(positions)]
+        records = [one(row_words[i * words : (i + 1) * words]) for i, one in enumerate(cut)]
     except ValueError as error:
         raise PirxError(UNDECODABLE, f"the decoded row is damaged ({error}): too many servers lied") from None
     for server in deployment.servers:
         if server.x in replies:
             server.status = "lied" if server.x in liars else "ok"
-    if not all(there):
-        raise PirxError(OUT_OF_RANGE, f"positions are 0 to {database.records - 1}")
     return records
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("deployment", help="deployment file")
-    parser.add_argument("position", type=int, nargs="+", help="position of a record, from 0")
+    parser.add_argument("position", type=int, nargs="*", help="position of a record, from 0")
+    parser.add_argument("--key", action="append", default=[], help="key of a record, in a keyed database")
     parser.add_argument("--deadline", type=float, default=10.0, help="seconds to wait for the servers")
     options = parser.parse_args()
     deployment = None
     try:
         deployment = load_deployment(options.deployment)
-        records = fetch(deployment, options.position, options.deadline)
+        if options.key and options.position:
+            raise PirxError(INVALID_ARGUMENT, "give positions or keys, not both")
+        if options.key:
+            found = fetch_keys(deployment, [os.fsencode(key) for key in options.key], options.deadline)
+        else:
+            found = fetch(deployment, options.position, options.deadline)
+        records = [record for record in found if record is not None]
         spare = sum(server.status == "ok" for server in deployment.servers) - deployment.threshold - 1
         print(f"{len(records)} records, agreed on by {spare} more servers than needed to decode", file=sys.stderr)
         sys.stdout.buffer.write(b"".join(records))
+        if len(records) < len(found):
+            raise PirxError(OUT_OF_RANGE, f"{len(found) - len(records)} of the keys are not in the database")
         return 0
     except PirxError as error:
         print(f"pirx_client: {error}", file=sys.stderr)

@@ -87,7 +87,7 @@ extern "C" {
 
 /* PIRX_ABI of the library that runs, which may be another than that of the header. */
 PIRX_API unsigned pirx_abi(void);
-/* The library's version, such as "0.1.0". Valid for ever. */
+/* The library's version, such as "1.2.3". Valid for ever. */
 PIRX_API const char* pirx_version(void);
 
 /* What became of a call. The numbers stay the same for ever; new ones may be added at the end. */
@@ -179,6 +179,26 @@ PIRX_API pirx_status pirx_client_create(const pirx_deployment* deployment, const
                                         const pirx_option* options, size_t option_count,
                                         pirx_client** client);
 
+/* What a client shows to servers that do not answer everyone. NULL stands for nothing. */
+typedef struct pirx_credentials {
+  const char* tokens;     /* the text of a token file: lines "URL TOKEN", URL being scheme, host and port
+                             of a server; or, for one server only, a token alone. Secret */
+  size_t tokens_size;     /* the length of `tokens` in bytes; it needs no zero byte */
+  const char* token_file; /* in place of `tokens`, the name of such a file, of at most 1 MiB */
+  const char* certificate_file; /* PEM file of the client's certificate, for https servers that want one */
+  const char* key_file;         /* PEM file of its private key, without a password */
+} pirx_credentials;
+
+/* As pirx_client_create(), for servers that want to know who asks. They then know that, and still not what
+   for. On input `credentials` is NULL if there are none. The library copies the tokens, and wipes its copies
+   when the client and its retrievals are freed. It reads the files of certificate and key when it calls a
+   server. Errors, too: UNAVAILABLE, the token file cannot be read. INVALID_ARGUMENT, a line of the tokens is
+   wrong (the message has its number and nothing of what it says), both kinds of tokens are given, or one of
+   certificate_file and key_file. Whether these can be read, pirx_client_fetch_... says. */
+PIRX_API pirx_status pirx_client_create_with(const pirx_deployment* deployment, const char* protocol,
+                                             const pirx_option* options, size_t option_count,
+                                             const pirx_credentials* credentials, pirx_client** client);
+
 /* What the user should be told before the client is used, such as that an experimental plan is weak. Usually
    empty. */
 PIRX_API pirx_status pirx_client_warning(const pirx_client* client, const char** text);
@@ -196,6 +216,11 @@ typedef struct pirx_server {
 
 /* OUT_OF_RANGE: there are not so many servers. */
 PIRX_API pirx_status pirx_client_server(const pirx_client* client, size_t index, pirx_server* server);
+
+/* The token for a server, empty if it has none. Whoever moves the messages sends it to that server, and to no
+   other, in the header "Authorization: Bearer TOKEN". It is wiped when the client is freed. OUT_OF_RANGE:
+   there are not so many servers. */
+PIRX_API pirx_status pirx_client_token(const pirx_client* client, size_t index, const char** token);
 
 /* NULL is allowed and does nothing. */
 PIRX_API pirx_status pirx_client_free(pirx_client* client);
@@ -218,11 +243,11 @@ typedef struct pirx_record {
 } pirx_record;
 
 /* Says whether these can be the records that were asked for, in the order asked for: 1 yes, 0 no. It is for
-   evidence of the caller's own, such as a signature over each record. It must not call pirx_client_fetch_...
-   on the same client. */
+   evidence of the caller's own, such as a signature over each record. Calls of
+   pirx_client_fetch_... on the same client from within it are INVALID_ARGUMENT. */
 typedef int (*pirx_believe)(void* context, const pirx_record* records, size_t count);
-/* Says whether the work should end now: 1 yes, 0 no. Called often, sometimes from other threads than the
-   caller's. */
+/* Says whether the work should end now: 1 yes, 0 no. pirx_client_fetch_... calls it in the caller's thread,
+   about every 50 milliseconds. Calls on a retrieval call it often, and sometimes from other threads. */
 typedef int (*pirx_stop)(void* context);
 
 /* Options of a look-up. pirx_options_init() sets them to what suits most programs; then change some. */
@@ -234,7 +259,7 @@ typedef struct pirx_options {
   int wait_for_all;      /* 1: waits for every server, so that each one's behaviour is known. 0: for enough */
   pirx_believe believe;  /* chooses where replies prove nothing; NULL: the records' digests choose */
   void* believe_context; /* handed to `believe` */
-  pirx_stop stop;        /* ends a call that works for seconds, with UNAVAILABLE; NULL: nothing does */
+  pirx_stop stop;        /* ends a call that takes seconds, with UNAVAILABLE; NULL: nothing does */
   void* stop_context;    /* handed to `stop` */
   /* What a single server may ask of this client. RESOURCE_EXHAUSTED says that it asks for more, and names
      these three as `pirx get` does: --max-bytes, --max-memory, --max-work. */
@@ -394,7 +419,8 @@ PIRX_API pirx_status pirx_answer_free(pirx_answer* answer);
 
 /* Looks records up, with HTTP connections of the library's own, and waits for the answer: begins a retrieval,
    drives it and finishes it. At most 256 records. Calls of this kind on one client wait for each other, and
-   have keys of their own. The option `stop` is not called: `deadline` ends the wait. Errors: those of
+   have keys of their own. `deadline` ends the wait, and so does the option `stop`, which also ends the
+   connections at once and wipes what was under way. Errors: those of
    pirx_retrieval_begin_positions() and pirx_retrieval_finish(). UNAVAILABLE, too, if the library was built
    without an HTTP client (pirx_has_http() is 0). */
 PIRX_API pirx_status pirx_client_fetch_positions(const pirx_client* client, const uint64_t* positions,

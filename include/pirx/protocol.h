@@ -133,6 +133,8 @@ struct Protocol {
   std::span<const Option> members = {};
   /// Those of `members` that the writer of a deployment file chooses (pirx deploy). Servers do not say them.
   std::span<const Option> chosen = {};
+  /// The names of those of `members` that follow from the database and may change with its epoch.
+  std::span<const std::string_view> from_database = {};
   bool describes_database = false;              ///< `members` describe the database, too
   std::span<const Option> client_options = {};  ///< options of the client (pirx get)
   /// Reads a parameters message. The message may come from a stranger. DataLoss: it is malformed.

@@ -9,12 +9,12 @@ import os
 import threading
 from dataclasses import dataclass
 from types import TracebackType
-from typing import (TYPE_CHECKING, Any, Callable, ClassVar, Iterable, List, Mapping, NamedTuple, NoReturn, Optional,
+from typing import (TYPE_CHECKING, Any, Callable, ClassVar, Generator, Iterable, List, Mapping, NamedTuple, NoReturn, Optional,
                     Sequence, SupportsIndex, Tuple, Type, TypeVar, Union)
 
 from ._errors import Error, InvalidArgument, OutOfRange
-from ._library import (BELIEVE, CBytes, CDatabase, CMessage, COption, COptions, CRecord, CServer, CSummary, check, library,
-                       text_of)
+from ._library import (BELIEVE, STOP, CBytes, CCredentials, CDatabase, CMessage, COption, COptions, CRecord, CServer,
+                       CSummary, check, library, text_of)
 
 if TYPE_CHECKING:
     import numpy
@@ -265,7 +265,7 @@ class Deployment(_Handle):
 
     def close(self) -> None:
         """Frees the deployment and its own client. Other clients go on."""
-        for made in getattr(self, "_clients", {}).values():
+        for made in list(getattr(self, "_clients", {}).values()):
             made.close()
         super().close()
 
@@ -303,6 +303,8 @@ class _Belief:
     """`believe` as the library calls it. What it raises is raised again after the call."""
 
     def __init__(self, believe: Believe) -> None:
+        if not callable(believe):
+            raise TypeError(f"believe is a function, not {type(believe).__name__}")
         self.raised: Optional[BaseException] = None
 
         def call(_: Any, records: Any, count: int) -> int:
@@ -320,6 +322,59 @@ class _Belief:
             raise raised
 
 
+class _Watch:
+    """Lets signals be heard while the library waits for servers. What their handlers raise, such as KeyboardInterrupt, ends
+    the wait and is raised again after the call. For the main thread, where handlers run."""
+
+    def __init__(self) -> None:
+        self.raised: Optional[BaseException] = None
+        # Handlers run when a function begins or goes on. A function would begin before its `try`, and what is raised there
+        # is lost; a generator goes on inside it.
+        turns = self._turns()
+        next(turns)
+        self.function = STOP(turns.send)
+
+    def _turns(self) -> Generator[int, Any, None]:
+        while True:
+            try:
+                while True:
+                    yield 0 if self.raised is None else 1
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self.raised = error
+
+    def check(self) -> None:
+        if self.raised is not None:
+            raised, self.raised = self.raised, None
+            raise raised
+
+
+def _file_name(name: str, value: Union[str, bytes, "os.PathLike[str]", None]) -> Optional[bytes]:
+    if value is None:
+        return None
+    found = os.fsencode(value)
+    if not found or b"\0" in found:
+        raise InvalidArgument(f"{name} is the name of a file")
+    return found
+
+
+def _tokens(token: Union[str, Mapping[str, str], None]) -> Optional[bytes]:
+    """The text of a token file. No message of an exception holds a token."""
+    if token is None:
+        return None
+    words = [token] if isinstance(token, str) else None
+    if isinstance(token, Mapping):
+        words = [word for pair in token.items() for word in pair]
+    if words is None or not all(isinstance(word, str) for word in words):
+        raise TypeError("token is a token, or for several servers a dict of their URLs and tokens")
+    if not words or not all(word.isascii() and word.isprintable() and word and " " not in word for word in words):
+        raise InvalidArgument("a token and a URL have printable characters of ASCII, and no spaces")
+    if isinstance(token, str):
+        return token.encode()
+    return "".join(f"{url} {one}\n" for url, one in token.items()).encode()
+
+
 class Client(_Handle):
     """Asks the servers of one protocol of a deployment. Make one, and use it for all look-ups: in some protocols it has
     keys, which take seconds to make or megabytes to send. Any threads may use it; look-ups over it wait for each other.
@@ -334,6 +389,9 @@ class Client(_Handle):
                 what a single server may ask of this client: bytes (256 MiB), bytes held at once (1 GiB), and seconds of one
                 core for each query (60)
     deadline    seconds to wait for each round of replies; None: 10, and 600 with a single server
+    token       for servers that want to know who asks: the token for the only server, or {URL: token}, a URL being scheme,
+                host and port; token_file: in place of it the name of a file with lines "URL TOKEN", or one token
+    tls_cert, tls_key   likewise: PEM files of this client's certificate and its private key
 
     With a single server leave liars, rounds and wait_for_all alone.
     Raises InvalidArgument: the deployment has no such protocol, or several and none was named; the protocol has no such
@@ -350,7 +408,10 @@ class Client(_Handle):
                  options: Optional[Mapping[str, str]] = None, liars: Optional[int] = None, rounds: Optional[int] = None,
                  wait_for_all: bool = False, believe: Optional[Believe] = None, max_bytes: Optional[int] = None,
                  max_memory: Optional[int] = None, max_work: Optional[float] = None,
-                 deadline: Optional[float] = None) -> None:
+                 deadline: Optional[float] = None, token: Union[str, Mapping[str, str], None] = None,
+                 token_file: Union[str, bytes, "os.PathLike[str]", None] = None,
+                 tls_cert: Union[str, bytes, "os.PathLike[str]", None] = None,
+                 tls_key: Union[str, bytes, "os.PathLike[str]", None] = None) -> None:
         if not isinstance(deployment, Deployment):
             raise TypeError(f"a client is made from a pirx.Deployment, not {type(deployment).__name__}")
         if protocol is not None and not isinstance(protocol, str):
@@ -369,6 +430,12 @@ class Client(_Handle):
         wanted.deadline = _milliseconds("deadline", deadline)
         self._options, self._believe, self.keyed = wanted, believe, deployment.keyed
         self._usual = ctypes.byref(wanted)
+        self._watch = _Watch()
+        self._watched = COptions.from_buffer_copy(wanted)
+        self._watched.stop = self._watch.function
+        self._usual_watched = ctypes.byref(self._watched)
+        # close() waits for look-ups of other threads.
+        self._lock = threading.RLock()
         self._call = library.pirx_client_fetch_keys if self.keyed else library.pirx_client_fetch_positions
 
         pairs = list((options or {}).items())
@@ -376,9 +443,16 @@ class Client(_Handle):
             if not all(isinstance(word, str) and "\0" not in word for word in pair):
                 raise TypeError(f"options are names and values, as in {{\"seeded\": \"on\"}}, not {pair!r}")
         texts = (COption * len(pairs))(*[COption(name.encode(), value.encode()) for name, value in pairs])
+        if token is not None and token_file is not None:
+            raise InvalidArgument("give token or token_file, not both")
+        if (tls_cert is None) != (tls_key is None):
+            raise InvalidArgument("a certificate needs its key: give tls_cert and tls_key, or neither")
+        tokens = _tokens(token)
+        self._certificate = _file_name("tls_cert", tls_cert), _file_name("tls_key", tls_key)
+        shown = CCredentials(tokens, len(tokens or b""), _file_name("token_file", token_file), *self._certificate)
         raw = ctypes.c_void_p()
-        check(library.pirx_client_create(deployment._use(), None if protocol is None else protocol.encode(), texts,
-                                         len(pairs), ctypes.byref(raw)))
+        check(library.pirx_client_create_with(deployment._use(), None if protocol is None else protocol.encode(), texts,
+                                              len(pairs), ctypes.byref(shown), ctypes.byref(raw)))
         self._own(raw)
         warning, count, server = ctypes.c_char_p(), ctypes.c_size_t(), CServer()
         check(library.pirx_client_warning(raw, ctypes.byref(warning)))
@@ -401,7 +475,7 @@ class Client(_Handle):
         if self._believe is not None:
             return self.look_up([wish]).records[0].data
         # The common case, in as few steps as it can be: bench/python/report measures it.
-        raw = self._use()
+        self._use()
         one: Any
         if self.keyed:
             key = _key(wish)
@@ -409,10 +483,8 @@ class Client(_Handle):
         else:
             one = ctypes.c_uint64(_position(wish))
         answer, record = ctypes.c_void_p(), CRecord()
-        status = self._call(raw, ctypes.byref(one), 1, self._usual, ctypes.byref(answer))
-        if status:
-            check(status)
         try:
+            self._wait(ctypes.byref(one), 1, None, answer)
             status = library.pirx_answer_record(answer, 0, ctypes.byref(record))
             if status:
                 check(status)
@@ -442,55 +514,73 @@ class Client(_Handle):
     def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:
         """Looks 1 to 256 records up together, and tells what the answer rests on. `believe` replaces the client's.
         Raises as get() does."""
-        answer = self._fetch(listed(wishes), believe or self._believe)
-        return self._read(answer)
+        array, chosen, answer = self._array(listed(wishes)), believe or self._believe, ctypes.c_void_p()
+        self._use()
+        try:
+            self._wait(array, len(array), None if chosen is None else _Belief(chosen), answer)
+            return self._read(answer)
+        finally:
+            library.pirx_answer_free(answer)
 
     def begin(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Retrieval:
         """Begins a look-up whose messages the caller moves."""
         return Retrieval(self, wishes, believe=believe)
 
-    def _arguments(self, wishes: Sequence[Wish], believe: Optional[Believe]) -> Tuple[Any, Any, Optional[_Belief]]:
-        """The wishes and options as the library takes them."""
-        array: Any
+    def close(self) -> None:
+        """Frees the client and wipes what the library knows of it, after look-ups of other threads. Closing twice does no
+        harm."""
+        if self._process != os.getpid():
+            super().close()  # Nobody is left in a child of fork who would release the lock.
+            return
+        with self._lock:
+            super().close()
+
+    def _wait(self, wishes: Any, count: int, belief: Optional[_Belief], answer: ctypes.c_void_p) -> None:
+        """Looks up over the library's connections, one look-up at a time."""
+        with self._lock:
+            watched = threading.get_ident() == threading.main_thread().ident
+            options = self._usual_watched if watched else self._usual
+            if belief is not None:
+                own = COptions.from_buffer_copy(self._watched if watched else self._options)
+                own.believe = belief.function
+                options = ctypes.byref(own)
+            status = self._call(self._raw, wishes, count, options, ctypes.byref(answer))
+            if watched:
+                self._watch.check()
+            if belief is not None:
+                belief.check()
+            if status:
+                self._use()  # It may have been closed before the lock was free.
+                check(status)
+
+    def _array(self, wishes: Sequence[Wish]) -> Any:
+        """The wishes as the library takes them."""
         if self.keyed:
             keys = [_key(wish) for wish in wishes]
-            array = (CBytes * len(keys))(*[CBytes(key, len(key)) for key in keys])
-        else:
-            array = (ctypes.c_uint64 * len(wishes))(*[_position(wish) for wish in wishes])
-        if believe is None:
-            return array, self._usual, None
-        belief = _Belief(believe)
-        options = COptions.from_buffer_copy(self._options)
-        options.believe = belief.function
-        return array, ctypes.byref(options), belief
+            return (CBytes * len(keys))(*[CBytes(key, len(key)) for key in keys])
+        return (ctypes.c_uint64 * len(wishes))(*[_position(wish) for wish in wishes])
 
-    def _fetch(self, wishes: Sequence[Wish], believe: Optional[Believe]) -> ctypes.c_void_p:
-        raw = self._use()
-        array, options, belief = self._arguments(wishes, believe)
-        answer = ctypes.c_void_p()
-        status = self._call(raw, array, len(array), options, ctypes.byref(answer))
-        if belief is not None and belief.raised is not None:
-            library.pirx_answer_free(answer)
-            belief.check()
-        check(status)
-        return answer
+    def _tokens(self) -> List[str]:
+        """The token for each server, empty if it has none."""
+        token, found = ctypes.c_char_p(), []
+        for number in range(len(self.servers)):
+            check(library.pirx_client_token(self._use(), number, ctypes.byref(token)))
+            found.append((token.value or b"").decode("ascii"))
+        return found
 
     def _read(self, answer: ctypes.c_void_p) -> Answer:
-        """Copies an answer and frees it."""
-        try:
-            count, summary = ctypes.c_size_t(), CSummary()
-            check(library.pirx_answer_records(answer, ctypes.byref(count)))
-            check(library.pirx_answer_summary(answer, ctypes.byref(summary)))
-            records, servers = [], []
-            record, status = CRecord(), ctypes.c_int()
-            for index in range(count.value):
-                check(library.pirx_answer_record(answer, index, ctypes.byref(record)))
-                records.append(Record(_copy(record), Certainty(record.certainty)))
-            for number, address in enumerate(self.servers):
-                check(library.pirx_answer_server(answer, number, ctypes.byref(status)))
-                servers.append(Server(number, address.url, ServerStatus(status.value)))
-        finally:
-            library.pirx_answer_free(answer)
+        """Copies an answer."""
+        count, summary = ctypes.c_size_t(), CSummary()
+        check(library.pirx_answer_records(answer, ctypes.byref(count)))
+        check(library.pirx_answer_summary(answer, ctypes.byref(summary)))
+        records, servers = [], []
+        record, status = CRecord(), ctypes.c_int()
+        for index in range(count.value):
+            check(library.pirx_answer_record(answer, index, ctypes.byref(record)))
+            records.append(Record(_copy(record), Certainty(record.certainty)))
+        for number, address in enumerate(self.servers):
+            check(library.pirx_answer_server(answer, number, ctypes.byref(status)))
+            servers.append(Server(number, address.url, ServerStatus(status.value)))
         return Answer(tuple(records), Certainty(summary.certainty), summary.proof_bound, summary.responders,
                       summary.rounds, tuple(servers))
 
@@ -509,7 +599,12 @@ class Retrieval(_Handle):
     def __init__(self, client: Client, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> None:
         if not isinstance(client, Client):
             raise TypeError(f"a retrieval is begun with a pirx.Client, not {type(client).__name__}")
-        array, options, self._belief = client._arguments(listed(wishes), believe or client._believe)
+        array, options, chosen = client._array(listed(wishes)), client._usual, believe or client._believe
+        self._belief = None if chosen is None else _Belief(chosen)
+        if self._belief is not None:
+            own = COptions.from_buffer_copy(client._options)
+            own.believe = self._belief.function
+            options = ctypes.byref(own)
         begin = library.pirx_retrieval_begin_keys if client.keyed else library.pirx_retrieval_begin_positions
         self._client = client
         # close() waits for a call in another thread, such as one that a cancelled look-up left behind.
@@ -566,12 +661,10 @@ class Retrieval(_Handle):
         try:
             with self._lock:
                 self._call(library.pirx_retrieval_finish(self._use(), ctypes.byref(answer)))
-        except BaseException:
-            library.pirx_answer_free(answer)
-            raise
+            return self._client._read(answer)
         finally:
+            library.pirx_answer_free(answer)
             self.close()
-        return self._client._read(answer)
 
     def _call(self, status: int) -> None:
         if self._belief is not None:

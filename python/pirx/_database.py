@@ -38,7 +38,8 @@ class Database:
           (key, record) pairs, or a mapping of keys to records
           records: bytes, str, or rows of a numpy array; look-ups are by position
           dicts, or a pandas frame: `key` names the column of the key, `value` the column of the record, or several, which
-                     are joined by tabs. Without `value` a record is the row as JSON; without `key` look-ups are by position
+                     are joined by tabs. Without `value` a record is the row as JSON; without `key` look-ups are by position.
+                     In a frame `key` may also name the index, and what is missing (NaN, NaT, NA) is null or None
           the name of a file or folder: `format` is what `pirx db build --from` takes, by default told by the suffix;
                      `key` and `value` as above
 
@@ -141,8 +142,13 @@ def _pairs(rows: Any, key: Optional[str], values: Sequence[str]) -> Iterator[_Ro
     if isinstance(rows, (bytes, bytearray, memoryview)):
         raise TypeError("rows are several records, not one")
     if hasattr(rows, "itertuples") and hasattr(rows, "columns"):
+        if key is not None and key not in rows.columns and key in getattr(getattr(rows, "index", None), "names", ()):
+            rows = rows.reset_index()
         names = [str(name) for name in rows.columns]
-        source: Iterable[Any] = (dict(zip(names, row)) for row in rows.itertuples(index=False, name=None))
+        if len(set(names)) < len(names):
+            raise InvalidArgument("the frame has two columns of one name: rename one")
+        source: Iterable[Any] = ({name: None if _missing(value) else value for name, value in zip(names, row)}
+                                 for row in rows.itertuples(index=False, name=None))
     elif isinstance(rows, Mapping):
         source = rows.items()
     else:
@@ -166,6 +172,16 @@ def _pairs(rows: Any, key: Optional[str], values: Sequence[str]) -> Iterator[_Ro
             yield None, _bytes(row, number)
         else:
             raise TypeError(f"row {number} is {type(row).__name__}, not a record, a (key, record) pair or a dict")
+
+
+def _missing(value: Any) -> bool:
+    """Whether a frame has no value here: NaN, NaT or NA."""
+    try:
+        return bool(value != value)
+    except TypeError:  # NA is neither equal nor unequal to anything
+        return type(value).__name__ == "NAType"
+    except ValueError:
+        return False  # an array
 
 
 def _member(row: Mapping[Any, Any], name: str, number: int) -> Any:

@@ -23,6 +23,11 @@ class COption(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("value", c_char_p)]
 
 
+class CCredentials(ctypes.Structure):
+    _fields_ = [("tokens", c_char_p), ("tokens_size", c_size_t), ("token_file", c_char_p), ("certificate_file", c_char_p),
+                ("key_file", c_char_p)]
+
+
 class CServer(ctypes.Structure):
     _fields_ = [("origin", c_char_p), ("path", c_char_p), ("ca_file", c_char_p), ("allow_tls_1_2", c_int)]
 
@@ -32,11 +37,12 @@ class CRecord(ctypes.Structure):
 
 
 BELIEVE = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(CRecord), c_size_t)
+STOP = ctypes.CFUNCTYPE(c_int, c_void_p)
 
 
 class COptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("liars", c_int), ("rounds", c_uint), ("wait_for_all", c_int),
-                ("believe", BELIEVE), ("believe_context", c_void_p), ("stop", c_void_p), ("stop_context", c_void_p),
+                ("believe", BELIEVE), ("believe_context", c_void_p), ("stop", STOP), ("stop_context", c_void_p),
                 ("max_bytes", c_uint64), ("max_memory", c_uint64), ("max_work", c_uint64), ("deadline", c_uint64)]
 
 
@@ -63,10 +69,11 @@ _STATUS: dict[str, list[Any]] = {
     "pirx_deployment_protocol": [_HANDLE, c_size_t, POINTER(c_char_p)],
     "pirx_deployment_database": [_HANDLE, POINTER(CDatabase)],
     "pirx_deployment_free": [_HANDLE],
-    "pirx_client_create": [_HANDLE, c_char_p, POINTER(COption), c_size_t, _NEW],
+    "pirx_client_create_with": [_HANDLE, c_char_p, POINTER(COption), c_size_t, POINTER(CCredentials), _NEW],
     "pirx_client_warning": [_HANDLE, POINTER(c_char_p)],
     "pirx_client_servers": [_HANDLE, _SIZE],
     "pirx_client_server": [_HANDLE, c_size_t, POINTER(CServer)],
+    "pirx_client_token": [_HANDLE, c_size_t, POINTER(c_char_p)],
     "pirx_client_free": [_HANDLE],
     "pirx_options_init": [POINTER(COptions), c_size_t],
     "pirx_retrieval_begin_positions": [_HANDLE, POINTER(c_uint64), c_size_t, POINTER(COptions), _NEW],

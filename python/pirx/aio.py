@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups in asyncio, over the standard library's streams.
+"""Look-ups in asyncio, over the event loop's sockets.
 
     async with pirx.aio.Client(deployment) as client:
         record = await client.get("bash")
@@ -11,12 +11,16 @@ before the work that follows.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import ipaddress
 import json
+import os
+import socket
 import ssl
+import threading
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Type, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type, TypeVar, Union
 from urllib.parse import urlsplit
 
 from ._client import (Action, Address, Answer, Believe, Client as BlockingClient, Deployment, Message, Retrieval, Wish,
@@ -30,6 +34,7 @@ _CONNECT_SECONDS = 10.0
 
 _Outcome = Union[bytes, Error]
 _Place = Tuple[str, int]
+_T = TypeVar("_T")
 
 
 class Client:
@@ -41,7 +46,7 @@ class Client:
             raise TypeError(f"give a pirx.Deployment or a pirx.Client, not {type(of).__name__}")
         self._deployment = of if isinstance(of, Deployment) else None
         self._made = of if isinstance(of, BlockingClient) else None
-        self._making: Optional[asyncio.Lock] = None
+        self._making = threading.Lock()
         self._contexts: Dict[Address, ssl.SSLContext] = {}
         self._unwaited: Set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -56,8 +61,11 @@ class Client:
     def close(self) -> None:
         """Ends what is under way."""
         self._closed = True
-        for task in self._unwaited:
-            task.cancel()
+        for task in list(self._unwaited):
+            try:
+                task.cancel()
+            except RuntimeError:
+                pass  # Its event loop was closed before it ended.
         if self._made is not None and self._deployment is not None:
             self._made.close()
 
@@ -83,6 +91,9 @@ class Client:
     async def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:
         """As pirx.Client.look_up(). Look-ups of one client may run at the same time."""
         client = await self._client()
+        for server in client.servers:
+            if server.origin.startswith("https:"):
+                self._context(server, client)
         retrieval = await asyncio.to_thread(client.begin, wishes, believe=believe)
         tasks: List[asyncio.Task[_Outcome]] = []
         try:
@@ -90,25 +101,29 @@ class Client:
             while message.action != Action.FINISH:
                 message = await self._round(client, retrieval, message, tasks)
             return await asyncio.to_thread(retrieval.finish)
+        except GeneratorExit:  # The event loop was closed: nothing can be waited for.
+            retrieval.close()
+            raise
         except asyncio.CancelledError:
             # A thread may still be at work on the retrieval, and closing it waits for that.
             asyncio.get_running_loop().run_in_executor(None, retrieval.close)
+            await _end(tasks)
             raise
         except BaseException:
             retrieval.close()
-            raise
-        finally:
             await _end(tasks)
+            raise
 
     async def _client(self) -> BlockingClient:
         if self._closed:
             raise InvalidArgument("this client is closed")
-        if self._making is None:
-            self._making = asyncio.Lock()
-        async with self._making:
+        return await asyncio.to_thread(self._make) if self._made is None else self._made
+
+    def _make(self) -> BlockingClient:
+        with self._making:
             if self._made is None:
                 assert self._deployment is not None
-                self._made = await asyncio.to_thread(BlockingClient, self._deployment)
+                self._made = BlockingClient(self._deployment)
             return self._made
 
     async def _round(self, client: BlockingClient, retrieval: Retrieval, message: Message,
@@ -119,9 +134,11 @@ class Client:
         written: List[asyncio.Future[None]] = []
         loop = asyncio.get_running_loop()
         end = loop.time() + client.deadline
+        tokens = client._tokens()
         while message.action == Action.SEND:
             sent = loop.create_future()
-            task = loop.create_task(self._ask(client.servers[message.server], message, client.deadline, places, sent))
+            task = loop.create_task(self._ask(client.servers[message.server], tokens[message.server], message,
+                                              client.deadline, places, sent))
             self._unwaited.add(task)
             task.add_done_callback(self._unwaited.discard)
             task.add_done_callback(functools.partial(_settle, sent))
@@ -149,14 +166,16 @@ class Client:
         await _end(tasks)
         return await asyncio.to_thread(retrieval.next)
 
-    async def _ask(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int],
+    async def _ask(self, server: Address, token: str, message: Message, deadline: float, places: Dict[_Place, int],
                    sent: asyncio.Future[None]) -> _Outcome:
         """Sends a message once and reads the answer. Gives the body, or why there is none."""
         try:
-            return await asyncio.wait_for(self._exchange(server, message, deadline, places, sent), deadline)
+            return await asyncio.wait_for(self._exchange(server, token, message, deadline, places, sent), deadline)
         except Error as error:
             return error
         except ssl.SSLError as error:
+            if " alert " in str(error):
+                return Unauthenticated(f"ended the TLS connection ({error}): it may want a certificate, or another one")
             return Unauthenticated(f"no trusted TLS connection ({error}): check the address and the trust anchors")
         except (asyncio.TimeoutError, TimeoutError):
             return Unavailable("did not reply in time")
@@ -167,44 +186,168 @@ class Client:
         except Exception as error:  # One hostile server does not end the look-up.
             return DataLoss(f"cannot be understood ({type(error).__name__}): is this a pirx server?")
 
-    async def _exchange(self, server: Address, message: Message, deadline: float, places: Dict[_Place, int],
+    async def _exchange(self, server: Address, token: str, message: Message, deadline: float, places: Dict[_Place, int],
                         sent: asyncio.Future[None]) -> bytes:
         parts = urlsplit(message.origin)
         secure = parts.scheme == "https"
-        reader, writer = await asyncio.wait_for(
-            asyncio.open_connection(parts.hostname, parts.port or (443 if secure else 80),
-                                    ssl=self._context(server) if secure else None, limit=4 * _MAX_HEAD),
-            min(deadline, _CONNECT_SECONDS))
-        try:
-            peer = writer.get_extra_info("peername")
-            if peer is None:
-                raise ConnectionResetError("it ended the connection at once")
-            place = _place_of(peer)
+        connection = _Connection()
+
+        async def connect() -> None:
+            assert parts.hostname is not None
+            place = _place_of(await connection.open(parts.hostname, parts.port or (443 if secure else 80)))
             if places.setdefault(place, message.server) != message.server:
                 raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
                                       "server would get two servers' shares")
-            writer.transport.set_write_buffer_limits(0)  # drain() waits until all is written
-            writer.write((f"POST {message.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
-                          "Content-Type: application/octet-stream\r\n"
-                          f"Content-Length: {len(message.data)}\r\nPirx-Timeout: {max(1, round(deadline * 1000))}\r\n"
-                          "Connection: close\r\n\r\n").encode() + message.data)
+            if secure:
+                await connection.start_tls(self._contexts[server], parts.hostname)
+
+        try:
+            await asyncio.wait_for(connect(), min(deadline, _CONNECT_SECONDS))
+            known = f"Authorization: Bearer {token}\r\n" if token else ""
+            head = (f"POST {message.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+                    "Content-Type: application/octet-stream\r\n"
+                    f"Content-Length: {len(message.data)}\r\nPirx-Timeout: {max(1, round(deadline * 1000))}\r\n{known}"
+                    "Connection: close\r\n\r\n")
             try:
-                await writer.drain()
+                await connection.write(head.encode() + message.data)
             except ConnectionError:
                 pass  # The server may have refused before it read all: its answer says so.
             _settle(sent)
-            return await _read_answer(reader, message.max_reply_size)
+            return await _read_answer(connection, message.max_reply_size)
         finally:
-            writer.transport.abort()
+            connection.close()
 
-    def _context(self, server: Address) -> ssl.SSLContext:
-        found = self._contexts.get(server)
-        if found is None:
-            # With a file of its own, the system's authorities do not count.
-            found = ssl.create_default_context(cafile=server.ca_file or None)
-            found.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
-            self._contexts[server] = found
-        return found
+    def _context(self, server: Address, client: BlockingClient) -> None:
+        """Makes what TLS with a server needs."""
+        if server in self._contexts:
+            return
+        # With a file of its own, the system's authorities do not count.
+        file = server.ca_file
+        try:
+            made = ssl.create_default_context(cafile=file or None)
+            made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
+            certificate, key = client._certificate
+            if certificate is not None and key is not None:
+                file = f"{os.fsdecode(certificate)}' or '{os.fsdecode(key)}"
+                # Without a password, an encrypted key would be asked for on the terminal.
+                made.load_cert_chain(certificate, key, password="")
+        except OSError as error:
+            raise InvalidArgument(f"cannot use '{file}', which TLS with {server.url} needs: "
+                                  f"{error.strerror or error}") from None
+        self._contexts[server] = made
+
+
+class _Connection:
+    """A connection that is read like an asyncio.StreamReader. When write() returns, the system has taken every byte; asyncio's
+    own TLS keeps bytes in a buffer that nothing tells of."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket: Optional[socket.socket] = None
+        self._tls: Optional[ssl.SSLObject] = None
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._unread = bytearray()
+
+    async def open(self, host: str, port: int) -> Tuple[Any, ...]:
+        """Gives the address that it leads to."""
+        failed: Optional[OSError] = None
+        for family, kind, protocol, _, address in await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            self.close()
+            self._socket = socket.socket(family, kind, protocol)
+            self._socket.setblocking(False)
+            try:
+                await self._loop.sock_connect(self._socket, address)
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return tuple(self._socket.getpeername())
+            except OSError as error:
+                failed = failed or error
+        raise failed or OSError("the name has no address")
+
+    async def start_tls(self, context: ssl.SSLContext, name: str) -> None:
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
+        await self._step(self._tls.do_handshake)
+
+    async def write(self, data: bytes) -> None:
+        assert self._socket is not None
+        if self._tls is None:
+            await self._loop.sock_sendall(self._socket, data)
+            return
+        left = memoryview(data)
+        while left:
+            left = left[await self._step(functools.partial(self._tls.write, left)):]
+
+    async def readuntil(self, end: bytes) -> bytes:
+        while end not in self._unread:
+            if len(self._unread) > _MAX_HEAD:
+                raise asyncio.LimitOverrunError("too long", len(self._unread))
+            self._unread += await self._more(_MAX_HEAD)
+        at = self._unread.index(end) + len(end)
+        return self._take(at)
+
+    async def readexactly(self, size: int) -> bytes:
+        while len(self._unread) < size:
+            self._unread += await self._more(size - len(self._unread))
+        return self._take(size)
+
+    async def read(self, most: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        if not self._unread:
+            try:
+                self._unread += await self._more(most)
+            except asyncio.IncompleteReadError:
+                return b""
+        return self._take(most)
+
+    def close(self) -> None:
+        """Ends it at once."""
+        if self._socket is not None:
+            self._socket.close()
+
+    def _take(self, size: int) -> bytes:
+        taken = bytes(self._unread[:size])
+        del self._unread[:size]
+        return taken
+
+    async def _more(self, most: int) -> bytes:
+        """Some bytes. Raises asyncio.IncompleteReadError at the end."""
+        assert self._socket is not None
+        most = min(most, 1 << 18)
+        try:
+            if self._tls is None:
+                data = await self._loop.sock_recv(self._socket, most)
+            else:
+                data = await self._step(functools.partial(self._tls.read, most))
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            data = b""
+        if not data:
+            raise asyncio.IncompleteReadError(b"", None)
+        return data
+
+    async def _step(self, step: Callable[[], _T]) -> _T:
+        """A step of TLS, which may need bytes of the server, and whose own bytes are sent."""
+        assert self._socket is not None
+        while True:
+            try:
+                done = step()
+            except ssl.SSLWantReadError:
+                await self._flush()
+                data = await self._loop.sock_recv(self._socket, 1 << 18)
+                if data:
+                    self._incoming.write(data)
+                else:
+                    self._incoming.write_eof()
+                continue
+            except ssl.SSLError:
+                with contextlib.suppress(OSError):
+                    await self._flush()
+                raise
+            await self._flush()
+            return done
+
+    async def _flush(self) -> None:
+        if self._outgoing.pending:
+            assert self._socket is not None
+            await self._loop.sock_sendall(self._socket, self._outgoing.read())
 
 
 def _settle(sent: asyncio.Future[None], _: Any = None) -> None:
@@ -243,7 +386,7 @@ def _place_of(peer: Tuple[Any, ...]) -> _Place:
     return "loopback" if address.is_loopback else str(address), int(peer[1])
 
 
-async def _read_answer(reader: asyncio.StreamReader, max_reply_size: int) -> bytes:
+async def _read_answer(reader: Union[_Connection, asyncio.StreamReader], max_reply_size: int) -> bytes:
     """The body of an answer with status 200 and at most so many bytes. Raises what else it was."""
     for _ in range(8):
         try:
@@ -294,7 +437,7 @@ async def _read_answer(reader: asyncio.StreamReader, max_reply_size: int) -> byt
     raise DataLoss(f"answered HTTP {status}: is this a pirx server?")
 
 
-async def _read_up_to(reader: asyncio.StreamReader, most: int) -> bytes:
+async def _read_up_to(reader: Union[_Connection, asyncio.StreamReader], most: int) -> bytes:
     body = bytearray()
     try:
         while len(body) < most:

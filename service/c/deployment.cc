@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "objects.h"
+#include "pirx/http/credentials.h"
 
 namespace pirx::c {
 namespace {
@@ -17,6 +18,28 @@ Result<void> give_deployment(std::vector<client::Deployment> all, pirx_deploymen
   object->deployments = std::move(all);
   give(std::move(object), handle);
   return {};
+}
+
+Result<void> check_server(const ClientObject& object, std::size_t index) {
+  if (index < object.addresses.size()) return {};
+  return fail(ErrorCode::kOutOfRange, "there are " + std::to_string(object.addresses.size()) + " servers");
+}
+
+/// A text of the caller's; empty for NULL.
+std::string text_or_nothing(const char* text) { return text == nullptr ? std::string() : text; }
+
+Result<void> give_credentials(const pirx_credentials& given, std::span<http::Endpoint> servers) {
+  if (given.tokens != nullptr && given.token_file != nullptr) {
+    return invalid("tokens and token_file are both given: leave one NULL");
+  }
+  if ((given.certificate_file == nullptr) != (given.key_file == nullptr)) {
+    return invalid("a client's certificate needs its key, and the key its certificate: give both or neither");
+  }
+  if (given.tokens != nullptr) PIRX_TRY(http::give_tokens({given.tokens, given.tokens_size}, servers));
+  return http::give_credentials({.token_file = text_or_nothing(given.token_file),
+                                 .certificate_file = text_or_nothing(given.certificate_file),
+                                 .key_file = text_or_nothing(given.key_file)},
+                                servers);
 }
 
 Result<client::Deployment> choose(const DeploymentObject& object, const char* protocol) {
@@ -39,6 +62,11 @@ Result<std::shared_ptr<const AnyClient>> ClientObject::join() const {
                 pirx::join(*deployment.plan, {.loopback = client::all_on_this_machine(deployment)}, options));
   }
   return joined;
+}
+
+Result<void> ClientObject::check_process() const {
+  if (process == process_token()) return {};
+  return invalid("this client was made before a fork: make another in the child");
 }
 
 }  // namespace pirx::c
@@ -110,12 +138,19 @@ pirx_status pirx_deployment_free(pirx_deployment* deployment) {
 
 pirx_status pirx_client_create(const pirx_deployment* deployment, const char* protocol,
                                const pirx_option* options, size_t option_count, pirx_client** client) {
+  return pirx_client_create_with(deployment, protocol, options, option_count, nullptr, client);
+}
+
+pirx_status pirx_client_create_with(const pirx_deployment* deployment, const char* protocol,
+                                    const pirx_option* options, size_t option_count,
+                                    const pirx_credentials* credentials, pirx_client** client) {
   return guarded([&]() -> Result<void> {
     PIRX_ASSIGN(const auto object, object_of<const DeploymentObject>(deployment));
     PIRX_TRY(check_not_null(client));
     if (option_count != 0) PIRX_TRY(check_not_null(options));
     auto made = std::make_shared<ClientObject>();
     PIRX_ASSIGN(made->deployment, choose(*object, protocol));
+    if (credentials != nullptr) PIRX_TRY(give_credentials(*credentials, made->deployment.servers));
     for (std::size_t i = 0; i < option_count; ++i) {
       PIRX_TRY(check_not_null(options[i].name, options[i].value));
       if (!made->options.emplace(options[i].name, options[i].value).second) {
@@ -156,13 +191,20 @@ pirx_status pirx_client_server(const pirx_client* client, size_t index, pirx_ser
   return guarded([&]() -> Result<void> {
     PIRX_ASSIGN(const auto object, object_of<const ClientObject>(client));
     PIRX_TRY(check_not_null(server));
-    if (index >= object->addresses.size()) {
-      return pirx::fail(pirx::ErrorCode::kOutOfRange,
-                        "there are " + std::to_string(object->addresses.size()) + " servers");
-    }
+    PIRX_TRY(check_server(*object, index));
     const auto& endpoint = object->deployment.servers[index];
     *server = {object->addresses[index].origin.c_str(), object->query_paths[index].c_str(),
                endpoint.ca_file.c_str(), endpoint.allow_tls_1_2 ? 1 : 0};
+    return {};
+  });
+}
+
+pirx_status pirx_client_token(const pirx_client* client, size_t index, const char** token) {
+  return guarded([&]() -> Result<void> {
+    PIRX_ASSIGN(const auto object, object_of<const ClientObject>(client));
+    PIRX_TRY(check_not_null(token));
+    PIRX_TRY(check_server(*object, index));
+    *token = object->deployment.servers[index].token.expose().c_str();
     return {};
   });
 }

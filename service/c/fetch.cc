@@ -14,19 +14,41 @@ class ClientObject::Http {
 
 namespace {
 
+/// Notes which thread is in a look-up.
+class Fetching {
+ public:
+  explicit Fetching(std::atomic<std::thread::id>& mark) : mark_(mark) { mark_ = std::this_thread::get_id(); }
+  Fetching(const Fetching&) = delete;
+  Fetching& operator=(const Fetching&) = delete;
+  ~Fetching() { mark_ = std::thread::id(); }
+
+ private:
+  std::atomic<std::thread::id>& mark_;
+};
+
 template <class Look>
 Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_answer** answer,
                    const Look& look) {
   PIRX_ASSIGN(const auto object, object_of<const ClientObject>(handle));
   PIRX_TRY(check_not_null(answer));
   PIRX_ASSIGN(auto look_up, read_options(options));
+  PIRX_TRY(object->check_process());
+  const Stop stop = look_up.retrieve.stop;
   const client::FetchOptions fetch_options{.deadline = look_up.deadline,
                                            .liars = look_up.retrieve.liars,
                                            .wait_for_all = look_up.retrieve.wait_for_all,
                                            .rounds = look_up.retrieve.rounds,
                                            .believe = std::move(look_up.retrieve.believe),
+                                           .stop = stop,
                                            .limits = look_up.limits};
-  const std::lock_guard lock(object->http_mutex);
+  if (object->fetching.load() == std::this_thread::get_id()) {
+    return invalid("a function that a look-up of this client calls has begun another: use another client");
+  }
+  std::unique_lock lock(object->http_mutex, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
+    if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
+  }
+  const Fetching mark(object->fetching);
   if (object->http == nullptr) {
     PIRX_ASSIGN(auto fetcher, client::Fetcher::create(object->deployment, object->options));
     object->http = std::make_shared<ClientObject::Http>(std::move(fetcher));

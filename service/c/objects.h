@@ -7,12 +7,14 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "pirx/client/deployment.h"
 #include "pirx/client/work.h"
 #include "pirx/pirx.h"
 #include "pirx/protocol.h"
+#include "src/base/process.h"
 
 namespace pirx::c {
 
@@ -42,8 +44,12 @@ struct ClientObject : Object {
   class Http;
   mutable std::mutex join_mutex;  ///< of `joined`
   mutable std::shared_ptr<const AnyClient> joined;
-  mutable std::mutex http_mutex;  ///< of `http`
+  mutable std::timed_mutex http_mutex;                 ///< of `http`
+  mutable std::atomic<std::thread::id> fetching = {};  ///< the thread that holds http_mutex
   mutable std::shared_ptr<Http> http;
+  const std::uint64_t process = process_token();  ///< that made it
+  /// InvalidArgument: this is a child of fork, and the connections and keys are its parent's.
+  Result<void> check_process() const;
 };
 
 struct RetrievalObject : Object {

@@ -60,6 +60,7 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
                    pirx_retrieval** retrieval) {
   PIRX_ASSIGN(auto client, object_of<const ClientObject>(handle));
   PIRX_TRY(check_not_null(retrieval));
+  PIRX_TRY(client->check_process());
   PIRX_ASSIGN(const auto look_up, read_options(options));
   PIRX_TRY(check_limits(*client->deployment.plan, wishes.size(), look_up));
   auto object = std::make_shared<RetrievalObject>();

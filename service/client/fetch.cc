@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <thread>
 
 namespace pirx::client {
 namespace {
@@ -26,9 +27,32 @@ Error explain(const Error& error, const Deployment& deployment, const std::vecto
   return Error(error.code(), std::move(message));
 }
 
+/// A caller's Stop, as often as it can afford: it is asked every 20 ms, by the thread that made this object,
+/// and other threads are told what it has said.
+class PacedStop {
+ public:
+  explicit PacedStop(const Stop& stop) : stop_(stop) {}
+  bool operator()() {
+    if (!stop_ || stopped_ || std::this_thread::get_id() != thread_) return stopped_;
+    if (const auto now = Clock::now(); now >= next_) {
+      next_ = now + Milliseconds(20);
+      stopped_ = stop_();
+    }
+    return stopped_;
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  const Stop& stop_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  Clock::time_point next_ = Clock::now() + Milliseconds(20);  // most look-ups have ended by then
+  std::atomic<bool> stopped_ = false;
+};
+
 /// Sends a wave of messages, one to each server, and gives their replies to the retrieval.
 void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment, const Ask& ask,
-              Milliseconds left, Milliseconds deadline, std::vector<ServerOutcome>& servers) {
+              Milliseconds left, Milliseconds deadline, const Stop& stopped,
+              std::vector<ServerOutcome>& servers) {
   PIRX_CHECK(wave.size() == servers.size());
   std::vector<Bytes> requests;
   std::uint64_t reply_bytes = 0;
@@ -42,15 +66,20 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
     settled[i] = true;
     const auto taken = outcome.reply ? retrieval.receive(wave[i].id, *outcome.reply)
                                      : retrieval.lost(wave[i].id, outcome.reply.error());
-    if (!outcome.reply) servers[i].error = outcome.reply.error().to_string();
-    if (!taken) servers[i].error = taken.error().to_string();
+    for (const auto* error :
+         {outcome.reply ? nullptr : &outcome.reply.error(), taken ? nullptr : &taken.error()}) {
+      if (error == nullptr) continue;
+      servers[i].error = error->to_string();
+      servers[i].status = status_of(*error);
+    }
     return !retrieval.waiting();
   };
   const auto outcomes = ask(requests,
                             {.deadline = left,
                              .announced = deadline,
                              .connect_timeout = std::min(left, Milliseconds(10'000)),
-                             .max_reply_bytes = static_cast<std::size_t>(reply_bytes)},
+                             .max_reply_bytes = static_cast<std::size_t>(reply_bytes),
+                             .stop = stopped},
                             on_settled);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     auto& server = servers[i];
@@ -125,17 +154,52 @@ Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask
   return Fetcher(std::move(deployment), options, std::move(ask), std::move(close), std::move(warning));
 }
 
+Result<void> Fetcher::take(Deployment next) {
+  const auto same_url = [](const auto& a, const auto& b) { return a.url == b.url; };
+  const auto &old_servers = deployment_.servers, &new_servers = next.servers;
+  if (next.plan == nullptr ||
+      !std::equal(old_servers.begin(), old_servers.end(), new_servers.begin(), new_servers.end(), same_url)) {
+    return invalid("a renewed deployment must have the same servers in the same order");
+  }
+  PIRX_ASSIGN(warning_, check_plan(next, options_));
+  deployment_ = std::move(next);
+  client_ = nullptr;  // its keys were for the old plan
+  return {};
+}
+
 template <class Wish>
 Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOptions& options) {
+  auto report = run_once(wishes, options);
+  if (report || report.error().code() != ErrorCode::kStaleEpoch || !options.renew) return report;
+  PIRX_ASSIGN(auto next, options.renew(deployment_));
+  PIRX_TRY(take(std::move(next)));
+  return run_once(wishes, options);
+}
+
+template <class Wish>
+Result<FetchReport> Fetcher::run_once(std::span<const Wish> wishes, const FetchOptions& options) {
+  PacedStop paced(options.stop);
+  auto report = drive(wishes, options, options.stop ? [&paced] { return paced(); } : Stop());
+  if (!report && paced.stopped()) {
+    close_();
+    return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
+  }
+  return report;
+}
+
+template <class Wish>
+Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOptions& options,
+                                   const Stop& stopped) {
   const auto& plan = *deployment_.plan;
   const bool several = plan.protocol().several;
   PIRX_TRY(check_run(plan, wishes.size(), options));
   const auto deadline = deadline_of(plan, options);
 
   FetchReport report;
+  outcomes_.clear();
   report.servers.resize(deployment_.servers.size());
   auto start = Clock::now(), end = start + deadline;
-  const Stop stop = [&end] { return Clock::now() >= end; };
+  const Stop stop = [&] { return Clock::now() >= end || (stopped && stopped()); };
   if (client_ == nullptr) {
     PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
   }
@@ -161,7 +225,8 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOption
     if (options.sending) options.sending(sent, wave.front().bytes.size());
     start = Clock::now();
     exchange(*retrieval, std::move(wave), deployment_, ask_,
-             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, report.servers);
+             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, stopped, report.servers);
+    if (stopped && stopped()) return fail(ErrorCode::kUnavailable, "ended");
     report.network_milliseconds += milliseconds_since(start);
     start = Clock::now();
     end = start + deadline;
@@ -170,9 +235,12 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOption
   start = Clock::now();
   auto answer = std::move(*retrieval).finish();
   report.decode_milliseconds += milliseconds_since(start);
+  for (std::size_t i = 0; answer && i < report.servers.size(); ++i) {
+    report.servers[i].status = answer->servers[i];
+  }
+  outcomes_ = report.servers;
   if (!answer) return tl::unexpected(explain(answer.error(), deployment_, report.servers));
   report.answer = std::move(*answer);
-  for (std::size_t i = 0; i < report.servers.size(); ++i) report.servers[i].status = report.answer.servers[i];
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "paths.h"
+#include "pirx/base/secret_memory.h"
 #include "src/base/printable.h"
 
 namespace pirx::http {
@@ -81,6 +82,15 @@ std::optional<Parts> read_url(std::string_view text) {
 }
 
 }  // namespace
+
+BearerToken& BearerToken::operator=(const BearerToken& other) {
+  if (this == &other) return *this;
+  secure_wipe(text_.data(), text_.size());
+  text_ = other.text_;
+  return *this;
+}
+
+BearerToken::~BearerToken() { secure_wipe(text_.data(), text_.size()); }
 
 bool is_loopback(std::string host) {
   if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);

@@ -6,6 +6,7 @@
 
 #include "batcher.h"
 #include "metrics.h"
+#include "pirx/http/content_state.h"
 
 namespace pirx::http {
 
@@ -19,12 +20,15 @@ class Hosted {
   };
 
   Hosted(HostedDatabase database, const LogSink& log, ComputeThread& compute)
-      : name_(std::move(database.name)), batcher_(database.queue, named(log), metrics_, compute) {
+      : name_(std::move(database.name)),
+        protocol_(std::move(database.protocol)),
+        batcher_(database.queue, named(log), metrics_, compute) {
     auto parameters = database.server->parameters();
     replace(std::move(database.server), std::move(parameters));
   }
 
   const std::string& name() const noexcept { return name_; }
+  const std::string& protocol() const noexcept { return protocol_; }
   std::shared_ptr<const Epoch> epoch() const {
     const std::lock_guard lock(mutex_);
     return epoch_;
@@ -37,6 +41,12 @@ class Hosted {
     const std::lock_guard lock(mutex_);
     epoch_.swap(next);
     return next;
+  }
+  /// See ContentState; nothing, too, where the server does not know.
+  std::optional<bool> sound() const {
+    const auto now = epoch();
+    const auto* content = dynamic_cast<const ContentState*>(now->server.get());
+    return content == nullptr ? std::nullopt : content->sound();
   }
   std::size_t max_request_bytes() const noexcept { return max_request_bytes_; }
   Metrics& metrics() noexcept { return metrics_; }
@@ -55,7 +65,7 @@ class Hosted {
     };
   }
 
-  const std::string name_;
+  const std::string name_, protocol_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Epoch> epoch_;
   std::atomic<std::size_t> max_request_bytes_{0};

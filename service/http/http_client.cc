@@ -42,6 +42,7 @@ std::chrono::milliseconds deadline_of(const CallOptions& options) { return withi
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
 constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
+constexpr std::int64_t kMaxWaitForStop = 50;       // milliseconds
 constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
 
 template <auto kFree>
@@ -274,7 +275,7 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
       return invalid("cannot read '" + file + "', which TLS with " + url + " needs");
     }
   }
-  if (!is_token(endpoint.token)) {
+  if (!is_token(endpoint.token.expose())) {
     return invalid("the token for " + url + " is none: up to 4096 printable characters without spaces");
   }
   auto peer = std::make_unique<Peer>();
@@ -345,7 +346,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   }
   if (!peer.endpoint.token.empty()) {
     set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
-    set(CURLOPT_XOAUTH2_BEARER, peer.endpoint.token.c_str());
+    set(CURLOPT_XOAUTH2_BEARER, peer.endpoint.token.expose().c_str());
   }
   set(CURLOPT_ERRORBUFFER, peer.error_text);
   set(CURLOPT_OPENSOCKETFUNCTION, &Peer::on_open);
@@ -533,11 +534,12 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
     const auto left_ms =
         std::chrono::ceil<std::chrono::milliseconds>(start + deadline_of(options) - Clock::now()).count();
     if (enough || left_ms <= 0) break;
+    const std::int64_t longest = options.stop ? kMaxWaitForStop : 1000;
     if (code == CURLM_OK) {
-      code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left_ms, 1000)),
-                             nullptr);
+      code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min(left_ms, longest)), nullptr);
     }
-    if (code != CURLM_OK) trouble = curl_multi_strerror(code);
+    if (code != CURLM_OK) trouble = std::string("libcurl failed: ") + curl_multi_strerror(code);
+    if (options.stop && options.stop()) trouble = "ended by the caller";
   }
 
   std::vector<CallOutcome> all;
@@ -546,7 +548,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
     if (!outcomes[i]) {
       const auto message = enough ? std::string("abandoned: enough other servers replied")
                            : !trouble.empty()
-                               ? "libcurl failed: " + trouble
+                               ? trouble
                                : "no reply within " + std::to_string(options.deadline.count()) + " ms";
       CallOutcome late{tl::unexpected(peers[i]->error(ErrorCode::kUnavailable, message)), elapsed_ms()};
       if (enough) {

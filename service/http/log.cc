@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes log events as JSON lines.
+// Writes log events as lines of JSON or of text.
 #include "log.h"
 
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 
+#include "pirx/base/bytes.h"
 #include "pirx/base/json.h"
 
 namespace pirx::http {
@@ -22,15 +24,47 @@ std::string utc_now() {
   return std::string(text, length) + "." + fraction.substr(1) + "Z";
 }
 
+/// A whole number where that is exact.
+bool is_whole(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  return std::abs(value) < kExact && value == std::floor(value);
+}
+
+/// In quotes unless it is a plain word.
+std::string word_of(std::string_view text) {
+  std::string word;
+  bool plain = !text.empty();
+  for (const char c : text) {
+    if (c == '"' || c == '\\') word += '\\';
+    if (c >= ' ' && c <= '~') {
+      word += c;
+    } else {
+      word += "\\x" + to_hex(std::as_bytes(std::span(&c, 1)));
+    }
+    plain = plain && c > ' ' && c <= '~' && c != '"' && c != '\\' && c != '=';
+  }
+  return plain ? word : '"' + word + '"';
+}
+
 }  // namespace
+
+std::string to_text(const LogEvent& event) {
+  std::string line = utc_now().substr(11, 8) + " " + word_of(event.event);
+  for (const auto& [name, value] : event.text) line += " " + word_of(name) + "=" + word_of(value);
+  for (const auto& [name, value] : event.numbers) {
+    char number[32];
+    std::snprintf(number, sizeof number, is_whole(value) ? "%.0f" : "%.6g", value);
+    line += " " + word_of(name) + "=" + number;
+  }
+  return line;
+}
 
 std::string to_json(const LogEvent& event) {
   // OutJson writes the first value of a name, so that no field can pass for the time or the event.
   OutJson::Members line = {{"time", utc_now()}, {"event", event.event}};
   for (const auto& [name, value] : event.text) line.emplace_back(name, value);
   for (const auto& [name, value] : event.numbers) {
-    constexpr double kExact = 9007199254740992.0;  // 2^53
-    if (std::abs(value) < kExact && value == std::floor(value)) {
+    if (is_whole(value)) {
       line.emplace_back(name, static_cast<std::int64_t>(value));
     } else {
       line.emplace_back(name, value);

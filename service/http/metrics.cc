@@ -5,11 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <utility>
+
+#include "pirx/base/cpu.h"
 
 namespace pirx::http {
 namespace {
+
+const auto kStart = std::chrono::system_clock::now();  // set before main() begins
 
 /// Powers of ten and their halves and fifths: 0.001, 0.002, 0.005 ... below `end`.
 std::vector<double> decades(double first, double end) {
@@ -37,6 +44,22 @@ void Histogram::add(double value) noexcept {
   }
 }
 
+std::optional<double> Histogram::mean() const {
+  const auto count = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  return count > 0 ? std::optional(sum_ / static_cast<double>(count)) : std::nullopt;
+}
+
+std::optional<double> Histogram::quantile(double share) const {
+  std::vector<double> counts(counts_.begin(), counts_.end());
+  double left = share * std::accumulate(counts.begin(), counts.end(), 0.0);
+  for (std::size_t i = 0; i < bounds_.size(); ++i) {
+    const double low = i == 0 ? 0 : bounds_[i - 1];
+    if (counts[i] > 0 && left <= counts[i]) return low + (bounds_[i] - low) * left / counts[i];
+    left -= counts[i];
+  }
+  return counts.back() > 0 ? std::optional(bounds_.back()) : std::nullopt;
+}
+
 Metrics::Metrics()
     : pass_queries(powers_of_two(13)), pass_seconds(decades(1e-4, 500)), queue_seconds(decades(1e-4, 500)) {}
 
@@ -53,9 +76,7 @@ void MetricsPage::begin(std::string_view name, std::string_view help, std::strin
 }
 
 void MetricsPage::sample(std::string_view labels, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  text_.append(name_).append(labels).append(" ").append(text).append("\n");
+  text_.append(name_).append(labels).append(" ").append(decimal(value)).append("\n");
 }
 
 void MetricsPage::histogram(std::string_view labels, const Histogram& histogram) {
@@ -64,8 +85,7 @@ void MetricsPage::histogram(std::string_view labels, const Histogram& histogram)
   std::uint64_t total = 0;
   for (std::size_t i = 0; i <= histogram.bounds_.size(); ++i) {
     total += histogram.counts_[i];
-    char bound[32] = "+Inf";
-    if (i < histogram.bounds_.size()) std::snprintf(bound, sizeof bound, "%g", histogram.bounds_[i]);
+    const auto bound = i < histogram.bounds_.size() ? decimal(histogram.bounds_[i]) : "+Inf";
     sample(prefix + "le=\"" + bound + "\"}", static_cast<double>(total));
   }
   name_ = name + "_sum";
@@ -73,6 +93,31 @@ void MetricsPage::histogram(std::string_view labels, const Histogram& histogram)
   name_ = name + "_count";
   sample(labels, static_cast<double>(total));
   name_ = name;
+}
+
+std::string decimal(double value, int digits) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  char text[512];  // the greatest double has 309 digits before the point
+  std::string out(text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.*f", digits, value)));
+  if (digits == 0) return out;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+double start_seconds() noexcept { return std::chrono::duration<double>(kStart.time_since_epoch()).count(); }
+
+std::vector<std::pair<std::string, std::string>> build_info() {
+  const auto features = allowed_cpu_features();
+#ifdef __clang__
+  constexpr char kCompiler[] = "clang " __clang_version__;
+#else
+  constexpr char kCompiler[] = "gcc " __VERSION__;
+#endif
+  return {{"version", PIRX_VERSION},
+          {"isa", features ? cpu_features_name(*features) : "unknown"},
+          {"compiler", kCompiler}};
 }
 
 double resident_bytes() noexcept {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,13 @@ class Histogram {
   /// Upper bounds of the buckets, rising; beyond the last is one more.
   explicit Histogram(std::vector<double> bounds);
   void add(double value) noexcept;
+  double sum() const noexcept { return sum_; }
+  /// Nothing while there is no value.
+  std::optional<double> mean() const;
+  /// The value below which a part of `share` (0 to 1) of all lies, as Prometheus's histogram_quantile
+  /// estimates it: as if the values of a bucket lay evenly in it, and the greatest bound beyond the last
+  /// bucket. Nothing while there is no value.
+  std::optional<double> quantile(double share) const;
 
  private:
   friend class MetricsPage;
@@ -60,5 +68,15 @@ class MetricsPage {
 
 /// Bytes of memory that this process has in RAM; 0 when the system does not say.
 double resident_bytes() noexcept;
+
+/// When this program began, in seconds since 1970.
+double start_seconds() noexcept;
+
+/// What runs here: "version", "isa" and "compiler", each with its value. Public, and the same at all times.
+std::vector<std::pair<std::string, std::string>> build_info();
+
+/// The number as a person writes it: no exponent, at most so many digits after the point. "+Inf", "-Inf" and
+/// "NaN" are Prometheus's.
+std::string decimal(double value, int digits = 9);
 
 }  // namespace pirx::http

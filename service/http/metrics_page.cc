@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers GET /metrics with the present state of the server and of each of its databases.
-#include "pirx/http/content_state.h"
 #include "session.h"
 
 namespace pirx::http {
 
 std::string metrics_page(SessionHost& host) {
   MetricsPage page;
+  std::string build;
+  for (const auto& [label, text] : build_info())
+    build += (build.empty() ? "{" : ",") + label + "=\"" + text + "\"";
+  page.begin("pirx_build_info", "What runs here; always 1.", "gauge");
+  page.sample(build + "}", 1);
   const auto value = [&](const char* name, const char* help, const char* type, auto number) {
     page.begin(name, help, type);
     page.sample("", static_cast<double>(number));
@@ -49,11 +53,7 @@ std::string metrics_page(SessionHost& host) {
        [](const Hosted& database) { return database.epoch()->number; });
   each("pirx_database_sound",
        "1: every checksum of the database was right; 0: one was wrong, and nothing is answered.", "gauge",
-       [](const Hosted& database) {
-         const auto epoch = database.epoch();
-         const auto* content = dynamic_cast<const ContentState*>(epoch->server.get());
-         return content == nullptr ? std::nullopt : content->sound();
-       });
+       [](const Hosted& database) { return database.sound(); });
   page.begin("pirx_connections_refused_total", "Connections refused, by the limit that was reached.",
              "counter");
   for (std::size_t i = 0; i < Connections::kLimits.size(); ++i) {
@@ -61,6 +61,8 @@ std::string metrics_page(SessionHost& host) {
                 static_cast<double>(host.connections.refused(i)));
   }
 
+  value("process_start_time_seconds", "When the process began, in seconds since 1970.", "gauge",
+        start_seconds());
   value("pirx_connections", "Connections open now.", "gauge", host.connections.open());
   value("pirx_in_flight_requests", "Requests being read, waiting, computed or written.", "gauge",
         host.in_flight.load());

@@ -25,6 +25,7 @@ bool is_database_name(std::string_view name) noexcept {
 }
 
 Target parse_target(std::string_view path) noexcept {
+  if (path == "/") return {Page::kStatus};
   if (path == "/healthz") return {Page::kHealth};
   if (path == "/readyz") return {Page::kReady};
   if (path == "/metrics") return {Page::kMetrics};

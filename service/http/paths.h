@@ -14,7 +14,7 @@ inline constexpr char kDatabasePath[] = "/v1/db/";  ///< a database's name follo
 /// else.
 bool is_database_name(std::string_view name) noexcept;
 
-enum class Page { kNone, kQuery, kParameters, kHealth, kReady, kMetrics };
+enum class Page { kNone, kQuery, kParameters, kHealth, kReady, kMetrics, kStatus };
 
 struct Target {
   Page page = Page::kNone;

@@ -307,8 +307,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto path = header.target();
     const auto target = parse_target(std::string_view(path.data(), path.size()));
     const bool is_query = target.page == Page::kQuery;
-    const bool is_metrics = target.page == Page::kMetrics;
-    if (target.page == Page::kNone || (is_metrics && !host_.options.metrics_for_all && !peer_.local)) {
+    const bool is_metrics = target.page == Page::kMetrics, is_status = target.page == Page::kStatus;
+    if (target.page == Page::kNone ||
+        ((is_metrics || is_status) && !host_.options.metrics_for_all && !peer_.local)) {
       return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
     }
     if (header.method() != (is_query ? http::verb::post : http::verb::get)) {
@@ -317,6 +318,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     if (target.page == Page::kHealth) return reply(200, "text/plain", text_bytes("alive\n"));
     if (is_metrics) return reply(200, "text/plain; version=0.0.4", text_bytes(metrics_page(host_)));
+    if (is_status) {
+      const auto accept = header[http::field::accept];
+      const auto page = status_page(host_, std::string_view(accept.data(), accept.size()));
+      return reply(200, page.type, text_bytes(page.text), page.header.c_str());
+    }
     if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
     if (target.page == Page::kReady) return reply(200, "text/plain", text_bytes("ready\n"));
     if (!identify()) return;

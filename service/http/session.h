@@ -71,6 +71,15 @@ struct SessionHost {
 /// The text of GET /metrics.
 std::string metrics_page(SessionHost& host);
 
+/// GET /: databases, load and times. HTML for people, whose browsers accept text/html; JSON for programs.
+struct StatusPage {
+  const char* type;
+  std::string header;  ///< further lines of the reply's header
+  std::string text;
+};
+/// `accept` is the header of that name. It names text/html and not application/json: HTML.
+StatusPage status_page(SessionHost& host, std::string_view accept);
+
 /// A session on an accepted socket, whose io_context must be run by one thread only; over TLS when `tls` is
 /// given. It lives until its connection is closed. Null where the server has no place for another connection
 /// of this client.

@@ -70,7 +70,9 @@ Result<Authenticate> parse_tokens(std::string_view text) {
 Result<Authenticate> load_tokens(const std::filesystem::path& path) {
   constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
   PIRX_ASSIGN(const auto text, read_file(path, kMaxFileBytes, "token file"));
-  return parse_tokens(text);
+  auto tokens = parse_tokens(text);
+  if (!tokens) return fail(tokens.error().code(), path.string() + ": " + tokens.error().message());
+  return tokens;
 }
 
 }  // namespace pirx::http

@@ -5,8 +5,6 @@
 
 namespace pirx::shards {
 
-bool built_with_mpi() noexcept { return true; }
-
 Result<std::unique_ptr<World>> World::create() {
   int level = MPI_THREAD_SINGLE, rank = 0, ranks = 0;
   // Several threads call MPI, one at a time: those that answer, and the one that pings idle ranks.

@@ -7,8 +7,6 @@
 
 #include "pirx/base/bytes.h"
 
-struct evp_cipher_ctx_st;  // OpenSSL's
-
 namespace pirx {
 
 /// AES-128 (FIPS 197) under a public key. Time and addresses depend on no block. Not thread-safe.
@@ -21,10 +19,11 @@ class Aes128 {
   void encrypt(ByteSpan in, MutableByteSpan out);
 
  private:
+  struct Cipher;  // OpenSSL's, or our own
   struct Free {
-    void operator()(evp_cipher_ctx_st* cipher) const noexcept;
+    void operator()(Cipher* cipher) const noexcept;
   };
-  std::unique_ptr<evp_cipher_ctx_st, Free> cipher_;
+  std::unique_ptr<Cipher, Free> cipher_;
 };
 
 }  // namespace pirx

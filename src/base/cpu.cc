@@ -119,7 +119,13 @@ CpuFeatures allowed_cpu_features_or_die() noexcept {
   return *features;
 }
 
-int machine_cores() noexcept { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+int machine_cores() noexcept {
+#if defined(__wasm__)
+  return 1;
+#else
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+#endif
+}
 
 std::string cpu_features_name(CpuFeatures features) {
   std::string name;

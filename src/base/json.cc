@@ -13,6 +13,7 @@ namespace pirx {
 struct Json::Document {
   Source source;
   nlohmann::json root = {};
+  std::map<std::string, std::size_t, std::less<>> lines = {};  ///< by path, with Source::lines
 };
 
 namespace {
@@ -22,6 +23,76 @@ const nlohmann::json* of_kind(const void* at, bool (nlohmann::json::*is)() const
   const auto* value = static_cast<const nlohmann::json*>(at);
   return value != nullptr && (value->*is)() ? value : nullptr;
 }
+
+/// Reads a text and keeps count of its lines.
+class Counting {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Counting(const char* at, std::size_t* line) : at_(at), line_(line) {}
+  reference operator*() const { return *at_; }
+  Counting& operator++() {
+    *line_ += *at_++ == '\n' ? 1 : 0;
+    return *this;
+  }
+  bool operator==(const Counting& other) const { return at_ == other.at_; }
+  bool operator!=(const Counting& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* line_;
+};
+
+/// Line and column, both from 1, of where a text stops to be JSON.
+std::string place_of_error(std::string_view text) {
+  std::size_t bytes = text.size();
+  try {
+    [[maybe_unused]] const auto parsed = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {  // the only way to learn where
+    bytes = std::min(error.byte, text.size());
+  } catch (const nlohmann::json::exception&) {
+    return "a number beyond all bounds";
+  }
+  const auto before = text.substr(0, bytes - std::min<std::size_t>(bytes, 1));
+  const auto line_begin = before.rfind('\n') + 1;  // 0 without one
+  return "line " + std::to_string(1 + std::count(before.begin(), before.end(), '\n')) + ", column " +
+         std::to_string(bytes - line_begin);
+}
+
+/// The path of the value that is being read, as Json has it.
+class Path {
+ public:
+  void open(bool list) {
+    value();
+    levels_.push_back({list, 0, {}});
+  }
+  void close() { levels_.pop_back(); }
+  void name(std::string_view text) { levels_.back().name = text.substr(0, kLongestName); }
+  void value() {
+    if (!levels_.empty() && levels_.back().list) ++levels_.back().count;
+  }
+  std::string text() const {
+    std::string path;
+    for (const auto& level : levels_) {
+      if (level.list && level.count > 0) path += "[" + std::to_string(level.count - 1) + "]";
+      if (!level.list && !level.name.empty()) path += (path.empty() ? "" : ".") + level.name;
+    }
+    return path;
+  }
+  static constexpr std::size_t kLongestName = 100;
+
+ private:
+  struct Level {
+    bool list;
+    std::size_t count;
+    std::string name;
+  };
+  std::vector<Level> levels_;
+};
 
 }  // namespace
 
@@ -36,7 +107,18 @@ Result<Json> Json::parse(std::string_view text, Source source) {
   std::vector<std::set<std::string>> names;  // of the objects that are open
   std::optional<std::string> twice;
   bool deep = false;
+  std::size_t line = 1;
+  Path path;
+  const auto note_line = [&](Event event, const nlohmann::json& parsed) {
+    if (event == Event::object_start || event == Event::array_start) path.open(event == Event::array_start);
+    if (event == Event::object_end || event == Event::array_end) path.close();
+    if (event == Event::value) path.value();
+    if (event == Event::key) path.name(parsed.get_ref<const std::string&>());
+    if (event == Event::key || event == Event::object_start)
+      document->lines.insert_or_assign(path.text(), line);
+  };
   const auto watch = [&](int depth, Event event, const nlohmann::json& parsed) {
+    if (document->source.lines) note_line(event, parsed);
     if (event == Event::object_start || event == Event::array_start) deep = deep || depth >= kMaxDepth;
     if (event == Event::object_start) names.emplace_back();
     if (event == Event::object_end) names.pop_back();
@@ -46,7 +128,12 @@ Result<Json> Json::parse(std::string_view text, Source source) {
     }
     return true;
   };
-  document->root = nlohmann::json::parse(text, watch, /*allow_exceptions=*/false);
+  document->root =
+      nlohmann::json::parse(Counting(text.data(), &line), Counting(text.data() + text.size(), &line), watch,
+                            /*allow_exceptions=*/false);
+  if (document->root.is_discarded() && document->source.lines) {
+    return whole.error("it is not a JSON object: " + place_of_error(text) + " cannot be read");
+  }
   const bool cut = text.find('\0') != text.npos;  // where nlohmann-json takes the text to end
   if (cut || !document->root.is_object()) return whole.error("it is not a JSON object");
   if (deep) return whole.error("it is nested too deeply");
@@ -55,7 +142,7 @@ Result<Json> Json::parse(std::string_view text, Source source) {
 }
 
 Json Json::operator[](std::string_view name) const {
-  const auto path = path_ + (path_.empty() ? "" : ".") + std::string(name.substr(0, 100));
+  const auto path = path_ + (path_.empty() ? "" : ".") + std::string(name.substr(0, Path::kLongestName));
   const auto* object = of_kind(value_, &nlohmann::json::is_object);
   if (object == nullptr) return Json(document_, nullptr, path);
   const auto found = object->find(name);
@@ -119,7 +206,17 @@ Result<void> Json::only(std::initializer_list<std::string_view> names) const {
 
 tl::unexpected<Error> Json::error(std::string_view problem) const {
   const auto& source = document_->source;
-  std::string message = source.name + (source.name.empty() ? "" : ": ");
+  std::string message = source.name;
+  // What is missing has no line: what it should be in has.
+  for (std::string_view path = path_; !path.empty(); path = path.substr(0, path.find_last_of(".["))) {
+    const auto found = document_->lines.find(path);
+    if (found != document_->lines.end()) {
+      message += " line " + std::to_string(found->second);
+      break;
+    }
+    if (path.find_last_of(".[") == path.npos) break;
+  }
+  if (!source.name.empty()) message += ": ";
   if (!path_.empty()) {
     message += "'" + printable_ascii(path_, 200) + (problem.starts_with(':') ? "'" : "' ");
   }

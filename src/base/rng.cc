@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes AES-256-CTR key streams by encrypting zeros. A zero IV is sound because every key is used for one
-// stream only. Keys come from the kernel and not from OpenSSL, which takes a child for its parent if both
-// have the same process id.
+// stream only. Keys come from the kernel (in a browser, from crypto.getRandomValues) and not from OpenSSL,
+// which takes a child for its parent if both have the same process id.
 #include "pirx/base/rng.h"
 
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,28 +56,6 @@ void Rng::fill(MutableByteSpan out) {
   std::copy(coins.begin(), coins.end(), out.begin());
   secure_wipe(coins.data(), coins.size());
   left -= out.size();
-}
-
-void SeedStream::Free::operator()(evp_cipher_ctx_st* cipher) const noexcept { EVP_CIPHER_CTX_free(cipher); }
-
-SeedStream::SeedStream(std::span<const std::byte, kSeedBytes> seed) : cipher_(EVP_CIPHER_CTX_new()) {
-  const std::array<unsigned char, 16> iv{};
-  PIRX_CHECK(cipher_ != nullptr &&
-             EVP_EncryptInit_ex(cipher_.get(), EVP_aes_256_ctr(), nullptr,
-                                reinterpret_cast<const unsigned char*>(seed.data()), iv.data()) == 1);
-}
-
-void SeedStream::fill(MutableByteSpan out) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  while (!out.empty()) {
-    const auto chunk = out.first(std::min(out.size(), kChunk));
-    std::fill(chunk.begin(), chunk.end(), std::byte{0});
-    auto* bytes = reinterpret_cast<unsigned char*>(chunk.data());
-    int written = 0;
-    PIRX_CHECK(EVP_EncryptUpdate(cipher_.get(), bytes, &written, bytes, static_cast<int>(chunk.size())) == 1);
-    PIRX_CHECK(static_cast<std::size_t>(written) == chunk.size());
-    out = out.subspan(chunk.size());
-  }
 }
 
 }  // namespace pirx

@@ -39,8 +39,9 @@ struct DatabaseBuilder::State {
   Spool records;  ///< [length u64][data] each, or what spool_keyed writes
   KeySorter keys;
   BuildReport report;
-  std::uint64_t line = 0;       ///< of the input, for the record to come
-  std::uint64_t reported = 0;   ///< spool size at the last progress call
+  std::uint64_t line = 0;                       ///< of the input, for the record to come
+  std::uint64_t read_bytes = 0, all_bytes = 0;  ///< of the input; 0: unknown
+  std::uint64_t reported = 0;                   ///< spool size at the last progress call
   std::optional<Error> broken;  ///< why nothing more can be added: an I/O error, or finish() came already
 
   State(std::filesystem::path target_in, BuildOptions options_in, Replacement file_in, Spool records_in)
@@ -115,7 +116,7 @@ Result<void> DatabaseBuilder::State::add(const std::string_view* key, ByteSpan d
   ++report.records;
   if (options.progress && records.size() - reported >= kChunkBytes) {
     reported = records.size();
-    options.progress(reported, 0);
+    options.progress(all_bytes == 0 ? reported : read_bytes, all_bytes);
   }
   return {};
 }
@@ -271,6 +272,11 @@ Result<BuildReport> DatabaseBuilder::finish() {
 }
 
 void DatabaseBuilder::note_line(std::uint64_t line) noexcept { state_->line = line; }
+void DatabaseBuilder::note_input(std::uint64_t read_bytes, std::uint64_t all_bytes) noexcept {
+  state_->read_bytes = read_bytes;
+  state_->all_bytes = all_bytes;
+}
+bool DatabaseBuilder::takes_more() const noexcept { return !state_->broken; }
 const std::filesystem::path& DatabaseBuilder::target() const noexcept { return state_->target; }
 const BuildOptions& DatabaseBuilder::options() const noexcept { return state_->options; }
 

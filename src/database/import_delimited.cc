@@ -18,6 +18,8 @@ class RowReader {
 
   /// False at the end of the file. A row of more columns than the first one is refused before they are read.
   Result<bool> next();
+  /// The same, but what is refused of a single row becomes refuse(..., bad).
+  Result<bool> next_good(BadRows* bad);
   const std::vector<std::string>& fields() const noexcept { return fields_; }
   /// The row as it stands in the file, without its last newline.
   std::string_view raw() const noexcept { return without_newline(raw_); }
@@ -36,6 +38,7 @@ class RowReader {
   std::vector<std::string> fields_;
   std::uint64_t line_ = 0;
   std::size_t columns_ = 0;  ///< of the first row; 0 before it is read
+  bool can_go_on_ = false;   ///< an error is that of one row, and next() goes on with the line that follows
 };
 
 tl::unexpected<Error> RowReader::too_many_columns() const {
@@ -51,9 +54,11 @@ tl::unexpected<Error> RowReader::too_many_columns() const {
 
 Result<bool> RowReader::next() {
   raw_.clear();
+  can_go_on_ = false;
   PIRX_ASSIGN(const bool more, input_.append_line(raw_));
   if (!more) return false;
   line_ = input_.line();
+  can_go_on_ = columns_ != 0;
   const std::size_t most = columns_ == 0 ? kMaxColumns : columns_;
   std::size_t count = 0;
   for (std::size_t at = 0;; ++at) {
@@ -73,6 +78,14 @@ Result<bool> RowReader::next() {
   return true;
 }
 
+Result<bool> RowReader::next_good(BadRows* bad) {
+  for (;;) {
+    auto read = next();
+    if (read || !can_go_on_) return read;
+    PIRX_TRY(refuse(tl::unexpected(read.error()), bad));
+  }
+}
+
 Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
   const std::uint64_t opened = input_.line();
   ++at;
@@ -81,7 +94,9 @@ Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
     if (quote == std::string::npos) {
       field.append(raw_, at);
       at = raw_.size();
+      can_go_on_ = false;
       PIRX_ASSIGN(const bool more, input_.append_line(raw_));
+      can_go_on_ = more && columns_ != 0;
       if (!more) {
         return input_.fail_at(opened, Error(ErrorCode::kInvalidArgument,
                                             "broken quote: the quote opened on this line is never closed"));
@@ -118,7 +133,7 @@ Result<void> check_separator(char separator) {
 }
 
 Result<void> import_rows(const std::filesystem::path& file, char separator, bool header,
-                         const Columns& columns, DatabaseBuilder& builder) {
+                         const Columns& columns, DatabaseBuilder& builder, BadRows* bad) {
   PIRX_TRY(check_separator(separator));
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   PIRX_TRY(input.skip_byte_order_mark());
@@ -146,39 +161,39 @@ Result<void> import_rows(const std::filesystem::path& file, char separator, bool
     values.push_back(value);
   }
   if (header) {
-    PIRX_ASSIGN(more, rows.next());
+    PIRX_ASSIGN(more, rows.next_good(bad));
   }
   std::string joined;
-  while (more) {
-    const auto& fields = rows.fields();
+  const auto take = [&](const std::vector<std::string>& fields) -> Result<void> {
     if (fields.size() != names.size()) {
-      return rows.input().fail_at(
-          rows.line(), Error(ErrorCode::kInvalidArgument, "the row has " + std::to_string(fields.size()) +
-                                                              " columns, the first line has " +
-                                                              std::to_string(names.size())));
+      return invalid("the row has " + std::to_string(fields.size()) + " columns, the first line has " +
+                     std::to_string(names.size()));
     }
     joined.clear();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i != 0) joined += '\t';
       joined += fields[values[i]];
     }
-    builder.note_line(rows.line());
-    if (auto added = add_row(columns, fields[key], values.empty() ? rows.raw() : joined, builder); !added) {
-      return rows.input().fail_at(rows.line(), added.error());
+    return add_row(columns, fields[key], values.empty() ? rows.raw() : joined, builder);
+  };
+  while (more) {
+    rows.input().note_place(rows.line(), builder);
+    if (auto taken = take(rows.fields()); !taken) {
+      PIRX_TRY(rows.input().refuse_row(rows.line(), taken.error(), builder, bad));
     }
-    PIRX_ASSIGN(more, rows.next());
+    PIRX_ASSIGN(more, rows.next_good(bad));
   }
   return {};
 }
 
 Result<void> visit_rows(const std::filesystem::path& file, char separator,
-                        const std::function<bool(std::span<const std::string>)>& visit) {
+                        const std::function<bool(std::span<const std::string>)>& visit, BadRows* bad) {
   PIRX_TRY(check_separator(separator));
   PIRX_ASSIGN(TextInput input, TextInput::open(file, kMaxRowBytes));
   PIRX_TRY(input.skip_byte_order_mark());
   RowReader rows(std::move(input), separator);
   for (;;) {
-    PIRX_ASSIGN(const bool more, rows.next());
+    PIRX_ASSIGN(const bool more, rows.next_good(bad));
     if (!more || !visit(rows.fields())) return {};
   }
 }
@@ -186,13 +201,14 @@ Result<void> visit_rows(const std::filesystem::path& file, char separator,
 }  // namespace
 
 Result<void> read_delimited(const std::filesystem::path& file, char separator,
-                            const std::function<bool(std::span<const std::string> values)>& row) {
-  return guarded([&] { return visit_rows(file, separator, row); });
+                            const std::function<bool(std::span<const std::string> values)>& row,
+                            BadRows* bad) {
+  return guarded([&] { return visit_rows(file, separator, row, bad); });
 }
 
 Result<void> import_delimited(const std::filesystem::path& file, char separator, bool header,
-                              const Columns& columns, DatabaseBuilder& builder) {
-  return guarded([&] { return import_rows(file, separator, header, columns, builder); });
+                              const Columns& columns, DatabaseBuilder& builder, BadRows* bad) {
+  return guarded([&] { return import_rows(file, separator, header, columns, builder, bad); });
 }
 
 }  // namespace pirx::database

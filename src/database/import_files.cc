@@ -80,13 +80,14 @@ Result<LeftOut> add_folder(const fs::path& folder, DatabaseBuilder& builder, Hid
   return left_out;
 }
 
-Result<void> add_lines(const fs::path& file, DatabaseBuilder& builder) {
+Result<void> add_lines(const fs::path& file, DatabaseBuilder& builder, BadRows* bad) {
   PIRX_ASSIGN(TextInput input, TextInput::open(file, max_row_bytes(builder)));
   for (std::string line;; line.clear()) {
     PIRX_ASSIGN(const bool more, input.append_line(line));
     if (!more) return {};
+    input.note_place(input.line(), builder);
     if (auto added = builder.add(as_bytes(without_newline(line))); !added) {
-      return input.fail_at(input.line(), added.error());
+      PIRX_TRY(input.refuse_row(input.line(), added.error(), builder, bad));
     }
   }
 }
@@ -113,6 +114,7 @@ Result<void> add_fixed(const fs::path& file, std::uint64_t record_bytes, Databas
   for (std::uint64_t total = 0;;) {
     PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), buffer, file));
     total += count;
+    if (S_ISREG(opened.status.st_mode)) builder.note_input(total, opened.bytes());
     if (count % record_bytes != 0) return wrong_size(std::to_string(total));
     for (std::size_t at = 0; at < count; at += record_bytes) {
       if (auto added = builder.add(ByteSpan(buffer).subspan(at, record_bytes)); !added) {
@@ -129,8 +131,8 @@ Result<LeftOut> import_folder(const fs::path& folder, DatabaseBuilder& builder, 
   return guarded([&] { return add_folder(folder, builder, hidden); });
 }
 
-Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder) {
-  return guarded([&] { return add_lines(file, builder); });
+Result<void> import_lines(const fs::path& file, DatabaseBuilder& builder, BadRows* bad) {
+  return guarded([&] { return add_lines(file, builder, bad); });
 }
 
 Result<void> import_fixed(const fs::path& file, std::uint64_t record_bytes, DatabaseBuilder& builder) {

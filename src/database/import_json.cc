@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports JSON lines, one object a line, parsed by nlohmann-json with exceptions off.
+// Imports JSON lines, one object a line. simdjson reads them. nlohmann-json prints values that are no text,
+// and reads the few lines that simdjson refuses: those with a number beyond 64 bits, and those that get an
+// error.
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "text_input.h"
@@ -83,7 +89,7 @@ Result<AnyJson> parse_object(std::string_view line) {
   return object;
 }
 
-Result<void> add_object(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
+Result<void> add_parsed_slowly(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
   PIRX_ASSIGN(const Json object, parse_object<Json>(line));
   std::string key, value;
   if (!columns.key.empty()) PIRX_TRY(append_member(object, columns.key, key));
@@ -93,6 +99,110 @@ Result<void> add_object(std::string_view line, const Columns& columns, DatabaseB
   }
   return add_row(columns, key, columns.values.empty() ? line : value, builder);
 }
+
+/// The same value for nlohmann-json, which sorts members and keeps the last of one name.
+Json converted(const simdjson::dom::element& value) {
+  switch (value.type()) {
+    case simdjson::dom::element_type::ARRAY: {
+      Json array = Json::array();
+      for (const auto element : value.get_array()) array.push_back(converted(element));
+      return array;
+    }
+    case simdjson::dom::element_type::OBJECT: {
+      Json object = Json::object();
+      for (const auto [name, member] : value.get_object()) object[std::string(name)] = converted(member);
+      return object;
+    }
+    case simdjson::dom::element_type::INT64:
+      return std::int64_t{value.get_int64()};
+    case simdjson::dom::element_type::UINT64:
+      return std::uint64_t{value.get_uint64()};
+    case simdjson::dom::element_type::DOUBLE:
+      return double{value.get_double()};
+    case simdjson::dom::element_type::STRING:
+      return std::string(std::string_view(value.get_string()));
+    case simdjson::dom::element_type::BOOL:
+      return bool{value.get_bool()};
+    case simdjson::dom::element_type::NULL_VALUE:
+      break;
+  }
+  return nullptr;
+}
+
+/// Appends a value that is not null: strings as they are, others as compact JSON.
+void append_value(const simdjson::dom::element& value, std::string& out) {
+  const auto append_number = [&out](auto number) {
+    char digits[24];
+    out.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);
+  };
+  switch (value.type()) {
+    case simdjson::dom::element_type::STRING:
+      out += std::string_view(value.get_string());
+      return;
+    case simdjson::dom::element_type::INT64:
+      append_number(std::int64_t{value.get_int64()});
+      return;
+    case simdjson::dom::element_type::UINT64:
+      append_number(std::uint64_t{value.get_uint64()});
+      return;
+    default:
+      out += value_text(converted(value));
+  }
+}
+
+/// Adds the records of objects. It keeps the parser's memory from line to line.
+class ObjectImport {
+ public:
+  ObjectImport(const Columns& columns, DatabaseBuilder& builder) : columns_(columns), builder_(builder) {
+    if (!columns.key.empty()) wanted_.push_back({columns.key, &key_, {}, false});
+    for (const auto& name : columns.values) wanted_.push_back({name, &value_, {}, false});
+  }
+
+  /// Adds the record of `line`, behind which SIMDJSON_PADDING more bytes can be read.
+  Result<void> add(std::string_view line) {
+    if (!find_members(line)) return add_parsed_slowly(line, columns_, builder_);
+    key_.clear();
+    value_.clear();
+    for (const auto& member : wanted_) {
+      if (member.text == &value_ && &member != &wanted_[wanted_.size() - columns_.values.size()])
+        value_ += '\t';
+      append_value(member.value, *member.text);
+    }
+    return add_row(columns_, key_, columns_.values.empty() ? line : value_, builder_);
+  }
+
+ private:
+  struct Wanted {
+    std::string_view name;
+    std::string* text;  ///< where it goes
+    simdjson::dom::element value;
+    bool found;
+  };
+
+  /// False: the line is long, or not as it should be.
+  bool find_members(std::string_view line) {
+    // So few bytes hold less than kMaxValues values, and the parser's memory stays small.
+    if (line.size() >= kMaxValues) return false;
+    if (parser_.capacity() == 0 && parser_.allocate(kMaxValues, kMaxDepth) != simdjson::SUCCESS) return false;
+    simdjson::dom::object object;
+    if (parser_.parse(line.data(), line.size(), false).get(object) != simdjson::SUCCESS) return false;
+    for (auto& member : wanted_) member.found = false;
+    for (const auto& [name, value] : object) {
+      for (auto& member : wanted_) {
+        if (member.name != name) continue;
+        member.value = value;  // The last of several counts.
+        member.found = !value.is_null();
+      }
+    }
+    return std::all_of(wanted_.begin(), wanted_.end(), [](const Wanted& member) { return member.found; });
+  }
+
+  const Columns& columns_;
+  DatabaseBuilder& builder_;
+  std::vector<Wanted> wanted_;  ///< the key, if there is one, and the values
+  std::string key_, value_;
+  simdjson::dom::parser parser_;
+};
 
 /// Takes the brackets and commas of an array off the lines of its objects.
 class ArrayLines {
@@ -121,7 +231,8 @@ class ArrayLines {
   enum class State : std::uint8_t { kStart, kNoArray, kInside, kEnded } state_ = State::kStart;
 };
 
-/// Calls `take` with the text and the line of each object, until it gives false or an error.
+/// Calls `take` with the text of each object, which SIMDJSON_PADDING readable bytes follow, and with its
+/// place, until it gives false or an error.
 template <class Take>
 Result<void> for_each_object(const std::filesystem::path& file, std::uint64_t max_line_bytes,
                              const Take& take) {
@@ -131,13 +242,13 @@ Result<void> for_each_object(const std::filesystem::path& file, std::uint64_t ma
   for (std::string line;; line.clear()) {
     PIRX_ASSIGN(const bool more, input.append_line(line));
     if (!more) break;
+    line.reserve(line.size() + simdjson::SIMDJSON_PADDING);
     const std::string_view text = without_newline(line);
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto object = lines.object(text);
     if (!object) return input.fail_at(input.line(), object.error());
-    const Result<bool> more_wanted = take(*object, input.line());
-    if (!more_wanted) return input.fail_at(input.line(), more_wanted.error());
-    if (!*more_wanted) return {};
+    PIRX_ASSIGN(const bool more_wanted, take(*object, input));
+    if (!more_wanted) return {};
   }
   if (!lines.broken_off()) return {};
   return input.fail_at(
@@ -145,38 +256,46 @@ Result<void> for_each_object(const std::filesystem::path& file, std::uint64_t ma
 }
 
 Result<void> import_objects(const std::filesystem::path& file, const Columns& columns,
-                            DatabaseBuilder& builder) {
+                            DatabaseBuilder& builder, BadRows* bad) {
+  ObjectImport import(columns, builder);
   return for_each_object(file, max_row_bytes(builder),
-                         [&](std::string_view object, std::uint64_t line) -> Result<bool> {
-                           builder.note_line(line);
-                           PIRX_TRY(add_object(object, columns, builder));
+                         [&](std::string_view object, const TextInput& input) -> Result<bool> {
+                           input.note_place(input.line(), builder);
+                           if (auto added = import.add(object); !added) {
+                             PIRX_TRY(input.refuse_row(input.line(), added.error(), builder, bad));
+                           }
                            return true;
                          });
 }
 
 Result<void> visit_objects(const std::filesystem::path& file,
-                           const std::function<bool(const JsonMembers&)>& visit) {
-  return for_each_object(file, kMaxRowBytes, [&](std::string_view text, std::uint64_t) -> Result<bool> {
-    PIRX_ASSIGN(const auto object, parse_object<nlohmann::ordered_json>(text));
-    JsonMembers members;
-    for (const auto& [name, value] : object.items()) {
-      if (value.is_null() || value.is_structured()) continue;
-      members.emplace_back(name, value_text(value));
-    }
-    return visit(members);
-  });
+                           const std::function<bool(const JsonMembers&)>& visit, BadRows* bad) {
+  return for_each_object(file, kMaxRowBytes,
+                         [&](std::string_view text, const TextInput& input) -> Result<bool> {
+                           const auto object = parse_object<nlohmann::ordered_json>(text);
+                           if (!object) {
+                             PIRX_TRY(refuse(input.fail_at(input.line(), object.error()), bad));
+                             return true;
+                           }
+                           JsonMembers members;
+                           for (const auto& [name, value] : object->items()) {
+                             if (value.is_null() || value.is_structured()) continue;
+                             members.emplace_back(name, value_text(value));
+                           }
+                           return visit(members);
+                         });
 }
 
 }  // namespace
 
 Result<void> read_json_lines(const std::filesystem::path& file,
-                             const std::function<bool(const JsonMembers& members)>& object) {
-  return guarded([&] { return visit_objects(file, object); });
+                             const std::function<bool(const JsonMembers& members)>& object, BadRows* bad) {
+  return guarded([&] { return visit_objects(file, object, bad); });
 }
 
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
-                               DatabaseBuilder& builder) {
-  return guarded([&] { return import_objects(file, columns, builder); });
+                               DatabaseBuilder& builder, BadRows* bad) {
+  return guarded([&] { return import_objects(file, columns, builder, bad); });
 }
 
 }  // namespace pirx::database

@@ -16,7 +16,7 @@ class KeySorter {
   using Visit = std::function<Result<void>(std::string_view key, std::uint64_t position)>;
   static constexpr std::size_t kMaxKeyBytes = 65535;
 
-  /// Runs go beside `target` once keys take more than `memory_bytes` (at least 64 KiB are used).
+  /// Runs go beside `target` once keys take more than `memory_bytes` (64 KiB to 4 GiB are used).
   KeySorter(std::filesystem::path target, std::uint64_t memory_bytes);
 
   /// `key` has at most kMaxKeyBytes bytes. ResourceExhausted or Unavailable when a run cannot be written.
@@ -29,8 +29,10 @@ class KeySorter {
 
  private:
   struct Entry {
-    std::uint64_t offset, position;
-    std::uint32_t length;
+    std::uint64_t order;  ///< the bytes behind what all keys of `entries_` begin with, once these are sorted
+    std::uint64_t position;
+    std::uint32_t offset;  ///< in `text_`
+    std::uint16_t length;
   };
   struct Run {
     std::uint64_t begin, end;
@@ -44,6 +46,7 @@ class KeySorter {
   std::uint64_t count_ = 0, key_bytes_ = 0;
   std::string text_;  ///< keys of `entries_`, one after another
   std::vector<Entry> entries_;
+  bool sorted_ = false;
   std::optional<Spool> spool_;
   std::vector<Run> runs_;
 };

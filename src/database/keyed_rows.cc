@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <utility>
 
+#include "layout.h"
 #include "pirx/base/buffer.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/threads.h"
@@ -34,7 +36,8 @@ Result<void> spool_head(Spool& spool, std::uint64_t line, std::string_view key, 
 /// Reads what spool_keyed wrote.
 class KeyedReader {
  public:
-  explicit KeyedReader(const Spool& spool) : reader_(spool, 0, spool.size()) {}
+  explicit KeyedReader(const Spool& spool, const Progress& progress = {})
+      : reader_(spool, 0, spool.size()), progress_(progress), total_(spool.size()) {}
   /// Up to the data, which is read or skipped next.
   Result<void> next() {
     PIRX_ASSIGN(line, reader_.get<std::uint64_t>());
@@ -42,6 +45,9 @@ class KeyedReader {
     key.resize(key_bytes);
     PIRX_TRY(reader_.read(std::as_writable_bytes(std::span(key))));
     PIRX_ASSIGN(data_bytes, reader_.get<std::uint64_t>());
+    // The record before has been read by now.
+    at_ += std::exchange(next_bytes_, kSpooledHeadBytes + key_bytes + data_bytes);
+    if (progress_ && at_ - reported_ >= kChunkBytes) progress_(reported_ = at_, total_);
     return {};
   }
   Result<void> data(MutableByteSpan out) { return reader_.read(out); }
@@ -53,6 +59,8 @@ class KeyedReader {
 
  private:
   SpoolReader reader_;
+  Progress progress_;
+  std::uint64_t total_, at_ = 0, next_bytes_ = 0, reported_ = 0;
 };
 
 /// The distinct keys of the input.
@@ -83,7 +91,8 @@ tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count,
                  "out, keep the first or last of each, or join them (--duplicates first|last|join)");
 }
 
-Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates policy) {
+Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const BuildOptions& options) {
+  const auto policy = options.duplicates;
   Distinct distinct;
   distinct.dropped.assign(keys.count(), false);
   Sha256 hash;
@@ -106,6 +115,9 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, Duplicates
     previous = key;
     kept = position;
     ++distinct.count;
+    if (options.each_key) {
+      if (auto taken = options.each_key(key); !taken) return taken;
+    }
     const std::uint64_t length = key.size();
     hash.update(std::as_bytes(std::span(&length, 1)));
     hash.update(as_bytes(key));
@@ -188,11 +200,11 @@ Digest make_seed(const Digest& keys, std::uint64_t number) {
 
 /// Hashes of the records that are kept, and what the report says of them.
 Result<std::vector<HashedKey>> hash_keys(const Spool& records, const Distinct& distinct, const Digest& seed,
-                                         BuildReport& report) {
+                                         BuildReport& report, const Progress& progress) {
   std::vector<HashedKey> hashed;
   hashed.reserve(distinct.count);
   report.longest_record = report.longest_position = report.payload_bytes = 0;
-  KeyedReader reader(records);
+  KeyedReader reader(records, progress);
   for (std::uint64_t i = 0; i < distinct.dropped.size(); ++i) {
     PIRX_TRY(reader.next());
     reader.skip();
@@ -228,7 +240,7 @@ Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key,
 
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
                                    KeySorter& keys, const Spool& spooled, BuildReport& report) {
-  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options.duplicates));
+  PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options));
   if (distinct.count > kMaxKeys) {
     return fail(ErrorCode::kResourceExhausted, "a keyed database has at most " + std::to_string(kMaxKeys) +
                                                    " keys, not " + std::to_string(distinct.count));
@@ -243,7 +255,7 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
   Geometry::Spec spec;
   for (std::uint64_t number = 0; number < kSeeds && !plan; ++number) {
     const Digest seed = make_seed(distinct.digest, number);
-    PIRX_ASSIGN(auto hashed, hash_keys(records, distinct, seed, report));
+    PIRX_ASSIGN(auto hashed, hash_keys(records, distinct, seed, report, options.progress));
     spec.records = distinct.count;
     // A database of empty records still has slots.
     spec.record_bytes = std::max<std::uint64_t>(report.longest_record, 1);
@@ -259,7 +271,7 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
 
   PIRX_ASSIGN(const Geometry geometry, Geometry::create(spec));
   PIRX_ASSIGN(KeyedRows rows, create(target, geometry));
-  PIRX_TRY(rows.place(*plan, records, distinct.dropped.size()));
+  PIRX_TRY(rows.place(*plan, records, distinct.dropped.size(), options.progress));
   rows.settle(*plan);
   return rows;
 }
@@ -281,7 +293,8 @@ Result<KeyedRows> KeyedRows::create(const std::filesystem::path& target, const G
   return KeyedRows(geometry, std::move(slots));
 }
 
-Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::uint64_t count) {
+Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::uint64_t count,
+                              const Progress& progress) {
   std::vector<std::uint64_t> homes(count, kDropped);
   for (std::uint64_t column = 0; column + 1 < plan.column_begin.size(); ++column) {
     for (std::uint64_t i = plan.column_begin[column]; i < plan.column_begin[column + 1]; ++i) {
@@ -290,7 +303,7 @@ Result<void> KeyedRows::place(const KeyPlan& plan, const Spool& records, std::ui
     }
   }
   PIRX_ASSIGN(const KeyFilter filter, KeyFilter::create(geometry_));
-  KeyedReader reader(records);
+  KeyedReader reader(records, progress);
   for (const std::uint64_t home : homes) {
     PIRX_TRY(reader.next());
     if (home == kDropped) {

@@ -31,7 +31,8 @@ class KeyedRows {
   std::byte* at(std::uint64_t column, std::uint64_t row) const noexcept {
     return slots_.bytes().data() + (column * geometry_.rows() + row) * geometry_.slot_bytes();
   }
-  Result<void> place(const KeyPlan& plan, const Spool& records, std::uint64_t count);
+  Result<void> place(const KeyPlan& plan, const Spool& records, std::uint64_t count,
+                     const Progress& progress);
   void settle(const KeyPlan& plan);
 
   Geometry geometry_;

@@ -14,14 +14,13 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }  // namespace
 
 Result<TextInput> TextInput::open(const std::filesystem::path& file, std::uint64_t max_line_bytes) {
-  PIRX_ASSIGN(OpenedFile opened, open_for_reading(file, false));
-  return TextInput(std::move(opened.fd), file, max_line_bytes);
+  PIRX_ASSIGN(InputStream stream, InputStream::open(file));
+  return TextInput(std::move(stream), file, max_line_bytes);
 }
 
 Result<void> TextInput::fill() {
   buffer_.resize(kReadBytes);
-  PIRX_ASSIGN(const std::size_t count,
-              read_full(fd_.get(), std::as_writable_bytes(std::span(buffer_)), file_));
+  PIRX_ASSIGN(const std::size_t count, stream_.read(std::as_writable_bytes(std::span(buffer_))));
   buffer_.resize(count);
   used_ = 0;
   return {};
@@ -79,6 +78,17 @@ std::string_view without_newline(std::string_view line) {
 Result<void> add_row(const Columns& columns, std::string_view key, std::string_view value,
                      DatabaseBuilder& builder) {
   return columns.key.empty() ? builder.add(as_bytes(value)) : builder.add(key, as_bytes(value));
+}
+
+Result<void> TextInput::refuse_row(std::uint64_t line, const Error& error, const DatabaseBuilder& builder,
+                                   BadRows* bad) const {
+  return refuse(fail_at(line, error), builder.takes_more() ? bad : nullptr);
+}
+
+Result<void> refuse(const tl::unexpected<Error>& error, BadRows* bad) {
+  if (bad == nullptr) return error;
+  if (bad->count++ < BadRows::kMostReasons) bad->reasons.push_back(error.value().message());
+  return {};
 }
 
 std::string listed(const std::vector<std::string>& names) {

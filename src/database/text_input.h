@@ -2,15 +2,15 @@
 // TextInput: reads a file line by line with bounded memory. Its errors name the place in the file.
 #pragma once
 
+#include "input_stream.h"
 #include "pirx/database/importers.h"
-#include "src/base/file.h"
 #include "src/base/guarded.h"
 
 namespace pirx::database {
 
 class TextInput {
  public:
-  /// Lines of more than `max_line_bytes` are refused. Pipes are fine.
+  /// Lines of more than `max_line_bytes` are refused. Pipes are fine, and so is what gzip or zstd packed.
   static Result<TextInput> open(const std::filesystem::path& file, std::uint64_t max_line_bytes);
 
   /// Appends the next line, its newline included, to `text`. False at the end of the file. ResourceExhausted
@@ -25,13 +25,21 @@ class TextInput {
   tl::unexpected<Error> fail_here(std::string message) const {
     return fail_at(line_, Error(ErrorCode::kInvalidArgument, std::move(message)));
   }
+  /// Tells the builder at which line the next record begins, and how much of the file has been read.
+  void note_place(std::uint64_t line, DatabaseBuilder& builder) const noexcept {
+    builder.note_line(line);
+    builder.note_input(stream_.consumed(), stream_.total());
+  }
+  /// The row at `line` cannot be taken for `error`: refuse(), unless the builder is broken.
+  Result<void> refuse_row(std::uint64_t line, const Error& error, const DatabaseBuilder& builder,
+                          BadRows* bad) const;
 
  private:
-  TextInput(Fd fd, std::filesystem::path file, std::uint64_t max_line_bytes)
-      : fd_(std::move(fd)), file_(std::move(file)), max_line_bytes_(max_line_bytes) {}
+  TextInput(InputStream stream, std::filesystem::path file, std::uint64_t max_line_bytes)
+      : stream_(std::move(stream)), file_(std::move(file)), max_line_bytes_(max_line_bytes) {}
   Result<void> fill();
 
-  Fd fd_;
+  InputStream stream_;
   std::filesystem::path file_;
   std::uint64_t max_line_bytes_;
   std::string buffer_;
@@ -48,6 +56,9 @@ std::string_view without_newline(std::string_view line);
 /// Adds to the builder, with a key when `columns` names one.
 Result<void> add_row(const Columns& columns, std::string_view key, std::string_view value,
                      DatabaseBuilder& builder);
+/// A row cannot be taken for `error`, which names file and line: it ends the import, or with `bad` the row is
+/// counted and left out.
+Result<void> refuse(const tl::unexpected<Error>& error, BadRows* bad);
 /// "a, b, c" for messages; long lists are cut.
 std::string listed(const std::vector<std::string>& names);
 /// Position of `column` among `names`: by name, or by number from 1 when no column has that name.

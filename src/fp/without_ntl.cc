@@ -6,8 +6,6 @@
 namespace pirx::fp {
 namespace {
 
-using Elem = PrimeField::Elem;
-
 [[noreturn]] void never() noexcept { detail::check_failed("a prime field without NTL", __FILE__, __LINE__); }
 
 tl::unexpected<Error> left_out() {
@@ -23,13 +21,13 @@ Result<PrimeField> PrimeField::create(unsigned) { return left_out(); }
 Result<PrimeField> PrimeField::create(const FieldTag&) { return left_out(); }
 
 FieldTag PrimeField::tag() const noexcept { never(); }
-Elem PrimeField::add(Elem, Elem) const noexcept { never(); }
-Elem PrimeField::sub(Elem, Elem) const noexcept { never(); }
-Elem PrimeField::mul(Elem, Elem) const noexcept { never(); }
-Elem PrimeField::inv(Elem) const noexcept { never(); }
+PrimeField::Elem PrimeField::add(Elem, Elem) const noexcept { never(); }
+PrimeField::Elem PrimeField::sub(Elem, Elem) const noexcept { never(); }
+PrimeField::Elem PrimeField::mul(Elem, Elem) const noexcept { never(); }
+PrimeField::Elem PrimeField::inv(Elem) const noexcept { never(); }
 bool PrimeField::equal(Elem, Elem) const noexcept { never(); }
 std::uint64_t PrimeField::size_limit() const noexcept { never(); }
-Elem PrimeField::load_word(const std::byte*) const noexcept { never(); }
+PrimeField::Elem PrimeField::load_word(const std::byte*) const noexcept { never(); }
 bool PrimeField::store_word(Elem, std::byte*) const noexcept { never(); }
 void PrimeField::encode_elem(Elem, std::byte*) const noexcept { never(); }
 bool PrimeField::decode_elem(const std::byte*, Elem&) const noexcept { never(); }

@@ -28,9 +28,11 @@ Result<database::Geometry> geometry_of(const Question& question, std::uint64_t r
 std::vector<std::uint64_t> rows_to_try(const Question& question, std::uint64_t balanced, int octaves) {
   if (question.geometry) return {question.geometry->spec().records_per_row};
   std::vector<std::uint64_t> out;
+  // A double may be above the number of records that it stands for, and above all numbers.
+  const auto most = static_cast<double>(std::min(question.records, std::uint64_t{1} << 63));
   for (int octave = -octaves; octave <= octaves; ++octave) {
     const double wanted = static_cast<double>(balanced) * std::exp2(octave);
-    const double inside = std::clamp(wanted, 1.0, static_cast<double>(question.records));
+    const double inside = std::clamp(wanted, 1.0, most);
     const auto rows = std::min(static_cast<std::uint64_t>(inside), question.records);
     if (out.empty() || out.back() != rows) out.push_back(rows);
   }

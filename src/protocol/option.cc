@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace pirx {
 namespace {
@@ -17,8 +18,16 @@ struct Unit {
 Result<double> parse_scaled(const std::string& text, std::span<const Unit> units, const char* example) {
   const auto bad = [&] { return invalid("'" + text + "' is not a value like " + example); };
   double number = 0;
+#ifdef __cpp_lib_to_chars
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !(number >= 0) || !std::isfinite(number)) return bad();
+  if (error != std::errc{}) return bad();
+#else
+  // libc++ 19 cannot read floating point so. strtod takes more than from_chars does.
+  if (text.empty() || text[0] < '0' || text[0] > '9' || text.find_first_of("xX") != text.npos) return bad();
+  char* rest = nullptr;
+  number = std::strtod(text.c_str(), &rest);
+#endif
+  if (!(number >= 0) || !std::isfinite(number)) return bad();
   const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
   for (const auto& unit : units) {
     if (unit.suffix == suffix) return number * unit.factor;

@@ -5,7 +5,9 @@ position and by key, with a liar named and servers lost, over the programs' sock
 
     c_interface_test.py PIRX LOOK_UP MISUSE [--without gmp,http,ntl]
 """
+import hashlib
 import json
+import os
 import subprocess
 import sys
 import unittest
@@ -17,7 +19,7 @@ import command_line_test as cl  # noqa: E402
 LOOK_UP = MISUSE = ""
 WITHOUT = []  # packages that the library was built without
 WEAK = "--paper-reproduction"  # keys of 1024 bits: where their length is not what is tested
-OK, INVALID, RANGE, LOSS, UNAVAILABLE, EXHAUSTED, STALE, UNDECODABLE = 0, 1, 2, 3, 4, 5, 7, 8
+OK, INVALID, RANGE, LOSS, UNAVAILABLE, EXHAUSTED, UNAUTHENTICATED, STALE, UNDECODABLE = range(9)
 OVER = [[], ["--fetch"]]  # the program's sockets, and the library's
 
 
@@ -162,6 +164,33 @@ class CInterface(unittest.TestCase):
             self.assertIn("built for clients only", look_up(deployment, 3, code=INVALID).stderr)
         else:
             self.assertEqual(records(look_up(deployment, 3)), [cl.RECORDS[3]])
+
+    def test_tokens(self):
+        database = self.build()
+        tokens = [f"the-s3cret-of-server-{x}" for x in range(3)]
+        for x, token in enumerate(tokens):
+            (self.path / f"tokens{x}").write_text(f"alice {hashlib.sha256(token.encode()).hexdigest()}\n")
+        servers = [self.serve(database, "goldberg", "--coordinate", 1 + x, "--tokens", self.path / f"tokens{x}")
+                   for x in range(3)]
+        mine, mixed = self.path / "mine", self.path / "mixed"
+        for path, order in ((mine, tokens), (mixed, tokens[::-1])):
+            path.write_text("".join(f"{server.url} {token}\n" for server, token in zip(servers, order)))
+        deployment = self.deploy(servers, 1, "--token-file", mine)
+        for over in OVER:
+            self.assertEqual(records(look_up(*over, "--token-file", mine, deployment, 7)), [cl.RECORDS[7]])
+            for words in ((), ("--token-file", mixed)):
+                done = look_up(*over, *words, deployment, 7, code=UNAUTHENTICATED)
+                self.assertIn("token", done.stderr)
+                self.assertNotIn("s3cret", done.stdout + done.stderr)
+        # Freed, they are wiped.
+        dump = os.environ.get("PIRX_DUMP_AT_EXIT")
+        if dump and "http" not in WITHOUT:
+            done = subprocess.run([dump, self.path / "dump", LOOK_UP, "--fetch", "--token-file", mine, deployment, "7"],
+                                  capture_output=True, timeout=120)
+            if done.returncode != 77:  # The system forbids tracing.
+                self.assertIn(cl.RECORDS[7].encode(), done.stdout)
+                memory = (self.path / "dump").read_bytes()
+                self.assertEqual([memory.count(b"PATH=") > 0, memory.count(b"s3cret")], [True, 0])
 
     def test_misuse(self):
         deployment = self.deploy(self.serve_several(self.build(), "goldberg", 3), 1)

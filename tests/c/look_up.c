@@ -2,7 +2,7 @@
 /* Look-ups by a program in C99 that knows pirx by <pirx/pirx.h> alone, over sockets of its own.
 
        c_look_up [--fetch] [--protocol NAME] [--option NAME=VALUE] [--wait-for-all] [--prefix TEXT]
-                 DEPLOYMENT (POSITION... | --keys KEY...)
+                 [--token-file FILE] [--tls-cert FILE --tls-key FILE] DEPLOYMENT (POSITION... | --keys KEY...)
 
    It prints one line for each record, one for the answer and one for each server. With --fetch the library
    talks to the servers. With --prefix an answer counts only if every record begins with that text. */
@@ -57,13 +57,14 @@ static int send_all(int connection, const void* data, size_t size) {
   return 1;
 }
 
-static int post(int connection, const pirx_message* message) {
-  char head[512];
+static int post(int connection, const pirx_message* message, const char* token) {
+  char head[4096];
   const int length =
       snprintf(head, sizeof head,
                "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/octet-stream\r\n"
-               "Content-Length: %lu\r\nConnection: close\r\n\r\n",
-               message->path, strstr(message->origin, "://") + 3, (unsigned long)message->size);
+               "Content-Length: %lu\r\n%s%s%sConnection: close\r\n\r\n",
+               message->path, strstr(message->origin, "://") + 3, (unsigned long)message->size,
+               token[0] == '\0' ? "" : "Authorization: Bearer ", token, token[0] == '\0' ? "" : "\r\n");
   return send_all(connection, head, (size_t)length) && send_all(connection, message->data, message->size);
 }
 
@@ -116,7 +117,8 @@ static void take(pirx_retrieval* retrieval, const pirx_message* message, int con
   free(answer);
 }
 
-static void drive(pirx_retrieval* retrieval) {
+static void drive(const pirx_client* client, pirx_retrieval* retrieval) {
+  const char* token;
   pirx_message sent[kMaxServers];
   int connections[kMaxServers];
   size_t open = 0, taken = 0;
@@ -126,7 +128,8 @@ static void drive(pirx_retrieval* retrieval) {
     check(pirx_retrieval_next(retrieval, &message), "next");
     if (message.action == PIRX_SEND) {
       connections[open] = connect_to(message.origin);
-      if (connections[open] >= 0 && !post(connections[open], &message)) {
+      check(pirx_client_token(client, message.server, &token), "token");
+      if (connections[open] >= 0 && !post(connections[open], &message, token)) {
         close(connections[open]);
         connections[open] = -1;
       }
@@ -195,17 +198,22 @@ int main(int argc, char** argv) {
   pirx_bytes keys[kMaxWishes];
   int fetch = 0, keyed = 0, at;
   pirx_options options;
+  pirx_credentials shown;
   pirx_deployment* deployment;
   pirx_client* client;
   pirx_answer* answer;
 
   check(pirx_options_init(&options, sizeof options), "options");
+  memset(&shown, 0, sizeof shown);
   for (at = 1; at < argc && strncmp(argv[at], "--", 2) == 0; ++at) {
     if (strcmp(argv[at], "--fetch") == 0) fetch = 1;
     if (strcmp(argv[at], "--wait-for-all") == 0) options.wait_for_all = 1;
     if (strcmp(argv[at], "--protocol") == 0) protocol = argv[++at];
     if (strcmp(argv[at], "--max-bytes") == 0) options.max_bytes = strtoul(argv[++at], NULL, 10);
     if (strcmp(argv[at], "--liars") == 0) options.liars = atoi(argv[++at]);
+    if (strcmp(argv[at], "--token-file") == 0) shown.token_file = argv[++at];
+    if (strcmp(argv[at], "--tls-cert") == 0) shown.certificate_file = argv[++at];
+    if (strcmp(argv[at], "--tls-key") == 0) shown.key_file = argv[++at];
     if (strcmp(argv[at], "--prefix") == 0) {
       options.believe = begins_with;
       options.believe_context = argv[++at];
@@ -228,7 +236,7 @@ int main(int argc, char** argv) {
     keys[count].data = argv[at];
     keys[count].size = strlen(argv[at]);
   }
-  check(pirx_client_create(deployment, protocol, chosen, chosen_count, &client), "client");
+  check(pirx_client_create_with(deployment, protocol, chosen, chosen_count, &shown, &client), "client");
   check(pirx_client_servers(client, &servers), "servers");
   if (fetch) {
     check(keyed ? pirx_client_fetch_keys(client, keys, count, &options, &answer)
@@ -239,7 +247,7 @@ int main(int argc, char** argv) {
     check(keyed ? pirx_retrieval_begin_keys(client, keys, count, &options, &retrieval)
                 : pirx_retrieval_begin_positions(client, positions, count, &options, &retrieval),
           "begin");
-    drive(retrieval);
+    drive(client, retrieval);
     check(pirx_retrieval_finish(retrieval, &answer), "finish");
     check(pirx_retrieval_free(retrieval), "free");
   }

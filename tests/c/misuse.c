@@ -163,6 +163,55 @@ static void test_clients(const char* path) {
   GOOD(pirx_client_free(NULL));
 }
 
+/* What is shown to servers: every mistake is told without the token. */
+static void test_credentials(const char* path) {
+  static const char* const wrong[] = {"", "s3cret", "127.0.0.1:1 s3cret", "http://127.0.0.1:1 s3cret more",
+                                      "http://a:1 s3cret\nhttp://b:1 s3cret"};
+  static const char right[] = "http://127.0.0.1:1 s3cret\nand what lies behind the end";
+  pirx_credentials shown;
+  pirx_deployment* deployment;
+  pirx_client* client = NULL;
+  const char* token;
+  size_t i;
+  GOOD(pirx_deployment_load(path, &deployment));
+  memset(&shown, 0, sizeof shown);
+  for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    shown.tokens = wrong[i];
+    shown.tokens_size = strlen(wrong[i]);
+    BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+    TRUE(message_has("token") && !message_has("s3cret"));
+  }
+  shown.tokens = right;
+  shown.tokens_size = strlen("http://127.0.0.1:1 s3cret");
+  shown.token_file = path;
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  shown.token_file = NULL;
+  shown.key_file = path;
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  shown.key_file = NULL;
+  shown.certificate_file = path;
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, NULL, NULL));
+  memset(&shown, 0, sizeof shown);
+  shown.token_file = "/nowhere/tokens";
+  EXPECT(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client), PIRX_UNAVAILABLE);
+  TRUE(client == NULL);
+  shown.token_file = NULL;
+  shown.tokens = right;
+  shown.tokens_size = strlen("http://127.0.0.1:1 s3cret");
+  GOOD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  for (i = 0; i < 3; ++i) {
+    GOOD(pirx_client_token(client, i, &token));
+    TRUE(token[0] == '\0'); /* it is another server's */
+  }
+  EXPECT(pirx_client_token(client, 3, &token), PIRX_OUT_OF_RANGE);
+  BAD(pirx_client_token(client, 0, NULL));
+  BAD(pirx_client_token(NULL, 0, &token));
+  GOOD(pirx_client_free(client));
+  BAD(pirx_client_token(client, 0, &token));
+  GOOD(pirx_deployment_free(deployment));
+}
+
 static int never_called(void* context, const pirx_record* records, size_t count) {
   (void)records;
   (void)count;
@@ -340,6 +389,7 @@ int main(int argc, char** argv) {
   test_names();
   test_deployments(argv[1]);
   test_clients(argv[1]);
+  test_credentials(argv[1]);
   GOOD(pirx_deployment_load(argv[1], &deployment));
   GOOD(pirx_client_create(deployment, NULL, NULL, 0, &client));
   test_options(client);

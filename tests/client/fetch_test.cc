@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <thread>
 
 #include "http/http_support.h"
 #include "pirx/client/retrieve.h"
@@ -61,7 +63,7 @@ class World {
     return {bytes.begin(), bytes.end()};
   }
 
-  std::string moods;        ///< of each server; t: true, o: conspires, z: answers zeros, s: silent
+  std::string moods;  ///< of each server; t: true, o: conspires, z: answers zeros, s: silent, e: stale epoch
   std::string later_moods;  ///< from the second round on, where it is not empty
   int rounds = 0;
   std::size_t bytes_up = 0;                                         ///< of the last round
@@ -86,7 +88,9 @@ class World {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       outcomes.push_back({.reply = fail(ErrorCode::kUnavailable, "silent")});
       if (enough) continue;
-      if (moods[i] != 's') {
+      if (moods[i] == 'e') {
+        outcomes[i].reply = fail(ErrorCode::kStaleEpoch, "another epoch");
+      } else if (moods[i] != 's') {
         Bytes request = requests[i];
         const auto& server = moods[i] == 'o' ? other_[i] : true_[i];
         rename(request, itpir::ServerParameters::decode(server->parameters())->version);
@@ -197,6 +201,31 @@ TEST(Fetch, ByKeyPresentAndAbsentLookAlike) {
   EXPECT_EQ(report->answer.records[2], World::record(59));
   EXPECT_EQ(report->answer.missing, std::vector<std::size_t>{1});
   EXPECT_EQ(world.rounds, 1);
+}
+
+TEST(Fetch, ItsCallerEndsIt) {
+  World world(false);
+  int waves = 0;
+  auto fetcher =
+      *Fetcher::create(world.deployment(), {}, [&](const auto& requests, const auto& call, auto&&) {
+        ++waves;
+        // Another thread learns what the caller's function has said, and never calls it.
+        std::thread([&] { EXPECT_FALSE(call.stop()); }).join();
+        while (!call.stop()) std::this_thread::yield();
+        std::thread([&] { EXPECT_TRUE(call.stop()); }).join();
+        const Error silent(ErrorCode::kUnavailable, "silent");
+        return std::vector<http::CallOutcome>(requests.size(), {tl::unexpected(silent)});
+      });
+  std::set<std::thread::id> callers;
+  int calls = 0;
+  const auto stop = [&] {
+    callers.insert(std::this_thread::get_id());
+    return ++calls > 3;
+  };
+  expect_error(fetcher.fetch(std::vector<std::uint64_t>{3}, {.stop = stop}), ErrorCode::kUnavailable,
+               "ended by its caller");
+  EXPECT_EQ(waves, 1);
+  EXPECT_EQ(callers, std::set{std::this_thread::get_id()});
 }
 
 TEST(Fetch, ALiarIsNamedAndASilentServerIsMissed) {
@@ -313,6 +342,52 @@ TEST(Fetch, AMissingKeyIsNotProvenAgainstARecordThatFits) {
 }
 
 // Of the fewest servers that make an answer, only the caller's evidence speaks for it.
+TEST(Fetch, AStaleDeploymentIsRenewedOnce) {
+  for (const bool keyed : {false, true}) {
+    World world(keyed);
+    world.moods = "eeee";
+    world.later_moods = "tttt";
+    auto fetcher = world.fetcher();
+    int renewed = 0;
+    FetchOptions options;
+    options.renew = [&](const Deployment& stale) -> Result<Deployment> {
+      ++renewed;
+      return stale;
+    };
+    const auto fetch = [&](const FetchOptions& with) {
+      if (keyed) return fetcher.fetch_keys(std::vector<std::string>{"key12"}, with);
+      return fetcher.fetch(std::vector<std::uint64_t>{2}, with);
+    };
+    // As it is asked for, and only if it is.
+    expect_error(fetch({}), ErrorCode::kStaleEpoch, "another database version");
+    EXPECT_EQ(fetcher.outcomes().size(), 4u);
+    EXPECT_EQ(fetcher.outcomes()[3].status, ServerStatus::kStaleEpoch);
+    EXPECT_EQ(fetcher.outcomes()[3].error, "StaleEpoch: another epoch");
+    world.rounds = 0;
+    world.moods = "eeee";
+    const auto report = fetch(options);
+    ASSERT_TRUE(good(report));
+    EXPECT_EQ(report->answer.records, std::vector<Bytes>{World::record(12)});
+    EXPECT_EQ(renewed, 1);
+    EXPECT_EQ(fetcher.outcomes()[0].status, ServerStatus::kOk);
+    // Never twice in one retrieval, and never to other servers.
+    world.rounds = 0;
+    world.moods = world.later_moods = "eeee";
+    expect_error(fetch(options), ErrorCode::kStaleEpoch, "another database version");
+    EXPECT_EQ(renewed, 2);
+    options.renew = [](const Deployment& stale) -> Result<Deployment> {
+      auto other = stale;
+      other.servers[1].url = "http://127.0.0.1:9";
+      return other;
+    };
+    expect_error(fetch(options), ErrorCode::kInvalidArgument, "the same servers");
+    options.renew = [](const Deployment&) -> Result<Deployment> {
+      return fail(ErrorCode::kUnavailable, "nobody answers");
+    };
+    expect_error(fetch(options), ErrorCode::kUnavailable, "nobody answers");
+  }
+}
+
 TEST(Fetch, EvidenceIsAskedOfTheFewestReplies) {
   World world(false);
   world.moods = "tsts";

@@ -299,5 +299,46 @@ TEST(Builder, NoMemoryWhileFinishingIsAnError) {
   EXPECT_TRUE(folder.files().empty());
 }
 
+TEST(Builder, ARefusedRecordLeavesItUsableAndABrokenOneDoesNot) {
+  const TemporaryFolder folder;
+  auto builder = DatabaseBuilder::create(folder / "db", {.max_record_bytes = 3});
+  ASSERT_TRUE(good(builder));
+  expect_error(builder->add(to_bytes("long")), ErrorCode::kResourceExhausted, "longer than the limit");
+  EXPECT_TRUE(builder->takes_more());
+  EXPECT_TRUE(good(builder->add(to_bytes("abc"))));
+  EXPECT_TRUE(good(builder->finish()));
+  EXPECT_FALSE(builder->takes_more());
+}
+
+TEST(Builder, ProgressHasTheTotalOfTheInputThenOfTheFile) {
+  for (const bool keyed : {false, true}) {
+    const TemporaryFolder folder;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
+    BuildOptions options{.keyed = keyed};
+    options.progress = [&seen](std::uint64_t done, std::uint64_t total) { seen.emplace_back(done, total); };
+    auto builder = DatabaseBuilder::create(folder / "db", options);
+    ASSERT_TRUE(good(builder));
+    const Bytes record(1 << 20);
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+      builder->note_input(1000 * i, 4000);
+      ASSERT_TRUE(good(builder->add("key" + std::to_string(i), record)));
+    }
+    ASSERT_FALSE(seen.empty());
+    for (const auto& [done, total] : seen) {
+      EXPECT_EQ(total, 4000u);
+      EXPECT_LE(done, total);
+    }
+    const std::size_t of_input = seen.size();
+    const auto report = builder->finish();
+    ASSERT_TRUE(good(report));
+    ASSERT_GT(seen.size(), of_input);
+    for (std::size_t i = of_input; i < seen.size(); ++i) {
+      EXPECT_GT(seen[i].second, 4000u);
+      EXPECT_LE(seen[i].first, seen[i].second);
+    }
+    EXPECT_EQ(seen.back(), std::pair(report->file_bytes, report->file_bytes));
+  }
+}
+
 }  // namespace
 }  // namespace pirx::database

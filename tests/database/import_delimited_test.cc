@@ -187,6 +187,35 @@ TEST(ImportDelimited, RandomTextNeverCrashes) {
   EXPECT_LT(read, 4950);
 }
 
+TEST(ImportDelimited, BadRowsAreCountedAndLeftOut) {
+  BadRows bad;
+  const auto import = [&bad](std::string_view text) {
+    bad = {};
+    return imported_text(text,
+                         [&](const std::filesystem::path& file, DatabaseBuilder& builder) {
+                           return import_delimited(file, ',', true, {"k", {"v"}}, builder, &bad);
+                         },
+                         {.max_record_bytes = 5});
+  };
+  expect_rows(import("k,v\n1,2\n3\n4,5,6\n7,a\"b\n\"8\nx\",\"9\"z\n10,longer\n11,12\n"),
+              {{"1", "2"}, {"11", "12"}});
+  EXPECT_EQ(bad.count, 5u);
+  ASSERT_EQ(bad.reasons.size(), 5u);
+  const char* const causes[] = {"line 3: the row has 1 columns", "line 4: the row has more columns",
+                                "line 5: broken quote", "line 7: broken quote",
+                                "line 8: a record of 6 bytes"};
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_NE(bad.reasons[i].find(causes[i]), std::string::npos) << bad.reasons[i];
+  }
+  // What is wrong with the file is no matter of one row.
+  expect_error(import("k,w\n1,2\n"), ErrorCode::kInvalidArgument, "no column \"v\"");
+  expect_error(import("k,v\n1,2\n3,\"open\n"), ErrorCode::kInvalidArgument, "never closed");
+  expect_error(import("\"k,v\n"), ErrorCode::kInvalidArgument, "never closed");
+  expect_error(import("k,\"v\"x\n1,2\n"), ErrorCode::kInvalidArgument, "behind a closing quote");
+  expect_error(import("k,v\n1\n"), ErrorCode::kInvalidArgument, "no records");
+  EXPECT_EQ(bad.count, 1u);
+}
+
 TEST(ImportDelimited, RefusesImpossibleSeparatorsAndMissingFiles) {
   const TemporaryFolder folder;
   auto builder = DatabaseBuilder::create(folder / "db", {});

@@ -119,6 +119,17 @@ TEST(ImportLines, LimitsNameTheLine) {
   expect_error(result, ErrorCode::kInvalidArgument, "line 3: a record of 2 bytes");
 }
 
+TEST(ImportLines, BadRowsAreCountedAndLeftOut) {
+  BadRows bad;
+  const auto rows = imported_text(
+      "aa\nb\ncc\n",
+      [&](const fs::path& file, DatabaseBuilder& builder) { return import_lines(file, builder, &bad); },
+      {.fixed_record_bytes = 2});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"", "aa"}, {"", "cc"}}));
+  EXPECT_EQ(bad.count, 1u);
+}
+
 TEST(ImportLines, ReadsPipes) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);

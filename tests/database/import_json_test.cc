@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON lines: values of every kind, every error, and random text.
+// JSON lines: values of every kind, every error, random text, and the same rows as nlohmann-json would give.
+#include <nlohmann/json.hpp>
+
 #include "importer_fixture.h"
 #include "memory_limit.h"
 
@@ -120,6 +122,175 @@ TEST(ImportJson, TheMostValues) {
   };
   EXPECT_TRUE(good(json(array_of(65534), {"", {}})));
   expect_error(json(array_of(65535), {"", {}}), ErrorCode::kResourceExhausted, "65536 values");
+}
+
+/// Key and value of a line by nlohmann-json alone; nothing where the line must be refused.
+std::optional<std::pair<std::string, std::string>> by_nlohmann(const std::string& line) {
+  const auto object = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  const auto text = [&](const char* name) -> std::optional<std::string> {
+    const auto found = object.find(name);
+    if (found == object.end() || found->is_null()) return std::nullopt;
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  };
+  const auto key = text("k"), value = text("v");
+  if (!key || !value) return std::nullopt;
+  return std::pair(*key, *value);
+}
+
+/// Whether the importer makes of each line what nlohmann-json makes of it. A line is imported alone to see
+/// whether it is refused, and what is taken is imported again, as one file.
+void expect_like_nlohmann(const std::vector<std::string>& lines) {
+  const TemporaryFolder folder;
+  std::string taken;
+  Rows expected;
+  for (const auto& line : lines) {
+    const auto row = by_nlohmann(line);
+    const bool survived =
+        survives(folder, line, [](const std::filesystem::path& file, DatabaseBuilder& builder) {
+          return import_json_lines(file, {"k", {"v"}}, builder);
+        });
+    EXPECT_EQ(survived, row.has_value()) << line;
+    if (!row || !survived) continue;
+    taken += line + "\n";
+    expected.push_back(*row);
+  }
+  ASSERT_FALSE(expected.empty());
+  const auto rows = json(taken, {"k", {"v"}});
+  ASSERT_TRUE(good(rows));
+  ASSERT_EQ(rows->size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ((*rows)[i], expected[i]);
+}
+
+TEST(ImportJson, ValuesAreThoseOfNlohmannJson) {
+  std::vector<std::string> lines;
+  for (const std::string_view value : {"0",
+                                       "-0",
+                                       "-0.0",
+                                       "7",
+                                       "-1",
+                                       "1e3",
+                                       "1E+2",
+                                       "0.1",
+                                       "1.0",
+                                       "1e-7",
+                                       "123.456e7",
+                                       "5e-324",
+                                       "1e-400",
+                                       "1e308",
+                                       "1e309",
+                                       "-1e309",
+                                       "1e999999",
+                                       "0e999999",
+                                       "01",
+                                       "-",
+                                       "1.",
+                                       ".5",
+                                       "+1",
+                                       "1e",
+                                       "0x10",
+                                       "NaN",
+                                       "Infinity",
+                                       "tru",
+                                       "true",
+                                       "false",
+                                       "null",
+                                       "nul",
+                                       "\"\"",
+                                       "\"\\u0041\"",
+                                       "\"\\u00e9\"",
+                                       "\"\\ud83d\\ude00\"",
+                                       "\"\\ud800\"",
+                                       "\"\\udc00\"",
+                                       "\"\\ud800x\"",
+                                       "\"\\u00\"",
+                                       "\"\\x\"",
+                                       "\"\\/\\b\\f\\n\\r\\t\\\\\\\"\"",
+                                       "\"\t\"",
+                                       "\"a",
+                                       "\"\xc3\xa9\"",
+                                       "\"\xc0\xaf\"",
+                                       "\"\xed\xa0\x80\"",
+                                       "\"\xf4\x90\x80\x80\"",
+                                       "\"\xe2\x82\"",
+                                       "9007199254740993",
+                                       "9223372036854775807",
+                                       "9223372036854775808",
+                                       "-9223372036854775808",
+                                       "-9223372036854775809",
+                                       "18446744073709551615",
+                                       "18446744073709551616",
+                                       "123456789012345678901234567890",
+                                       "0.1000000000000000055511151231257827",
+                                       "2.2250738585072011e-308",
+                                       "[]",
+                                       "{}",
+                                       "[ 1 , 2.50 , \"x\" ]",
+                                       "{\"b\":1,\"a\":{\"d\":null,\"c\":[true]},\"b\":2}",
+                                       "[1,]",
+                                       "{,}",
+                                       "{\"a\"}",
+                                       "{\"a\":}",
+                                       "[1 2]",
+                                       "[123456789012345678901]",
+                                       "[[[[1]]]]",
+                                       "\"\x7f\"",
+                                       "\"\\u0000\"",
+                                       "{\"\":0}"}) {
+    const std::string text(value);
+    lines.push_back("{\"k\":\"x\",\"v\":" + text + "}");
+    lines.push_back(" { \"v\" : " + text + " , \"other\":[{}],\"k\" : " + text + "\t}\r");
+    lines.push_back("{\"k\":1,\"v\":null,\"v\":" + text + "}");
+    lines.push_back("{\"k\":1,\"v\":" + text + ",\"v\":2,\"\\u006b\":3}");
+    lines.push_back("{\"k\":1,\"v\":2,\"other\":" + text + "}");
+  }
+  for (const std::string_view line :
+       {"", "{}", "[1]", "{\"k\":1,\"v\":2}}", "{\"k\":1,\"v\":2},", "{\"k\":1,\"v\":2",
+        "\xef\xbb\xbf{\"k\":1,\"v\":2}", "{\"k\":1 \"v\":2}", "{k:1,\"v\":2}"}) {
+    if (!line.empty() && line[0] != '[') lines.emplace_back(line);
+  }
+  // Around the length up to which simdjson reads a line.
+  for (const std::size_t size : {65'500u, 65'515u, 65'536u, 65'600u, 200'000u}) {
+    lines.push_back("{\"k\":" + std::to_string(size) + ",\"v\":\"" + std::string(size, 'x') + "\"}");
+  }
+  expect_like_nlohmann(lines);
+}
+
+TEST(ImportJson, RandomChangesAreReadAsByNlohmannJson) {
+  auto engine = testing::seeded_engine(13);
+  std::vector<std::string> lines;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text =
+        "{\"k\":\"x\\u00e9\",\"v\":[1,{\"a\":\"\\u0041\",\"b\":-1.5e3},null],\"w\":18446744073709551615}";
+    for (std::uint64_t n = 1 + engine() % 3; n > 0; --n) {
+      char& c = text[1 + engine() % (text.size() - 1)];
+      do {
+        c = engine() % 4 == 0 ? static_cast<char>(engine())
+                              : "{}[]\",:\\ 019eE+-.nulltruefals\t"[engine() % 34];
+      } while (c == '\n' || c == '\0');  // An importer of lines has another opinion on these.
+    }
+    lines.push_back(text);
+  }
+  expect_like_nlohmann(lines);
+}
+
+TEST(ImportJson, BadRowsAreCountedAndLeftOut) {
+  BadRows bad;
+  const auto rows = imported_text(
+      "{\"k\":1,\"v\":2}\nnonsense\n{\"k\":1}\n{\"k\":3,\"v\":null}\n{\"k\":4,\"v\":\"longer\"}\n[1]\n5\n{"
+      "\"k\":7,\"v\":8}\n",
+      [&](const std::filesystem::path& file, DatabaseBuilder& builder) {
+        return import_json_lines(file, {"k", {"v"}}, builder, &bad);
+      },
+      {.max_record_bytes = 5});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"1", "2"}, {"7", "8"}}));
+  EXPECT_EQ(bad.count, 6u);
+  ASSERT_EQ(bad.reasons.size(), BadRows::kMostReasons);
+  EXPECT_NE(bad.reasons[0].find("input, line 2: not valid JSON"), std::string::npos) << bad.reasons[0];
+  EXPECT_NE(bad.reasons[1].find("line 3: there is no member \"v\""), std::string::npos) << bad.reasons[1];
+  EXPECT_NE(bad.reasons[2].find("line 4: member \"v\" is null"), std::string::npos) << bad.reasons[2];
+  EXPECT_NE(bad.reasons[3].find("line 5: a record of 6 bytes"), std::string::npos) << bad.reasons[3];
 }
 
 TEST(ImportJson, RandomTextNeverCrashes) {

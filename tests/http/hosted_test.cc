@@ -92,8 +92,8 @@ TEST(Paths, AreExact) {
   EXPECT_EQ(parse_target("/v1/db/a-1_b.c/query").database, "a-1_b.c");
   EXPECT_EQ(parse_target("/v1/db/x/parameters").page, Page::kParameters);
   EXPECT_EQ(parse_target("/metrics").page, Page::kMetrics);
+  EXPECT_EQ(parse_target("/").page, Page::kStatus);
   for (const char* path : {"",
-                           "/",
                            "/v1",
                            "/v1/",
                            "/v1/query/",

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "http/http_support.h"
 #include "support/forks.h"
 
@@ -469,6 +471,27 @@ TEST(HttpClient, TheDeadlineHolds) {
   ASSERT_TRUE(outcomes[1].reply);
   ASSERT_EQ(settled.size(), 3u);
   EXPECT_EQ(settled[0], 1u);
+}
+
+TEST(HttpClient, TheCallersStopEndsTheRound) {
+  RawServer* self = nullptr;
+  std::atomic<int> asked = 0;
+  RawServer silent([&](RawSocket& socket) {
+    socket.receive_message();
+    ++asked;
+    self->doze(60s);
+  });
+  self = &silent;
+  auto transport = make_transport({silent.url()});
+  CallOptions options;
+  options.deadline = 120s;
+  options.stop = [&] { return asked > 0; };
+  const auto start = Clock::now();
+  const auto outcomes = transport.query_all({bytes_of("ab")}, options);
+  EXPECT_LE(ms_since(start), 50'000);
+  ASSERT_FALSE(outcomes[0].reply);
+  EXPECT_EQ(outcomes[0].reply.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(outcomes[0].reply.error().message().find("ended by the caller"), std::string::npos);
 }
 
 TEST(HttpClient, EnoughRepliesAbandonTheSlow) {

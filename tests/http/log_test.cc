@@ -33,6 +33,27 @@ TEST(Log, HostileTextIsEscaped) {
   EXPECT_EQ(json["text"], std::string("a\"b\\c\n\x01\xEF\xBF\xBD\0d", 12));
 }
 
+TEST(Log, TextIsForPeople) {
+  auto line = to_text(
+      {"batch", {{"code", "StaleEpoch"}, {"database", "my data"}}, {{"requests", 3}, {"queue_ms", 1.5}}});
+  ASSERT_GT(line.size(), 9u);
+  EXPECT_EQ(line[2], ':');
+  EXPECT_EQ(line[5], ':');
+  EXPECT_EQ(line.substr(8), R"( batch code=StaleEpoch database="my data" requests=3 queue_ms=1.5)");
+}
+
+TEST(Log, HostileTextDoesNotSteerTheTerminal) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  const auto line = to_text({"x y", {{"a=b", all}, {"empty", ""}, {"c1", "\xc2\x9b"}}, {}});
+  for (const char c : line) EXPECT_TRUE(c >= ' ' && c <= '~') << static_cast<int>(c);
+  EXPECT_EQ(line.substr(8, 13), " \"x y\" \"a=b\"=");
+  for (const char* part :
+       {"\\x00", "\\x1b", "\\x7f", "\\xff", "!\\\"#", "[\\\\]", "empty=\"\"", "c1=\"\\xc2\\x9b\""}) {
+    EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
+  }
+}
+
 TEST(Log, OddNumbersAreStillJson) {
   const auto line = to_json({"x",
                              {},

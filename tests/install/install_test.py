@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Installs a build into an empty prefix and uses it from outside: the numbered examples by find_package(pirx), that without a
-network and that in C by pkg-config, too; every component by itself, a component that does not exist, and the prefix moved to another place."""
+network and that in C by pkg-config, too; every component by itself, a component that does not exist, the prefix moved to another place, and uninstall."""
 
 import argparse
 import os
@@ -71,7 +71,9 @@ def main():
         env = dict(os.environ, PKG_CONFIG_PATH=str(pc_files[0].parent))
         flags = run("pkg-config", "--cflags", "--libs", "pirx", env=env).split()
         sources = sorted(in_memory.glob("*.cc"))
-        run(args.compiler, "-std=c++20", "-O1", *sources, "-o", temp / "by_pkg_config", *flags)
+        if "-std=c++20" not in flags:
+            sys.exit(f"FAILED: pirx.pc does not say which C++ its headers need: {flags}")
+        run(args.compiler, "-O1", *sources, "-o", temp / "by_pkg_config", *flags)
         if "ok" not in run(temp / "by_pkg_config", cwd=temp, env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent))).split():
             sys.exit("FAILED: examples/3_in_memory built with pkg-config did not print ok")
         for name in ("pirx-http", "pirx-client"):
@@ -89,6 +91,8 @@ def main():
                 run(args.cmake, "--build", temp / "in_c")
                 says_what_is_wrong(temp / "in_c" / "look_up")
             flags = run("pkg-config", "--cflags", "--libs", "pirx-c", env=env).split()
+            if any(flag.startswith("-std=") for flag in flags):
+                sys.exit(f"FAILED: pirx-c.pc tells a program in C which language it is in: {flags}")
             run("cc", "-std=c99", "-pedantic", "-Werror", in_c / "main.c", "-o", temp / "c_by_pkg_config", *flags)
             says_what_is_wrong(temp / "c_by_pkg_config", env=dict(env, LD_LIBRARY_PATH=str(pc_files[0].parent.parent)))
 
@@ -110,6 +114,22 @@ def main():
         for path in prefix.rglob("*"):
             if path.name.endswith(("_impl.h", ".cc")):
                 sys.exit(f"FAILED: {path} is private and was installed")
+
+        # The target uninstall, which runs this script: what others have put there stays.
+        uninstall = [args.cmake, "-P", pathlib.Path(args.source) / "cmake/PirxUninstall.cmake"]
+        second = temp / "second"
+        run(args.cmake, "--install", args.build, "--prefix", second)
+        (second / "lib").mkdir(exist_ok=True)
+        (second / "lib" / "other").write_text("of another program")
+        manifest = temp / "installed"
+        manifest.mkdir()
+        (pathlib.Path(args.build) / "install_manifest.txt").rename(manifest / "install_manifest.txt")
+        run(*uninstall, cwd=manifest)
+        left = [path for path in second.rglob("*") if not path.is_dir()]
+        if left != [second / "lib" / "other"] or len(list(second.rglob("*"))) != 2:
+            sys.exit(f"FAILED: uninstall has left {list(second.rglob('*'))}")
+        if "nothing to uninstall" not in run(*uninstall, cwd=manifest, fails=True):
+            sys.exit("FAILED: a second uninstall does not say that there is nothing")
     print("install test passed")
 
 

@@ -4,11 +4,17 @@
 HTTP. The look-up ends when the retrieval has what it needs."""
 import asyncio
 import contextlib
+import gc
 import json
+import logging
+import random
+import socket
+import ssl
 import subprocess
 import threading
 import time
 import unittest
+import warnings
 from unittest import mock
 
 from support import RECORDS, Proxies, Served, pirx
@@ -17,12 +23,12 @@ from support import RECORDS, Proxies, Served, pirx
 class Hostile:
     """A server on loopback that reads a request and then does what `answer` says: bytes to send, or None to wait."""
 
-    def __init__(self, answer):
-        self.answer, self.requests, self.sent = answer, [], 0
+    def __init__(self, answer, tls=None):
+        self.answer, self.tls, self.requests, self.sent = answer, tls, [], 0
 
     async def __aenter__(self):
-        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
-        self.url = "http://127.0.0.1:%d" % self.server.sockets[0].getsockname()[1]
+        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self.tls)
+        self.url = "http%s://127.0.0.1:%d" % ("s" * bool(self.tls), self.server.sockets[0].getsockname()[1])
         return self
 
     async def __aexit__(self, *_):
@@ -47,9 +53,12 @@ def replaced(servers, urls):
     content = json.loads(servers.deployment_file.read_text())
     for number, url in urls.items():
         content["servers"][number]["url"] = url
-    return pirx.Deployment.parse(json.dumps(content))
+        if url.startswith("https:"):
+            content["servers"][number]["ca_file"] = "cert.pem"
+    return pirx.Deployment.parse(json.dumps(content), folder=CERTIFICATES[-1])
 
 
+CERTIFICATES = ["."]
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
 
 
@@ -64,6 +73,12 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.four = cls.start(cls.keyed, servers=4)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                        "2", "-subj", "/CN=pirx", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem",
+                        "-out", "cert.pem"], check=True, capture_output=True, cwd=cls.path)
+        CERTIFICATES.append(cls.path)
+        cls.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        cls.tls.load_cert_chain(cls.path / "cert.pem", cls.path / "key.pem")
 
     async def test_keys_and_positions(self):
         async with pirx.aio.Client(self.by_key.deployment) as client:
@@ -99,9 +114,9 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(answer.data, [RECORDS[3], None])
                 self.assertEqual([liar.number for liar in answer.liars], [2])
 
-    async def status(self, answer, *, deadline=20.0):
+    async def status(self, answer, *, deadline=20.0, tls=None):
         """What is said of a server that answers so, and what it was asked."""
-        async with Hostile(answer) as hostile:
+        async with Hostile(answer, tls) as hostile:
             deployment = replaced(self.four, {1: hostile.url})
             async with pirx.aio.Client(pirx.Client(deployment, wait_for_all=True, deadline=deadline)) as client:
                 found = await client.look_up(["key3"])
@@ -139,6 +154,45 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await self.status([answer]))[0], "MALFORMED", answer[:100])
         self.assertEqual((await self.status([OK + b"Content-Length: 20\r\n\r\nabc"]))[0], "SILENT")
 
+    async def test_hostile_servers_over_tls(self):
+        for answer, wanted in (([b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"], "MALFORMED"),
+                               (endless(), "MALFORMED"), ([OK + b"Content-Length: 3\r\n\r\nabc"], "MALFORMED"),
+                               ([OK + b"Content-Length: 20\r\n\r\nabc"], "SILENT"), ([b""], "SILENT")):
+            status, hostile = await self.status(answer, tls=self.tls)
+            self.assertEqual(status, wanted)
+            self.assertLess(hostile.sent, 32 << 20)
+
+    async def test_every_byte_is_with_the_system_when_it_is_written(self):
+        context = ssl.create_default_context(cafile=self.path / "cert.pem")
+        message = random.randbytes(16 << 20)  # more than the system's buffers take
+        for secure in (False, True):
+            listener = socket.create_server(("127.0.0.1", 0))
+            go_on, received = threading.Event(), []
+
+            def take():
+                peer, _ = listener.accept()
+                with self.tls.wrap_socket(peer, server_side=True) if secure else peer as accepted:
+                    go_on.wait(60)
+                    while part := accepted.recv(1 << 20):
+                        received.append(part)
+
+            server = threading.Thread(target=take)
+            server.start()
+            connection = pirx.aio._Connection()
+            await connection.open("127.0.0.1", listener.getsockname()[1])
+            if secure:
+                await connection.start_tls(context, "127.0.0.1")
+            writing = asyncio.ensure_future(connection.write(message))
+            done, _ = await asyncio.wait([writing], timeout=0.5)
+            self.assertFalse(done)  # the server reads nothing, so all cannot have been written
+            go_on.set()
+            await writing
+            connection._socket.shutdown(socket.SHUT_WR)
+            await asyncio.to_thread(server.join)
+            connection.close()
+            listener.close()
+            self.assertTrue(b"".join(received) == message)
+
     async def test_parameters_of_the_type(self):
         reader = asyncio.StreamReader()
         reader.feed_data(OK.replace(b"stream", b"Stream ; charset=x") + b"Content-Length: 3\r\n\r\nabc")
@@ -164,16 +218,16 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         self.assertNotEqual(answer.servers[0].status, answer.servers[1].status)
 
     async def test_a_server_that_resets_at_once(self):
-        with mock.patch("asyncio.StreamWriter.get_extra_info", return_value=None):
+        with mock.patch.object(pirx.aio._Connection, "open", side_effect=ConnectionResetError("it ended the connection at once")):
             async with pirx.aio.Client(self.by_key.deployment) as client:
                 with self.assertRaisesRegex(pirx.Undecodable, "at once"):
                     await client.get("key3")
         exchange = pirx.aio.Client._exchange
 
-        async def faulty(self, server, message, *rest):
+        async def faulty(self, server, token, message, *rest):
             if message.server == 1:
                 raise ZeroDivisionError
-            return await exchange(self, server, message, *rest)
+            return await exchange(self, server, token, message, *rest)
 
         with mock.patch.object(pirx.aio.Client, "_exchange", faulty):
             async with pirx.aio.Client(self.four.deployment) as client:
@@ -235,9 +289,6 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
 
     async def test_tls(self):
         certificate, key = self.path / "cert.pem", self.path / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                        "2", "-subj", "/CN=pirx", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key),
-                        "-out", str(certificate)], check=True, capture_output=True)
         with pirx.serve(self.keyed, "spiral") as servers:
             text = servers.deployment_file.read_text()
         tls = ["--tls-cert", str(certificate), "--tls-key", str(key)]
@@ -262,6 +313,46 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             async with pirx.aio.Client(unknown) as client:
                 with self.assertRaisesRegex(pirx.Error, "no trusted TLS"):
                     await client.get("key9")
+
+
+class Loops(Served):
+    def test_a_client_outlives_its_loop(self):
+        client = pirx.aio.Client(self.by_key.deployment)
+        for number in (3, 4):
+            self.assertEqual(asyncio.run(client.get(f"key{number}")), RECORDS[number])
+        # A loop that is closed in the middle of a look-up.
+        loop = asyncio.new_event_loop()
+        hostile = loop.run_until_complete(Hostile(None).__aenter__())
+        stuck = pirx.aio.Client(pirx.Client(replaced(self.by_key, {0: hostile.url}), wait_for_all=True))
+        task = loop.create_task(stuck.get("key3"))
+        while not hostile.requests:
+            loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+        with warnings.catch_warnings(), mock.patch.object(logging.getLogger("asyncio"), "disabled", True):
+            warnings.simplefilter("ignore")  # asyncio itself warns of tasks that no loop ends
+            stuck.close()
+            with self.assertRaisesRegex(pirx.InvalidArgument, "closed"):
+                asyncio.run(stuck.get("key3"))
+            del task, stuck, hostile
+            gc.collect()
+        self.assertEqual(asyncio.run(client.get("key5")), RECORDS[5])
+
+    def test_no_loop(self):
+        waiting = pirx.aio.Client(self.by_key.deployment).get("key3")
+        with self.assertRaisesRegex(RuntimeError, "no running event loop"):
+            waiting.send(None)
+
+    def test_wrong_types(self):
+        async def wrong():
+            async with pirx.aio.Client(self.by_key.deployment) as client:
+                for call in (client.get(7), client.get(None), client.get_many("key7"), client.get_many(7),
+                             client.look_up(["key7"], believe=3), client.look_up([b"key7", 7])):
+                    with self.assertRaises(TypeError):
+                        await call
+                with self.assertRaises(pirx.InvalidArgument):
+                    await client.look_up([])
+
+        asyncio.run(wrong())
 
 
 if __name__ == "__main__":

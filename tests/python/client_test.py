@@ -158,7 +158,7 @@ class Clients(Served):
         for call in (lambda: pirx.Deployment(), lambda: pirx.Client("deployment.json"),
                      lambda: pirx.Client(keyed, 7), lambda: pirx.Client(keyed, options={"seeded": True}),
                      lambda: pirx.Client(keyed, liars="1"), lambda: pirx.Client(keyed, deadline="1"),
-                     lambda: pirx.Client(keyed, believe=3), lambda: pirx.Deployment.load(7.5),
+                     lambda: pirx.Client(keyed, believe=3), lambda: keyed.look_up(["key7"], believe=3), lambda: pirx.Deployment.load(7.5),
                      lambda: pirx.Deployment.parse(7), lambda: pirx.Retrieval(keyed, ["key7"])):
             self.assertRaises(TypeError, call)
 
@@ -231,6 +231,43 @@ class Clients(Served):
             thread.join()
         self.assertEqual(wrong, [])
 
+    def test_closed_while_another_thread_looks_up(self):
+        with pirx.serve(self.plain) as servers, Proxies(servers, {0: "slow", 1: "slow", 2: "slow"}) as proxies:
+            client = pirx.Client(proxies.deployment, deadline=2)
+            outcomes, began = [], threading.Event()
+
+            def look():
+                began.set()
+                try:
+                    client.get(1)
+                except pirx.Error as error:
+                    outcomes.append(type(error))
+
+            # One thread looks up, the others wait for it or come too late. None of them crashes.
+            threads = [threading.Thread(target=look) for _ in range(4)]
+            threads[0].start()
+            began.wait()
+            for thread in threads[1:]:
+                thread.start()
+            closing = [threading.Thread(target=client.close) for _ in range(2)]
+            for thread in closing:
+                thread.start()
+            for thread in threads + closing:
+                thread.join()
+            self.assertEqual(len(outcomes), 4)
+            self.assertLessEqual(set(outcomes), {pirx.Undecodable, pirx.InvalidArgument})
+            self.assertRaisesRegex(pirx.InvalidArgument, "client is closed", client.get, 1)
+
+    def test_a_look_up_within_a_look_up(self):
+        with pirx.serve(self.plain, servers=2) as servers:
+            client = pirx.Client(servers.deployment)
+            with self.assertRaisesRegex(pirx.InvalidArgument, "use another client"):
+                client.look_up([4], believe=lambda records: client.get(5) is not None)
+            self.assertEqual(client.get(4), RECORDS[4])
+            # Closed from within, it ends the look-up that runs.
+            self.assertEqual(client.look_up([4], believe=lambda records: client.close() is None).data, [RECORDS[4]])
+            self.assertRaisesRegex(pirx.InvalidArgument, "client is closed", client.get, 4)
+
     def test_a_call_lets_other_threads_work(self):
         with pirx.serve(self.plain) as servers, Proxies(servers, {0: "slow", 1: "slow", 2: "slow"}) as proxies:
             client = pirx.Client(proxies.deployment, deadline=3)
@@ -252,6 +289,18 @@ class Clients(Served):
         deployment = self.by_key.deployment
         client = pirx.Client(deployment)
         self.assertEqual(client.get("key1"), RECORDS[1])
+        # Another thread is in a look-up over the client that the child gets.
+        held, go_on = threading.Event(), threading.Event()
+        self.addCleanup(go_on.set)
+
+        def hold():
+            with client._lock:
+                held.set()
+                go_on.wait(60)
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        held.wait()
         child = os.fork()
         if child == 0:
             code = 1
@@ -262,10 +311,12 @@ class Clients(Served):
                     # The deployment makes a client of its own in the child.
                     if "fork" in str(error) and deployment.get("key2") == RECORDS[2]:
                         client.close()
-                        code = 0
+                        code = 0 if held.wait(0) else 2
             finally:
                 os._exit(code)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        go_on.set()
+        holder.join()
         self.assertEqual(client.get("key1"), RECORDS[1])
 
     @unittest.skipIf(numpy is None, "numpy is not installed")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """pirx.Database.build from rows of every kind, and pirx.serve: what it starts, what it says where that fails."""
+import json
 import os
 import subprocess
 import sys
@@ -77,6 +78,25 @@ class Databases(unittest.TestCase):
         frame = pandas.DataFrame({"name": ["ann", "bob"], "age": [31, 47], "seen": pandas.Timestamp("2024-05-06")})
         self.assertEqual(self.stored(self.build(frame, key="name", value="age"), "bob"), b"47")
         self.assertIn(b'"2024-05-06T00:00:00"', self.stored(self.build(frame, key="name"), "ann"))
+        # The index is no column, but can be the key.
+        indexed = frame.set_index("name")
+        self.assertEqual(self.stored(self.build(indexed, key="name", value="age"), "bob"), b"47")
+        self.assertNotIn(b"bob", self.stored(self.build(indexed), 1))
+        self.assertEqual(self.stored(self.build(frame["name"]), 1), b"bob")
+        # What is missing is null, whatever pandas calls it, and is no record by itself.
+        nothing = {"nan": [1.5, float("nan")], "nat": pandas.to_datetime(["2024-05-06", None]),
+                   "na": pandas.array([1, None], dtype="Int64"), "text": pandas.array(["x", None], dtype="string")}
+        holes = pandas.DataFrame({"name": ["ann", "bob"], **nothing})
+        self.assertEqual(json.loads(self.stored(self.build(holes, key="name"), "bob")),
+                         {"name": "bob", **dict.fromkeys(nothing)})
+        self.assertEqual(json.loads(self.stored(self.build(holes, key="name"), "ann"))["na"], 1)
+        for name in nothing:
+            with self.assertRaisesRegex(pirx.InvalidArgument, "row 2 has None"):
+                self.build(holes, key="name", value=name)
+            with self.assertRaisesRegex(pirx.InvalidArgument, "row 2 has None"):
+                self.build(holes, key=name, value="name")
+        with self.assertRaisesRegex(pirx.InvalidArgument, "two columns"):
+            self.build(pandas.concat([frame, frame], axis=1), key="name")
 
     def test_files(self):
         table = self.path / "table.csv"

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 PIRX = ""
@@ -159,13 +160,11 @@ class Deployments(unittest.TestCase):
         self.assertEqual(len(self.load(self.GOOD).servers), 3)
 
     def test_what_pirx_get_alone_can_do_is_refused_by_name(self):
-        keyed = {**self.GOOD["database"], "key_filter": {"segment_length": 4, "segments": 1, "tweak": 0, "seed": "00" * 32}}
         for change, part in (
             ({"ramp": 2}, "ramp, which"),
             ({"encoding": {"arity": 2, "independence": 0, "modulus": 2}, "ramp": 2}, "encoding, ramp, which"),
             ({"code": "subcube:2,1"}, "code, which"),
             ({"protocol": "chor", "field": "gf2", "threshold": 2}, "Chor's"),
-            ({"database": keyed}, "key_filter, which"),
         ):
             with self.subTest(change=change), self.assertRaises(pirx_client.PirxError) as refused:
                 self.load({**self.GOOD, **change})
@@ -182,6 +181,31 @@ class Deployments(unittest.TestCase):
             with self.subTest(without=name), self.assertRaises(pirx_client.PirxError) as refused:
                 self.load({n: v for n, v in self.GOOD.items() if n != name})
             self.assertIn(f"has no {name}", str(refused.exception))
+
+
+    def test_key_filters(self):
+        usual = {"segment_length": 4, "segments": 1, "tweak": 0, "seed": "00" * 32}
+
+        def load(field="gf2_8", digests=True, **change):
+            database = {**self.GOOD["database"], "digests": digests, "key_filter": {**usual, **change}}
+            return self.load({**self.GOOD, "field": field, "database": database})
+
+        self.assertEqual(load().database.rows, 12)
+        for change, part in (({"seed": "00"}, "seed"), ({"segments": 0}, "impossible"), ({"segment_length": 1 << 32}, "impossible"),
+                             ({"tweak": -1}, "impossible"), ({"tweak": 0.5}, "no int"), ({"colour": 1}, "unknown members"),
+                             ({"segment_length": 1, "segments": 0}, "impossible"), ({"field": "w160"}, "gf2_8"),
+                             ({"digests": False}, "digests"), ({"segment_length": 1, "segments": 0 + 1}, None)):
+            with self.subTest(change=change):
+                if part is None:
+                    self.assertEqual(load(**change).database.rows, 3)
+                    continue
+                with self.assertRaises(pirx_client.PirxError) as refused:
+                    load(**change)
+                self.assertEqual(refused.exception.code, 2)
+                self.assertIn(part, str(refused.exception))
+        few = {**self.GOOD["database"], "records": 10, "key_filter": {**usual, "segment_length": 1}}
+        with self.assertRaisesRegex(pirx_client.PirxError, "no room"):
+            self.load({**self.GOOD, "database": few})
 
 
 class AgainstServers(unittest.TestCase):
@@ -235,6 +259,56 @@ class AgainstServers(unittest.TestCase):
                     connection.request("GET", "/v1/parameters")
                     expected = pirx_client.encode_parameters(deployment.field, deployment.database, server.x)
                     self.assertEqual(connection.getresponse().read(), expected)
+
+    def keyed(self, rows, *words):
+        source = self.path / "rows.jsonl"
+        source.write_text("".join(json.dumps({"k": key, "v": value}) + "\n" for key, value in rows.items()))
+        target = self.path / "keyed.pirx"
+        self.pirx("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed", *words)
+        return target
+
+    def test_keys(self):
+        varied = {f"key {i}": f"record {i}" * (i % 5) for i in range(300)}
+        varied.update({"": "of the empty key", "\u00e4\u6f22": "of a key beyond ASCII"})
+        for rows, words, field in ((varied, (), "gf2_8"), (varied, ("--records-per-row", 1), "gf2_16"),
+                                   ({str(i): f"{i:08}" for i in range(40)}, (), "gf2_16"), ({"only": "one"}, (), "gf2_8")):
+            database = self.keyed(rows, *words)
+            servers = [self.serve(x, field, database) for x in (1, 2, 3)]
+            (self.path / "deployment.json").unlink(missing_ok=True)
+            target = self.deploy(servers, 1)
+            deployment = pirx_client.load_deployment(target)
+            # The parameters are those of the server, bit by bit.
+            with urllib.request.urlopen(servers[1].url + "/v1/parameters") as answer:
+                self.assertEqual(answer.read(), pirx_client.encode_parameters(deployment.field, deployment.database, 2))
+            keys = [*rows][:60] + [*rows][-2:] + ["nobody", "key 3 ", "key 3\n"]
+            found = pirx_client.fetch_keys(deployment, [key.encode() for key in keys])
+            self.assertEqual(found, [rows[key].encode() if key in rows else None for key in keys])
+            self.assertEqual([server.status for server in deployment.servers], ["ok"] * 3)
+            # And to `pirx get` each of them is the same.
+            told = subprocess.run([PIRX, "get", target, "--json", *(word for key in keys for word in ("--key", key))],
+                                  capture_output=True, timeout=60, check=False)
+            self.assertEqual(told.returncode, 3, told.stderr)
+            told = [record and record["text"] for record in json.loads(told.stdout)["records"]]
+            self.assertEqual([record.decode() if record is not None else None for record in found], told)
+            for wrong in (lambda: pirx_client.fetch(deployment, [0]), lambda: pirx_client.fetch_keys(deployment, [])):
+                self.assertRaises(pirx_client.PirxError, wrong)
+
+    def test_keys_of_the_command_line(self):
+        database = self.keyed({"ann": "Oslo", "bob": "Rome"})
+        servers = [self.serve(x, database=database) for x in (1, 2, 3, 4)]
+        deployment = self.deploy([*servers[:3], self.proxy(servers[3], "lie")], 1)
+        output, report = self.get(deployment, "--key", "bob", "--key", "ann", "--key", "bob")
+        self.assertEqual(output, b"RomeOsloRome")
+        self.assertIn("lied", report)
+        output, report = self.get(deployment, "--key", "bob", "--key", "nobody", code=3)
+        self.assertEqual(output, b"Rome")
+        self.assertIn("1 of the keys", report)
+        self.assertNotIn("nobody", report)
+        self.get(deployment, 1, code=2)
+        self.get(deployment, 1, "--key", "bob", code=2)
+        deployment.unlink()
+        plain = self.deploy([self.serve(x) for x in (1, 2)], 1)
+        self.get(plain, "--key", "bob", code=2)
 
     def test_fixed_length_without_digests(self):
         source, target = self.path / "fixed.bin", self.path / "fixed.pirx"

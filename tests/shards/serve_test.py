@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pirx serve --shards as an operator runs it: beside servers of one process, stopped, and with ranks that are lost.
+"""pirx-ranks as an operator runs it: beside servers of one process, stopped, and with ranks that are lost.
 
-    serve_test.py PIRX
+    serve_test.py PIRX PIRX_RANKS
 """
 import json
 import os
@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT / "tests/tools")]
 import command_line_test as cl
 import mpirun
 
+RANKS = ""
 MPIRUN = [sys.executable, str(ROOT / "tests/shards/mpirun.py")]
 
 
@@ -36,8 +37,8 @@ class Shards(unittest.TestCase):
     build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
 
     def sharded(self, database, coordinate, ranks, *more):
-        return self.start(*MPIRUN, "-n", ranks, cl.PIRX, "serve", database, "--coordinate", coordinate, "--listen",
-                          "127.0.0.1:0", "--threads", 1, "--shards", *more)
+        return self.start(*MPIRUN, "-n", ranks, RANKS, "serve", database, "--coordinate", coordinate, "--listen",
+                          "127.0.0.1:0", "--threads", 1, *more)
 
     def event(self, server, name, part="", count=1):
         """The count-th event of that name that holds `part`, waited for."""
@@ -123,18 +124,19 @@ class Shards(unittest.TestCase):
     def test_what_cannot_be_spread_is_refused(self):
         database, other = self.build(), self.build("other.pirx")  # of the same records in the next epoch
         cl.run("db", "update", other, "--truncate", 400)
-        alone = subprocess.run([cl.PIRX, "serve", database, "--coordinate", "1", "--shards"], capture_output=True,
-                               text=True, timeout=60, env=mpirun.environment())
-        self.assertEqual(alone.returncode, 2)
-        self.assertIn("mpirun -n N", alone.stderr)
-        serve = (cl.PIRX, "serve", database, "--shards", "--listen", "127.0.0.1:0")
+        for words, part in (([RANKS, "serve", database, "--coordinate", "1"], "mpirun -n N"),
+                            ([cl.PIRX, "serve", database, "--coordinate", "1", "--shards"], "mpirun -n N pirx-ranks serve")):
+            alone = subprocess.run(words, capture_output=True, text=True, timeout=60, env=mpirun.environment())
+            self.assertEqual(alone.returncode, 2)
+            self.assertIn(part, alone.stderr)
+        serve = (RANKS, "serve", database, "--listen", "127.0.0.1:0")
         one = ("--coordinate", 1)
         for words, part in (((*serve, "--protocol", "qr"), "the work of .* is not a product"),
                             ((*serve, *one, "--code", "subcube:2,1"), "cannot be spread"),
                             ((*serve, *one, "--watch", "1s"), "leave --watch away"),
                             ((*serve, *one, "--shards-split", "both"), "by 'rows', by 'columns'"),
                             # mpirun's way to give each rank words of its own.
-                            ((*serve, *one, ":", "-n", 1, cl.PIRX, "serve", other, "--shards", *one),
+                            ((*serve, *one, ":", "-n", 1, RANKS, "serve", other, *one),
                              "rank 1 .* would serve something else")):
             code, output = refused(*words, ranks=1 if ":" in words else 2)
             self.assertEqual(code, 2, output)
@@ -142,6 +144,14 @@ class Shards(unittest.TestCase):
             self.assertNotIn("listening", output)
 
 
+    def test_only_the_program_of_ranks_needs_mpi(self):
+        libraries = [subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+                     for program in (cl.PIRX, RANKS)]
+        self.assertNotIn("libmpi", libraries[0])
+        self.assertIn("libmpi", libraries[1])
+
+
 if __name__ == "__main__":
+    RANKS = sys.argv.pop(2)
     cl.PIRX = sys.argv.pop(1)
     unittest.main(verbosity=1)

@@ -59,13 +59,5 @@ TEST(Split, NamesLeadToSplitsAndBack) {
   }
 }
 
-TEST(World, SaysWhenThereIsNoMpi) {
-  if (built_with_mpi()) GTEST_SKIP() << "this program was built with MPI";
-  const auto world = World::create();
-  ASSERT_FALSE(world);
-  EXPECT_EQ(world.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(world.error().message().find("built without MPI"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace pirx::shards

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 namespace pirx::cli {
 namespace {
 
@@ -19,6 +22,89 @@ TEST(Cli, Durations) {
   for (const char* bad : {"", "ms", "-1s", "1h", "1 s", "nan", "inf", "1e300", "1s1", "0x10"}) {
     EXPECT_EQ(parse_duration(bad).error().code(), ErrorCode::kInvalidArgument) << bad;
   }
+}
+
+/// Every command of the program, by its path.
+void collect(const CLI::App& app, const std::string& path, std::map<std::string, const CLI::App*>& into) {
+  into[path] = &app;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    collect(*command, path + " " + command->get_name(), into);
+  }
+}
+
+struct WholeProgram : ::testing::Test {
+  WholeProgram() {
+    for (auto* add : {add_try_command, add_get_command, add_db_command, add_serve_command, add_deploy_command,
+                      add_bench_command, add_load_command, add_plan_command}) {
+      add(app);
+    }
+    group_commands(app);
+    collect(app, "pirx", commands);
+  }
+  CLI::App app;
+  std::map<std::string, const CLI::App*> commands;
+};
+
+TEST_F(WholeProgram, AnOptionIsTheSameInEveryCommand) {
+  // Names that mean what the command is about, with or without a value.
+  const std::set<std::string> kOwn = {};
+  std::map<std::string, std::pair<std::string, std::string>> long_of_short;  // and the command
+  std::map<std::string, std::pair<std::string, std::string>> short_of_long;
+  std::map<std::string, std::pair<bool, std::string>> has_value;
+  for (const auto& [path, command] : commands) {
+    for (const auto* option : command->get_options()) {
+      if (option->get_lnames().empty()) continue;  // an argument
+      const std::string name = option->get_lnames().front();
+      const std::string letter = option->get_snames().empty() ? "" : option->get_snames().front();
+      if (!letter.empty()) {
+        const auto [at, added] = long_of_short.try_emplace(letter, name, path);
+        EXPECT_EQ(at->second.first, name)
+            << "-" << letter << " of " << path << " and of " << at->second.second;
+      }
+      const auto [at, added] = short_of_long.try_emplace(name, letter, path);
+      EXPECT_EQ(at->second.first, letter)
+          << "--" << name << " of " << path << " and of " << at->second.second;
+      if (kOwn.count(name) > 0) continue;
+      const bool value = option->get_expected_max() > 0 && option->get_type_size() > 0;
+      const auto [kind, is_new] = has_value.try_emplace(name, value, path);
+      EXPECT_EQ(kind->second.first, value)
+          << "--" << name << " of " << path << " and of " << kind->second.second;
+    }
+  }
+  EXPECT_EQ(long_of_short.at("q").first, "quiet");
+  EXPECT_GT(has_value.size(), 80u);
+}
+
+TEST_F(WholeProgram, WhatTakesTrustAnchorsCallsThemTheSame) {
+  for (const auto& [path, command] : commands) {
+    const auto* old_name = command->get_option_no_throw("--ca-file");
+    EXPECT_EQ(old_name != nullptr, command->get_option_no_throw("--ca") != nullptr) << path;
+    if (old_name == nullptr) continue;
+    EXPECT_EQ(old_name->get_group(), "") << path << ": hidden";
+  }
+  for (const char* path : {"pirx deploy", "pirx plan", "pirx load"}) {
+    EXPECT_NE(commands.at(path)->get_option_no_throw("--ca"), nullptr) << path;
+  }
+}
+
+TEST_F(WholeProgram, HelpIsInGroupsWithTheCommonOneFirst) {
+  const auto help = app.help();
+  std::size_t last = 0;
+  for (const char* group : {"\nStart here:", "\nDatabases:", "\nServers:", "\nMeasure:"}) {
+    const auto at = help.find(group);
+    ASSERT_NE(at, std::string::npos) << group;
+    EXPECT_GT(at, last);
+    last = at;
+  }
+  EXPECT_EQ(help.find("Subcommands:"), std::string::npos) << "a command is in no group";
+  for (const auto& [path, command] : commands) {
+    const auto groups = command->get_groups();
+    ASSERT_FALSE(groups.empty()) << path;
+    EXPECT_EQ(groups.front(), "Options") << path;
+  }
+  EXPECT_GE(commands.at("pirx serve")->get_groups().size(), 4u);
+  EXPECT_EQ(commands.at("pirx serve")->get_option("--max-connections")->get_group(), "Limits");
+  EXPECT_EQ(commands.at("pirx serve")->get_option("--coordinate")->get_group(), "Options");
 }
 
 TEST(Cli, Sizes) {

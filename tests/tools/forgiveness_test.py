@@ -4,6 +4,11 @@
 
     forgiveness_test.py PIRX
 """
+import gzip
+import json
+import os
+import pty
+import shutil
 import subprocess
 import sys
 import unittest
@@ -17,7 +22,7 @@ class Forgiveness(unittest.TestCase):
     def test_unknown_words(self):
         cases = [(["gte"], "no command 'gte': did you mean 'get'?"),
                  (["serv", "x"], "no command 'serv': did you mean 'serve'?"),
-                 (["frobnicate"], "no command 'frobnicate': there are db, serve, deploy, get, bench, load, plan, try"),
+                 (["frobnicate"], "no command 'frobnicate': there are try, get, db, serve, deploy, bench, load, plan"),
                  (["db", "biuld", "x", "y"], "no command 'biuld' of 'pirx db': did you mean 'build'?"),
                  (["db", "build", "a", "b", "--form", "csv"], "no option '--form' of 'pirx db build': did you mean '--from'?"),
                  (["get", "x", "--kye", "a"], "no option '--kye' of 'pirx get': did you mean '--key'?"),
@@ -76,6 +81,97 @@ class Forgiveness(unittest.TestCase):
             self.assertEqual(cl.run("db", "get", self.path / "db.pirx", 0).stdout, "one\n")
         (self.path / "a.bin").write_text("x")
         self.assertIn("give --from folder, csv", cl.run("db", "build", self.path / "new", self.path / "a.bin", code=2).stderr)
+
+    def test_packed_input(self):
+        text = b"k,v\nx,one\ny,two\n"
+        zstd = shutil.which("zstd")
+        packed = [("a.csv.gz", gzip.compress(text)), ("a.CSV.GZ", gzip.compress(text))]
+        if zstd:
+            packed.append(("a.csv.zst", subprocess.run([zstd, "-c"], input=text, stdout=subprocess.PIPE, check=True).stdout))
+        target = self.path / "db.pirx"
+        for name, data in packed:
+            (self.path / name).write_bytes(data)
+            cl.run("db", "build", target, self.path / name, "--key", "k", "--value", "v")
+            self.assertEqual(cl.run("db", "get", target, 1).stdout, "two\n")
+            self.assertEqual(cl.run("try", self.path / name, "--value", "v", "--lookup", "x").stdout, "one\n")
+            done = subprocess.run([cl.PIRX, "db", "build", target, "-", "--from", "csv", "--key", "k"], input=data)
+            self.assertEqual(done.returncode, 0)
+        broken = self.path / "broken.csv.gz"
+        broken.write_bytes(gzip.compress(text)[:-3])
+        done = cl.run("db", "build", target, broken, code=4)
+        self.assertIn(f"{broken}, byte ", done.stderr)
+        self.assertIn("ends too early: the file is cut off", done.stderr)
+        broken.write_bytes(text)
+        self.assertIn("this is no gzip data", cl.run("db", "build", target, broken, code=4).stderr)
+
+    def test_bad_rows_are_left_out_aloud(self):
+        source, target = self.path / "a.jsonl", self.path / "db.pirx"
+        source.write_text('{"id":"x","v":"one"}\nrubbish\n' + ''.join(f'{{"id":"y{i}"}}\n' for i in range(7)) + '{"id":"z","v":"two"}\n')
+        words = ["db", "build", target, source, "--key", "id", "--value", "v"]
+        self.assertIn("line 2: not valid JSON", cl.run(*words, code=2).stderr)
+        done = cl.run(*words, "--skip-bad-rows")
+        self.assertIn("left out 8 rows that cannot be taken", done.stderr)
+        self.assertIn("line 2: not valid JSON", done.stderr)
+        self.assertIn('line 3: there is no member "v"', done.stderr)
+        self.assertIn("and 3 more", done.stderr)
+        self.assertIn("bad rows        8 left out", done.stdout)
+        self.assertEqual(json.loads(cl.run(*words, "--skip-bad-rows", "--json").stdout)["skipped_rows"], 8)
+        self.assertEqual(cl.run(*words, "--skip-bad-rows", "--quiet").stdout, "")
+        self.assertEqual(cl.run("db", "get", target, 1).stdout, "two\n")
+        done = cl.run("try", source, "--value", "v", "--skip-bad-rows", "--lookup", "z")
+        self.assertEqual(done.stdout, "two\n")
+        self.assertIn("left out 8 rows", done.stderr)
+        self.assertIn("--skip-bad-rows", done.stderr.split("pirx db build")[1].split("\n")[0])
+        self.assertIn("goes with --from", cl.run("db", "build", target, self.path, "--skip-bad-rows", code=2).stderr)
+
+    def test_config_errors_name_file_and_line(self):
+        config = self.path / "server.json"
+        config.write_text('{\n "databases": [\n  {"name": "a", "file": "a.pirx",\n   "protcol": "dpf"}]}')
+        self.assertIn(f"{config} line 4: 'databases[0].protcol' is not known: did you mean 'protocol'?",
+                      cl.run("serve", "--config", config, code=4).stderr)
+        config.write_text('{\n "databases": [}\n')
+        self.assertIn(f"{config}: it is not a JSON object: line 2, column 16 cannot be read",
+                      cl.run("serve", "--config", config, code=4).stderr)
+
+    def test_the_format_of_the_log(self):
+        source = self.path / "lines.txt"
+        source.write_text("one\n")
+        cl.run("db", "build", self.path / "db.pirx", source)
+        for words, is_text in (([], False), (["--log-format", "json"], False), (["--log-format", "text"], True)):
+            server = self.start(cl.PIRX, "serve", self.path / "db.pirx", "--coordinate", 1, "--listen", ":0", *words)
+            server.stop()
+            self.assertTrue(server.log)
+            for line in server.log:
+                self.assertRegex(line, r"^\d\d:\d\d:\d\d [a-z_]+" if is_text else r'^\{"time":')
+        self.assertIn("text or json, not 'xml'",
+                      cl.run("serve", self.path / "db.pirx", "--coordinate", 1, "--log-format", "xml", code=2).stderr)
+
+    def on_terminal(self, *words, **variables):
+        """What a command shows on a terminal."""
+        environment = {**os.environ, "TERM": "xterm", **variables}
+        if "NO_COLOR" not in variables:
+            environment.pop("NO_COLOR", None)
+        main, other = pty.openpty()
+        child = subprocess.Popen([cl.PIRX, *map(str, words)], stdin=other, stdout=other, stderr=other, env=environment)
+        os.close(other)
+        shown = b""
+        try:
+            while piece := os.read(main, 4096):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(main)
+        child.wait(timeout=60)
+        return shown
+
+    def test_colours_on_a_terminal_alone(self):
+        for words in (["db", "info", self.path / "absent"], ["gte"]):
+            red = b"\x1b[31mpirx:\x1b[0m "
+            self.assertIn(red, self.on_terminal(*words))
+            self.assertIn(b"pirx: ", self.on_terminal(*words, NO_COLOR="1"))
+            self.assertNotIn(b"\x1b[", self.on_terminal(*words, NO_COLOR="1"))
+            self.assertNotIn(b"\x1b[", self.on_terminal(*words, TERM="dumb"))
+            self.assertNotIn("\x1b", subprocess.run([cl.PIRX, *map(str, words)], capture_output=True, text=True).stderr)
 
     def test_listen_on_a_port_alone(self):
         source = self.path / "lines.txt"

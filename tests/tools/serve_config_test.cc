@@ -122,6 +122,52 @@ TEST(ServeConfig, ErrorsNameTheirSource) {
   EXPECT_EQ(settle(kOne, {{"tokens", "/nowhere"}}).error().code(), ErrorCode::kUnavailable);
 }
 
+TEST(ServeConfig, TheLineIsNamedAndTheNearestOption) {
+  const auto message = [](const std::string& text) {
+    const auto file = parse_serve_file(text, "/etc/pirx", "server.json");
+    return file ? std::string("none") : file.error().message();
+  };
+  const std::string first =
+      "{\n  \"listen\": \":8101\",\n  \"databases\": [\n    {\"name\": \"a\", \"file\": \"a.pirx\"},\n";
+  EXPECT_EQ(message(first + "    {\"name\": \"b\", \"file\": \"b\",\n     \"protcol\": \"dpf\"}]}"),
+            "server.json line 6: 'databases[1].protcol' is not known: did you mean 'protocol'?");
+  EXPECT_EQ(message(first + "    {\"name\": \"b\", \"file\": \"b\",\n     \"xyzzy\": \"dpf\"}]}"),
+            "server.json line 6: 'databases[1].xyzzy' is not known");
+  EXPECT_EQ(message(first + "    {\"name\": \"b\"}]}"), "server.json line 5: 'databases[1].file' is missing");
+  EXPECT_EQ(message(first + "    {\"name\": \"a\", \"file\": \"b\"}]}"),
+            "server.json line 5: 'databases[1].name' is another database's already: a");
+  EXPECT_EQ(message("{\n\"limits\": {\"max_conections\": 5},\n\"databases\": []}"),
+            "server.json line 2: 'limits.max_conections' is not known: did you mean 'max_connections'?");
+  EXPECT_EQ(message("{\n\n\"threads\": -1}"), "server.json line 3: 'threads' is not a whole number");
+  EXPECT_EQ(message("{}"), "server.json: 'databases' is missing or empty");
+  EXPECT_EQ(message("{\"threads\": 1,\n\"quiet\": true,\n\"threads\": 2}"),
+            "server.json line 3: 'threads' is there twice");
+}
+
+TEST(ServeConfig, WhatIsNoJsonIsNamedByLineAndColumn) {
+  for (const auto& [text, place] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"{\n  \"threads\": 1,\n  \"quiet\": yes\n}", "line 3, column 12"},
+           {"{\n  \"threads\": 1\n  \"quiet\": true\n}", "line 3, column 9"},
+           {"{\n  \"threads\": 1,\n}", "line 3, column 1"},
+           {"{\n  \"listen\": \"x\n}", "line 2, column 15"},
+           {"{\n  \"threads\": 1", "line 2, column 14"},
+           {"{\n  \"threads\": 1e999}", "a number beyond all bounds"},
+           {"", "line 1, column 0"}}) {
+    const auto file = parse_serve_file(text, "/etc/pirx", "server.json");
+    ASSERT_FALSE(file) << text;
+    EXPECT_EQ(file.error().message(), "server.json: it is not a JSON object: " + place + " cannot be read")
+        << text;
+  }
+}
+
+TEST(ServeConfig, TheFormatOfTheLog) {
+  EXPECT_EQ(settle(kOne)->log_format, std::nullopt);
+  EXPECT_EQ(settle(kOne + R"(,"log_format":"json")")->log_format, LogFormat::kJson);
+  EXPECT_EQ(settle(kOne + R"(,"log_format":"json")", {{"log_format", "text"}})->log_format, LogFormat::kText);
+  EXPECT_EQ(settle(kOne, {{"log_format", "xml"}}).error().message(),
+            "the log format is text or json, not 'xml'");
+}
+
 TEST(ServeConfig, WhatIsWrongIsNamed) {
   const auto database = [](const std::string& members) {
     return R"("databases":[{"name":"a","file":"f",)" + members + "}]";

@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace pirx::cli {
 namespace {
 
 template <class T>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const std::string& help,
-                        Result<T> (*parse)(const std::string&)) {
-  return app.add_option_function<std::string>(
+                        Result<T> (*parse)(const std::string&), const char* kind) {
+  auto* option = app.add_option_function<std::string>(
       name,
       [&value, parse, name](const std::string& text) {
         auto parsed = parse(text);
@@ -22,6 +23,7 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& value, const 
         value = *parsed;
       },
       help);
+  return option->type_name(kind);
 }
 
 Result<double> parse_bandwidth(const std::string& text) {
@@ -65,15 +67,20 @@ void set_action(CLI::App& command, Action action) {
 
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
                           const std::string& help) {
-  return add_parsed(app, name, value, help, parse_duration);
+  return add_parsed(app, name, value, help, parse_duration, "TIME");
 }
 
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help) {
-  return add_parsed(app, name, value, help, parse_size);
+  return add_parsed(app, name, value, help, parse_size, "SIZE");
 }
 
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help) {
-  return add_parsed<double>(app, name, value, help, parse_bandwidth);
+  return add_parsed<double>(app, name, value, help, parse_bandwidth, "BITS");
+}
+
+CLI::Option* add_ca(CLI::App& app, std::string& file, const std::string& help) {
+  app.add_option("--ca-file", file, "The old name of --ca")->group("");
+  return app.add_option("--ca", file, help);
 }
 
 void add_credentials(CLI::App& app, Credentials& credentials) {
@@ -161,14 +168,27 @@ Result<std::string> unescape_key(std::string_view text) {
   return key;
 }
 
+std::string in_red(const std::string& text) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  const bool coloured =
+      isatty(STDERR_FILENO) != 0 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  return coloured ? "\033[31m" + text + "\033[0m" : text;
+}
+
 ProgressLine::ProgressLine(std::string what)
     : what_(std::move(what)),
       terminal_(isatty(STDERR_FILENO) != 0),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
-ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
   if (shown_) std::fprintf(stderr, "\r\033[K");
+  shown_ = false;
 }
 
 void ProgressLine::update(std::uint64_t done, std::uint64_t total) {

@@ -6,17 +6,21 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 
-#include "credentials.h"
+#include "pirx/base/bytes.h"
 #include "pirx/base/result.h"
+#include "pirx/http/credentials.h"
 #include "pirx/protocol/option.h"
+#include "rank.h"
 
 namespace pirx::client {}
 
 namespace pirx::cli {
 
 using namespace client;  // the commands are made of it
+using http::Credentials;
 
 /// Exit codes: 0, or 1 + the numeric ErrorCode (docs/cli.md). 1 is for a wrong command line.
 int exit_code(const Error& error) noexcept;
@@ -30,16 +34,28 @@ void set_action(CLI::App& command, Action action);
 /// The action of the subcommand that was given; empty when none was.
 Action& chosen_action();
 
+/// Reads the command line; after --help, --version and a wrong one the exit code, with what is to be said
+/// printed.
+std::optional<int> parse(CLI::App& app, int argc, char** argv);
+/// The exit code of what an action has done; an error is printed.
+int report(const CLI::App& app, const Result<void>& done);
+
+/// Makes `app` the program pirx, with all its commands; or pirx-ranks.
+void add_commands(CLI::App& app);
+void add_ranks_commands(CLI::App& app, WithRanks with_ranks);
+void add_completion_command(CLI::App& app);
 void add_db_command(CLI::App& app);
 void add_db_encode(CLI::App& db);
 void add_db_update(CLI::App& db);
-void add_serve_command(CLI::App& app);
+void add_serve_command(CLI::App& app, WithRanks with_ranks = nullptr);
 void add_deploy_command(CLI::App& app);
 void add_get_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_load_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 void add_try_command(CLI::App& app);
+/// Puts the commands and their options into groups, once they are all there.
+void group_commands(CLI::App& app);
 
 /// An option whose words are parsed by parse_duration or parse_size; a bad word is a usage error.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::microseconds& value,
@@ -47,6 +63,9 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, std::chrono::m
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& help);
 /// Bits a second: "800k", "10M", "1.5Gbit/s" or a bare number.
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& name, double& value, const std::string& help);
+
+/// --ca, and its old name --ca-file.
+CLI::Option* add_ca(CLI::App& app, std::string& file, const std::string& help);
 
 /// --token-file, --tls-cert and --tls-key of a client.
 void add_credentials(CLI::App& app, Credentials& credentials);
@@ -63,6 +82,9 @@ Result<std::string> unescape_key(std::string_view text);
 /// characters, but newline and tab, are shown as \xHH.
 void print_record(ByteSpan record);
 
+/// `text` for standard error: in red on a terminal, unless NO_COLOR is set or TERM is "dumb".
+std::string in_red(const std::string& text);
+
 /// A line on standard error that overwrites itself: percent, rate and time left. Silent when that is no
 /// terminal.
 class ProgressLine {
@@ -72,6 +94,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void update(std::uint64_t done, std::uint64_t total);
+  /// Takes the line away, before something else is printed.
+  void clear();
 
  private:
   std::string what_;

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "db_build.h"
+#include "key_list.h"
 #include "pirx/base/json.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
@@ -63,16 +64,27 @@ Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& b
   return {};
 }
 
-Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder) {
+/// Says which rows --skip-bad-rows left out: never in silence.
+void print_bad_rows(const database::BadRows& bad) {
+  if (bad.count == 0) return;
+  std::fprintf(stderr, "pirx: left out %" PRIu64 " %s that cannot be taken (--skip-bad-rows):\n", bad.count,
+               bad.count == 1 ? "row" : "rows");
+  for (const auto& reason : bad.reasons) std::fprintf(stderr, "  %s\n", reason.c_str());
+  if (bad.count > bad.reasons.size()) {
+    std::fprintf(stderr, "  and %" PRIu64 " more\n", bad.count - bad.reasons.size());
+  }
+}
+
+Result<void> import(const BuildArguments& a, database::DatabaseBuilder& builder, database::BadRows* bad) {
   const database::Columns columns{.key = a.key, .values = a.values};
   if (a.format == "folder") return import_folder(a, builder);
   const std::string input = a.input == "-" ? "/dev/stdin" : a.input;
   if (a.format == "csv" || a.format == "tsv") {
     PIRX_ASSIGN(const char separator, separator_of(a));
-    return database::import_delimited(input, separator, !a.no_header, columns, builder);
+    return database::import_delimited(input, separator, !a.no_header, columns, builder, bad);
   }
-  if (a.format == "jsonl") return database::import_json_lines(input, columns, builder);
-  if (a.format == "lines") return database::import_lines(input, builder);
+  if (a.format == "jsonl") return database::import_json_lines(input, columns, builder, bad);
+  if (a.format == "lines") return database::import_lines(input, builder, bad);
   return database::import_fixed(input, a.record_bytes, builder);
 }
 
@@ -103,10 +115,15 @@ Result<std::string> format_of(const std::string& input) {
   static constexpr std::pair<const char*, const char*> kSuffixes[] = {
       {".csv", "csv"},      {".tsv", "tsv"},    {".tab", "tsv"},  {".jsonl", "jsonl"},
       {".ndjson", "jsonl"}, {".json", "jsonl"}, {".txt", "lines"}};
-  auto suffix = fs::path(input).extension().string();
-  for (char& c : suffix) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const auto suffix_of = [](const fs::path& path) {
+    auto suffix = path.extension().string();
+    for (char& c : suffix) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return suffix;
+  };
+  auto suffix = suffix_of(input);
+  if (suffix == ".gz" || suffix == ".zst") suffix = suffix_of(fs::path(input).stem());
   for (const auto& [end, format] : kSuffixes) {
     if (suffix == end) return std::string(format);
   }
@@ -123,7 +140,13 @@ Result<char> separator_of(const BuildArguments& a) {
   return invalid("--separator takes one character of one byte, or tab");
 }
 
-Result<database::BuildReport> build_database(const BuildArguments& a, const std::string& who) {
+void add_skip_bad_rows(CLI::App& command, BuildArguments& a) {
+  command.add_flag("--skip-bad-rows", a.skip_bad_rows,
+                   "Leave out rows that cannot be taken, and say how many and why");
+}
+
+Result<database::BuildReport> build_database(const BuildArguments& a, const std::string& who,
+                                             std::uint64_t* skipped) {
   if (a.format == "fixed" && a.record_bytes == 0) {
     return invalid("--from fixed needs --record-bytes above 0");
   }
@@ -133,6 +156,9 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
   PIRX_TRY(separator_of(a));
   if (a.hidden && a.format != "folder") {
     return invalid("--hidden goes with --from folder only");
+  }
+  if (a.skip_bad_rows && (a.format == "folder" || a.format == "fixed")) {
+    return invalid("--skip-bad-rows goes with --from csv, tsv, jsonl and lines only");
   }
   if (!a.duplicates.empty() && !a.keyed) {
     return invalid("--duplicates goes with --keyed only: other databases keep all records of a key");
@@ -152,9 +178,15 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
                                              : database::Duplicates::kRefuse,
       .max_record_bytes = a.max_record_bytes,
       .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
+      .each_key = a.each_key,
   };
   PIRX_ASSIGN(auto builder, database::DatabaseBuilder::create(a.target, options));
-  PIRX_TRY(import(a, builder));
+  database::BadRows bad;
+  const auto imported = import(a, builder, a.skip_bad_rows ? &bad : nullptr);
+  line.clear();
+  print_bad_rows(bad);
+  PIRX_TRY(imported);
+  if (skipped != nullptr) *skipped = bad.count;
   return builder.finish();
 }
 
@@ -164,9 +196,17 @@ Result<void> build(BuildArguments a) {
   if (a.format.empty()) {
     PIRX_ASSIGN(a.format, format_of(a.input));
   }
-  PIRX_ASSIGN(const auto report, build_database(a, "pirx db build"));
+  std::optional<KeyListWriter> list;
+  if (a.keyed && !a.no_key_list) {
+    PIRX_ASSIGN(list, KeyListWriter::create(a.target));
+    a.each_key = [&list](std::string_view key) { return list->add(key); };
+  }
+  std::uint64_t skipped = 0;
+  PIRX_ASSIGN(const auto report, build_database(a, "pirx db build", &skipped));
+  if (list) PIRX_TRY(list->commit());
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
+  if (a.quiet) return {};
   if (a.json) {
     const OutJson json = {{"records", report.records},
                           {"longest_record", report.longest_record},
@@ -178,6 +218,7 @@ Result<void> build(BuildArguments a) {
                           {"file_bytes", report.file_bytes},
                           {"records_per_row", report.geometry.records_per_row},
                           {"keyed", a.keyed},
+                          {"skipped_rows", skipped},
                           {"identity", to_hex(report.version.identity)},
                           {"epoch", report.version.epoch}};
     std::printf("%s\n", json.dump().c_str());
@@ -190,6 +231,7 @@ Result<void> build(BuildArguments a) {
               report.longest_position);
   std::printf("payload         %s; padding, lengths and digests %s (%.0f%% of the rows)\n",
               human_bytes(report.payload_bytes).c_str(), human_bytes(report.padding_bytes).c_str(), padding);
+  if (skipped > 0) std::printf("bad rows        %" PRIu64 " left out\n", skipped);
   if (report.keys > 0) {
     std::printf(
         a.duplicates == "join" ? "keys            %" PRIu64 "; %" PRIu64 " records were joined to others\n"
@@ -301,11 +343,14 @@ void add_build(CLI::App& db) {
       .add_option("target", a->target,
                   "The database file to write; an old one is replaced only once all is well")
       ->required();
-  command.add_option("input", a->input, "File or folder; '-' is standard input")->required();
+  command
+      .add_option("input", a->input,
+                  "File or folder; '-' is standard input. Text may be packed by gzip or zstd")
+      ->required();
   command
       .add_option("--from", a->format,
-                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), or "
-                  "folder")
+                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), "
+                  "before a .gz or .zst; or folder")
       ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
   command
@@ -315,6 +360,7 @@ void add_build(CLI::App& db) {
   command.add_option("--separator", a->separator,
                      "Character between the columns of a CSV file, such as ';', or tab [,]");
   command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
+  add_skip_bad_rows(command, *a);
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
@@ -338,7 +384,10 @@ void add_build(CLI::App& db) {
           "Of several records with one key, with --keyed: refuse the input [default], keep the first or "
           "the last, or join all, with newlines between them")
       ->check(CLI::IsMember({"refuse", "first", "last", "join"}));
+  command.add_flag("--no-key-list", a->no_key_list,
+                   "With --keyed: do not keep the keys in TARGET.keys, which 'pirx db update' needs");
   command.add_flag("--json", a->json, "Report as JSON");
+  command.add_flag("-q,--quiet", a->quiet, "No report");
   command.footer(
       "Examples:\n"
       "  pirx db build packages.pirx packages.jsonl --from jsonl --key name --value record --keyed\n"

@@ -4,10 +4,11 @@
 #include <fstream>
 
 #include "cli.h"
+#include "key_list.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/batchcodes/encode_database.h"
-#include "pirx/database/update.h"
+#include "pirx/database/keyed_update.h"
 
 namespace pirx::cli {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct DbUpdateArguments {
-  std::string database, changes, buckets;
-  std::vector<std::string> set, key, append;
+  std::string database, changes, buckets, keys_file;
+  std::vector<std::string> set, key, append, remove;
   std::optional<std::uint64_t> truncate;
   int threads = 0;
 };
@@ -42,10 +43,30 @@ Result<void> put(database::DatabaseUpdate& update, const std::string& key, ByteS
   return update.append(key, data);
 }
 
+/// Takes the changes of `--changes` lines, in order.
+using TakeLine = std::function<Result<void>(const Json& line)>;
+
+Result<void> read_lines(const std::string& path, const TakeLine& take) {
+  std::ifstream in(path);
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
+    if (line.empty()) continue;
+    const auto taken = [&]() -> Result<void> {
+      PIRX_ASSIGN(const auto json,
+                  Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
+      return take(json);
+    }();
+    if (!taken) {
+      return fail(taken.error().code(),
+                  path + " line " + std::to_string(number) + ": " + taken.error().message());
+    }
+  }
+  if (!in.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path);
+  return {};
+}
+
 /// {"position": N, "record": TEXT}, {"key": K, "record": TEXT}, {"record": TEXT} or {"truncate": N}.
-Result<void> apply_line(database::DatabaseUpdate& update, const std::string& line) {
-  PIRX_ASSIGN(const auto json,
-              Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
+Result<void> apply_line(database::DatabaseUpdate& update, const Json& json) {
   PIRX_TRY(json.only({"position", "key", "record", "truncate"}));
   const auto position = json["position"], key = json["key"], truncate = json["truncate"];
   if (truncate.exists()) {
@@ -62,20 +83,6 @@ Result<void> apply_line(database::DatabaseUpdate& update, const std::string& lin
   if (!key.exists()) return update.append(as_bytes(record));
   PIRX_ASSIGN(const auto name, key.string());
   return put(update, name, as_bytes(record));
-}
-
-Result<void> apply_lines(database::DatabaseUpdate& update, const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
-    if (line.empty()) continue;
-    if (auto applied = apply_line(update, line); !applied) {
-      return fail(applied.error().code(),
-                  path + " line " + std::to_string(number) + ": " + applied.error().message());
-    }
-  }
-  if (!in.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path);
-  return {};
 }
 
 Result<void> apply(const DbUpdateArguments& a, database::DatabaseUpdate& update) {
@@ -96,8 +103,117 @@ Result<void> apply(const DbUpdateArguments& a, database::DatabaseUpdate& update)
     PIRX_ASSIGN(const std::string record, read_record(path));
     PIRX_TRY(update.append(as_bytes(record)));
   }
-  if (!a.changes.empty()) PIRX_TRY(apply_lines(update, a.changes));
+  if (a.changes.empty()) return {};
+  return read_lines(a.changes, [&update](const Json& line) { return apply_line(update, line); });
+}
+
+/// {"key": K, "record": TEXT} or {"key": K, "remove": true}.
+Result<void> take_keyed_line(database::KeyedChanges& changes, const Json& json) {
+  PIRX_TRY(json.only({"key", "record", "remove"}));
+  PIRX_ASSIGN(const auto key, json["key"].string());
+  if (const auto remove = json["remove"]; remove.exists()) {
+    if (json["record"].exists()) return json.error("'record' and 'remove' exclude each other");
+    PIRX_ASSIGN(const auto really, remove.boolean());
+    if (!really) return remove.error("is not true");
+    changes[key] = std::nullopt;
+    return {};
+  }
+  PIRX_ASSIGN(const auto record, json["record"].string());
+  const auto bytes = as_bytes(record);
+  changes[key] = Bytes(bytes.begin(), bytes.end());
   return {};
+}
+
+Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a) {
+  if (a.truncate || !a.append.empty()) {
+    return invalid(a.database +
+                   " is keyed: its records have no order, so --truncate and --append have no meaning; give "
+                   "--key KEY=FILE or --remove KEY");
+  }
+  database::KeyedChanges changes;
+  for (const auto* list : {&a.set, &a.key}) {
+    for (const std::string& text : *list) {
+      PIRX_ASSIGN(const auto parts, split(list == &a.set ? "--set" : "--key", text));
+      PIRX_ASSIGN(const std::string record, read_record(parts.second));
+      const auto bytes = as_bytes(record);
+      changes[parts.first] = Bytes(bytes.begin(), bytes.end());
+    }
+  }
+  for (const std::string& key : a.remove) changes[key] = std::nullopt;
+  if (!a.changes.empty()) {
+    PIRX_TRY(read_lines(a.changes, [&](const Json& line) { return take_keyed_line(changes, line); }));
+  }
+  return changes;
+}
+
+void say_update(const std::string& path, const database::UpdateReport& report) {
+  std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, %zu rows changed, %s in %s.delta\n", path.c_str(),
+              report.after.epoch, report.records, report.changed_rows.size(),
+              human_bytes(report.delta_bytes).c_str(), path.c_str());
+}
+
+/// Changes a keyed database, by its list of keys.
+Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
+  PIRX_ASSIGN(const auto changes, keyed_changes(a));
+  PIRX_ASSIGN(auto keys, read_key_list(a.database, a.keys_file));
+  std::optional<KeyListWriter> list;
+  std::optional<ProgressLine> line;
+  std::chrono::steady_clock::time_point start;
+  database::KeyedUpdateOptions options;
+  options.rebuilding = [&](std::uint64_t records, double seconds) -> Result<void> {
+    if (!a.buckets.empty()) {
+      return invalid("these changes need " + a.database +
+                     " to be built anew, and then its buckets, too: leave out --buckets, and run 'pirx db "
+                     "encode " +
+                     a.database + " ... --out " + a.buckets + "' afterwards");
+    }
+    PIRX_ASSIGN(list, KeyListWriter::create(a.database));
+    std::fprintf(stderr, "rebuilding %" PRIu64 " records, about %.*f s\n", records, seconds < 10 ? 1 : 0,
+                 std::max(seconds, 0.1));
+    line.emplace("pirx db update");
+    start = std::chrono::steady_clock::now();
+    return {};
+  };
+  options.each_key = [&list](std::string_view key) { return list->add(key); };
+  options.progress = [&line](std::uint64_t done, std::uint64_t total) {
+    if (line) line->update(done, total);
+  };
+  auto done = database::update_keyed(a.database, std::move(keys), changes, options);
+  if (!done) {
+    const auto& message = done.error().message();
+    const bool of_list = message.starts_with("the list of keys");
+    return fail(
+        done.error().code(),
+        (!of_list ? "" : (a.keys_file.empty() ? a.database + ".keys" : a.keys_file) + ": ") + message);
+  }
+  auto& report = *done;
+  if (list) PIRX_TRY(list->commit());
+  line.reset();
+  if (report.rebuilt) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    std::fprintf(stderr, "rebuilt in %.1f s\n", took.count());
+    std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, built anew\n", a.database.c_str(),
+                report.update.after.epoch, report.update.records);
+  } else {
+    say_update(a.database, report.update);
+  }
+  std::printf("%" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed\n", report.added, report.replaced,
+              report.removed);
+  return std::move(report.update);
+}
+
+/// Changes a database by position, or by its index of keys.
+Result<database::UpdateReport> update_by_position(const DbUpdateArguments& a) {
+  if (!a.remove.empty() || !a.keys_file.empty()) {
+    return invalid(a.database +
+                   " is not keyed: --remove and --keys-from are for keyed databases (--truncate "
+                   "removes the last records)");
+  }
+  PIRX_ASSIGN(auto work, database::DatabaseUpdate::begin(a.database));
+  PIRX_TRY(apply(a, work));
+  PIRX_ASSIGN(auto report, work.commit());
+  say_update(a.database, report);
+  return report;
 }
 
 /// PREFIX.1, PREFIX.2, ... as far as there are such files.
@@ -112,10 +228,11 @@ Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
 }
 
 Result<void> update(const DbUpdateArguments& a) {
-  const bool changes =
-      a.truncate || !a.set.empty() || !a.key.empty() || !a.append.empty() || !a.changes.empty();
+  const bool changes = a.truncate || !a.set.empty() || !a.key.empty() || !a.append.empty() ||
+                       !a.remove.empty() || !a.changes.empty();
   if (!changes && a.buckets.empty()) {
-    return invalid("nothing to do: give --set, --key, --append, --changes or --truncate, or --buckets");
+    return invalid(
+        "nothing to do: give --set, --key, --append, --remove, --changes or --truncate, or --buckets");
   }
   std::vector<fs::path> files;
   if (!a.buckets.empty()) {
@@ -123,12 +240,9 @@ Result<void> update(const DbUpdateArguments& a) {
   }
   std::optional<database::UpdateReport> report;
   if (changes) {
-    PIRX_ASSIGN(auto work, database::DatabaseUpdate::begin(a.database));
-    PIRX_TRY(apply(a, work));
-    PIRX_ASSIGN(report, work.commit());
-    std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, %zu rows changed, %s in %s.delta\n",
-                a.database.c_str(), report->after.epoch, report->records, report->changed_rows.size(),
-                human_bytes(report->delta_bytes).c_str(), a.database.c_str());
+    PIRX_ASSIGN(const auto before, database::Database::open(a.database));
+    const bool by_key = before->geometry().keyed() && before->bucket() == nullptr;
+    PIRX_ASSIGN(report, by_key ? update_by_key(a) : update_by_position(a));
     std::printf("identity        %s\n", to_hex(report->after.identity).c_str());
   }
   if (files.empty()) return {};
@@ -150,7 +264,8 @@ void add_db_update(CLI::App& db) {
         *db.add_subcommand("update", "Change, append or truncate records, at the cost of the change");
     auto a = std::make_shared<DbUpdateArguments>();
     command.add_option("database", a->database, "The plain database file")->required();
-    command.add_option("--set", a->set, "New record at a position, repeatable")
+    command
+        .add_option("--set", a->set, "New record at a position, or of a key in a keyed database; repeatable")
         ->type_name("POSITION=FILE")
         ->allow_extra_args(false);
     command.add_option("--key", a->key, "New record with a key; appended when no record has it; repeatable")
@@ -163,7 +278,14 @@ void add_db_update(CLI::App& db) {
     command
         .add_option("--changes", a->changes,
                     "JSON lines: {\"position\":N,\"record\":TEXT}, {\"key\":K,\"record\":TEXT}, "
-                    "{\"record\":TEXT}, {\"truncate\":N}")
+                    "{\"record\":TEXT}, {\"truncate\":N}; {\"key\":K,\"remove\":true} of a keyed database")
+        ->type_name("FILE");
+    command.add_option("--remove", a->remove, "Remove a key from a keyed database, repeatable")
+        ->type_name("KEY")
+        ->allow_extra_args(false);
+    command
+        .add_option("--keys-from", a->keys_file,
+                    "All keys of a keyed database, one a line, if there is no DATABASE.keys beside it")
         ->type_name("FILE");
     command.add_option("--truncate", a->truncate, "First of all, keep so many records")
         ->check(whole_number(1, ~std::uint64_t{0}));
@@ -178,7 +300,8 @@ void add_db_update(CLI::App& db) {
     command.footer(
         "Changes go to DATABASE.delta, which belongs to the file: copy both. Running servers keep their "
         "epoch\n"
-        "until SIGHUP or --watch.\n"
+        "until SIGHUP or --watch. A keyed database is built anew if its keys change, or if a record does not "
+        "fit.\n"
         "Example:\n  pirx db update packages.pirx --key bash=bash.txt --buckets packages.bucket");
     set_action(command, [a] { return update(*a); });
   }

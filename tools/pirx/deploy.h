@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a deployment from what its servers say, for `pirx deploy` and `pirx try`.
+// Brings a deployment file to the epoch that its servers have now, for `pirx deploy` and `pirx get`.
 #pragma once
 
-#include <memory>
-#include <span>
-
-#include "pirx/protocol.h"
+#include "cli.h"
+#include "pirx/client/refresh.h"
 
 namespace pirx::cli {
 
-/// The plan of servers that said `told`, in their order. At least one; all must speak `protocol` and have the
-/// same members, geometry and version. `chosen` are options of Protocol::chosen. InvalidArgument: they do not
-/// fit.
-Result<std::shared_ptr<const Plan>> plan_for(const Protocol& protocol, std::span<const Told> told,
-                                             const Texts& chosen);
+struct RefreshedFile {
+  std::vector<Deployment> before, after;  ///< with credentials
+  bool changed = false;                   ///< and written
+};
+
+/// Refreshes all deployments of the file and writes it, unless nothing is new. Errors are those of
+/// client::refresh, with the flag that allows a rollback.
+Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& credentials,
+                                   RefreshOptions options);
 
 }  // namespace pirx::cli

@@ -2,8 +2,8 @@
 // pirx deploy: asks the servers what they hold, checks that they agree, and writes the deployment file.
 #include "cli.h"
 #include "deploy.h"
-#include "pirx/client/deployment.h"
 #include "pirx/database/database.h"
+#include "pirx/http/http_client.h"
 #include "protocol_options.h"
 
 namespace pirx::cli {
@@ -16,16 +16,9 @@ struct DeployArguments {
   std::vector<std::string> urls, others;
   Credentials credentials;
   Texts chosen, options;  ///< of the deployment; of its clients
-  bool force = false, allow_rollback = false, add = false;
-  std::chrono::microseconds deadline{10'000'000};
+  bool force = false, allow_rollback = false, add = false, refresh = false;
+  std::chrono::microseconds deadline{10'000'000}, wait{0};
 };
-
-std::string describe(const Protocol& protocol, const Told& told) {
-  std::string text(protocol.name);
-  for (const auto& [name, value] : told.members) text += ", " + name + " " + value.substr(0, 40);
-  return text + ", epoch " + std::to_string(told.version.epoch) + ", identity " +
-         to_hex(told.version.identity).substr(0, 16) + "...";
-}
 
 /// The deployments in FILE; none where there is no such file. InvalidArgument: it is something else than a
 /// deployment file, which must not be lost.
@@ -45,6 +38,16 @@ Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
                  before.error().message() + ")");
 }
 
+/// Whether `next` may stand in FILE in place of `old`.
+Result<void> check_no_rollback(const std::string& target, bool allow_rollback, const Deployment& old,
+                               const Deployment& next) {
+  const auto follows = check_follows(*old.plan, *next.plan);
+  if (follows || allow_rollback) return {};
+  return fail(follows.error().code(), "the servers' parameters do not follow those in " + target + ": " +
+                                          follows.error().message() +
+                                          "; ask the operator, then give --allow-rollback");
+}
+
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
 /// for the same epoch stays.
 Result<void> save(const DeployArguments& a, const Deployment& deployment) {
@@ -52,12 +55,7 @@ Result<void> save(const DeployArguments& a, const Deployment& deployment) {
   std::vector<Deployment> after;
   std::string left;
   for (auto& old : before) {
-    const auto follows = check_follows(*old.plan, *deployment.plan);
-    if (!follows && !a.allow_rollback) {
-      return fail(follows.error().code(), "the servers' parameters do not follow those in " + a.target +
-                                              ": " + follows.error().message() +
-                                              "; ask the operator, then give --allow-rollback");
-    }
+    PIRX_TRY(check_no_rollback(a.target, a.allow_rollback, old, deployment));
     if (&old.plan->protocol() == &deployment.plan->protocol()) continue;
     if (a.add && old.plan->version().epoch >= deployment.plan->version().epoch) {
       after.push_back(std::move(old));
@@ -76,35 +74,36 @@ Result<void> save(const DeployArguments& a, const Deployment& deployment) {
   return {};
 }
 
-std::vector<http::CallOutcome> ask_parameters(const DeployArguments& a, http::HttpTransport& transport) {
-  const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline);
-  return transport.parameters_all(
-      {.deadline = deadline, .connect_timeout = deadline, .max_reply_bytes = std::size_t{64} << 10});
+AskOptions ask_options(const DeployArguments& a) {
+  return {.deadline = std::chrono::ceil<std::chrono::milliseconds>(a.deadline),
+          .wait = std::chrono::ceil<std::chrono::milliseconds>(a.wait),
+          .waiting = [](const std::string& why) { std::fprintf(stderr, "waiting for %s\n", why.c_str()); }};
 }
 
 /// Whether others are told the same as this client: whoever published a digest, and clients who ask in
 /// another way. They are asked without credentials, which would tell them who asks.
-Result<void> check_digest(const DeployArguments& a, const http::Endpoint& reached, const Digest& digest) {
+Result<void> check_digest(const DeployArguments& a, http::Endpoint reached, const Digest& digest) {
+  const auto asked = reached.url;
+  reached.token.clear();
+  reached.certificate_file.clear();
+  reached.key_file.clear();
   if (a.expected) {
     const auto expected = from_hex(*a.expected);
     if (!expected || expected->size() != digest.size())
       return invalid("--expect takes 64 hexadecimal digits");
     if (!std::equal(digest.begin(), digest.end(), expected->begin())) {
-      return fail(ErrorCode::kStaleEpoch, "the parameters of " + a.urls[0] + " have the digest " +
+      return fail(ErrorCode::kStaleEpoch, "the parameters of " + asked + " have the digest " +
                                               to_hex(digest) + ", not " + *a.expected +
                                               ": an epoch began meanwhile, or clients are told apart");
     }
   }
   for (const auto& url : a.others) {
-    auto other = reached;
-    other.url = url;
-    PIRX_ASSIGN(auto transport, http::HttpTransport::create({other}));
-    const auto reply = std::move(ask_parameters(a, transport).front().reply);
-    if (!reply) return fail(reply.error().code(), url + " gave no parameters: " + reply.error().message());
-    PIRX_ASSIGN(const auto theirs, tell(*reply));
-    if (theirs.digest != digest) {
-      return fail(ErrorCode::kStaleEpoch, url + " gives parameters with the digest " + to_hex(theirs.digest) +
-                                              ", " + a.urls[0] + " with " + to_hex(digest) +
+    reached.url = url;
+    PIRX_ASSIGN(const auto other, ask_parameters({&reached, 1}, ask_options(a)));
+    const auto theirs = other.told[0].digest;
+    if (theirs != digest) {
+      return fail(ErrorCode::kStaleEpoch, url + " gives parameters with the digest " + to_hex(theirs) + ", " +
+                                              asked + " with " + to_hex(digest) +
                                               ": an epoch began meanwhile, or clients are told apart");
     }
   }
@@ -127,94 +126,105 @@ Result<void> check_version(const DeployArguments& a, const database::Version& se
                                                : ""));
 }
 
+void say_digest(const Digest& digest) { std::printf("parameters digest %s\n", to_hex(digest).c_str()); }
+
+void say_written(const DeployArguments& a, const Deployment& deployment) {
+  std::printf("wrote %s: %s, %s\n", a.target.c_str(), std::string(deployment.plan->protocol().name).c_str(),
+              deployment.plan->summary().c_str());
+}
+
 /// The digest of what was deployed.
 Result<Digest> deploy(const DeployArguments& a) {
   PIRX_TRY(read_target(a));
   const auto folder = std::filesystem::path(a.target).parent_path();
-  std::vector<http::Endpoint> stored, reached;
+  Deployment deployment;
   for (const auto& url : a.urls) {
-    stored.push_back(a.server);
-    stored.back().url = url;
-    reached.push_back(stored.back());
-    if (!a.server.ca_file.empty()) reached.back().ca_file = (folder / a.server.ca_file).string();
+    auto& server = deployment.servers.emplace_back(a.server);
+    server.url = url;
+    if (!a.server.ca_file.empty()) server.ca_file = (folder / a.server.ca_file).string();
   }
-  const auto anonymous = reached;
-  PIRX_TRY(give_credentials(a.credentials, reached));
-  PIRX_ASSIGN(auto transport, http::HttpTransport::create(reached));
-  const auto outcomes = ask_parameters(a, transport);
-
-  std::vector<Told> told;
-  const Protocol* protocol = nullptr;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const auto& reply = outcomes[i].reply;
-    if (!reply)
-      return fail(reply.error().code(), a.urls[i] + " gave no parameters: " + reply.error().message());
-    if (outcomes[i].same_as) {
-      return invalid(a.urls[i] + " and " + a.urls[*outcomes[i].same_as] +
-                     " name the same instance (Pirx-Instance): they are one server, which would get two "
-                     "servers' shares, or one of them claims to be the other. Give each server once");
-    }
-    auto one = tell(*reply);
-    if (!one) return fail(one.error().code(), a.urls[i] + ": " + one.error().message());
-    const auto* speaks = find_protocol_of(*reply).value();
-    if (!speaks->several && a.urls.size() != 1) {
-      return invalid(a.urls[i] + " serves by " + std::string(speaks->name) +
-                     ", which needs one server and cannot use more: give it alone");
-    }
-    if (i == 0) {
-      protocol = speaks;
-      PIRX_TRY(check_digest(a, anonymous.front(), one->digest));
-    } else if (speaks != protocol || one->members != told[0].members || one->geometry != told[0].geometry ||
-               one->version != told[0].version) {
-      return fail(ErrorCode::kStaleEpoch,
-                  a.urls[i] + " (" + describe(*speaks, *one) + ") does not serve what " + a.urls[0] +
-                      " does (" + describe(*protocol, told[0]) +
-                      "): bring all servers to one database file, or its buckets, first");
-    }
-    told.push_back(std::move(*one));
-  }
-  PIRX_TRY(check_version(a, told[0].version, told[0].geometry));
-  PIRX_ASSIGN(auto plan, plan_for(*protocol, told, a.chosen));
-  const Deployment deployment{std::move(plan), std::move(stored)};
+  PIRX_TRY(give_credentials(a.credentials, deployment.servers));
+  PIRX_ASSIGN(const auto said, ask_parameters(deployment.servers, ask_options(a)));
+  const auto& first = said.told[0];
+  PIRX_TRY(check_digest(a, deployment.servers[0], first.digest));
+  PIRX_TRY(check_version(a, first.version, first.geometry));
+  PIRX_ASSIGN(deployment.plan, plan_for(said, a.chosen));
   ClientSpec client{.loopback = all_on_this_machine(deployment)};
-  PIRX_ASSIGN(client.options, Options::create(protocol->client_options, a.options, protocol->name));
+  PIRX_ASSIGN(client.options, Options::create(said.protocol->client_options, a.options, said.protocol->name));
   PIRX_ASSIGN(const auto warning, deployment.plan->check(client));
   PIRX_TRY(save(a, deployment));
   if (!warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
-  std::printf("wrote %s: %s, %s\n", a.target.c_str(), std::string(protocol->name).c_str(),
-              deployment.plan->summary().c_str());
-  return told[0].digest;
+  say_written(a, deployment);
+  return first.digest;
+}
+
+/// Brings FILE to the parameters that its servers have now.
+Result<void> refresh_and_say(const DeployArguments& a) {
+  std::vector<Digest> digests;
+  const auto accept = [&](const Deployment& old, const Parameters& said) -> Result<void> {
+    digests.push_back(said.told[0].digest);
+    if (digests.size() > 1 && (a.expected || !a.others.empty())) {
+      return invalid(a.target +
+                     " names several protocols, each with a digest of its own: --expect and --compare go "
+                     "with one");
+    }
+    PIRX_TRY(check_digest(a, old.servers[0], digests.back()));
+    return check_version(a, said.told[0].version, said.told[0].geometry);
+  };
+  PIRX_ASSIGN(const auto done, refresh_file(a.target, a.credentials,
+                                            {.ask = ask_options(a),
+                                             .allow_rollback = a.allow_rollback,
+                                             .client_options = a.options,
+                                             .accept = accept}));
+  const auto epoch = [](const Deployment& of) { return std::to_string(of.plan->version().epoch); };
+  if (done.changed) {
+    for (const auto& one : done.after) say_written(a, one);
+    std::printf("epoch %s, was %s\n", epoch(done.after[0]).c_str(), epoch(done.before[0]).c_str());
+  } else {
+    std::printf("%s is up to date: epoch %s\n", a.target.c_str(), epoch(done.after[0]).c_str());
+  }
+  for (const auto& digest : digests) say_digest(digest);
+  return {};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Plan>> plan_for(const Protocol& protocol, std::span<const Told> told,
-                                             const Texts& chosen) {
-  PlanSpec spec;
-  for (const auto& one : told) {
-    if (one.coordinate) spec.coordinates.push_back(*one.coordinate);
+Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& credentials,
+                                   RefreshOptions options) {
+  RefreshedFile file;
+  PIRX_ASSIGN(file.before, load_deployments(path));
+  const bool allow_rollback = std::exchange(options.allow_rollback, true);  // checked here, with advice
+  for (auto& old : file.before) {
+    PIRX_TRY(give_credentials(credentials, old.servers));
+    PIRX_ASSIGN(auto next, refresh(old, options));
+    PIRX_TRY(check_no_rollback(path, allow_rollback, old, next));
+    file.after.push_back(std::move(next));
   }
-  PIRX_TRY(Options::create(protocol.chosen, chosen, protocol.name));
-  auto members = told[0].members;
-  for (const auto& [name, text] : chosen) members[name] = text;
-  PIRX_ASSIGN(spec.members, Options::create(protocol.members, members, protocol.name));
-  spec.version = told[0].version;
-  if (!protocol.describes_database) spec.geometry = told[0].geometry;
-  return protocol.plan(spec);
+  if (!check_one_database(file.after)) {
+    return fail(ErrorCode::kStaleEpoch, "the servers of the protocols in " + path +
+                                            " are not at one epoch of one database: try again when all are");
+  }
+  file.changed = format_deployments(file.after) != format_deployments(file.before);
+  if (file.changed) PIRX_TRY(save_deployments(path, file.after));
+  return file;
 }
 
 void add_deploy_command(CLI::App& app) {
   auto& command = *app.add_subcommand("deploy", "Write the deployment file that clients need");
   auto a = std::make_shared<DeployArguments>();
   command.add_option("target", a->target, "The file to write")->required();
-  command
-      .add_option("--server", a->urls,
-                  "URL of a server, repeatable: https://host:port, or https://host:port/v1/db/NAME")
-      ->required()
-      ->allow_extra_args(false);
+  auto* servers =
+      command
+          .add_option("--server", a->urls,
+                      "URL of a server, repeatable: https://host:port, or https://host:port/v1/db/NAME")
+          ->allow_extra_args(false);
+  auto* refresh = command.add_flag(
+      "--refresh", a->refresh,
+      "Take the parameters that the servers in FILE have now, and keep everything else in FILE: servers, "
+      "trust anchors, threshold, protocols");
   for (const auto& option : options_of_all(&Protocol::chosen)) {
-    // These two keep their flags of one letter.
-    const auto flag = option.name == "threshold" ? "-t," : option.name == "ramp" ? "-q," : "";
+    // It keeps its flag of one letter.
+    const auto flag = option.name == "threshold" ? "-t," : "";
     add_text_option(command, option, std::string(option.help), a->chosen, flag + flag_of(option.name));
   }
   for (const auto& option : options_of_all(&Protocol::client_options)) {
@@ -238,20 +248,32 @@ void add_deploy_command(CLI::App& app) {
       "--add", a->add,
       "Keep what FILE says of other protocols for the same database: 'pirx get' then chooses the fastest");
   command.add_flag("--force", a->force, "Replace FILE even if it is no deployment file");
-  command.add_option("--ca-file", a->server.ca_file,
-                     "PEM trust anchors of https servers, relative to the file written");
+  add_ca(command, a->server.ca_file, "PEM trust anchors of https servers, relative to the file written");
   command.add_flag("--allow-plaintext", a->server.allow_plaintext, "Allow http:// beyond loopback");
   command.add_flag("--tls-1.2", a->server.allow_tls_1_2,
                    "Take TLS 1.2, too, from servers that do not know 1.3");
   add_credentials(command, a->credentials);
   add_duration(command, "--deadline", a->deadline, "For the servers to answer [10s]");
+  add_duration(command, "--wait", a->wait,
+               "Ask servers that cannot be reached again for so long: they may be starting [0s]");
+  for (auto* option : command.get_options()) {
+    static constexpr std::array kKept{"--server",          "--add",     "--force",     "--ca-file",
+                                      "--allow-plaintext", "--tls-1.2", "--threshold", "--ramp"};
+    if (std::any_of(kKept.begin(), kKept.end(), [&](auto* name) { return option->check_name(name); })) {
+      refresh->excludes(option);
+    }
+  }
+  command.parse_complete_callback([servers, refresh] {
+    if (servers->empty() && refresh->empty()) throw CLI::RequiredError("--server (or --refresh)");
+  });
   command.footer(
       "Example:\n"
       "  pirx deploy packages.json -t 1 --server http://127.0.0.1:8101 --server http://127.0.0.1:8102 "
       "--server http://127.0.0.1:8103");
   set_action(command, [a]() -> Result<void> {
+    if (a->refresh) return refresh_and_say(*a);
     PIRX_ASSIGN(const auto digest, deploy(*a));
-    std::printf("parameters digest %s\n", to_hex(digest).c_str());
+    say_digest(digest);
     return {};
   });
 }

@@ -7,7 +7,11 @@
 
 namespace pirx::cli {
 
-/// Records, certainty, times, and how each server behaved. The records of missing keys are null.
-OutJson to_json(const client::FetchReport& report, const client::Deployment& deployment);
+/// Records, certainty, times, and how each server behaved. The records of missing keys are null. `wishes` are
+/// members for the records, {"key": K} or {"position": N}, or none.
+OutJson to_json(const client::FetchReport& report, const client::Deployment& deployment,
+                std::span<const OutJson> wishes = {});
+/// How each server behaved.
+OutJson to_json(std::span<const client::ServerOutcome> outcomes, const client::Deployment& deployment);
 
 }  // namespace pirx::cli

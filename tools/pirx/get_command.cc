@@ -9,7 +9,9 @@
 #include <iostream>
 #include <map>
 
+#include "advice.h"
 #include "cli.h"
+#include "deploy.h"
 #include "fetch_json.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
@@ -25,7 +27,7 @@ struct GetArguments {
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
-  bool json = false, raw = false, all = false, quiet = false;
+  bool json = false, raw = false, all = false, quiet = false, refresh = false, null = false;
   Texts options;                          ///< the protocol's own
   std::chrono::microseconds deadline{0};  ///< zero: not given
   double down = 1e7, up = 0;              ///< bits a second; up: 0 if not given
@@ -69,7 +71,7 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
 }
 
 /// The records in the order asked for; those of missing keys are null.
-OutJson records_to_json(const FetchReport& report) {
+OutJson records_to_json(const FetchReport& report, std::span<const OutJson> wishes) {
   OutJson records = OutJson::list();
   const auto& answer = report.answer;
   for (std::size_t i = 0; i < answer.records.size(); ++i) {
@@ -78,7 +80,8 @@ OutJson records_to_json(const FetchReport& report) {
       records.push_back(nullptr);
       continue;
     }
-    OutJson entry = {{"hex", to_hex(record)}};
+    OutJson entry = i < wishes.size() ? wishes[i] : OutJson();
+    entry["hex"] = to_hex(record);
     if (is_utf8(as_text(record))) entry["text"] = as_text(record);
     records.push_back(std::move(entry));
   }
@@ -87,22 +90,11 @@ OutJson records_to_json(const FetchReport& report) {
 
 }  // namespace
 
-OutJson to_json(const FetchReport& report, const Deployment& deployment) {
+OutJson to_json(std::span<const ServerOutcome> outcomes, const Deployment& deployment) {
   const auto coordinates = deployment.plan->coordinates();
-  const auto& answer = report.answer;
-  OutJson json = {{"protocol", deployment.plan->protocol().name},
-                  {"certainty", certainty_name(answer.certainty)},
-                  {"proof_bound", answer.proof_bound},
-                  {"responders", answer.responders},
-                  {"rounds", answer.rounds},
-                  {"milliseconds",
-                   {{"query", report.query_milliseconds},
-                    {"network", report.network_milliseconds},
-                    {"decode", report.decode_milliseconds}}},
-                  {"records", records_to_json(report)},
-                  {"servers", OutJson::list()}};
-  for (std::size_t i = 0; i < report.servers.size(); ++i) {
-    const auto& server = report.servers[i];
+  OutJson servers = OutJson::list();
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto& server = outcomes[i];
     OutJson entry = {{"url", deployment.servers[i].url}};
     if (!coordinates.empty()) entry["coordinate"] = coordinates[i];
     entry["status"] = server_status_name(server.status);
@@ -111,9 +103,24 @@ OutJson to_json(const FetchReport& report, const Deployment& deployment) {
     entry["milliseconds"] = server.milliseconds;
     entry["bytes_up"] = server.bytes_up;
     entry["bytes_down"] = server.bytes_down;
-    json["servers"].push_back(std::move(entry));
+    servers.push_back(std::move(entry));
   }
-  return json;
+  return servers;
+}
+
+OutJson to_json(const FetchReport& report, const Deployment& deployment, std::span<const OutJson> wishes) {
+  const auto& answer = report.answer;
+  return {{"protocol", deployment.plan->protocol().name},
+          {"certainty", certainty_name(answer.certainty)},
+          {"proof_bound", answer.proof_bound},
+          {"responders", answer.responders},
+          {"rounds", answer.rounds},
+          {"milliseconds",
+           {{"query", report.query_milliseconds},
+            {"network", report.network_milliseconds},
+            {"decode", report.decode_milliseconds}}},
+          {"records", records_to_json(report, wishes)},
+          {"servers", to_json(report.servers, deployment)}};
 }
 
 namespace {
@@ -179,8 +186,9 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (is_missing(i)) continue;
       const auto& record = records[i];
-      if (a.raw) {
+      if (a.raw || a.null) {
         std::fwrite(record.data(), 1, record.size(), stdout);
+        if (a.null) std::fputc('\0', stdout);
       } else {
         print_record(record);
       }
@@ -201,8 +209,10 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
   return {};
 }
 
-/// Adds the keys of a file, or of standard input for "-": one a line, escaped as `pirx db list` prints them.
-Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
+/// Adds the keys of a file, or of standard input for "-": one a line, escaped as `pirx db list` prints them;
+/// or with `null` as they are, with a zero byte after each. Stops after `most` keys.
+Result<void> add_keys(const std::string& path, bool null, std::vector<std::string>& keys,
+                      std::uint64_t most = ~std::uint64_t{0}) {
   // Not std::cin, whose buffer is never wiped.
   std::unique_ptr<std::filebuf> file;
   if (path == "-") {
@@ -214,12 +224,30 @@ Result<void> add_keys(const std::string& path, std::vector<std::string>& keys) {
   std::istream in(file.get());
   if (!file->is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
   std::string line;
-  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
-    auto key = unescape_key(line);
+  for (std::uint64_t number = 1; number <= most && std::getline(in, line, null ? '\0' : '\n'); ++number) {
+    auto key = null ? Result<std::string>(line) : unescape_key(line);
     if (!key) {
       return invalid("--keys-from, line " + std::to_string(number) + ": " + key.error().message());
     }
     keys.push_back(std::move(*key));
+  }
+  return {};
+}
+
+/// Asks a person for what was not on the command line.
+Result<void> prompt(GetArguments& a) {
+  constexpr std::string_view kGive = "give --key, --keys-from or a position";
+  if (isatty(STDIN_FILENO) == 0) return invalid("nothing to fetch: " + std::string(kGive));
+  PIRX_ASSIGN(const auto all, load_deployments(a.deployment));
+  const bool by_key = all[0].plan->geometry().keyed() || !a.positions_file.empty();
+  std::fprintf(stderr, by_key ? "key: " : "position: ");
+  std::vector<std::string> words;
+  PIRX_TRY(add_keys("-", false, words, 1));
+  if (words.empty()) return invalid("nothing to fetch: the input ended. " + std::string(kGive));
+  if (by_key) {
+    a.keys = std::move(words);
+  } else {
+    PIRX_ASSIGN(a.positions.emplace_back(), parse_whole_number(words[0], 0, ~std::uint64_t{0}));
   }
   return {};
 }
@@ -245,20 +273,59 @@ Result<FetchReport> explain(const GetArguments& a, Result<FetchReport> report) {
   return fail(ErrorCode::kOutOfRange, a.unlisted);
 }
 
-/// Writes what was fetched, and says which keys have no record.
-Result<void> finish(const GetArguments& a, const FetchReport& report, const Deployment& deployment) {
-  if (a.json) {
-    const auto text = to_json(report, deployment).dump(2) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else {
-    PIRX_TRY(write_records(a, report));
-    if (!a.quiet) print_report(report, deployment);
+/// What each record is of, for its JSON.
+std::vector<OutJson> wishes_to_json(const GetArguments& a) {
+  std::vector<OutJson> wishes;
+  // The positions of keys come last.
+  for (std::size_t i = 0; i + a.keys.size() < a.positions.size(); ++i) {
+    wishes.push_back({{"position", a.positions[i]}});
   }
+  for (const auto& key : a.keys) {
+    wishes.push_back(is_utf8(key) ? OutJson{{"key", key}} : OutJson{{"key_hex", to_hex(as_bytes(key))}});
+  }
+  return wishes;
+}
+
+/// Which keys have no record.
+Result<void> check_missing(const GetArguments& a, const FetchReport& report) {
   const auto& missing = report.answer.missing;
   if (missing.empty()) return {};
   std::string names;
   for (const std::size_t i : missing) names += (names.empty() ? "'" : ", '") + escape_key(a.keys[i]) + "'";
   return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
+}
+
+OutJson error_to_json(const Error& error, const std::string& advice) {
+  return {{"code", error_code_name(error.code())}, {"message", error.message()}, {"advice", advice}};
+}
+
+void print_json(const OutJson& json) {
+  const auto text = json.dump(2) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+/// Writes what was fetched, and says which keys have no record.
+Result<void> finish(const GetArguments& a, const FetchReport& report, const Deployment& deployment) {
+  const auto complete = check_missing(a, report);
+  if (a.json) {
+    auto json = to_json(report, deployment, wishes_to_json(a));
+    if (!complete) json["error"] = error_to_json(complete.error(), "");
+    print_json(json);
+  } else {
+    PIRX_TRY(write_records(a, report));
+    if (!a.quiet) print_report(report, deployment);
+  }
+  return complete;
+}
+
+/// The error of a retrieval, with what each server answered and what to do about it.
+Result<void> failed(const GetArguments& a, const Error& error, const Fetcher& fetcher) {
+  const auto advice = advice_for(fetcher.outcomes(), fetcher.deployment(), a.deployment);
+  if (a.json) {
+    print_json({{"error", error_to_json(error, advice)},
+                {"servers", to_json(fetcher.outcomes(), fetcher.deployment())}});
+  }
+  return fail(error.code(), error.message() + (advice.empty() ? "" : "\n" + advice));
 }
 
 FetchOptions fetch_options(const GetArguments& a) {
@@ -300,9 +367,31 @@ Result<Deployment> choose_deployment(const GetArguments& a) {
   return std::move(all[by_seconds.begin()->second]);
 }
 
-Result<void> get(GetArguments a) {
-  std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
-  if (!a.keys_file.empty()) PIRX_TRY(add_keys(a.keys_file, a.keys));
+/// The same deployment at the servers' epoch, to which the file is brought, too.
+Result<Deployment> renewed(const GetArguments& a, const Deployment& stale) {
+  PIRX_ASSIGN(auto file, refresh_file(a.deployment, a.credentials, {.client_options = a.options}));
+  // Somebody may have changed the file meanwhile.
+  const auto same = std::find_if(file.after.begin(), file.after.end(), [&](const auto& one) {
+    return &one.plan->protocol() == &stale.plan->protocol();
+  });
+  if (same == file.after.end()) {
+    return fail(ErrorCode::kStaleEpoch, a.deployment + " was changed meanwhile: ask again");
+  }
+  if (!a.quiet && file.changed) {
+    std::fprintf(stderr, "%s: epoch %llu now, was %llu; asking again\n", a.deployment.c_str(),
+                 static_cast<unsigned long long>(same->plan->version().epoch),
+                 static_cast<unsigned long long>(stale.plan->version().epoch));
+  }
+  return std::move(*same);
+}
+
+/// `printed`: there is a JSON document already.
+Result<void> get(GetArguments a, bool& printed) {
+  if (!a.keys_file.empty()) {
+    PIRX_TRY(add_keys(a.keys_file, a.null, a.keys));
+  } else if (a.keys.empty() && a.positions.empty()) {
+    PIRX_TRY(prompt(a));
+  }
   PIRX_ASSIGN(auto deployment, choose_deployment(a));
   PIRX_TRY(give_credentials(a.credentials, deployment.servers));
   const auto& plan = *deployment.plan;
@@ -321,9 +410,23 @@ Result<void> get(GetArguments a) {
                    human_bytes(bytes).c_str(), slow ? ", which computes for seconds or minutes" : "");
     };
   }
-  PIRX_ASSIGN(const auto report,
-              explain(a, keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options)));
-  return finish(a, report, deployment);
+  if (a.refresh) {
+    options.renew = [&a](const Deployment& stale) { return renewed(a, stale); };
+  }
+  const auto report =
+      explain(a, keyed ? fetcher.fetch_keys(a.keys, options) : fetcher.fetch(a.positions, options));
+  printed = a.json;
+  return report ? finish(a, *report, fetcher.deployment()) : failed(a, report.error(), fetcher);
+}
+
+Result<void> get_and_tell(const GetArguments& a) {
+  std::setvbuf(stdout, nullptr, _IONBF, 0);  // or records would stay in its buffer
+  bool printed = false;
+  auto done = get(a, printed);
+  if (!done && a.json && !printed) {
+    print_json({{"error", error_to_json(done.error(), "")}, {"servers", OutJson::list()}});
+  }
+  return done;
 }
 
 }  // namespace
@@ -382,22 +485,32 @@ void add_get_command(CLI::App& app) {
                "With one server, refuse a plan whose queries take a core of this machine longer, each, by a "
                "rough estimate [1m]");
   add_credentials(command, a->credentials);
+  command
+      .add_flag(
+          "--refresh", a->refresh,
+          "If the servers have a new epoch, bring the deployment file to it (pirx deploy --refresh) and "
+          "ask once more")
+      ->excludes(command.get_option("--positions"));
   command.add_flag("--wait-for-all", a->all, "Wait for slow servers too, so that all are reported");
-  command.add_flag("--json", a->json, "Records and report as one JSON document");
+  command.add_flag("--json", a->json, "Records and report as one JSON document; so are failures");
   command.add_flag("--raw", a->raw, "No newline after each record");
+  command.add_flag("-0,--null", a->null,
+                   "Keys of --keys-from end with a zero byte and are taken as they are; so do records");
   command.add_flag("-q,--quiet", a->quiet, "No report on standard error");
   command.add_option("-o,--output", a->output,
                      "Folder for the records, as files 0, 1, ... in the order asked for");
   command.footer(
       "Records go to standard output, the report on every server to standard error. Positions and keys on "
       "the\n"
-      "command line can be seen by every user of this machine; keys from --keys-from cannot.\n"
+      "command line can be seen by every user of this machine; keys from --keys-from cannot, nor can one "
+      "that is\n"
+      "typed: without a key or position on a terminal, the command asks for one.\n"
       "Examples:\n"
       "  pirx get packages.json --key bash          (pirx db build --keyed)\n"
       "  pirx get packages.json --keys-from -       (keys on standard input)\n"
       "  pirx get packages.json 17 4711\n"
       "  pirx get packages.json --positions positions.tsv --key bash");
-  set_action(command, [a] { return get(*a); });
+  set_action(command, [a] { return get_and_tell(*a); });
 }
 
 }  // namespace pirx::cli

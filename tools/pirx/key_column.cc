@@ -64,7 +64,8 @@ class Sample {
   std::size_t rows_ = 0, values_ = 0;
 };
 
-Result<std::vector<SampledColumn>> sample_delimited(const std::string& file, char separator, bool header) {
+Result<std::vector<SampledColumn>> sample_delimited(const std::string& file, char separator, bool header,
+                                                    database::BadRows* bad) {
   Sample sample;
   const auto add_columns = [&](std::span<const std::string> names) {
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -74,33 +75,39 @@ Result<std::vector<SampledColumn>> sample_delimited(const std::string& file, cha
       sample.add_column(usable ? names[i] : std::to_string(i + 1));
     }
   };
-  PIRX_TRY(database::read_delimited(file, separator, [&](std::span<const std::string> values) {
-    if (sample.width() == 0) {
-      add_columns(values);
-      if (header) return true;
-    }
-    // The importer refuses rows of another width.
-    for (std::size_t i = 0; i < std::min(values.size(), sample.width()); ++i) sample.add(i, values[i]);
-    return sample.end_row();
-  }));
+  PIRX_TRY(database::read_delimited(
+      file, separator,
+      [&](std::span<const std::string> values) {
+        if (sample.width() == 0) {
+          add_columns(values);
+          if (header) return true;
+        }
+        // The importer refuses rows of another width.
+        for (std::size_t i = 0; i < std::min(values.size(), sample.width()); ++i) sample.add(i, values[i]);
+        return sample.end_row();
+      },
+      bad));
   return std::move(sample).finish();
 }
 
-Result<std::vector<SampledColumn>> sample_json_lines(const std::string& file) {
+Result<std::vector<SampledColumn>> sample_json_lines(const std::string& file, database::BadRows* bad) {
   constexpr std::size_t kMaxColumns = 4096;
   Sample sample;
   std::unordered_map<std::string, std::size_t> known;
-  PIRX_TRY(database::read_json_lines(file, [&](const database::JsonMembers& members) {
-    for (const auto& [name, value] : members) {
-      auto found = known.find(name);
-      if (found == known.end()) {
-        if (known.size() == kMaxColumns) continue;
-        found = known.emplace(name, sample.add_column(name)).first;
-      }
-      sample.add(found->second, value);
-    }
-    return sample.end_row();
-  }));
+  PIRX_TRY(database::read_json_lines(
+      file,
+      [&](const database::JsonMembers& members) {
+        for (const auto& [name, value] : members) {
+          auto found = known.find(name);
+          if (found == known.end()) {
+            if (known.size() == kMaxColumns) continue;
+            found = known.emplace(name, sample.add_column(name)).first;
+          }
+          sample.add(found->second, value);
+        }
+        return sample.end_row();
+      },
+      bad));
   return std::move(sample).finish();
 }
 
@@ -115,10 +122,12 @@ std::size_t rank_of(const std::string& name) {
 }  // namespace
 
 Result<std::vector<SampledColumn>> sample_columns(const BuildArguments& build) {
-  if (build.format == "jsonl") return sample_json_lines(build.input);
+  database::BadRows left_out;  // the importer counts them
+  auto* bad = build.skip_bad_rows ? &left_out : nullptr;
+  if (build.format == "jsonl") return sample_json_lines(build.input, bad);
   if (build.format != "csv" && build.format != "tsv") return std::vector<SampledColumn>();
   PIRX_ASSIGN(const char separator, separator_of(build));
-  return sample_delimited(build.input, separator, !build.no_header);
+  return sample_delimited(build.input, separator, !build.no_header, bad);
 }
 
 std::optional<GuessedKey> guess_key(const std::vector<SampledColumn>& columns) {

@@ -224,7 +224,7 @@ void add_load_command(CLI::App& app) {
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--seed", a->plan.seed, "Of the random times; 0: another one each time")
       ->capture_default_str();
-  command.add_option("--ca", a->plan.server.ca_file, "PEM trust anchors for https [the system's]");
+  add_ca(command, a->plan.server.ca_file, "PEM trust anchors for https [the system's]");
   command.add_flag("--allow-plaintext", a->plan.server.allow_plaintext, "HTTP beyond loopback");
   command.add_flag("--tls-1.2", a->plan.server.allow_tls_1_2, "TLS 1.2, too");
   add_credentials(command, a->credentials);

@@ -316,7 +316,7 @@ void add_plan_command(CLI::App& app) {
   command.add_option("database", a->database, "A database; or give --records and --record-bytes");
   command.add_option("--server", a->server.url,
                      "Or the URL of a server: what it serves, and the round trip to it");
-  command.add_option("--ca-file", a->server.ca_file, "PEM trust anchors for --server; default: the system's");
+  add_ca(command, a->server.ca_file, "PEM trust anchors for --server; default: the system's");
   command.add_flag("--allow-plaintext", a->server.allow_plaintext,
                    "Ask --server over http beyond this machine");
   command.add_flag("--tls-1.2", a->server.allow_tls_1_2, "Ask --server by TLS 1.2, too");

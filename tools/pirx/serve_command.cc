@@ -17,11 +17,11 @@
 #include "pirx/http/http_server.h"
 #include "pirx/http/limits.h"
 #include "protocol_options.h"
+#include "rank.h"
 #include "reloader.h"
 #include "serve_config.h"
 #include "serve_log.h"
 #include "served_database.h"
-#include "shards_run.h"
 
 namespace pirx::cli {
 namespace {
@@ -29,8 +29,9 @@ namespace {
 struct ServeArguments {
   DatabaseSettings database;
   std::string config;
-  Texts server;  ///< options and limits of the server
-  ShardArguments shards;
+  Texts server;         ///< options and limits of the server
+  bool shards = false;  ///< was asked for where there are no ranks
+  RankArguments ranks;
 };
 
 /// Every connection takes a descriptor: raises the soft limit as far as the system allows. With too few the
@@ -80,7 +81,7 @@ Result<void> try_threads(std::size_t count) {
 
 /// Flags, the environment and the config file together. Without a config file the command line has the only
 /// database.
-Result<ServeSettings> settle(const ServeArguments& a) {
+Result<ServeSettings> settle(const ServeArguments& a, bool is_rank) {
   const auto variable = [](const std::string& name) {
     const char* text = std::getenv(name.c_str());
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
@@ -95,7 +96,7 @@ Result<ServeSettings> settle(const ServeArguments& a) {
       return invalid(
           "with --config the databases and their options are in the config file: leave them out here");
     }
-    if (a.shards.on) return invalid("--shards serves one database: name it in place of --config");
+    if (is_rank) return invalid("ranks serve one database: name it in place of --config");
     PIRX_ASSIGN(file, load_serve_file(a.config));
   }
   return settle_serve(a.server, variable, file);
@@ -126,25 +127,25 @@ Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext cont
   return Hosting{&settings, std::move(context), std::move(*served), std::move(event)};
 }
 
-Result<void> serve(const ServeArguments& a, shards::World* world) {
+Result<void> serve(const ServeArguments& a, const StartRank& start) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
   const sigset_t signals = stopping_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  PIRX_ASSIGN(auto settings, settle(a));
+  PIRX_ASSIGN(auto settings, settle(a, start != nullptr));
   raise_descriptor_limit(settings.http.max_connections);
   PIRX_TRY(try_threads(threads_needed(settings)));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   PIRX_TRY(database::survive_lost_pages());
-  LogWriter writer;
+  LogWriter writer(settings.log_format ? *settings.log_format : log_format_of_stderr());
   const Log log = [quiet = settings.quiet, &writer](const http::LogEvent& event) {
-    if (!quiet || event.event != "batch") writer.write(http::to_json(event) + "\n");
+    if (!quiet || event.event != "batch") writer.write(event);
   };
-  std::unique_ptr<ShardsRun> shards;
-  if (world != nullptr) {
-    PIRX_ASSIGN(shards, ShardsRun::start(*world, a.shards, a.database, log));
+  std::unique_ptr<Rank> rank;
+  if (start) {
+    PIRX_ASSIGN(rank, start(a.database, log));
     if (settings.watch.count() > 0) {
       return invalid(
           "the ranks take no new epoch while they run: leave --watch away and start them again for it");
@@ -155,7 +156,7 @@ Result<void> serve(const ServeArguments& a, shards::World* world) {
   context.spec.threads = settings.threads;
   context.spec.loopback = http::is_loopback(settings.http.address);
   context.spec.progress = std::ref(progress);
-  if (shards) context.spec.spread = shards->spread();
+  if (rank) context.spec.spread = rank->spread();
   std::vector<Hosting> open;
   std::vector<http::HostedDatabase> hosted;
   for (auto& database : settings.databases) {
@@ -173,14 +174,14 @@ Result<void> serve(const ServeArguments& a, shards::World* world) {
         if (limit.queue) one.opened.numbers.push_back(http::logged(limit, limits));
       }
     }
-    hosted.push_back({database.settings.name, one.served.server, database.queue});
+    hosted.push_back({database.settings.name, one.served.server, database.queue, database.settings.protocol});
     open.push_back(std::move(one));
   }
-  if (shards) {
-    PIRX_TRY(shards->agree(open[0].served));
+  if (rank) {
+    PIRX_TRY(rank->agree(open[0].served));
     const auto patience =
-        settings.http.drain_timeout + std::chrono::ceil<std::chrono::milliseconds>(a.shards.timeout);
-    if (!shards->answers()) return shards->work(patience);
+        settings.http.drain_timeout + std::chrono::ceil<std::chrono::milliseconds>(a.ranks.timeout);
+    if (!rank->answers()) return rank->work(patience);
   }
   PIRX_ASSIGN(auto server, http::HttpServer::create(std::move(hosted), settings.http, log));
   for (const auto& one : open) log(one.opened);
@@ -206,11 +207,11 @@ Result<void> serve(const ServeArguments& a, shards::World* world) {
     }
     server.stop();
   });
-  if (shards) shards->when_lost([&server] { server.stop(); });
+  if (rank) rank->when_lost([&server] { server.stop(); });
   const auto done = server.run();
   // A pass that nobody waits for any more, and an epoch that is being prepared, do not hold up the end. Ranks
   // have deadlines of their own.
-  if (!shards) {
+  if (!rank) {
     try {
       std::thread([code = done ? 0 : exit_code(done.error())] {
         std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -222,12 +223,19 @@ Result<void> serve(const ServeArguments& a, shards::World* world) {
   // run() may have ended by itself: the waiter still waits for a signal then.
   kill(getpid(), SIGTERM);
   waiter.join();
-  return shards ? shards->end(done) : done;
+  return rank ? rank->end(done) : done;
 }
 
 }  // namespace
 
-void add_serve_command(CLI::App& app) {
+sigset_t stopping_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+void add_serve_command(CLI::App& app, WithRanks with_ranks) {
   auto& command =
       *app.add_subcommand("serve", "Serve a database to clients, batching independent clients' queries");
   auto a = std::make_shared<ServeArguments>();
@@ -239,20 +247,27 @@ void add_serve_command(CLI::App& app) {
   for (const auto& option : database_options()) {
     add_text_option(command, option, std::string(option.help), a->database.options);
   }
-  for (const auto& option : server_options())
-    add_text_option(command, option, std::string(option.help), a->server);
+  for (const auto& option : server_options()) {
+    add_text_option(command, option, std::string(option.help), a->server,
+                    option.name == "quiet" ? "-q,--quiet" : "");
+  }
   for (const auto& limit : limit_options()) {
     add_text_option(command, limit, std::string(limit.help) + ", or " + variable_of(limit.name), a->server);
   }
-  command.add_flag("--shards", a->shards.on,
-                   "Spread the database over the processes that mpirun -n N started; rank 0 listens "
-                   "(docs/beyond_one_machine.md)");
-  command.add_option("--shards-split", a->shards.split, "rows, columns, or auto: what moves fewer bytes")
-      ->capture_default_str();
-  add_duration(command, "--shards-timeout", a->shards.timeout,
-               "A rank that is later than its work explains by so much is lost, and the server ends [10s]");
+  if (with_ranks == nullptr) {
+    command.add_flag(
+        "--shards", a->shards,
+        "Refused here: 'mpirun -n N pirx-ranks serve' spreads the database over several processes "
+        "(docs/beyond_one_machine.md)");
+  } else {
+    command.add_option("--shards-split", a->ranks.split, "rows, columns, or auto: what moves fewer bytes")
+        ->capture_default_str();
+    add_duration(command, "--shards-timeout", a->ranks.timeout,
+                 "A rank that is later than its work explains by so much is lost, and the server ends [10s]");
+  }
   command.footer(
-      "Logs are JSON lines on standard error and never hold query content.\n"
+      "Logs go to standard error, as text on a terminal and otherwise as JSON lines. They never hold query "
+      "content.\n"
       "Examples:\n"
       "  pirx serve packages.pirx --coordinate 1 --listen 127.0.0.1:8101\n"
       "  pirx serve packages.pirx --coordinate 2 --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key "
@@ -261,14 +276,21 @@ void add_serve_command(CLI::App& app) {
       std::string(protocols().back()->name) +
       " --listen 127.0.0.1:8100\n"
       "  pirx serve --config servers.json");
-  set_action(command, [a] {
-    return with_world(a->shards, [&](shards::World* world) -> Result<void> {
+  set_action(command, [a, with_ranks]() -> Result<void> {
+    if (a->shards) {
+      return invalid(
+          "this program serves alone. To spread the database over several processes, leave --shards away and "
+          "start "
+          "'mpirun -n N pirx-ranks serve ...' (docs/beyond_one_machine.md)");
+    }
+    const auto run = [&](const StartRank& start) -> Result<void> {
       try {
-        return serve(*a, world);
+        return serve(*a, start);
       } catch (const std::system_error& error) {  // of a thread, after try_threads()
         return no_threads(std::string("cannot start a thread: ") + error.what());
       }
-    });
+    };
+    return with_ranks == nullptr ? run(nullptr) : with_ranks(a->ranks, run);
   });
 }
 

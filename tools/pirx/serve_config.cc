@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 
+#include "did_you_mean.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/client/deployment.h"
@@ -35,8 +36,10 @@ const Option kServerOptions[] = {
      "Answer only clients that send a token of this file, lines 'NAME SHA256-OF-TOKEN'"},
     {"allow_plaintext", Kind::kSwitch, 0, 0,
      "HTTP beyond loopback: whoever sees the traffic of more than t servers learns the indices"},
-    {"metrics_for_all", Kind::kSwitch, 0, 0, "GET /metrics answers every peer, not only this machine"},
+    {"metrics_for_all", Kind::kSwitch, 0, 0,
+     "GET /metrics and GET / (status) answer every peer, not only this machine"},
     {"quiet", Kind::kSwitch, 0, 0, "Do not log every batch"},
+    {"log_format", Kind::kText, 0, 0, "text or json [text on a terminal, else json]"},
 };
 
 /// Of a config file's entry for a database, beside database_options() and "limits".
@@ -99,7 +102,10 @@ Result<void> read_object(const Json& object, std::span<const Option> options,
       PIRX_ASSIGN(auto text, read_text(value, *option, folder));
       if (option->kind != Kind::kSwitch || text == "on") texts[key] = std::move(text);
     } else if (std::find(others.begin(), others.end(), key) == others.end()) {
-      return value.error("is not known");
+      std::vector<std::string> names(others.begin(), others.end());
+      for (const auto& known : options) names.emplace_back(known.name);
+      const auto near = nearest(key, names);
+      return value.error("is not known" + (near.empty() ? "" : ": did you mean '" + near + "'?"));
     }
   }
   return {};
@@ -232,8 +238,9 @@ std::string variable_of(std::string_view limit) {
   return name;
 }
 
-Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder) {
-  PIRX_ASSIGN(const auto json, Json::parse(text, {.name = "config file"}));
+Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder,
+                                   const std::string& name) {
+  PIRX_ASSIGN(const auto json, Json::parse(text, {.name = name, .lines = true}));
   ServeFile file;
   PIRX_TRY(read_object(json, kServerOptions, folder, file.server, {"limits", "databases"}));
   if (const auto limits = json["limits"]; limits.exists()) {
@@ -247,7 +254,7 @@ Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem:
 
 Result<ServeFile> load_serve_file(const std::filesystem::path& path) {
   PIRX_ASSIGN(const auto text, read_file(path, Json::Source().max_bytes, "config file"));
-  return parse_serve_file(text, path.parent_path());
+  return parse_serve_file(text, path.parent_path(), path.string());
 }
 
 Result<ServeSettings> settle_serve(
@@ -307,6 +314,12 @@ Result<ServeSettings> settle_serve(
     PIRX_ASSIGN(http.authenticate, http::load_tokens(tokens));
   }
   settings.quiet = !given("quiet").empty();
+  if (const auto format = given("log_format"); !format.empty()) {
+    if (format != "text" && format != "json") {
+      return invalid("the log format is text or json, not '" + format + "'");
+    }
+    settings.log_format = format == "text" ? LogFormat::kText : LogFormat::kJson;
+  }
   const auto number = [&](const char* name) -> std::uint64_t {
     const auto text = given(name);
     return text.empty()

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pirx/http/http_server.h"
+#include "serve_log.h"
 #include "served_database.h"
 
 namespace pirx::cli {
@@ -32,9 +33,10 @@ struct ServeFile {
   Texts server, limits;
   std::vector<Database> databases;  ///< at least one; their names differ
 };
-/// Parses a config file. DataLoss names the key that is unknown, missing, repeated, or has a wrong type or
-/// value.
-Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder);
+/// Parses a config file. DataLoss names the line and the key that is unknown, missing, repeated, or has a
+/// wrong type or value; `name` is that of the file.
+Result<ServeFile> parse_serve_file(std::string_view text, const std::filesystem::path& folder,
+                                   const std::string& name = "config file");
 /// Reads and parses a config file of at most 1 MiB. Unavailable: it cannot be read.
 Result<ServeFile> load_serve_file(const std::filesystem::path& path);
 
@@ -49,6 +51,7 @@ struct ServeSettings {
   int threads = 0;
   std::chrono::microseconds watch{0};
   bool quiet = false;
+  std::optional<LogFormat> log_format;  ///< nothing: as log_format_of_stderr() says
 };
 
 /// Puts all settings together. A limit is taken from the flag, else the variable, else the file (where a

@@ -2,13 +2,23 @@
 // The queue of the log's writer, and the rate of log lines about progress.
 #include "serve_log.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 namespace pirx::cli {
 
-LogWriter::LogWriter() : thread_([this] { run(); }) {}
+LogFormat log_format_of_stderr() noexcept {
+  return isatty(STDERR_FILENO) != 0 ? LogFormat::kText : LogFormat::kJson;
+}
+
+LogWriter::LogWriter(LogFormat format) : format_(format), thread_([this] { run(); }) {}
+
+std::string LogWriter::line_of(const http::LogEvent& event) const {
+  return (format_ == LogFormat::kText ? http::to_text(event) : http::to_json(event)) + "\n";
+}
 
 LogWriter::~LogWriter() {
   std::unique_lock lock(mutex_);
@@ -23,7 +33,8 @@ LogWriter::~LogWriter() {
   }
 }
 
-void LogWriter::write(std::string line) {
+void LogWriter::write(const http::LogEvent& event) {
+  auto line = line_of(event);
   const std::lock_guard lock(mutex_);
   if (lines_.size() >= kMaxLines) {
     ++dropped_;
@@ -41,10 +52,8 @@ void LogWriter::run() {
     std::deque<std::string> lines;
     lines.swap(lines_);
     if (dropped_ > 0) {
-      lines.push_back(http::to_json({.event = "log_lines_dropped",
-                                     .text = {},
-                                     .numbers = {{"lines", static_cast<double>(dropped_)}}}) +
-                      "\n");
+      lines.push_back(line_of(
+          {.event = "log_lines_dropped", .text = {}, .numbers = {{"lines", static_cast<double>(dropped_)}}}));
       dropped_ = 0;
     }
     lock.unlock();

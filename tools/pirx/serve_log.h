@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of `pirx serve`: lines of JSON on standard error.
+// The log of `pirx serve` on standard error: lines of text for people, or of JSON for programs.
 #pragma once
 
 #include <atomic>
@@ -16,22 +16,29 @@ namespace pirx::cli {
 
 using Log = std::function<void(const http::LogEvent&)>;
 
+enum class LogFormat : std::uint8_t { kText, kJson };
+
+/// Text on a terminal, else JSON.
+LogFormat log_format_of_stderr() noexcept;
+
 /// Writes log lines to standard error from a thread of its own, so that a reader that stalls cannot stall the
 /// server. If more than kMaxLines lines wait, further lines are dropped and counted.
 class LogWriter {
  public:
-  LogWriter();
+  explicit LogWriter(LogFormat format);
   /// Waits up to one second for a reader that stalls.
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
-  void write(std::string line);
+  void write(const http::LogEvent& event);
 
  private:
   static constexpr std::size_t kMaxLines = 4096;
 
+  std::string line_of(const http::LogEvent& event) const;
   void run();
 
+  const LogFormat format_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> lines_;

@@ -9,10 +9,10 @@
 
 #include "cli.h"
 #include "db_build.h"
-#include "deploy.h"
 #include "fetch_json.h"
 #include "key_column.h"
 #include "pirx/client/fetch.h"
+#include "pirx/client/refresh.h"
 #include "pirx/database/database.h"
 #include "pirx/http/http_server.h"
 #include "serve_config.h"
@@ -243,12 +243,12 @@ std::vector<std::uint16_t> free_ports(const Opened& opened) {
 }
 
 Result<Deployment> deployment_of(const Opened& opened, const std::vector<std::uint16_t>& ports) {
-  std::vector<Told> told;
+  Parameters said{.protocol = opened.protocol, .told = {}};
   for (const auto& one : opened.served) {
     PIRX_ASSIGN(auto says, tell(one.server->parameters()));
-    told.push_back(std::move(says));
+    said.told.push_back(std::move(says));
   }
-  PIRX_ASSIGN(auto plan, plan_for(*opened.protocol, told, {}));
+  PIRX_ASSIGN(auto plan, plan_for(said, {}));
   Deployment deployment{.plan = std::move(plan), .servers = {}};
   for (const auto port : ports) deployment.servers.push_back({.url = url_of(port)});
   return deployment;
@@ -264,6 +264,7 @@ std::string commands(const TryArguments& a, const Opened& opened, const std::str
   for (const auto& value : build.values) text += option_words("--value", value);
   if (!build.separator.empty()) text += option_words("--separator", build.separator);
   if (build.no_header) text += " --no-header";
+  if (build.skip_bad_rows) text += " --skip-bad-rows";
   if (build.record_bytes > 0) text += " --record-bytes " + std::to_string(build.record_bytes);
   if (build.keyed) text += " --keyed";
   if (!build.duplicates.empty()) text += " --duplicates " + build.duplicates;
@@ -278,8 +279,8 @@ std::string commands(const TryArguments& a, const Opened& opened, const std::str
     servers += " --server " + url_of(ports[i]);
   }
   // All of them open the database at once.
-  text += "\n  sleep " + std::to_string(2 + static_cast<int>(2 * seconds));
   text += "\n  pirx deploy " + deployment + servers;
+  text += " --wait " + std::to_string(10 + static_cast<int>(10 * seconds)) + "s";
   text += "\n  pirx get " + deployment;
   text += build.keyed ? option_words("--key", example.empty() ? "KEY" : example) : " 0";
   return text + "\n";
@@ -459,8 +460,8 @@ void add_try_command(CLI::App& app) {
   command.add_option("input", build.input, "A CSV, TSV, JSON lines or text file, or a folder")->required();
   command
       .add_option("--from", build.format,
-                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), or "
-                  "folder")
+                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), "
+                  "before a .gz or .zst; or folder")
       ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
   command.add_option("--key", build.key,
                      "Column of the key: a name of the header, or a number from 1; default: a column with a "
@@ -472,6 +473,7 @@ void add_try_command(CLI::App& app) {
   command.add_option("--separator", build.separator,
                      "Character between the columns of a CSV file, such as ';', or tab [,]");
   command.add_flag("--no-header", build.no_header, "The first CSV or TSV line is data, columns are numbers");
+  add_skip_bad_rows(command, build);
   command.add_flag("--by-position", a->by_position, "Look records up by their positions, not by a key");
   command
       .add_option("--duplicates", build.duplicates,

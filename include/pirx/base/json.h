@@ -31,6 +31,7 @@ class Json {
     std::string advice = {};  ///< ends every error, as in " (see docs/deployment_file.md)"
     std::size_t max_bytes = std::size_t{1} << 20;
     ErrorCode code = ErrorCode::kDataLoss;  ///< of every error
+    bool lines = false;                     ///< errors name the line, for documents that people write
   };
   static constexpr int kMaxDepth = 32;
 
@@ -57,7 +58,8 @@ class Json {
   /// Error: there is a member with another name than these, such as a misspelt option.
   Result<void> only(std::initializer_list<std::string_view> names) const;
 
-  /// The error "NAME: 'PATH' PROBLEM ADVICE" about this value. Path and problem become printable_ascii.
+  /// The error "NAME: 'PATH' PROBLEM ADVICE" about this value, with Source::lines "NAME line N: ...". Path
+  /// and problem become printable_ascii.
   tl::unexpected<Error> error(std::string_view problem) const;
 
  private:

@@ -8,9 +8,11 @@
 
 #include "pirx/base/bytes.h"
 
-struct evp_cipher_ctx_st;  // OpenSSL's
-
 namespace pirx {
+
+namespace detail {
+struct AesContext;  // the provider's: src/base/crypto_*.cc
+}
 
 /// Anything that fills memory with random bytes. Programs use Rng; tests use sources that repeat known coins.
 template <class R>
@@ -54,9 +56,9 @@ class SeedStream {
 
  private:
   struct Free {
-    void operator()(evp_cipher_ctx_st* cipher) const noexcept;
+    void operator()(detail::AesContext* cipher) const noexcept;
   };
-  std::unique_ptr<evp_cipher_ctx_st, Free> cipher_;
+  std::unique_ptr<detail::AesContext, Free> cipher_;
 };
 
 }  // namespace pirx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 (FIPS 180-4) from OpenSSL, in pieces or in one call.
+// SHA-256 (FIPS 180-4), in pieces or in one call: from OpenSSL, or from our own code where that is not.
 #pragma once
 
 #include <array>
@@ -8,9 +8,11 @@
 
 #include "pirx/base/bytes.h"
 
-struct evp_md_ctx_st;  // OpenSSL's
-
 namespace pirx {
+
+namespace detail {
+struct Sha256Context;  // the provider's: src/base/crypto_*.cc
+}
 
 using Digest = std::array<std::byte, 32>;
 
@@ -24,9 +26,9 @@ class Sha256 {
 
  private:
   struct Free {
-    void operator()(evp_md_ctx_st* context) const noexcept;
+    void operator()(detail::Sha256Context* context) const noexcept;
   };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
+  std::unique_ptr<detail::Sha256Context, Free> context_;
 };
 
 /// The digest of bytes that are at hand.

@@ -18,10 +18,17 @@ struct FetchOptions {
   bool wait_for_all = false;
   std::optional<unsigned> rounds = {};
   Believe believe = {};
+  /// Ends the retrieval with Unavailable. It is called about every 50 ms while servers are awaited and, in
+  /// protocols where the client works for seconds, meanwhile; always from the thread that called.
+  Stop stop = {};
   WorkLimits limits = {};  ///< what the server's plan may ask of this client
   /// Called before each wave of messages is sent, with the number of waves before it and the length of its
   /// first message.
   std::function<void(std::size_t sent, std::size_t bytes)> sending = {};
+  /// Called if the retrieval ended with StaleEpoch: gives the deployment with the parameters that the same
+  /// servers have now, such as refresh() of pirx/client/refresh.h. The retrieval is then made once more, with
+  /// it. Empty: the error is the result.
+  std::function<Result<Deployment>(const Deployment& stale)> renew = {};
 };
 
 struct ServerOutcome {
@@ -63,6 +70,10 @@ class Fetcher {
   static Result<Fetcher> create(Deployment deployment, const Texts& options = {}, Ask ask = {});
   /// What a person should be told of the plan before it is used (Plan::check); usually empty.
   const std::string& warning() const noexcept { return warning_; }
+  /// The deployment in use: another one after FetchOptions::renew.
+  const Deployment& deployment() const noexcept { return deployment_; }
+  /// How each server behaved in the last retrieval, also if that failed; empty if nothing was sent.
+  const std::vector<ServerOutcome>& outcomes() const noexcept { return outcomes_; }
 
   /// Fetches the records at these positions, at most kMaxRecords. ResourceExhausted: check_work. Else errors
   /// of AnyClient::retrieve and Retrieval; the message of a retrieval that failed lists what each server
@@ -81,12 +92,18 @@ class Fetcher {
         warning_(std::move(warning)) {}
   template <class Wish>
   Result<FetchReport> run(std::span<const Wish> wishes, const FetchOptions& options);
+  template <class Wish>
+  Result<FetchReport> run_once(std::span<const Wish> wishes, const FetchOptions& options);
+  Result<void> take(Deployment next);
+  template <class Wish>
+  Result<FetchReport> drive(std::span<const Wish> wishes, const FetchOptions& options, const Stop& stopped);
   Deployment deployment_;
   Texts options_;
   Ask ask_;
   std::function<void()> close_;  ///< closes all connections
   std::string warning_;
   std::shared_ptr<const AnyClient> client_;  ///< made at the first retrieval
+  std::vector<ServerOutcome> outcomes_;
 };
 
 }  // namespace pirx::client

@@ -33,6 +33,9 @@ struct BuildOptions {
   /// Memory for sorting keys. When it is full, sorted runs go to disk. A key has at most 65,535 bytes.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
   Progress progress = {};
+  /// Called by finish() with each distinct key of a keyed database, in order, before the file is in place. An
+  /// error is the result of finish().
+  std::function<Result<void>(std::string_view key)> each_key = {};
 };
 
 /// What was built.
@@ -65,6 +68,10 @@ class DatabaseBuilder {
   Result<void> add(std::string_view key, ByteSpan data);
   /// The line of the input at which the next records begin, from 1, so that errors can name it. 0: unknown.
   void note_line(std::uint64_t line) noexcept;
+  /// How much of the input has been read, and all of it, for Progress. Without it, progress has no total.
+  void note_input(std::uint64_t read_bytes, std::uint64_t all_bytes) noexcept;
+  /// Whether more records can be added. What add() refused for its own sake leaves it so.
+  bool takes_more() const noexcept;
   /// Writes the file and puts it in the target's place. Call it once. InvalidArgument: there are no records,
   /// or a key is repeated although Duplicates::kRefuse is set; the message names both lines and the number of
   /// such records. Unavailable: the target is not the file that it was at create(); it then stays.

@@ -4,11 +4,29 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pirx/base/result.h"
 
 namespace pirx::http {
+
+/// A bearer token. It is wiped when it is destroyed or overwritten.
+class BearerToken {
+ public:
+  BearerToken() = default;
+  BearerToken(std::string_view text) : text_(text) {}
+  BearerToken(const char* text) : text_(text) {}
+  BearerToken(const std::string& text) : text_(text) {}
+  BearerToken(const BearerToken&) = default;  // and no move, which would leave short texts where they were
+  BearerToken& operator=(const BearerToken& other);
+  ~BearerToken();
+  bool empty() const noexcept { return text_.empty(); }
+  const std::string& expose() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+};
 
 /// A server and what its client needs to reach it.
 struct Endpoint {
@@ -17,7 +35,7 @@ struct Endpoint {
   std::string url;
   std::string ca_file = {};  ///< PEM file of trust anchors for https; empty: the system's
   bool allow_plaintext = false;
-  std::string token = {};  ///< the bearer token for a server that wants one; never part of an Error
+  BearerToken token = {};  ///< the bearer token for a server that wants one; never part of an Error
   /// PEM files with the client's certificate and key, for https servers that want one; both or neither.
   std::string certificate_file = {}, key_file = {};
   bool allow_tls_1_2 = false;  ///< accepts TLS 1.2, for a server without TLS 1.3

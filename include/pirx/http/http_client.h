@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pirx/base/bytes.h"
+#include "pirx/base/stop.h"
 #include "pirx/http/endpoint.h"
 
 namespace pirx::http {
@@ -21,6 +22,8 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> announced = {};
   std::chrono::milliseconds connect_timeout{5'000};
   std::size_t max_reply_bytes = std::size_t{64} << 20;  ///< a longer reply is an error
+  /// Ends the round with Unavailable. It is called at least every 50 ms, from the thread that called.
+  Stop stop = {};
 };
 
 /// How a call to one server ended. If the server refused, `reply` is the Error that it sent, such as

@@ -58,7 +58,7 @@ struct HttpServerOptions : QueueOptions {
   std::size_t max_body_bytes = kMaxMessageBytes;  ///< of a request; the protocol may allow fewer
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
-  bool metrics_for_all = false;  ///< GET /metrics answers every peer, not only those on this machine
+  bool metrics_for_all = false;  ///< GET /metrics and GET / answer every peer, not only those on this machine
   std::chrono::milliseconds drain_timeout{10'000};
 };
 
@@ -69,6 +69,7 @@ struct HostedDatabase {
   std::string name;
   std::shared_ptr<const AnyServer> server;
   QueueOptions queue = {};
+  std::string protocol = {};  ///< its name, for the people who read the status page
 };
 
 /// A log line: the name of the event, and public fields such as sizes, counts, milliseconds and codes. It
@@ -83,12 +84,15 @@ using LogSink = std::function<void(const LogEvent&)>;
 
 /// The event as one JSON object, without a newline: {"time":"...Z","event":"batch","requests":3,...}.
 std::string to_json(const LogEvent& event);
+/// The event as a line for people, without a newline: `23:59:01 batch requests=3 database="my data"`, in UTC.
+/// All but printable ASCII is shown as \xHH, so that a terminal acts on nothing.
+std::string to_text(const LogEvent& event);
 
 /// Answers POST /v1/query and GET /v1/parameters for the first database, the same by name for each database,
-/// GET /healthz (200 while the process lives), GET /readyz (200 while it accepts queries) and GET /metrics
-/// (Prometheus). When more queries wait than a batch holds, clients take turns; a client is the name that it
-/// proved, otherwise its IP address (IPv6: its /64). One thread computes, for one database at a time.
-/// Databases that have work share its time equally.
+/// GET /healthz (200 while the process lives), GET /readyz (200 while it accepts queries), GET /metrics
+/// (Prometheus) and GET / (status, for people and programs). When more queries wait than a batch holds,
+/// clients take turns; a client is the name that it proved, otherwise its IP address (IPv6: its /64). One
+/// thread computes, for one database at a time. Databases that have work share its time equally.
 class HttpServer {
  public:
   /// Binds the address and loads the TLS files. InvalidArgument: an option is wrong. Unavailable: the address

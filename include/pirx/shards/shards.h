@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One server that is spread over the processes of an MPI run (docs/beyond_one_machine.md). Every rank holds a
-// part of the database; rank 0 answers. In a program that was built without MPI, World::create() fails.
+// part of the database; rank 0 answers.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,6 @@
 #include "pirx/shards/split.h"
 
 namespace pirx::shards {
-
-/// Whether this program was built with MPI (PIRX_MPI).
-bool built_with_mpi() noexcept;
 
 /// The use of MPI in this process. There is at most one World, made before any thread that uses shards.
 class World {

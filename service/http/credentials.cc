@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose token is whose.
-#include "credentials.h"
+#include "pirx/http/credentials.h"
 
 #include <cerrno>
 #include <cstring>
 #include <map>
 
+#include "pirx/base/secret_memory.h"
 #include "pirx/base/small_file.h"
 
-namespace pirx::cli {
+namespace pirx::http {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
@@ -22,7 +23,7 @@ bool is_at(const std::string& endpoint, std::string_view url) {
 
 }  // namespace
 
-Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoints) {
+Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
   bool alone = false;
   std::size_t lines = 0;
   std::map<std::string_view, std::string_view> url_of;  // by token
@@ -62,14 +63,17 @@ Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoi
   return {};
 }
 
-Result<void> give_credentials(const Credentials& credentials, std::span<http::Endpoint> endpoints) {
+Result<void> give_credentials(const Credentials& credentials, std::span<Endpoint> endpoints) {
   for (auto& endpoint : endpoints) {
     endpoint.certificate_file = credentials.certificate_file;
     endpoint.key_file = credentials.key_file;
   }
   if (credentials.token_file.empty()) return {};
-  PIRX_ASSIGN(const auto text, read_file(credentials.token_file, kMaxFileBytes, "token file"));
-  return give_tokens(text, endpoints);
+  PIRX_ASSIGN(auto text, read_file(credentials.token_file, kMaxFileBytes, "token file"));
+  const auto given = give_tokens(text, endpoints);
+  secure_wipe(text.data(), text.size());
+  if (!given) return fail(given.error().code(), credentials.token_file + ": " + given.error().message());
+  return {};
 }
 
-}  // namespace pirx::cli
+}  // namespace pirx::http

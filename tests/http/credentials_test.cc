@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens go to the server that they are for, and to no other.
-#include "tools/pirx/credentials.h"
+#include "pirx/http/credentials.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace pirx::cli {
+namespace pirx::http {
 namespace {
 
-std::vector<http::Endpoint> servers(std::vector<std::string> urls) {
-  std::vector<http::Endpoint> endpoints;
+std::vector<Endpoint> servers(std::vector<std::string> urls) {
+  std::vector<Endpoint> endpoints;
   for (auto& url : urls) endpoints.push_back({.url = std::move(url)});
   return endpoints;
 }
@@ -19,21 +19,21 @@ TEST(Credentials, EveryServerGetsItsToken) {
   auto endpoints = servers({"https://a:1", "https://a:11", "https://b:1/v1/db/x", "https://c:1"});
   ASSERT_TRUE(
       give_tokens("# mine\nhttps://a:1 one\r\n\nhttps://b:1/ two\nhttps://elsewhere:1 three", endpoints));
-  EXPECT_EQ(endpoints[0].token, "one");
-  EXPECT_EQ(endpoints[1].token, "");
-  EXPECT_EQ(endpoints[2].token, "two");
-  EXPECT_EQ(endpoints[3].token, "");
+  EXPECT_EQ(endpoints[0].token.expose(), "one");
+  EXPECT_EQ(endpoints[1].token.expose(), "");
+  EXPECT_EQ(endpoints[2].token.expose(), "two");
+  EXPECT_EQ(endpoints[3].token.expose(), "");
 }
 
 TEST(Credentials, AWordAloneIsForOneServerOnly) {
   auto one = servers({"https://a:1"});
   ASSERT_TRUE(give_tokens("s3cret\n", one));
-  EXPECT_EQ(one[0].token, "s3cret");
+  EXPECT_EQ(one[0].token.expose(), "s3cret");
   auto two = servers({"https://a:1", "https://b:1"});
   const auto refused = give_tokens("s3cret\n", two);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message().find("s3cret"), std::string::npos);
-  EXPECT_EQ(two[0].token + two[1].token, "");
+  EXPECT_EQ(two[0].token.expose() + two[1].token.expose(), "");
 }
 
 TEST(Credentials, BrokenFilesAreRefusedWithoutTheirWords) {
@@ -65,9 +65,9 @@ TEST(Credentials, EveryServerIsShownTheCertificate) {
   for (const auto& endpoint : endpoints) {
     EXPECT_EQ(endpoint.certificate_file, "c.pem");
     EXPECT_EQ(endpoint.key_file, "c.key");
-    EXPECT_EQ(endpoint.token, "");
+    EXPECT_EQ(endpoint.token.expose(), "");
   }
 }
 
 }  // namespace
-}  // namespace pirx::cli
+}  // namespace pirx::http

@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "pirx/http/http_client.h"
+#include "pirx/base/result.h"
+#include "pirx/http/endpoint.h"
 
-namespace pirx::cli {
+namespace pirx::http {
 
 struct Credentials {
   std::string token_file, certificate_file, key_file;  ///< empty: not given
@@ -18,8 +19,8 @@ struct Credentials {
 /// host and port as in the endpoint's; or, for one server only, a token alone. (Several servers that get the
 /// same token could each ask the others in the client's name.) Unavailable: the file cannot be read.
 /// InvalidArgument names a line that is wrong, and never what is in it.
-Result<void> give_credentials(const Credentials& credentials, std::span<http::Endpoint> endpoints);
+Result<void> give_credentials(const Credentials& credentials, std::span<Endpoint> endpoints);
 /// The same from the text of the file.
-Result<void> give_tokens(std::string_view text, std::span<http::Endpoint> endpoints);
+Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints);
 
-}  // namespace pirx::cli
+}  // namespace pirx::http

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What servers say of the database that they hold, over HTTP: for a first deployment, and for its next epoch.
+#pragma once
+
+#include <functional>
+
+#include "pirx/client/deployment.h"
+#include "pirx/http/http_client.h"
+
+namespace pirx::client {
+
+struct AskOptions {
+  std::chrono::milliseconds deadline{10'000};  ///< for all servers to answer
+  /// Servers that cannot be reached are asked again until this has passed: they may be starting.
+  std::chrono::milliseconds wait{0};
+  /// Called once, with the first reason, before anybody is asked again.
+  std::function<void(const std::string& why)> waiting = {};
+};
+
+/// What servers said that speak one protocol and hold one version of one database.
+struct Parameters {
+  const Protocol* protocol = nullptr;
+  std::vector<Told> told;  ///< in the order of the servers
+};
+
+/// Asks all servers for their parameters. InvalidArgument: an endpoint is malformed, one server was given
+/// twice, or a protocol with one server is spoken by several. StaleEpoch: the servers do not hold the same.
+/// Else the error of the first server that gave no parameters.
+Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options = {});
+
+/// The plan of a deployment on these servers. `chosen` are options of Protocol::chosen. InvalidArgument: they
+/// do not fit.
+Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const Texts& chosen);
+
+struct RefreshOptions {
+  AskOptions ask = {};
+  /// Takes parameters, too, that check_follows() refuses.
+  bool allow_rollback = false;
+  /// Those that the client will use, as Plan::check() depends on them. Others of other protocols do no harm.
+  Texts client_options = {};
+  /// Called with the deployment and what its servers said, before anything is made of that. An error is the
+  /// result of refresh().
+  std::function<Result<void>(const Deployment& before, const Parameters& said)> accept = {};
+};
+
+/// The deployment with the parameters that its servers have now. Servers, trust anchors and what was chosen
+/// (threshold, ramp) stay. StaleEpoch: the parameters do not follow (check_follows), or they are of another
+/// kind of deployment: another protocol or field, other coordinates, a database that lost its keys or its
+/// digests. Such a change weakens what the deployment vouches for, so somebody must deploy anew. Errors of
+/// ask_parameters, plan_for and Plan::check.
+Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options = {});
+
+}  // namespace pirx::client

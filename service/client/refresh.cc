@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks servers for their parameters and checks that they agree with each other and with what was before.
+#include "pirx/client/refresh.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace pirx::client {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+/// Asks until all can be reached, or the time for that is over.
+Result<std::vector<http::CallOutcome>> ask_until_reached(std::span<const http::Endpoint> servers,
+                                                         const AskOptions& options) {
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create({servers.begin(), servers.end()}));
+  const auto end = Steady::now() + options.wait;
+  constexpr std::chrono::milliseconds kPause(100);
+  for (bool told = false;; told = true) {
+    auto outcomes = transport.parameters_all({.deadline = options.deadline,
+                                              .connect_timeout = options.deadline,
+                                              .max_reply_bytes = std::size_t{64} << 10});
+    const auto missing = std::find_if(outcomes.begin(), outcomes.end(), [](const auto& one) {
+      return !one.reply && one.reply.error().code() == ErrorCode::kUnavailable;
+    });
+    if (missing == outcomes.end() || Steady::now() + kPause > end) return outcomes;
+    if (!told && options.waiting) {
+      options.waiting(servers[static_cast<std::size_t>(missing - outcomes.begin())].url + ": " +
+                      missing->reply.error().message());
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+std::string describe(const Protocol& protocol, const Told& told) {
+  std::string text(protocol.name);
+  for (const auto& [name, value] : told.members) text += ", " + name + " " + value.substr(0, 40);
+  return text + ", epoch " + std::to_string(told.version.epoch) + ", identity " +
+         to_hex(told.version.identity).substr(0, 16) + "...";
+}
+
+tl::unexpected<Error> another_kind(const Deployment& before, const std::string& what) {
+  return fail(ErrorCode::kStaleEpoch,
+              before.servers[0].url + " " + what +
+                  ": that is another deployment, so ask the operator, and write a new file (pirx deploy FILE "
+                  "--server ...)");
+}
+
+/// Whether a plan of the same protocol is of the same kind. Epochs are check_follows' concern.
+Result<void> check_kind(const Deployment& before, const Plan& next) {
+  const auto refuse = [&](const std::string& what) { return another_kind(before, what); };
+  const auto& was = *before.plan;
+  const auto& protocol = was.protocol();
+  const auto old_members = was.members(), new_members = next.members();
+  for (const auto& option : protocol.members) {
+    const auto varying = protocol.from_database;
+    if (std::find(varying.begin(), varying.end(), option.name) != varying.end()) continue;
+    const auto text = [&option](const Texts& members) {
+      const auto found = members.find(option.name);
+      return found == members.end() ? "nothing" : "'" + found->second.substr(0, 40) + "'";
+    };
+    if (text(old_members) != text(new_members)) {
+      return refuse("says " + std::string(option.name) + " " + text(new_members) + " now, not " +
+                    text(old_members));
+    }
+  }
+  if (next.coordinates() != was.coordinates()) {
+    return refuse("or another server has another coordinate than before");
+  }
+  const auto &old_shape = was.geometry(), &new_shape = next.geometry();
+  if (old_shape.keyed() != new_shape.keyed()) {
+    return refuse(new_shape.keyed() ? "has records by key now, not by position"
+                                    : "has records by position now, not by key");
+  }
+  if (old_shape.spec().digests && !new_shape.spec().digests)
+    return refuse("has no digests of records any more");
+  return {};
+}
+
+}  // namespace
+
+Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options) {
+  PIRX_CHECK(!servers.empty());
+  PIRX_ASSIGN(const auto outcomes, ask_until_reached(servers, options));
+  Parameters all;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto& reply = outcomes[i].reply;
+    const auto& url = servers[i].url;
+    if (!reply) return fail(reply.error().code(), url + " gave no parameters: " + reply.error().message());
+    if (outcomes[i].same_as) {
+      return invalid(url + " and " + servers[*outcomes[i].same_as].url +
+                     " name the same instance (Pirx-Instance): they are one server, which would get two "
+                     "servers' shares, or one of them claims to be the other. Give each server once");
+    }
+    auto one = tell(*reply);
+    if (!one) return fail(one.error().code(), url + ": " + one.error().message());
+    const auto* speaks = find_protocol_of(*reply).value();
+    if (!speaks->several && servers.size() != 1) {
+      return invalid(url + " serves by " + std::string(speaks->name) +
+                     ", which needs one server and cannot use more: give it alone");
+    }
+    if (i == 0) {
+      all.protocol = speaks;
+    } else if (const auto& first = all.told[0]; speaks != all.protocol || one->members != first.members ||
+                                                one->geometry != first.geometry ||
+                                                one->version != first.version) {
+      return fail(ErrorCode::kStaleEpoch,
+                  url + " (" + describe(*speaks, *one) + ") does not serve what " + servers[0].url +
+                      " does (" + describe(*all.protocol, first) +
+                      "): bring all servers to one database file, or its buckets, first");
+    }
+    all.told.push_back(std::move(*one));
+  }
+  return all;
+}
+
+Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const Texts& chosen) {
+  const auto& protocol = *parameters.protocol;
+  const auto& first = parameters.told.at(0);
+  PlanSpec spec;
+  for (const auto& one : parameters.told) {
+    if (one.coordinate) spec.coordinates.push_back(*one.coordinate);
+  }
+  PIRX_TRY(Options::create(protocol.chosen, chosen, protocol.name));
+  auto members = first.members;
+  for (const auto& [name, text] : chosen) members[name] = text;
+  PIRX_ASSIGN(spec.members, Options::create(protocol.members, members, protocol.name));
+  spec.version = first.version;
+  if (!protocol.describes_database) spec.geometry = first.geometry;
+  return protocol.plan(spec);
+}
+
+Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options) {
+  PIRX_ASSIGN(const auto now, ask_parameters(deployment.servers, options.ask));
+  const auto& protocol = deployment.plan->protocol();
+  if (now.protocol != &protocol) {
+    return another_kind(deployment, "serves by " + std::string(now.protocol->name) + " now, not by " +
+                                        std::string(protocol.name));
+  }
+  if (options.accept) PIRX_TRY(options.accept(deployment, now));
+  Texts chosen, used;
+  const auto members = deployment.plan->members();
+  for (const auto& option : protocol.chosen) {
+    if (const auto found = members.find(option.name); found != members.end()) chosen.insert(*found);
+  }
+  PIRX_ASSIGN(auto plan, plan_for(now, chosen));
+  PIRX_TRY(check_kind(deployment, *plan));
+  if (!options.allow_rollback) PIRX_TRY(check_follows(*deployment.plan, *plan));
+  Deployment next{std::move(plan), deployment.servers};
+  for (const auto& option : options.client_options) {
+    if (find_option(protocol.client_options, option.first) != nullptr) used.insert(option);
+  }
+  ClientSpec client{.loopback = all_on_this_machine(next)};
+  PIRX_ASSIGN(client.options, Options::create(protocol.client_options, used, protocol.name));
+  PIRX_TRY(next.plan->check(client));
+  return next;
+}
+
+}  // namespace pirx::client

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// InputStream: the bytes of a file or pipe, unpacked when they are gzip or zstd.
+#pragma once
+
+#include <memory>
+
+#include "src/base/file.h"
+
+namespace pirx::database {
+
+/// Unpacks one kind of compressed data, piece by piece.
+class Unpacker {
+ public:
+  virtual ~Unpacker() = default;
+  /// Unpacks from the front of `in`, which it shortens, to the front of `out`, and gives how much it wrote.
+  /// DataLoss: the data is damaged. ResourceExhausted: it takes too much memory to unpack.
+  virtual Result<std::size_t> unpack(ByteSpan& in, MutableByteSpan out) = 0;
+  /// Whether the data may end here.
+  virtual bool whole() const noexcept = 0;
+};
+
+class InputStream {
+ public:
+  /// What is packed is known by its first bytes. DataLoss: the name ends with .gz or .zst, and it is not.
+  static Result<InputStream> open(const std::filesystem::path& file);
+  /// Fills `out`; gives less than its size only at the end. DataLoss names file and byte: packed data is
+  /// damaged or cut off. However much a packed byte stands for, no more than `out` is unpacked.
+  Result<std::size_t> read(MutableByteSpan out);
+  /// Bytes of the file that were read, and all that it has; 0 for pipes.
+  std::uint64_t consumed() const noexcept { return consumed_; }
+  std::uint64_t total() const noexcept { return total_; }
+
+ private:
+  explicit InputStream(std::filesystem::path file) : file_(std::move(file)) {}
+  Result<void> fill();
+  tl::unexpected<Error> fail_here(const Error& error) const;
+
+  std::filesystem::path file_;
+  Fd fd_;
+  std::unique_ptr<Unpacker> unpacker_;  ///< none: the bytes are as they are in the file
+  Bytes packed_;
+  std::size_t used_ = 0;  ///< of packed_
+  std::uint64_t consumed_ = 0, total_ = 0;
+};
+
+}  // namespace pirx::database

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of keyed databases: what is in the delta is what a new build would have, and what is built anew has
+// every record; nothing is lost to a kill, and what does not fit is refused.
+#include "pirx/database/keyed_update.h"
+
+#include "keyed_fixture.h"
+
+namespace pirx::database {
+namespace {
+
+std::vector<std::string> keys_upto(std::uint64_t n) {
+  std::vector<std::string> keys;
+  for (std::uint64_t i = 0; i < n; ++i) keys.push_back(key_of(i));
+  return keys;
+}
+
+/// Records of the same keys, of which some are others.
+Result<BuildReport> build_with(const std::filesystem::path& path, std::uint64_t n,
+                               const KeyedChanges& changes, const BuildOptions& options) {
+  auto checked = options;
+  checked.keyed = true;
+  PIRX_ASSIGN(auto builder, DatabaseBuilder::create(path, checked));
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const auto change = changes.find(key_of(i));
+    if (change == changes.end()) {
+      PIRX_TRY(builder.add(key_of(i), as_bytes(value_of(i))));
+    } else if (change->second) {
+      PIRX_TRY(builder.add(key_of(i), *change->second));
+    }
+  }
+  for (const auto& [key, record] : changes) {
+    bool old = false;
+    for (std::uint64_t i = 0; i < n && !old; ++i) old = key == key_of(i);
+    if (!old && record) PIRX_TRY(builder.add(key, *record));
+  }
+  return builder.finish();
+}
+
+void expect_content(const std::filesystem::path& path, std::uint64_t n, const KeyedChanges& changes) {
+  const auto db = pirx::testing::open_verified(path);
+  ASSERT_TRUE(good(db));
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const auto change = changes.find(key_of(i));
+    const auto found = (*db)->lookup(key_of(i));
+    ASSERT_TRUE(good(found));
+    EXPECT_EQ(*found, change != changes.end() ? change->second : std::optional(to_bytes(value_of(i)))) << i;
+  }
+  for (const auto& [key, record] : changes) EXPECT_EQ(*(*db)->lookup(key), record) << key;
+}
+
+class KeyedUpdateTest : public ::testing::Test {
+ protected:
+  const pirx::testing::TemporaryFolder folder_;
+  const std::filesystem::path target_ = folder_ / "db", other_ = folder_ / "other";
+};
+
+// One column and many, few keys and many: the delta is the difference to a new build.
+TEST_F(KeyedUpdateTest, ADeltaIsWhatANewBuildWouldHave) {
+  int few = 0;
+  for (const std::uint64_t n : {1u, 2u, 7u, 300u, 3000u, 20000u}) {
+    for (const std::uint64_t columns : {0u, 1u, 3u}) {
+      std::filesystem::remove(target_);
+      std::filesystem::remove(folder_ / "db.delta");
+      std::filesystem::remove(other_);
+      BuildOptions options{.records_per_row = columns};
+      ASSERT_TRUE(good(build_keyed(target_, upto(n), options)));
+      const KeyedChanges changes{{key_of(n / 2), to_bytes("x")}};
+      const auto done = update_keyed(target_, keys_upto(n), changes);
+      ASSERT_TRUE(good(done));
+      EXPECT_EQ(done->update.after.epoch, 2u);
+      EXPECT_EQ(done->replaced, 1u);
+      EXPECT_EQ(done->update.records, n);
+      expect_content(target_, n, changes);
+      ASSERT_FALSE(done->rebuilt);
+      EXPECT_GT(done->update.delta_bytes, 0u);
+      few += done->update.changed_rows.size() <= done->update.rows / 4;
+      options.epoch = 2;
+      const auto fresh = build_with(other_, n, changes, options);
+      ASSERT_TRUE(good(fresh));
+      if (fresh->geometry == (*Database::open(target_))->geometry().spec()) {
+        EXPECT_EQ(fresh->version, done->update.after);
+      }
+    }
+  }
+  EXPECT_GT(few, 3);
+}
+
+TEST_F(KeyedUpdateTest, SeveralUpdatesAddUpAndAreCompacted) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(20000))));
+  KeyedChanges all;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const KeyedChanges changes{{key_of(100 + i), to_bytes("new" + std::to_string(i))}};
+    all.insert(changes.begin(), changes.end());
+    const auto done = update_keyed(target_, keys_upto(20000), changes);
+    ASSERT_TRUE(good(done));
+    EXPECT_EQ(done->update.before.epoch, i + 1);
+  }
+  expect_content(target_, 20000, all);
+  ASSERT_TRUE(good(compact_database(target_)));
+  expect_content(target_, 20000, all);
+  EXPECT_EQ((*Database::open(target_))->version().epoch, 4u);
+}
+
+TEST_F(KeyedUpdateTest, BuiltAnewWhereKeysOrLengthsChange) {
+  const std::string longest(200, 'l');
+  for (const auto& [changes, added, removed] : std::vector<std::tuple<KeyedChanges, unsigned, unsigned>>{
+           {{{"new", to_bytes("n")}}, 1, 0},
+           {{{key_of(3), std::nullopt}, {key_of(5), std::nullopt}}, 0, 2},
+           {{{key_of(3), to_bytes(longest)}}, 0, 0},
+           {{{"", to_bytes("the empty key")}, {key_of(1), std::nullopt}, {key_of(2), to_bytes("2")}},
+            1,
+            1}}) {
+    std::filesystem::remove(target_);
+    std::filesystem::remove(other_);
+    ASSERT_TRUE(good(build_keyed(target_, upto(500))));
+    std::uint64_t announced = 0;
+    std::vector<std::string> listed;
+    const KeyedUpdateOptions options{
+        .rebuilding = [&](std::uint64_t records, double seconds) -> Result<void> {
+          announced = records;
+          EXPECT_GT(seconds, 0);
+          return {};
+        },
+        .each_key = [&](std::string_view key) -> Result<void> {
+          listed.emplace_back(key);
+          return {};
+        }};
+    const auto done = update_keyed(target_, keys_upto(500), changes, options);
+    ASSERT_TRUE(good(done));
+    EXPECT_TRUE(done->rebuilt);
+    EXPECT_EQ(done->added, added);
+    EXPECT_EQ(done->removed, removed);
+    EXPECT_EQ(announced, 500 + added - removed);
+    EXPECT_EQ(listed.size(), announced);
+    EXPECT_TRUE(std::is_sorted(listed.begin(), listed.end()));
+    EXPECT_EQ(done->update.after.epoch, 2u);
+    expect_content(target_, 500, changes);
+    // The same file as from the input, and the list is that of the next update.
+    const auto columns = (*Database::open(target_))->geometry().spec().records_per_row;
+    const auto fresh = build_with(other_, 500, changes, {.epoch = 2, .records_per_row = columns});
+    ASSERT_TRUE(good(fresh));
+    EXPECT_EQ(fresh->version, done->update.after);
+    EXPECT_TRUE(good(update_keyed(target_, listed, {{listed[7], to_bytes("seven")}})));
+  }
+}
+
+TEST_F(KeyedUpdateTest, BuiltAnewWhereADeltaWouldBeLarge) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(3000))));
+  KeyedChanges changes;
+  for (std::uint64_t i = 0; i < 1000; ++i) changes[key_of(i)] = to_bytes("x");
+  auto done = update_keyed(target_, keys_upto(3000), changes);
+  ASSERT_TRUE(good(done));
+  EXPECT_FALSE(done->rebuilt);
+  ASSERT_GT(done->update.changed_rows.size(), done->update.rows / 4);
+  expect_content(target_, 3000, changes);
+  for (auto& [key, record] : changes) record = to_bytes("y");
+  done = update_keyed(target_, keys_upto(3000), changes, {.small_delta_bytes = 0});
+  ASSERT_TRUE(good(done));
+  EXPECT_TRUE(done->rebuilt);
+  expect_content(target_, 3000, changes);
+}
+
+TEST_F(KeyedUpdateTest, ForeignAndRepeatedKeysInTheListDoNoHarm) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(300))));
+  auto keys = keys_upto(400);
+  keys.insert(keys.end(), {"", "nobody", key_of(7), key_of(7)});
+  const KeyedChanges changes{{"added", to_bytes("a")}};
+  ASSERT_TRUE(good(update_keyed(target_, keys, changes)));
+  expect_content(target_, 300, changes);
+}
+
+TEST_F(KeyedUpdateTest, WhatIsRefusedChangesNothing) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(300))));
+  const auto expect_refused = [&](std::vector<std::string> keys, const KeyedChanges& changes, ErrorCode code,
+                                  const char* part, const KeyedUpdateOptions& options = {}) {
+    expect_error(update_keyed(target_, std::move(keys), changes, options), code, part);
+    EXPECT_EQ((*Database::open(target_))->version().epoch, 1u);
+  };
+  const KeyedChanges one{{key_of(1), to_bytes("x")}};
+  expect_refused(keys_upto(299), one, ErrorCode::kInvalidArgument, "has 299 of the 300 keys");
+  expect_refused({}, one, ErrorCode::kInvalidArgument, "has 0 of the 300 keys");
+  expect_refused(keys_upto(300), {}, ErrorCode::kInvalidArgument, "no change");
+  expect_refused(keys_upto(300), {{"nobody\n", std::nullopt}}, ErrorCode::kOutOfRange,
+                 "no record has the key");
+  KeyedChanges none;
+  for (const auto& key : keys_upto(300)) none[key] = std::nullopt;
+  expect_refused(keys_upto(300), none, ErrorCode::kInvalidArgument, "no records");
+  expect_refused(keys_upto(300), {{std::string(70000, 'k'), to_bytes("x")}}, ErrorCode::kResourceExhausted,
+                 "key");
+  expect_refused(
+      keys_upto(300), {{"new", to_bytes("x")}}, ErrorCode::kUnavailable, "not now",
+      {.rebuilding = [](std::uint64_t, double) { return fail(ErrorCode::kUnavailable, "not now"); }});
+  expect_refused(keys_upto(300), {{"new", to_bytes("x")}}, ErrorCode::kUnavailable, "no room",
+                 {.each_key = [](std::string_view) { return fail(ErrorCode::kUnavailable, "no room"); }});
+  expect_error(update_keyed(folder_ / "none", {}, one), ErrorCode::kUnavailable, "none");
+  // Not keyed; records of one length.
+  ASSERT_TRUE(good(pirx::database::build(other_, {to_bytes("a")}, {"k"})));
+  expect_error(update_keyed(other_, {"k"}, one), ErrorCode::kInvalidArgument, "not keyed");
+  std::filesystem::remove(other_);
+  auto builder = *DatabaseBuilder::create(other_, {.fixed_record_bytes = 3, .keyed = true});
+  ASSERT_TRUE(good(builder.add("k", to_bytes("abc"))));
+  ASSERT_TRUE(good(builder.finish()));
+  expect_error(update_keyed(other_, {"k"}, {{"k", to_bytes("ab")}}), ErrorCode::kInvalidArgument,
+               "exactly 3");
+  ASSERT_TRUE(good(update_keyed(other_, {"k"}, {{"k", to_bytes("xyz")}, {"l", to_bytes("uvw")}})));
+  // Another process is at it.
+  const auto building = DatabaseBuilder::create(target_, {.keyed = true});
+  ASSERT_TRUE(good(building));
+  expect_refused(keys_upto(300), one, ErrorCode::kUnavailable, "another process");
+}
+
+}  // namespace
+}  // namespace pirx::database

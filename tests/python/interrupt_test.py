@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Signals while a look-up waits for servers that never answer: Ctrl-C ends it at once and leaves nothing open, a handler that
+raises nothing lets it go on."""
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+from support import Served
+
+PROGRAM = """
+import os, signal, sys, time
+sys.path.insert(0, {package!r})
+import pirx
+
+class Alarm(Exception):
+    pass
+
+def ring(number, frame):
+    raise Alarm
+
+signal.signal(signal.SIGALRM, ring)
+signal.signal(signal.SIGUSR1, lambda *_: print("heard", flush=True))
+client = pirx.Client(pirx.Deployment.load({path!r}), deadline=120, believe={believe})
+before = len(os.listdir("/proc/self/fd"))
+print("looking up", flush=True)
+try:
+    client.{call}
+except (KeyboardInterrupt, Alarm) as error:
+    print(type(error).__name__, len(os.listdir("/proc/self/fd")) - before, flush=True)
+"""
+
+
+class Interrupts(Served):
+    def run_against(self, servers, call, signals, believe="None", silent=3):
+        """Starts a look-up at servers of which some never answer, and sends it signals once they all have the request.
+        Gives what the program printed, and how many seconds after the last signal it did."""
+        content = json.loads(servers.deployment_file.read_text())
+        listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(silent)]
+        for listener, server in zip(listeners, content["servers"]):
+            server["url"] = "http://127.0.0.1:%d" % listener.getsockname()[1]
+        path = self.path / "silent.json"
+        path.write_text(json.dumps(content))
+        text = PROGRAM.format(package=str(next(p for p in sys.path if p.endswith("/python"))), path=str(path), call=call,
+                              believe=believe)
+        child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(child.stdout.readline(), "looking up\n")
+            connections = [listener.accept()[0] for listener in listeners]
+            for connection in connections:
+                self.assertTrue(connection.recv(1))
+            said = []
+            for number in signals:
+                start = time.monotonic()
+                child.send_signal(number)
+                said.append(child.stdout.readline().split())
+            took = time.monotonic() - start
+            # The servers see that the connections have ended.
+            for connection in connections:
+                connection.settimeout(20)
+                try:
+                    while connection.recv(1 << 16):
+                        pass
+                except ConnectionError:
+                    pass
+                connection.close()
+            output, errors = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, output, errors), (0, "", ""))
+            return said, took
+        finally:
+            child.kill()
+            child.communicate()
+            for listener in listeners:
+                listener.close()
+
+    def test_ctrl_c(self):
+        for servers, call in ((self.by_position, "get(7)"), (self.by_key, "look_up(['key7', 'no'])"),
+                              (self.by_key, "get_many(['key7'] * 300)")):
+            for believe in ("None", "len"):
+                said, took = self.run_against(servers, call, [signal.SIGINT], believe)
+                self.assertEqual(said, [["KeyboardInterrupt", "0"]])
+                # It takes about 0.1 s; the deadline is 120 s, and the machine may be slow.
+                self.assertLess(took, 10)
+
+    def test_a_single_server(self):
+        with type(self).start(self.plain, "download") as servers:
+            said, _ = self.run_against(servers, "get(7)", [signal.SIGINT], silent=1)
+            self.assertEqual(said, [["KeyboardInterrupt", "0"]])
+
+    def test_other_handlers(self):
+        said, _ = self.run_against(self.by_position, "get(7)", [signal.SIGUSR1, signal.SIGUSR1, signal.SIGALRM])
+        self.assertEqual(said, [["heard"], ["heard"], ["Alarm", "0"]])
+
+
+if __name__ == "__main__":
+    unittest.main()

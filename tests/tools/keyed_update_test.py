@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Updates of keyed databases under running servers, looked up by key before and after; load on them.
+
+    keyed_update_test.py PIRX
+"""
+import json
+import signal
+import sys
+import unittest
+
+import command_line_test as cl
+import epochs_test as epochs
+
+COUNT = 3000
+
+
+class KeyedUpdate(unittest.TestCase):
+    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
+    start, serve, deploy = cl.CommandLine.start, cl.CommandLine.serve, cl.CommandLine.deploy
+    event, record = epochs.Epochs.event, epochs.Epochs.record
+
+    def build(self, *more, name="keyed.pirx", count=COUNT):
+        source = self.path / "keyed.jsonl"
+        source.write_text("".join(json.dumps({"k": f"key {i}", "v": f"value {i}"}) + "\n" for i in range(count)))
+        target = self.path / name
+        cl.run("db", "build", target, source, "--key", "k", "--value", "v", "--keyed", *more)
+        return target
+
+    def get(self, target, key, code=0):
+        return cl.run("get", target, "--key", key, "-q", code=code).stdout
+
+    def test_updates_reach_clients(self):
+        database = self.build()
+        servers = [self.serve(database, x, "--watch", "50ms") for x in (1, 2, 3)]
+        target = self.deploy(servers, 1)
+        self.assertEqual(self.get(target, "key 7"), "value 7\n")
+        # A record of a key that is there: a few rows.
+        done = cl.run("db", "update", database, "--key", f"key 7={self.record('seven')}")
+        self.assertIn("epoch 2, 3000 records, ", done.stdout)
+        self.assertIn("0 added, 1 changed, 0 removed", done.stdout)
+        self.assertNotIn("rebuil", done.stderr)
+        for server in servers:
+            self.assertEqual(self.event(server, "epoch")["epoch"], 2)
+        self.get(target, "key 7", code=8)
+        cl.run("deploy", "--refresh", target)
+        self.assertEqual(self.get(target, "key 7"), "seven\n")
+        for i in (0, 6, 8, 2999):
+            self.assertEqual(self.get(target, f"key {i}"), f"value {i}\n")
+        self.assertIn("sound", cl.run("db", "verify", database).stdout)
+        # New and removed keys: built anew, and said so before.
+        changes = self.path / "changes.jsonl"
+        changes.write_text('{"key": "new\\n", "record": "added"}\n{"key": "key 1", "remove": true}\n')
+        done = cl.run("db", "update", database, "--remove", "key 0", "--changes", changes,
+                      "--set", f"key 7={self.record('seven again, and a longer record')}")
+        self.assertRegex(done.stderr, r"rebuilding 2999 records, about [0-9.]+ s\nrebuilt in [0-9.]+ s\n")
+        self.assertIn("1 added, 1 changed, 2 removed", done.stdout)
+        for server in servers:
+            self.assertEqual(self.event(server, "epoch", 2)["epoch"], 3)
+        # Two keys fewer and one more are fewer records, which a client takes from nobody unasked.
+        self.assertIn("fewer than 3000", cl.run("deploy", "--refresh", target, code=8).stderr)
+        cl.run("deploy", "--refresh", target, "--allow-rollback")
+        self.get(target, "key 0", code=3)
+        self.get(target, "key 1", code=3)
+        self.assertEqual(cl.run("get", target, "--key", "new\n", "--raw", "-q").stdout, "added")
+        self.assertEqual(self.get(target, "key 7"), "seven again, and a longer record\n")
+        self.assertEqual(self.get(target, "key 8"), "value 8\n")
+        # The list of keys followed.
+        cl.run("db", "update", database, "--key", f"new\n={self.record('again')}")
+        self.assertEqual(cl.run("db", "get", database, "--key", "new\n").stdout, "again\n")
+
+    def test_the_list_of_keys(self):
+        database = self.build("--no-key-list", count=50)
+        listed = database.with_name(database.name + ".keys")
+        self.assertFalse(listed.exists())
+        change = ("db", "update", database, "--key", f"key 1={self.record('x')}")
+        self.assertIn("no " + str(listed), cl.run(*change, code=5).stderr)
+        mine = self.record("".join(f"key {i}\n" for i in range(50)))
+        cl.run(*change, "--keys-from", mine)
+        self.assertEqual(cl.run("db", "get", database, "--key", "key 1").stdout, "x\n")
+        mine.write_text("key 1\nkey 2\n")
+        done = cl.run(*change, "--keys-from", mine, code=2)
+        self.assertIn(f"{mine}: the list of keys has 2 of the 50 keys", done.stderr)
+        mine.write_text("key 1\nkey\\q\n")
+        self.assertIn(f"{mine}, line 2", cl.run(*change, "--keys-from", mine, code=2).stderr)
+        # A file of that name that is somebody else's stays.
+        listed.write_text("mine\n")
+        source = self.path / "keyed.jsonl"
+        build = ("db", "build", database, source, "--key", "k", "--value", "v", "--keyed")
+        self.assertIn("no list of keys that pirx wrote", cl.run(*build, code=2).stderr)
+        self.assertEqual(listed.read_text(), "mine\n")
+        listed.unlink()
+        cl.run(*build)
+        self.assertEqual(len(listed.read_text().splitlines()), 51)
+        # What a crash leaves between the database and its list: the keys are found in either.
+        text = listed.read_text()
+        listed.with_name(listed.name + ".new").write_text(text)
+        listed.write_text(text[:100])
+        cl.run(*change)
+
+    def test_what_is_refused(self):
+        database = self.build(count=50)
+        before = json.loads(cl.run("db", "info", database, "--json").stdout)
+        one = self.record("x")
+        bad = self.record('{"key": "a", "record": "x", "remove": true}\n')
+        for words, code, part in ((("--append", one), 2, "no order"), (("--truncate", 3), 2, "no order"),
+                                  (("--remove", "nobody"), 3, "no record has the key 'nobody'"),
+                                  (("--key", "key 1"), 2, "wants '='"), (("--changes", bad), 2, "exclude each other")):
+            self.assertIn(part, cl.run("db", "update", database, *words, code=code).stderr)
+        self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout), before)
+        plain = self.path / "plain.pirx"
+        cl.run("db", "build", plain, self.path / "keyed.jsonl", "--key", "k", "--value", "v")
+        for words in (("--remove", "key 1"), ("--key", f"key 1={one}", "--keys-from", one)):
+            self.assertIn("not keyed", cl.run("db", "update", plain, *words, code=2).stderr)
+
+    def test_buckets(self):
+        database = self.build()
+        prefix = self.path / "bucket"
+        cl.run("db", "encode", database, "--servers", 6, "--arity", 2, "--out", prefix)
+        servers = [self.start(cl.PIRX, "serve", f"{prefix}.{j}", "--listen", "127.0.0.1:0") for j in range(1, 7)]
+        target = self.deploy(servers, 1)
+        self.assertEqual(self.get(target, "key 7"), "value 7\n")
+        done = cl.run("db", "update", database, "--key", f"key 7={self.record('seven')}", "--buckets", prefix)
+        self.assertIn("bucket.6: epoch 2", done.stdout)
+        for server in servers:
+            server.child.send_signal(signal.SIGHUP)
+            self.event(server, "epoch")
+        cl.run("deploy", "--refresh", target)
+        self.assertEqual([self.get(target, f"key {i}") for i in (7, 8)], ["seven\n", "value 8\n"])
+        # What needs another geometry needs other buckets, too: nothing has changed then.
+        done = cl.run("db", "update", database, "--key", f"new={self.record('n')}", "--buckets", prefix, code=2)
+        self.assertIn(f"leave out --buckets, and run 'pirx db encode {database} ... --out {prefix}' afterwards", done.stderr)
+        self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout)["epoch"], 2)
+
+    def test_load(self):
+        database = self.build()
+        for words in (("--coordinate", 1), ("--coordinate", 1, "--protocol", "chor"), ("--protocol", "spiral"),
+                      ("--protocol", "download")):
+            server = self.start(cl.PIRX, "serve", database, "--listen", "127.0.0.1:0", *words)
+            several = "--coordinate" in words
+            report = json.loads(cl.run("load", server.url, "--connections", 2, "--duration", "300ms", "--json",
+                                       *(("--queries", 3) if several else ())).stdout)
+            self.assertGreater(report["answered_ms"]["count"], 0)
+            self.assertEqual(report["failed"], {})
+            server.stop()
+
+
+if __name__ == "__main__":
+    cl.PIRX = sys.argv.pop(1)
+    unittest.main()

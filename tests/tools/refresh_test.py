@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""pirx deploy --refresh and --wait, and pirx get --refresh: new epochs are taken, and nothing that weakens the file.
+
+    refresh_test.py PIRX
+"""
+import json
+import signal
+import ssl
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import command_line_test as cl
+import epochs_test as epochs
+
+
+# Any certificate: servers here speak http, and the file must only be one.
+CA = ssl.DER_cert_to_PEM_cert(ssl.create_default_context().get_ca_certs(binary_form=True)[0])
+
+
+class Refresh(unittest.TestCase):
+    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
+    start, serve = cl.CommandLine.start, cl.CommandLine.serve
+    build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
+    event, record = epochs.Epochs.event, epochs.Epochs.record
+
+    def served(self, more=(), count=3):
+        database = self.build()
+        return database, [self.serve(database, x + 1, *more) for x in range(count)]
+
+    def update(self, database, servers, *words):
+        cl.run("db", "update", database, *words)
+        self.switch(servers)
+
+    def switch(self, servers):
+        for server in servers:
+            count = sum('"epoch"' in line and '"event":"epoch"' in line for line in server.log) + 1
+            server.child.send_signal(signal.SIGHUP)
+            self.event(server, "epoch", count)
+
+    def test_a_new_epoch_is_taken_and_all_else_stays(self):
+        database, servers = self.served(count=4)
+        target = self.deploy(servers, 2, "--ramp", 2)
+        self.assertIn("up to date: epoch 1", cl.run("deploy", "--refresh", target).stdout)
+        before = json.loads(target.read_text())
+        self.update(database, servers, "--set", f"17={self.record('changed')}")
+        stale = cl.run("get", target, 17, code=8)
+        self.assertIn(f"pirx deploy --refresh {target}", stale.stderr)
+        done = cl.run("deploy", target, "--refresh")
+        self.assertIn("epoch 2, was 1", done.stdout)
+        after = json.loads(target.read_text())
+        self.assertEqual(after["database"].pop("epoch"), 2)
+        self.assertNotEqual(after["database"].pop("identity"), before["database"].pop("identity"))
+        before["database"].pop("epoch")
+        self.assertEqual(after, before)
+        self.assertEqual((after["threshold"], after["ramp"]), (2, 2))
+        self.assertEqual(cl.run("get", target, 17, "-q").stdout, "changed\n")
+        # The digest that is printed is the one to expect, and others are asked, too.
+        digest = done.stdout.split()[-1]
+        cl.run("deploy", "--refresh", target, "--expect", digest, "--compare", servers[1].url, "--database", database)
+        self.assertIn("the digest", cl.run("deploy", "--refresh", target, "--expect", "00" * 32, code=8).stderr)
+
+    def test_get_does_both(self):
+        database, servers = self.served()
+        target = self.deploy(servers, 1)
+        self.update(database, servers, "--set", f"3={self.record('new')}")
+        done = cl.run("get", target, 3, "--refresh")
+        self.assertEqual(done.stdout, "new\n")
+        self.assertIn(f"{target}: epoch 2 now, was 1; asking again", done.stderr)
+        self.assertEqual(cl.run("get", target, 3, "-q").stdout, "new\n")
+        done = cl.run("get", target, "--refresh", "--positions", "x", "--key", "a", code=1)
+        self.assertIn("excludes", done.stdout + done.stderr)
+
+    def test_what_the_file_vouches_for_is_not_weakened(self):
+        database, servers = self.served()
+        target = self.deploy(servers, 1)
+        self.update(database, servers, "--set", f"3={self.record('new')}")
+        text = target.read_text()
+
+        def refused(part, *words, code=8):
+            error = cl.run("deploy", "--refresh", target, *words, code=code).stderr
+            self.assertIn(part, error)
+            self.assertEqual(json.loads(target.read_text()), json.loads(changed))
+
+        def change(function):
+            nonlocal changed
+            deployment = json.loads(text)
+            function(deployment, deployment["database"])
+            changed = json.dumps(deployment)
+            target.write_text(changed)
+
+        changed = text
+        change(lambda d, db: db.update(epoch=3))
+        refused("epoch 2 is older than epoch 3")
+        refused("then give --allow-rollback")
+        cl.run("deploy", "--refresh", target, "--allow-rollback")
+        change(lambda d, db: db.update(epoch=2))  # with the identity of epoch 1
+        refused("had other content")
+        change(lambda d, db: db.update(records=501))
+        refused("fewer than 501")
+        change(lambda d, db: d.update(field="gf2_16"))
+        refused("says field 'gf2_8' now, not 'gf2_16'", "--allow-rollback")
+        refused("pirx deploy FILE --server")
+
+        def swap(d, _):
+            d["servers"][0]["coordinate"], d["servers"][1]["coordinate"] = 2, 1
+
+        change(swap)
+        refused("coordinate", "--allow-rollback")
+        change(lambda d, _: d["servers"].pop())
+        cl.run("deploy", "--refresh", target)  # two of the three, as the file says
+        self.assertEqual(len(json.loads(target.read_text())["servers"]), 2)
+        change(lambda d, _: d["servers"][2].update(url="http://127.0.0.1:1"))
+        refused("http://127.0.0.1:1 gave no parameters", code=5)
+
+    def test_another_kind_of_database(self):
+        database, servers = self.served()
+        target = self.deploy(servers, 1)
+        for server in servers:
+            server.stop()
+        source = self.path / "records.jsonl"
+        for words, part in ((("--keyed",), "by key now, not by position"), (("--no-digests",), "no digests")):
+            other = self.path / f"other{len(words[0])}.pirx"
+            cl.run("db", "build", other, source, "--key", "k", "--value", "v", *words, "--epoch", 2)
+            there = [self.start(cl.PIRX, "serve", other, "--coordinate", x + 1, "--listen", f"127.0.0.1:{s.port}")
+                     for x, s in enumerate(servers)]
+            text = target.read_text()
+            self.assertIn(part, cl.run("deploy", "--refresh", target, "--allow-rollback", code=8).stderr)
+            self.assertEqual(target.read_text(), text)
+            for server in there:
+                server.stop()
+
+    def test_several_protocols_and_a_folder_of_its_own(self):
+        database, servers = self.served()
+        whole = self.start(cl.PIRX, "serve", database, "--protocol", "download", "--listen", "127.0.0.1:0")
+        (self.path / "sub").mkdir()
+        target = self.deploy(servers, 1, name="sub/two.json")
+        cl.run("deploy", target, "--add", "--server", whole.url)
+        # A name relative to the file stays so.
+        (self.path / "sub" / "ca.pem").write_text(CA)
+        deployment = json.loads(target.read_text())
+        deployment["deployments"][0]["servers"][0]["ca_file"] = "ca.pem"
+        target.write_text(json.dumps(deployment))
+        self.update(database, servers, "--set", f"3={self.record('new')}")
+        behind = cl.run("deploy", "--refresh", "sub/two.json", code=8, cwd=self.path).stderr
+        self.assertIn("not at one epoch", behind)
+        self.switch([whole])
+        cl.run("deploy", "--refresh", "sub/two.json", cwd=self.path)
+        after = json.loads(target.read_text())["deployments"]
+        self.assertEqual([d["protocol"] for d in after], ["goldberg", "download"])
+        self.assertEqual(after[0]["servers"][0]["ca_file"], "ca.pem")
+        for protocol in ("goldberg", "download"):
+            self.assertEqual(cl.run("get", target, 3, "-q", "--protocol", protocol).stdout, "new\n")
+        digest = cl.run("deploy", "--refresh", target).stdout.split()[-4]  # of the first
+        self.assertIn("several protocols", cl.run("deploy", "--refresh", target, "--expect", digest, code=2).stderr)
+
+    def test_words_that_do_not_go_together(self):
+        target = self.path / "none.json"
+        self.assertIn("none.json", cl.run("deploy", "--refresh", target, code=5).stderr)
+        self.assertIn("--server (or --refresh)", cl.run("deploy", target, code=1).stderr)
+        for words in (("--server", "http://127.0.0.1:1"), ("--add",), ("--force",), ("-t", 1), ("--ramp", 2),
+                      ("--ca-file", "x"), ("--allow-plaintext",), ("--tls-1.2",)):
+            self.assertIn("excludes", cl.run("deploy", "--refresh", target, *words, code=1).stderr)
+
+    def test_wait_for_servers_that_start(self):
+        database, servers = self.served()
+        late = servers[2]
+        late.stop()
+        words = ("deploy", self.path / "x.json", *(w for s in servers for w in ("--server", s.url)))
+        self.assertIn("gave no parameters", cl.run(*words, "--wait", "150ms", code=5).stderr)
+        child = subprocess.Popen([cl.PIRX, *map(str, words), "--wait", "60s"], stderr=subprocess.PIPE, text=True)
+        self.assertIn(f"waiting for {late.url}", child.stderr.readline())
+        self.start(cl.PIRX, "serve", database, "--coordinate", 3, "--listen", f"127.0.0.1:{late.port}")
+        self.assertEqual(child.wait(timeout=60), 0)
+        child.stderr.close()
+
+
+if __name__ == "__main__":
+    cl.PIRX = str(Path(sys.argv.pop(1)).resolve())  # which is run in other folders, too
+    unittest.main()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the program pirx, as main(), man pages and the completions of shells see them.
+#include "cli.h"
+#include "did_you_mean.h"
+#include "wrong_files.h"
+
+namespace pirx::cli {
+
+void add_commands(CLI::App& app) {
+  app.description(
+      "pirx: private information retrieval. Clients fetch records; servers do not learn which.\n"
+      "Start with: pirx try data.csv, or pirx db build --help, pirx serve --help, pirx deploy --help, pirx "
+      "get --help");
+  app.name("pirx");
+  app.set_version_flag("--version", PIRX_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 success, 1 wrong command line, 2 InvalidArgument, 3 OutOfRange, 4 DataLoss, 5 "
+      "Unavailable,\n"
+      "6 ResourceExhausted, 7 Unauthenticated, 8 StaleEpoch, 9 Undecodable, 10 Internal.");
+  add_try_command(app);
+  add_get_command(app);
+  add_db_command(app);
+  add_serve_command(app);
+  add_deploy_command(app);
+  add_bench_command(app);
+  add_load_command(app);
+  add_plan_command(app);
+  add_completion_command(app);
+  group_commands(app);
+}
+
+void add_ranks_commands(CLI::App& app, WithRanks with_ranks) {
+  app.description(
+      "pirx-ranks: one private information retrieval server out of several processes.\n"
+      "Start it by mpirun -n N, as docs/beyond_one_machine.md says.");
+  app.name("pirx-ranks");
+  app.set_version_flag("--version", PIRX_VERSION);
+  app.require_subcommand(1);
+  app.footer("Example:\n  mpirun -n 8 pirx-ranks serve big.pirx --coordinate 1 --listen 127.0.0.1:8101");
+  add_serve_command(app, with_ranks);
+}
+
+std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const auto unknown = explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+    if (error.get_exit_code() == 0 || unknown.empty()) return app.exit(error) == 0 ? 0 : kUsageExitCode;
+    std::fprintf(stderr, "%s %s\n", in_red(app.get_name() + ":").c_str(), unknown.c_str());
+    return kUsageExitCode;
+  }
+  return std::nullopt;
+}
+
+int report(const CLI::App& app, const Result<void>& done) {
+  if (done) return 0;
+  std::fprintf(stderr, "%s %s%s\n", in_red(app.get_name() + ":").c_str(), done.error().to_string().c_str(),
+               explain_wrong_files(app).c_str());
+  return exit_code(done.error());
+}
+
+}  // namespace pirx::cli

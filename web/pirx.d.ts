@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of pirx.js: private look-ups from a browser, a worker or Node.js. docs/browser.md shows how to use them.
+
+/** The names of the statuses of <pirx/pirx.h>. */
+export type Code = "InvalidArgument" | "OutOfRange" | "DataLoss" | "Unavailable" | "ResourceExhausted" | "Unauthenticated"
+  | "StaleEpoch" | "Undecodable" | "Internal" | "BufferTooSmall";
+
+/** What every call throws. The message is for people, and holds no key, position or record. */
+export class PirxError extends Error {
+  readonly code: Code;
+  /** What is known of the servers, if a look-up failed. */
+  servers?: Server[];
+}
+
+export type Outcome = "ok" | "lied" | "suspected" | "silent" | "refused" | "malformed" | "stale";
+
+export interface Server {
+  url: string;
+  bytesUp: number;
+  bytesDown: number;
+  /** From sending the requests to the end of the replies. */
+  ms: number;
+  outcome: Outcome;
+  /** What was wrong with its reply, for people; "" if nothing was. It may quote the server: show it as text. */
+  message: string;
+}
+
+export interface Answer {
+  /** The record; null if the database has none with this key. It comes from servers: never use it as HTML. */
+  record: Uint8Array | null;
+  certainty: "proven" | "probable" | "unverified";
+  /** If it is proven: the answer is right unless more servers than this lied. */
+  proofBound: number;
+  rounds: number;
+  servers: Server[];
+}
+
+export type Event = { server: number; url: string; round: number } & (
+  | { type: "sent"; request: Uint8Array }
+  | { type: "received"; bytes: number }
+  | { type: "lost"; message: string });
+
+export interface Settings {
+  /** One of deployment.protocols; the first if it is not given. */
+  protocol?: string;
+  /** Options of the protocol's client, as `pirx get --help` lists them: { seeded: "on" }. */
+  options?: Record<string, string | number>;
+  /** Milliseconds that a server may take in a round. 10000; with one server, which may compute for long, 600000. */
+  timeout?: number;
+  /** Ends the look-up, which then throws. */
+  signal?: AbortSignal;
+  /** How many lying servers to be safe from; as many as can be if it is not given. */
+  liars?: number;
+  /** The most bytes that a single server may ask this client to send and to take; 256 MiB if it is not given. */
+  maxBytes?: number | bigint;
+  /** Told of every message. */
+  onEvent?: (event: Event) => void;
+}
+
+export interface Client {
+  readonly servers: readonly string[];
+  /** What the user should be told before it is used; usually "". */
+  readonly warning: string;
+}
+
+/** What a deployment file says. Get it from somebody you trust. */
+export interface Deployment {
+  readonly database: { identity: string; epoch: bigint; records: bigint; recordBytes: bigint; keyed: boolean };
+  readonly protocols: readonly string[];
+  /** The client of a protocol, which serves all look-ups. */
+  client(protocol?: string, options?: Record<string, string | number>): Client;
+  /** Looks up a key, or a position if the database has no keys. Each server is sent one message a round and waited for. */
+  get(wish: string | Uint8Array | number | bigint, settings?: Settings): Promise<Answer>;
+}
+
+export class Pirx {
+  /** Loads pirx.wasm from an address or from its bytes. Throws Unavailable where there is no crypto.getRandomValues. */
+  static load(source: string | URL | ArrayBuffer | ArrayBufferView): Promise<Pirx>;
+  readonly version: string;
+  /** Reads the text of a deployment file. */
+  deployment(text: string): Deployment;
+}

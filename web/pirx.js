@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private look-ups from a browser: drives the retrievals of <pirx/pirx.h>, compiled to WebAssembly, with fetch.
+// Types and what each call does: pirx.d.ts. How to use it: docs/browser.md.
+
+const STATUS = ["Ok", "InvalidArgument", "OutOfRange", "DataLoss", "Unavailable", "ResourceExhausted", "Unauthenticated",
+  "StaleEpoch", "Undecodable", "Internal", "BufferTooSmall"];
+const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "stale"];
+const CERTAINTY = ["proven", "probable", "unverified"];
+const SEND = 1, FINISH = 3;
+const MAX_REFUSAL = 16 * 1024;
+
+export class PirxError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.name = "PirxError";
+    this.code = code;
+  }
+}
+
+/// The WebAssembly module: memory, and the functions of pirx.h with their errors thrown.
+class Machine {
+  #exports;
+  #stderr = "";
+  #dead = "";
+
+  async start(source) {
+    if (typeof globalThis.crypto?.getRandomValues !== "function") {
+      throw new PirxError("Unavailable", "there is no crypto.getRandomValues here, so that no query could hide anything");
+    }
+    const bytes = (at, size) => new Uint8Array(this.#exports.memory.buffer, at, size);
+    const wasi = {
+      random_get: (at, size) => {
+        for (let i = 0; i < size; i += 65536) crypto.getRandomValues(bytes(at + i, Math.min(65536, size - i)));
+        return 0;
+      },
+      fd_write: (file, parts, count, written) => {
+        let total = 0;
+        for (let i = 0; i < count; ++i) {
+          const size = this.u32(parts + 8 * i + 4);
+          this.#stderr += new TextDecoder().decode(bytes(this.u32(parts + 8 * i), size).slice());
+          total += size;
+        }
+        this.setU32(written, total);
+        return 0;
+      },
+      environ_sizes_get: (count, size) => (this.setU32(count, 0), this.setU32(size, 0), 0),
+      environ_get: () => 0,
+      fd_close: () => 8,
+      fd_seek: () => 8,
+      proc_exit: () => { throw new Error("it ended"); },
+    };
+    const imports = { wasi_snapshot_preview1: wasi };
+    const whole = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+    const { instance } = whole ? await WebAssembly.instantiate(source, imports)
+      : await WebAssembly.instantiateStreaming(fetch(source), imports);
+    this.#exports = instance.exports;
+    this.#exports._initialize();
+  }
+
+  /// What the function `name` returns. After a trap (memory is out) nothing in the module can be trusted.
+  run(name, ...values) {
+    if (this.#dead) throw new PirxError("Internal", this.#dead);
+    try {
+      return this.#exports[name](...values);
+    } catch (error) {
+      this.#dead = `pirx stopped: ${this.#stderr || error.message}; load it again`;
+      throw new PirxError(this.#stderr.includes("memory") ? "ResourceExhausted" : "Internal", this.#dead);
+    }
+  }
+  /// Calls a function that returns a status.
+  call(name, ...values) {
+    const status = this.run(name, ...values);
+    if (status === 0) return;
+    const message = this.within(4, (at) => (this.run("pirx_last_error", at), this.text(this.u32(at))));
+    throw new PirxError(STATUS[status] ?? "Internal", message);
+  }
+  /// Calls work(address) with so many bytes of memory, which are wiped afterwards.
+  within(size, work) {
+    const at = this.run("malloc", size || 1);
+    if (at === 0) throw new PirxError("ResourceExhausted", "out of memory");
+    try {
+      this.bytes(at, size).fill(0);
+      return work(at);
+    } finally {
+      if (!this.#dead) {
+        this.bytes(at, size).fill(0);
+        this.run("free", at);
+      }
+    }
+  }
+  /// Calls work(address, size) with a copy of these bytes.
+  with(data, work) {
+    return this.within(data.length, (at) => (this.bytes(at, data.length).set(data), work(at, data.length)));
+  }
+  /// The number that a function writes to its last argument.
+  out(name, ...values) {
+    return this.within(8, (at) => (this.call(name, ...values, at), this.u32(at)));
+  }
+  bytes(at, size) { return new Uint8Array(this.#exports.memory.buffer, at, size); }
+  view() { return new DataView(this.#exports.memory.buffer); }
+  u32(at) { return this.view().getUint32(at, true); }
+  u64(at) { return this.view().getBigUint64(at, true); }
+  setU32(at, value) { this.view().setUint32(at, value, true); }
+  text(at) {
+    const memory = new Uint8Array(this.#exports.memory.buffer);
+    return new TextDecoder().decode(memory.slice(at, memory.indexOf(0, at)));
+  }
+}
+
+export class Pirx {
+  #machine;
+  /// Loads the module from a URL, or from its bytes.
+  static async load(source) {
+    const pirx = new Pirx();
+    pirx.#machine = new Machine();
+    await pirx.#machine.start(source);
+    return pirx;
+  }
+  get version() { return this.#machine.text(this.#machine.run("pirx_version")); }
+  deployment(text) { return new Deployment(this.#machine, text); }
+}
+
+class Deployment {
+  #machine;
+  #handle;
+  #clients = new Map();
+
+  constructor(machine, text) {
+    this.#machine = machine;
+    this.#handle = machine.with(new TextEncoder().encode(text), (at, size) => machine.out("pirx_deployment_parse", at, size, 0));
+    const count = machine.out("pirx_deployment_protocols", this.#handle);
+    this.protocols = Array.from({ length: count }, (_, i) => machine.text(machine.out("pirx_deployment_protocol", this.#handle, i)));
+    this.database = machine.within(64, (at) => {
+      machine.call("pirx_deployment_database", this.#handle, at);
+      const hex = Array.from(machine.bytes(at, 32), (byte) => byte.toString(16).padStart(2, "0")).join("");
+      return { identity: hex, epoch: machine.u64(at + 32), records: machine.u64(at + 40), recordBytes: machine.u64(at + 48),
+        keyed: machine.u32(at + 56) === 1 };
+    });
+  }
+
+  /// The client of a protocol and of these options, made once: { handle, warning, servers }.
+  client(protocol = this.protocols[0], options = {}) {
+    const name = JSON.stringify([protocol, options]);
+    if (!this.#clients.has(name)) this.#clients.set(name, this.#make(protocol, Object.entries(options)));
+    return this.#clients.get(name);
+  }
+  #make(protocol, options) {
+    const machine = this.#machine;
+    const zero = (text) => new TextEncoder().encode(text + "\0");
+    const texts = [protocol, ...options.flat().map(String)];
+    const made = (places) => machine.within(8 * options.length, (table) => {
+      places.slice(1).forEach((at, i) => machine.setU32(table + 4 * i, at));
+      return machine.out("pirx_client_create", this.#handle, places[0], table, options.length);
+    });
+    const place = (i, places) => i === texts.length ? made(places)
+      : machine.with(zero(texts[i]), (at) => place(i + 1, [...places, at]));
+    const handle = place(0, []);
+    let warning = machine.text(machine.out("pirx_client_warning", handle));
+    const servers = Array.from({ length: machine.out("pirx_client_servers", handle) }, (_, i) => machine.within(16, (at) => {
+      machine.call("pirx_client_server", handle, i, at);
+      if (machine.text(machine.u32(at + 8)) !== "") warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
+      return machine.text(machine.u32(at)) + machine.text(machine.u32(at + 4)).replace(/(^\/v1)?\/query$/, "");
+    }));
+    return { handle, warning, servers };
+  }
+
+  async get(wish, settings = {}) {
+    const { protocol, options, onEvent = () => {}, signal, liars = -1, maxBytes = 0 } = settings;
+    const machine = this.#machine;
+    const client = this.client(protocol, options);
+    const timeout = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
+    const servers = client.servers.map((url) => ({ url, bytesUp: 0, bytesDown: 0, ms: 0, outcome: "silent", message: "" }));
+    signal?.throwIfAborted();
+    const retrieval = this.#begin(client, wish, liars, maxBytes);
+    let answer = 0;
+    try {
+      for (let round = 1; ; ++round) {
+        const messages = [];
+        for (;;) {
+          const message = this.#next(retrieval);
+          if (message.action === FINISH) {
+            answer = machine.out("pirx_retrieval_finish", retrieval);
+            return this.#read(answer, servers);
+          }
+          if (message.action !== SEND) break;
+          messages.push(message);
+        }
+        // Every server is waited for, so that no connection's end tells how the others answered.
+        await Promise.all(messages.map(async (message) => {
+          const server = servers[message.server];
+          const event = (type, more) => onEvent({ type, round, server: message.server, url: server.url, ...more });
+          const start = performance.now();
+          try {
+            server.bytesUp += message.data.length;
+            event("sent", { request: message.data });
+            const reply = await ask(message, timeout, signal, (count) => { server.bytesDown += count; });
+            machine.with(reply, (at, size) => machine.call("pirx_retrieval_receive", retrieval, message.id, at, size));
+            server.ms += performance.now() - start;
+            event("received", { bytes: reply.length });
+          } catch (error) {
+            server.ms += performance.now() - start;
+            server.message = error.message;
+            if (error instanceof Lost) this.#lose(retrieval, message.id, error);
+            event("lost", { message: error.message });
+          }
+        }));
+        signal?.throwIfAborted();
+      }
+    } catch (error) {
+      if (error instanceof PirxError) error.servers = servers;
+      throw error;
+    } finally {
+      if (answer !== 0) machine.call("pirx_answer_free", answer);
+      machine.call("pirx_retrieval_free", retrieval);
+    }
+  }
+
+  #begin(client, wish, liars, maxBytes) {
+    const machine = this.#machine;
+    return machine.within(64, (options) => {
+      machine.call("pirx_options_init", options, 64);
+      machine.setU32(options + 4, liars);
+      if (client.servers.length > 1) machine.setU32(options + 12, 1);
+      machine.view().setBigUint64(options + 32, BigInt(maxBytes), true);
+      if (typeof wish === "number" || typeof wish === "bigint") {
+        if (wish < 0 || (typeof wish === "number" && !Number.isSafeInteger(wish)) || wish >= 1n << 64n) {
+          throw new PirxError("InvalidArgument", "a position is a whole number from 0");
+        }
+        return machine.within(8, (at) => {
+          machine.view().setBigUint64(at, BigInt(wish), true);
+          return machine.out("pirx_retrieval_begin_positions", client.handle, at, 1, options);
+        });
+      }
+      const key = typeof wish === "string" ? new TextEncoder().encode(wish) : wish;
+      return machine.with(key, (data, size) => machine.within(8, (at) => {
+        machine.setU32(at, data);
+        machine.setU32(at + 4, size);
+        return machine.out("pirx_retrieval_begin_keys", client.handle, at, 1, options);
+      }));
+    });
+  }
+
+  #next(retrieval) {
+    const machine = this.#machine;
+    return machine.within(48, (at) => {
+      machine.call("pirx_retrieval_next", retrieval, at);
+      const action = machine.u32(at);
+      if (action !== SEND) return { action };
+      return { action, id: machine.u64(at + 8), server: machine.u32(at + 16), maxReply: Number(machine.u64(at + 40)),
+        url: machine.text(machine.u32(at + 20)) + machine.text(machine.u32(at + 24)),
+        data: machine.bytes(machine.u32(at + 28), machine.u32(at + 32)).slice() };
+    });
+  }
+
+  #lose(retrieval, id, lost) {
+    const machine = this.#machine;
+    machine.with(new TextEncoder().encode(lost.message + "\0"),
+      (at) => machine.call("pirx_retrieval_lost", retrieval, id, Math.max(1, STATUS.indexOf(lost.code)), at));
+  }
+
+  #read(answer, servers) {
+    const machine = this.#machine;
+    return machine.within(16, (at) => {
+      machine.call("pirx_answer_record", answer, 0, at);
+      const found = machine.u32(at + 8) === 1;
+      const record = found ? machine.bytes(machine.u32(at), machine.u32(at + 4)).slice() : null;
+      machine.call("pirx_answer_summary", answer, at);
+      const summary = { certainty: CERTAINTY[machine.u32(at)], proofBound: machine.u32(at + 8), rounds: machine.u32(at + 12) };
+      servers.forEach((server, i) => { server.outcome = OUTCOME[machine.out("pirx_answer_server", answer, i)]; });
+      return { record, ...summary, servers };
+    });
+  }
+}
+
+/// Why there is no reply.
+class Lost extends PirxError {}
+
+/// Sends a message once and reads the reply, at most as long as a valid one is.
+async function ask(message, timeout, signal, count) {
+  const end = new AbortController();
+  const stop = () => end.abort();
+  const timer = setTimeout(stop, timeout);
+  signal?.addEventListener("abort", stop);
+  try {
+    const response = await fetch(message.url, {
+      method: "POST", body: message.data, signal: end.signal, mode: "cors", credentials: "omit", cache: "no-store",
+      redirect: "error", referrerPolicy: "no-referrer",
+      headers: { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) },
+    });
+    if (response.status !== 200) {
+      const text = new TextDecoder().decode(await read(response, MAX_REFUSAL, count));
+      throw new Lost(response.headers.get("Pirx-Error") ?? (response.status >= 500 ? "Unavailable" : "DataLoss"), reason(text, response.status));
+    }
+    if (response.headers.get("Content-Type")?.split(";")[0].trim().toLowerCase() !== "application/octet-stream") {
+      throw new Lost("DataLoss", "its reply is not of type application/octet-stream: is this a pirx server?");
+    }
+    return await read(response, message.maxReply, count);
+  } catch (error) {
+    if (error instanceof Lost) throw error;
+    if (signal?.aborted) throw new Lost("Unavailable", "the look-up was ended");
+    if (end.signal.aborted) throw new Lost("Unavailable", "did not reply in time");
+    throw new Lost("Unavailable", "cannot be reached, or does not let pages of this origin ask it (pirx serve --cors)");
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+    end.abort();
+  }
+}
+
+async function read(response, most, count) {
+  const parts = [];
+  let size = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    count(value.length);
+    size += value.length;
+    if (size > most) throw new Lost("DataLoss", `its reply is longer than the ${most} bytes that it can have`);
+    parts.push(value);
+  }
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) whole.set(part, at), at += part.length;
+  return whole;
+}
+
+function reason(text, status) {
+  try {
+    const { message } = JSON.parse(text).error;
+    if (typeof message === "string" && message !== "") return message.slice(0, 1024);
+  } catch { /* said below */ }
+  return `answered HTTP ${status}: is this a pirx server?`;
+}
