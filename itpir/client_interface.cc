@@ -5,12 +5,14 @@
 namespace pirx::itpir {
 
 Result<Query> SharesClient::query(std::span<const std::uint64_t> records, Rng& rng) const {
-  return make_query({QueryKind::kRecords, SecretVector<std::uint64_t>(records)}, rng);
+  return make_query({QueryKind::kRecords, SecretVector<std::uint64_t>(records), {}}, rng);
 }
 
-Result<Query> SharesClient::query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows,
-                                       Rng& rng) const {
-  Wishes wishes{QueryKind::kRowSums, SecretVector<std::uint64_t>(rows.size() * kSummedRows)};
+Result<Query> SharesClient::query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng,
+                                       std::span<const std::uint64_t> offsets) const {
+  PIRX_CHECK(offsets.empty() || offsets.size() == rows.size());
+  Wishes wishes{QueryKind::kRowSums, SecretVector<std::uint64_t>(rows.size() * kSummedRows),
+                SecretVector<std::uint64_t>(offsets)};
   for (std::size_t i = 0; i < wishes.indices.size(); ++i) {
     wishes.indices.expose()[i] = rows[i / kSummedRows][i % kSummedRows];
   }

@@ -174,19 +174,26 @@ class ByKey final : public SharesRetrieval {
       : SharesRetrieval(client, options, std::move(rng)),
         filter_(std::move(filter)),
         keys_(keys.begin(), keys.end()),
-        rows_(keys.size()) {
-    for (std::size_t i = 0; i < keys.size(); ++i) rows_.expose()[i] = filter_.place(keys[i]).rows;
+        rows_(keys.size()),
+        offsets_(keys.size()) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto place = filter_.place(keys[i]);
+      rows_.expose()[i] = place.rows;
+      offsets_.expose()[i] = place.offset;
+    }
   }
   ~ByKey() override {
     for (auto& key : keys_) secure_wipe(key.data(), key.size());
   }
 
  private:
-  Result<Query> query() override { return client().query_sums(std::as_const(rows_).expose(), rng()); }
+  Result<Query> query() override {
+    return client().query_sums(std::as_const(rows_).expose(), rng(), std::as_const(offsets_).expose());
+  }
   DecodeOptions decode_options() override {
     DecodeOptions decode;
     decode.sums = SumReader{
-        [this](std::size_t i) { return filter_.place(keys_[i]).offset; },
+        [this](std::size_t i) { return offsets_.expose()[i]; },
         [this](std::size_t i, ByteSpan slot) {
           const auto record = filter_.read_slot(keys_[i], slot);
           return record && record->has_value();
@@ -222,6 +229,7 @@ class ByKey final : public SharesRetrieval {
   const database::KeyFilter filter_;
   std::vector<std::string> keys_;
   SecretVector<std::array<std::uint64_t, kSummedRows>> rows_;
+  SecretVector<std::uint64_t> offsets_;  ///< of the keys' slots in these rows
 };
 
 Result<void> check_options(const SharesClient& client, const RetrieveOptions& options) {

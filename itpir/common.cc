@@ -75,9 +75,9 @@ Bytes ServerParameters::encode() const {
 Result<ServerParameters> ServerParameters::decode(ByteSpan bytes) {
   Reader start(bytes, "parameters message"), reader = start;
   PIRX_ASSIGN(const auto prefix, decode_prefix(start));
-  const bool chor = prefix.protocol == ProtocolId::kChor;
+  const bool ours = has_message_header(prefix.protocol);
   PIRX_ASSIGN(const auto header,
-              MessageHeader::decode(reader, chor ? ProtocolId::kChor : ProtocolId::kGoldberg));
+              MessageHeader::decode(reader, ours ? prefix.protocol : ProtocolId::kGoldberg));
   if (header.type != MessageType::kParameters) {
     return fail(ErrorCode::kDataLoss, "this is a pirx message, but no parameters message");
   }

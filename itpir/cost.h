@@ -27,9 +27,9 @@ struct RateServers {
   MakeClient client;
 };
 /// The seconds of making a query over 2^log_rows rows, and of making a row of 2^log_bytes bytes out of
-/// replies, by a client of these servers.
+/// replies, by a client of these servers. A row holds records of 32 bytes, or as many as are given.
 Result<double> measure_share(const RateServers& servers, unsigned log_rows, bool seeded);
-Result<double> measure_gather(const RateServers& servers, unsigned log_bytes);
+Result<double> measure_gather(const RateServers& servers, unsigned log_bytes, std::uint64_t records = 0);
 
 /// What a query costs beside its bytes: the field of the pass, the rates of the client's steps, of which the
 /// last number stands for the size, and the bytes of a request with a vector and of a reply.

@@ -84,16 +84,16 @@ Result<double> measure_share(const RateServers& servers, unsigned log_rows, bool
   return cpu_seconds([&] { static_cast<void>(client->query(wanted, rng)); });
 }
 
-Result<double> measure_gather(const RateServers& servers, unsigned log_bytes) {
+Result<double> measure_gather(const RateServers& servers, unsigned log_bytes, std::uint64_t records) {
   if (log_bytes > kMostLogSize) return too_large();
   constexpr std::uint64_t kRecordBytes = 32;
   const std::uint64_t bytes = std::uint64_t{1} << log_bytes;
-  PIRX_ASSIGN(const auto geometry,
-              database::Geometry::create({.records = std::max<std::uint64_t>(bytes / kRecordBytes, 1),
-                                          .record_bytes = std::min(bytes, kRecordBytes),
-                                          .records_per_row = std::max<std::uint64_t>(bytes / kRecordBytes, 1),
-                                          .variable_length = false,
-                                          .digests = false}));
+  if (records == 0) records = std::max<std::uint64_t>(bytes / kRecordBytes, 1);
+  PIRX_ASSIGN(const auto geometry, database::Geometry::create({.records = records,
+                                                               .record_bytes = bytes / records,
+                                                               .records_per_row = records,
+                                                               .variable_length = false,
+                                                               .digests = false}));
   PIRX_ASSIGN(const auto client, servers.client(geometry, {}, {}));
   const std::uint64_t reply_bytes = client->reply_bytes(1);
   const std::uint64_t word_bytes = servers.field == kTagW160 ? fp::W160{}.word_bytes() : 1;

@@ -14,6 +14,8 @@ struct ServedRows {
   /// words that hold row_bytes() count.
   matrix::ConstView<std::byte> rows;
   std::shared_ptr<const void> owner;
+  /// The bytes of a row that count, if a row is not the plain database's or its bucket's.
+  std::optional<std::uint64_t> row_bytes = {};
   // How a bucket was encoded, as in ServerParameters.
   unsigned arity = 1;
   unsigned independence = 0;

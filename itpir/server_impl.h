@@ -3,6 +3,7 @@
 // 000). It is the server half of every protocol of this folder; V says how query vectors lie in a request.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <new>
 
@@ -12,13 +13,14 @@
 #include "pirx/strassen/engine.h"
 #include "server_options.h"
 #include "server_prepare.h"
+#include "src/base/threads.h"
 
 namespace pirx::itpir {
 
-/// V has the protocol's number kProtocol and four static functions. bytes(f, rows): of a query vector.
-/// check(vectors, rows): what must be wrong with them already when they are admitted. read(f, from, to): a
-/// vector; false if it holds a value that is no element. expand(f, seed, to): the vector that a seed stands
-/// for.
+/// V has the protocol's number kProtocol, kSeeds (whether a seed may stand for a vector) and four static
+/// functions. bytes(f, rows): of a query vector. check(vectors, rows): what must be wrong with them already
+/// when they are admitted. read(f, from, to): a vector; false if it holds a value that is no element.
+/// expand(f, seed, to), with kSeeds: the vector that a seed stands for. Several threads read at a time.
 template <Field F, class V>
 class VectorServer final : public AnyServer {
  public:
@@ -97,6 +99,7 @@ class VectorServer final : public AnyServer {
         version_(bound_version(served_.version, served_.arity, served_.independence, served_.modulus)),
         product_(std::move(product)),
         coordinate_(*options.coordinate),
+        threads_(options.threads),
         max_queries_(options.max_queries_per_request) {
     // Replies are bounded too: a database with rows of 16 MiB answers at most 63 queries at once.
     while (max_queries_ > 1 &&
@@ -111,7 +114,7 @@ class VectorServer final : public AnyServer {
     Reader reader(request, "request");
     const auto header = MessageHeader::decode(reader, V::kProtocol);
     if (!header) return invalid("the request is malformed: " + header.error().message());
-    const bool seeds = header->type == MessageType::kSeeds;
+    const bool seeds = V::kSeeds && header->type == MessageType::kSeeds;
     if (!seeds && header->type != MessageType::kQuery) return invalid("this pirx message is no query");
     PIRX_TRY(check_query(
         *header, {MessageType::kQuery, field().tag(), version_, coordinate_, max_queries_, product_.rows}));
@@ -139,25 +142,43 @@ class VectorServer final : public AnyServer {
                               std::size_t stacked, std::vector<Result<Bytes>>& replies) const {
     const std::size_t r = product_.rows, s = product_.words;
     PIRX_ASSIGN(auto Q, matrix::Matrix<Elem>::create(stacked, r));
-    std::size_t rows = 0;
-    std::erase_if(slice, [&](const Admitted& admitted) {
-      const ByteSpan body = requests[admitted.request].subspan(MessageHeader::kBytes);
-      bool good = true;
+    std::vector<const std::byte*> from;  // what each row of Q is read from
+    std::vector<char> seeds;
+    for (const auto& admitted : slice) {
+      const std::size_t each = admitted.seeds ? kSeedBytes : vector_bytes();
       for (std::size_t i = 0; i < admitted.queries; ++i) {
-        const std::span<Elem> vector(Q.row(rows + i), r);
-        if (admitted.seeds) {
-          V::expand(field(), body.subspan(i * kSeedBytes).template first<kSeedBytes>(), vector);
-        } else {
-          good &= V::read(field(), body.data() + i * vector_bytes(), vector);
+        from.push_back(requests[admitted.request].data() + MessageHeader::kBytes + i * each);
+        seeds.push_back(admitted.seeds);
+      }
+    }
+    std::vector<char> good(from.size(), true);
+    parallel_for(thread_count(threads_), from.size(), [&](std::size_t row, std::size_t) {
+      const std::span<Elem> vector(Q.row(row), r);
+      if constexpr (V::kSeeds) {
+        if (seeds[row]) {
+          const std::span<const std::byte, kSeedBytes> seed(from[row], kSeedBytes);
+          return V::expand(field(), seed, vector);
         }
       }
-      if (good) {
-        rows += admitted.queries;
-      } else {
+      good[row] = V::read(field(), from[row], vector);
+    });
+    // A request with a value that is no element fails alone: the rows after it move up.
+    std::size_t rows = 0, next = 0;
+    std::erase_if(slice, [&](const Admitted& admitted) {
+      const std::size_t first = std::exchange(next, next + admitted.queries);
+      const bool whole =
+          std::all_of(good.begin() + static_cast<std::ptrdiff_t>(first),
+                      good.begin() + static_cast<std::ptrdiff_t>(next), [](char one) { return one; });
+      if (!whole) {
         replies[admitted.request] =
             invalid("a query vector holds a value that is no element of " + field().tag().name());
+        return true;
       }
-      return !good;
+      if (rows != first) {
+        for (std::size_t i = 0; i < admitted.queries; ++i) std::copy_n(Q.row(first + i), r, Q.row(rows + i));
+      }
+      rows += admitted.queries;
+      return false;
     });
     if (rows == 0) return {};
     PIRX_ASSIGN(auto R, matrix::Matrix<Sum>::create(rows, s));
@@ -198,6 +219,7 @@ class VectorServer final : public AnyServer {
   database::Version version_;  ///< of messages
   Product product_;
   std::uint64_t coordinate_;
+  int threads_;
   std::uint32_t max_queries_;
 };
 

@@ -37,7 +37,8 @@ Product whole_product(const F& f, const ServedRows& served) {
   Product whole;
   whole.field = f.tag();
   whole.rows = served.rows.rows;
-  whole.words = static_cast<std::size_t>(served.geometry.words_per_row(f.word_bytes()));
+  whole.words = static_cast<std::size_t>(
+      div_up(served.row_bytes.value_or(served.geometry.row_bytes()), f.word_bytes()));
   whole.elem_bytes = sizeof(typename F::Elem);
   whole.sum_bytes = sizeof(typename F::Sum);
   return whole;

@@ -53,7 +53,7 @@ MODULES = {
 }
 PROTOCOL_MODULES = {"itpir", "cpir", "download"}
 PUBLIC_ONLY = {"tools", "examples", "bench"}
-ROOMS = {"itpir": {"goldberg", "chor"}, "cpir": {"qr", "spiral"}}  # qr uses dj
+ROOMS = {"itpir": {"goldberg", "chor", "dpf"}, "cpir": {"qr", "spiral"}}  # qr uses dj
 
 INTRINSICS = re.compile(r"^((\w*mmintrin|x86intrin|x86gprintrin|\w+intrin)\.h|arm_(neon|sve|acle)\.h)$")
 TEST_ONLY = re.compile(r"^(gtest|gmock)(/|\.h$)")
@@ -64,7 +64,7 @@ SOCKETS = re.compile(
 
 # What names a protocol, and who may: the numbers are given out in one file, and messages of the first two begin in another
 # way.
-NAMES = re.compile(r'"(goldberg|chor|dj-tree|qr|spiral|download)[" ]|ProtocolId::k[A-Z]|\bpirx/(itpir|cpir|download)/'
+NAMES = re.compile(r'"(goldberg|chor|dj-tree|qr|spiral|download|dpf)[" ]|ProtocolId::k[A-Z]|\bpirx/(itpir|cpir|download)/'
                    r"|\bpirx::(itpir|cpir|download)\b|\b(itpir|cpir|download)::")
 NAMELESS = re.compile(r"^(src|service|tools|include/pirx)/")
 MAY_NAME = re.compile(r"^(include/pirx/(itpir|cpir)/|include/pirx/protocol\.h$|src/protocol/protocol\.cc$|service/table/)")

@@ -28,8 +28,16 @@ enum class ProtocolId : std::uint8_t {
   kDamgardJurikTree = 3,
   kQuadraticResiduosity = 4,
   kSpiral = 5,
-  kDownload = 6
+  kDownload = 6,
+  kPointFunctions = 8  // 7 is for a scheme that is not here yet
 };
+
+/// Whether messages of that protocol begin with the header of protocols with several servers
+/// (docs/wire_format.md, section 2), which is eight bytes longer.
+constexpr bool has_message_header(ProtocolId protocol) noexcept {
+  return protocol == ProtocolId::kGoldberg || protocol == ProtocolId::kChor ||
+         protocol == ProtocolId::kPointFunctions;
+}
 
 /// What a message is, on the wire. From 4 on, each protocol has numbers of its own.
 enum class MessageType : std::uint8_t {
@@ -111,11 +119,12 @@ struct ServerSpec {
 /// protocol.cc.
 struct Protocol {
   ProtocolId id;
-  std::string_view name;     ///< "goldberg"
-  std::string_view summary;  ///< one line for --help
-  bool several = false;      ///< true: the client asks several servers; false: only one
-  bool slow = false;         ///< a query takes a server seconds, so a pass holds one query and few may wait
-  bool spreads = false;      ///< uses ServerSpec::spread
+  std::string_view name;                ///< "goldberg"
+  std::string_view summary;             ///< one line for --help
+  bool several = false;                 ///< true: the client asks several servers; false: only one
+  unsigned most_servers = kMaxServers;  ///< of a deployment, if it has several
+  bool slow = false;     ///< a query takes a server seconds, so a pass holds one query and few may wait
+  bool spreads = false;  ///< uses ServerSpec::spread
   std::span<const Option> options = {};  ///< options of the server
   /// Opens the server over spec.database. InvalidArgument: an option or the database does not fit.
   Result<std::unique_ptr<AnyServer>> (*serve)(const ServerSpec& spec) = nullptr;

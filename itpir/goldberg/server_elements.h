@@ -12,6 +12,7 @@ namespace pirx::itpir::goldberg {
 /// Query vectors as elements of a field.
 struct ElementVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kGoldberg;
+  static constexpr bool kSeeds = true;
   template <SharingField F>
   static std::uint64_t bytes(const F& f, std::uint64_t rows) noexcept {
     return rows * f.elem_bytes();

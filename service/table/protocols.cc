@@ -5,12 +5,13 @@
 namespace pirx {
 
 extern const Protocol kGoldbergProtocol, kChorProtocol, kTreeProtocol, kResiduosityProtocol, kSpiralProtocol,
-    kDownloadProtocol;
+    kDownloadProtocol, kPointProtocol;
 
 std::span<const Protocol* const> protocols() noexcept {
   static constexpr const Protocol* kTable[] = {
       &kGoldbergProtocol,  // itpir/goldberg/
       &kChorProtocol,      // itpir/chor/
+      &kPointProtocol,     // itpir/dpf/
 #ifndef PIRX_WITHOUT_GMP
       &kTreeProtocol,         // cpir/dj/
       &kResiduosityProtocol,  // cpir/qr/

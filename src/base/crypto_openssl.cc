@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 and AES-256-CTR through OpenSSL's EVP interface, which picks the CPU's instructions for them.
+// SHA-256, AES-128 and AES-256-CTR through OpenSSL's EVP interface, which picks the CPU's instructions for
+// them.
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "pirx/base/rng.h"
 #include "pirx/base/sha256.h"
+#include "src/base/aes128.h"
 
 namespace pirx {
 namespace {
@@ -66,6 +68,35 @@ void SeedStream::fill(MutableByteSpan out) {
         EVP_EncryptUpdate(evp(cipher_.get()), bytes, &written, bytes, static_cast<int>(chunk.size())) == 1);
     PIRX_CHECK(static_cast<std::size_t>(written) == chunk.size());
     out = out.subspan(chunk.size());
+  }
+}
+
+void Aes128::Free::operator()(Cipher* cipher) const noexcept {
+  EVP_CIPHER_CTX_free(reinterpret_cast<EVP_CIPHER_CTX*>(cipher));
+}
+
+Aes128::Aes128(std::span<const std::byte, 16> key)
+    : cipher_(reinterpret_cast<Cipher*>(EVP_CIPHER_CTX_new())) {
+  auto* cipher = reinterpret_cast<EVP_CIPHER_CTX*>(cipher_.get());
+  PIRX_CHECK(cipher != nullptr &&
+             EVP_EncryptInit_ex(cipher, EVP_aes_128_ecb(), nullptr,
+                                reinterpret_cast<const unsigned char*>(key.data()), nullptr) == 1 &&
+             EVP_CIPHER_CTX_set_padding(cipher, 0) == 1);
+}
+
+void Aes128::encrypt(ByteSpan in, MutableByteSpan out) {
+  PIRX_CHECK(in.size() == out.size() && in.size() % kBlockBytes == 0);
+  auto* cipher = reinterpret_cast<EVP_CIPHER_CTX*>(cipher_.get());
+  constexpr std::size_t kChunk = std::size_t{1} << 20;  // an int counts the bytes of a call
+  while (!in.empty()) {
+    const std::size_t size = std::min(in.size(), kChunk);
+    int written = 0;
+    PIRX_CHECK(EVP_EncryptUpdate(cipher, reinterpret_cast<unsigned char*>(out.data()), &written,
+                                 reinterpret_cast<const unsigned char*>(in.data()),
+                                 static_cast<int>(size)) == 1 &&
+               static_cast<std::size_t>(written) == size);
+    in = in.subspan(size);
+    out = out.subspan(size);
   }
 }
 

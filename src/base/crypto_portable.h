@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 and AES-256 in counter mode, in C++ only, for a client where there is no OpenSSL (a browser). No
-// branch and no address depends on what is hashed, on a key or on a stream. Headers only, so that the test
+// SHA-256, AES and AES-256 in counter mode, in C++ only, for a client where there is no OpenSSL (a browser).
+// No branch and no address depends on what is hashed, on a key or on a stream. Headers only, so that the test
 // can hold them against OpenSSL. docs/decisions/0015-a-client-in-a-browser.md says why this is ours.
 #pragma once
 
@@ -100,22 +100,26 @@ class Sha256 {
   std::uint64_t length_ = 0;
 };
 
-/// The key stream of AES-256 (FIPS 197) in counter mode, with big-endian counter blocks from zero up. Eight
-/// blocks are computed at once, in bit slices: bit b of byte p of slice i is bit i of byte p of block b.
-class AesCounter {
+/// AES (FIPS 197) under a key of 16 or 32 bytes. Eight blocks are computed at once, in bit slices: bit b of
+/// byte p of slice i is bit i of byte p of block b.
+template <std::size_t kKeyBytes>
+class Aes {
  public:
-  explicit AesCounter(std::span<const std::byte, 32> key) {
+  static constexpr std::size_t kBatchBytes = 128;  ///< eight blocks
+
+  explicit Aes(std::span<const std::byte, kKeyBytes> key) {
     std::array<std::uint8_t, 16 * (kRounds + 1)> words;
     std::transform(key.begin(), key.end(), words.begin(),
                    [](std::byte b) { return static_cast<std::uint8_t>(b); });
     std::uint8_t round = 1;
-    for (std::size_t at = 32; at < words.size(); at += 4) {
+    for (std::size_t at = kKeyBytes; at < words.size(); at += 4) {
       std::array<std::uint8_t, 4> last;
       std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(at - 4), 4, last.begin());
-      if (at % 32 == 0) std::rotate(last.begin(), last.begin() + 1, last.end());
+      const bool first = at % kKeyBytes == 0;
+      if (first) std::rotate(last.begin(), last.begin() + 1, last.end());
       if (at % 16 == 0) substitute_word(last);
-      if (at % 32 == 0) last[0] ^= round, round = static_cast<std::uint8_t>(round << 1);
-      for (std::size_t k = 0; k < 4; ++k) words[at + k] = words[at - 32 + k] ^ last[k];
+      if (first) last[0] ^= round, round = static_cast<std::uint8_t>(round << 1 ^ (round >> 7) * 0x1b);
+      for (std::size_t k = 0; k < 4; ++k) words[at + k] = words[at - kKeyBytes + k] ^ last[k];
     }
     for (std::size_t r = 0; r <= kRounds; ++r) {
       for (unsigned i = 0; i < 8; ++i) {
@@ -126,20 +130,34 @@ class AesCounter {
     }
     secure_wipe(words.data(), sizeof words);
   }
-  ~AesCounter() { secure_wipe(this, sizeof *this); }
+  ~Aes() { secure_wipe(this, sizeof *this); }
 
-  void fill(MutableByteSpan out) {
-    while (!out.empty()) {
-      if (left_ == 0) make_blocks();
-      const auto part = out.first(std::min(out.size(), left_));
-      std::copy_n(stream_.end() - static_cast<std::ptrdiff_t>(left_), part.size(), part.begin());
-      left_ -= part.size();
-      out = out.subspan(part.size());
+  /// out = the encryptions of eight blocks, which may lie in the same place.
+  void encrypt(std::span<const std::byte, kBatchBytes> in, std::span<std::byte, kBatchBytes> out) const {
+    Slices x{};
+    for (unsigned p = 0; p < 16; ++p) {
+      std::uint64_t bytes = 0;
+      for (unsigned b = 0; b < 8; ++b) bytes |= std::to_integer<std::uint64_t>(in[16 * b + p]) << (8 * b);
+      bytes = transpose(bytes);
+      for (unsigned i = 0; i < 8; ++i) x[i][p] = static_cast<std::uint8_t>(bytes >> (8 * i));
+    }
+    add_key(x, 0);
+    for (std::size_t round = 1; round <= kRounds; ++round) {
+      x = substitute(x);
+      for (auto& slice : x) slice = shift_rows(slice);
+      if (round < kRounds) x = mix_columns(x);
+      add_key(x, round);
+    }
+    for (unsigned p = 0; p < 16; ++p) {
+      std::uint64_t bytes = 0;
+      for (unsigned i = 0; i < 8; ++i) bytes |= std::uint64_t{x[i][p]} << (8 * i);
+      bytes = transpose(bytes);
+      for (unsigned b = 0; b < 8; ++b) out[16 * b + p] = static_cast<std::byte>(bytes >> (8 * b));
     }
   }
 
  private:
-  static constexpr std::size_t kRounds = 14;
+  static constexpr std::size_t kRounds = kKeyBytes / 4 + 6;
   typedef std::uint8_t Bytes16 __attribute__((vector_size(16)));
   using Slices = std::array<Bytes16, 8>;
 
@@ -226,33 +244,37 @@ class AesCounter {
     return x;
   }
 
+  std::array<Slices, kRounds + 1> keys_;
+};
+
+/// The key stream of AES-256 in counter mode, with big-endian counter blocks from zero up.
+class AesCounter {
+ public:
+  explicit AesCounter(std::span<const std::byte, 32> key) : aes_(key) {}
+  ~AesCounter() { secure_wipe(this, sizeof *this); }
+
+  void fill(MutableByteSpan out) {
+    while (!out.empty()) {
+      if (left_ == 0) make_blocks();
+      const auto part = out.first(std::min(out.size(), left_));
+      std::copy_n(stream_.end() - static_cast<std::ptrdiff_t>(left_), part.size(), part.begin());
+      left_ -= part.size();
+      out = out.subspan(part.size());
+    }
+  }
+
+ private:
   void make_blocks() {
-    Slices x{};
-    for (unsigned p = 0; p < 8; ++p) {  // the upper half of the counter stays zero
-      std::uint64_t bytes = 0;
-      for (unsigned b = 0; b < 8; ++b) bytes |= ((counter_ + b) >> (8 * p) & 0xff) << (8 * b);
-      bytes = transpose(bytes);
-      for (unsigned i = 0; i < 8; ++i) x[i][15 - p] = static_cast<std::uint8_t>(bytes >> (8 * i));
+    stream_.fill(std::byte{0});
+    for (unsigned b = 0; b < 8; ++b, ++counter_) {
+      for (unsigned p = 0; p < 8; ++p) stream_[16 * b + 15 - p] = static_cast<std::byte>(counter_ >> (8 * p));
     }
-    counter_ += 8;
-    add_key(x, 0);
-    for (std::size_t round = 1; round <= kRounds; ++round) {
-      x = substitute(x);
-      for (auto& slice : x) slice = shift_rows(slice);
-      if (round < kRounds) x = mix_columns(x);
-      add_key(x, round);
-    }
-    for (unsigned p = 0; p < 16; ++p) {
-      std::uint64_t bytes = 0;
-      for (unsigned i = 0; i < 8; ++i) bytes |= std::uint64_t{x[i][p]} << (8 * i);
-      bytes = transpose(bytes);
-      for (unsigned b = 0; b < 8; ++b) stream_[16 * b + p] = static_cast<std::byte>(bytes >> (8 * b));
-    }
+    aes_.encrypt(stream_, stream_);
     left_ = stream_.size();
   }
 
-  std::array<Slices, kRounds + 1> keys_;
-  std::array<std::byte, 128> stream_;
+  Aes<32> aes_;
+  std::array<std::byte, Aes<32>::kBatchBytes> stream_;
   std::size_t left_ = 0;  ///< bytes at the end of `stream_` that nobody has drawn
   std::uint64_t counter_ = 0;
 };

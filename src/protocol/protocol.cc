@@ -12,9 +12,7 @@ std::optional<std::uint64_t> parameters_epoch(ByteSpan message) {
   if (!prefix || prefix->type != MessageType::kParameters || prefix->protocol == ProtocolId{}) {
     return std::nullopt;
   }
-  // The header of the first two protocols is eight bytes longer.
-  const bool first = prefix->protocol == ProtocolId::kGoldberg || prefix->protocol == ProtocolId::kChor;
-  if (!reader.get_bytes(first ? 40 : 32)) return std::nullopt;
+  if (!reader.get_bytes(has_message_header(prefix->protocol) ? 40 : 32)) return std::nullopt;
   const auto epoch = reader.get<std::uint64_t>();
   return epoch ? std::optional(*epoch) : std::nullopt;
 }

@@ -6,6 +6,7 @@
 
 #include "pirx/base/rng.h"
 #include "pirx/base/sha256.h"
+#include "src/base/aes128.h"
 #include "support/seed.h"
 
 namespace pirx {
@@ -74,6 +75,27 @@ TEST(CryptoPortable, StreamsAsOpenSslDoes) {
   portable::AesCounter(std::span<const std::byte, kSeedBytes>(seed)).fill(ours);
   SeedStream(std::span<const std::byte, kSeedBytes>(seed)).fill(theirs);
   EXPECT_TRUE(ours == theirs);
+}
+
+// FIPS 197, C.1, then OpenSSL.
+TEST(CryptoPortable, EncryptsBlocksAsAes128Does) {
+  std::array<std::byte, 128> blocks{}, ours;
+  std::array<std::byte, 16> key;
+  for (unsigned i = 0; i < 16; ++i) {
+    key[i] = static_cast<std::byte>(i);
+    blocks[i] = static_cast<std::byte>(0x11 * i);
+  }
+  portable::Aes<16>(key).encrypt(blocks, ours);
+  EXPECT_EQ(to_hex(ByteSpan(ours).first(16)), "69c4e0d86a7b0430d8cdb78070b4c55a");
+  auto engine = testing::seeded_engine(3);
+  for (int i = 0; i < 500; ++i) {
+    for (auto& byte : key) byte = static_cast<std::byte>(engine());
+    for (auto& byte : blocks) byte = static_cast<std::byte>(engine());
+    portable::Aes<16>(key).encrypt(blocks, ours);
+    std::array<std::byte, 128> theirs;
+    Aes128(key).encrypt(blocks, theirs);
+    ASSERT_EQ(ours, theirs);
+  }
 }
 
 }  // namespace

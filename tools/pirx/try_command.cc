@@ -156,7 +156,8 @@ Result<Opened> open_by(const Protocol& protocol, const std::string& file) {
   Opened opened{.protocol = &protocol, .settings = {}, .served = {}};
   OpenContext context;
   context.spec.loopback = true;
-  for (std::size_t i = 0; i < (protocol.several ? kServers : 1); ++i) {
+  for (std::size_t i = 0; i < (protocol.several ? std::min<std::size_t>(kServers, protocol.most_servers) : 1);
+       ++i) {
     opened.settings.push_back({.name = "",
                                .file = file,
                                .protocol = std::string(protocol.name),

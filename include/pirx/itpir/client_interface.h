@@ -26,6 +26,8 @@ inline constexpr std::size_t kSummedRows = 3;
 struct Wishes {
   QueryKind kind = QueryKind::kRecords;
   SecretVector<std::uint64_t> indices;
+  SecretVector<std::uint64_t> offsets =
+      {};  ///< of each sum's slot in its rows; none if whole rows are wanted
 
   std::size_t size() const noexcept {
     return indices.size() / (kind == QueryKind::kRowSums ? kSummedRows : 1);
@@ -170,8 +172,10 @@ class SharesClient {
   /// Requests for sums of three rows of the database each, for layouts whose records are such sums. The
   /// answer's records are whole rows, and no digest is checked, unless DecodeOptions::sums reads them.
   /// Servers cannot tell these requests from those for records. Errors as query, and InvalidArgument if the
-  /// field's characteristic is not 2.
-  Result<Query> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng) const;
+  /// field's characteristic is not 2. `offsets`: where in its rows the wanted slot of each sum begins;
+  /// protocols that send single slots need it, the others ignore it.
+  Result<Query> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng,
+                           std::span<const std::uint64_t> offsets = {}) const;
 
   /// A collector for the replies to a query of this client. It may outlive the client.
   std::unique_ptr<ReplyCollector> collect(std::unique_ptr<ClientState> state,
