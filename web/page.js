@@ -95,7 +95,7 @@ function show(server, cells) {
   cells.up.textContent = server.bytesUp.toLocaleString();
   cells.down.textContent = server.bytesDown.toLocaleString();
   cells.ms.textContent = server.ms.toFixed(1);
-  cells.state.textContent = (STATES[server.outcome] ?? server.outcome) + (server.outcome !== "ok" && server.message ? `: ${server.message}` : "");
+  cells.state.textContent = (STATES[server.outcome] ?? server.outcome) + (server.message ? `: ${server.message}` : "");
   cells.row.className = server.outcome === "ok" ? "good" : "bad";
 }
 

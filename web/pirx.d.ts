@@ -21,7 +21,7 @@ export interface Server {
   /** From sending the requests to the end of the replies. */
   ms: number;
   outcome: Outcome;
-  /** What was wrong with its reply, for people; "" if nothing was. It may quote the server: show it as text. */
+  /** What was wrong with it, for people; "" if nothing was. It may quote the server: show it as text. */
   message: string;
 }
 
@@ -51,7 +51,7 @@ export interface Settings {
   signal?: AbortSignal;
   /** How many lying servers to be safe from; as many as can be if it is not given. */
   liars?: number;
-  /** The most bytes that a single server may ask this client to send and to take; 256 MiB if it is not given. */
+  /** The most bytes that a single server may ask this client to send and to take; 256 MiB if it is not given, at most 1 GiB. */
   maxBytes?: number | bigint;
   /** Told of every message. */
   onEvent?: (event: Event) => void;

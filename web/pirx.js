@@ -171,6 +171,7 @@ class Deployment {
     const timeout = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
     const servers = client.servers.map((url) => ({ url, bytesUp: 0, bytesDown: 0, ms: 0, outcome: "silent", message: "" }));
     signal?.throwIfAborted();
+    const instances = new Map();
     const retrieval = this.#begin(client, wish, liars, maxBytes);
     let answer = 0;
     try {
@@ -193,7 +194,9 @@ class Deployment {
           try {
             server.bytesUp += message.data.length;
             event("sent", { request: message.data });
-            const reply = await ask(message, timeout, signal, (count) => { server.bytesDown += count; });
+            const { reply, instance } = await ask(message, timeout, signal, (count) => { server.bytesDown += count; });
+            const same = instance && (instances.get(instance) ?? instances.set(instance, server.url).get(instance));
+            if (same && same !== server.url) server.message = `names the same instance as ${same}: are they one server?`;
             machine.with(reply, (at, size) => machine.call("pirx_retrieval_receive", retrieval, message.id, at, size));
             server.ms += performance.now() - start;
             event("received", { bytes: reply.length });
@@ -217,6 +220,7 @@ class Deployment {
 
   #begin(client, wish, liars, maxBytes) {
     const machine = this.#machine;
+    if (maxBytes < 0 || maxBytes > 1 << 30) throw new PirxError("InvalidArgument", "maxBytes is at most 2^30: WebAssembly has 32 bits");
     return machine.within(64, (options) => {
       machine.call("pirx_options_init", options, 64);
       machine.setU32(options + 4, liars);
@@ -294,7 +298,7 @@ async function ask(message, timeout, signal, count) {
     if (response.headers.get("Content-Type")?.split(";")[0].trim().toLowerCase() !== "application/octet-stream") {
       throw new Lost("DataLoss", "its reply is not of type application/octet-stream: is this a pirx server?");
     }
-    return await read(response, message.maxReply, count);
+    return { reply: await read(response, message.maxReply, count), instance: response.headers.get("Pirx-Instance") };
   } catch (error) {
     if (error instanceof Lost) throw error;
     if (signal?.aborted) throw new Lost("Unavailable", "the look-up was ended");

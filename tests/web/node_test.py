@@ -103,6 +103,7 @@ class Node(Served):
         deployment = self.servers("keyed.pirx", 3)
         self.assertIn("not chor", self.ask(deployment, "key5", protocol="chor")["message"])
         self.assertIn("nonsense", self.ask(deployment, "key5", options={"nonsense": 1})["message"])
+        self.assertIn("2^30", self.ask(deployment, "key5", maxBytes=2**31)["message"])
         for wish in (-1, 0.5, 2**70):
             self.assertEqual(self.ask(deployment, wish)["code"], "InvalidArgument")
 

@@ -109,6 +109,16 @@ class Serve(Served):
             self.assertEqual(self.ask(url, "GET", path)[0], 404, path)
         self.assertEqual(self.ask(url, "GET", "/healthz")[0], 200)
 
+    def test_a_config_file(self):
+        deployment = self.servers("keyed.pirx", 3)
+        config = {"listen": "127.0.0.1:0", "cors": ORIGIN, "web": deployment.name, "web_folder": self.page.name,
+                  "databases": [{"name": "one", "file": "keyed.pirx", "coordinate": 1}]}
+        (self.path / "config.json").write_text(json.dumps(config))
+        url = self.serve("--config", "config.json")
+        self.assertEqual(self.ask(url, "GET", "/page.js")[2], b"this is page.js")
+        headers = self.ask(url, "OPTIONS", "/v1/db/one/query", {"Origin": ORIGIN})[1]
+        self.assertEqual(headers["Access-Control-Allow-Origin"], ORIGIN)
+
     def test_bad_pages(self):
         name = self.servers("keyed.pirx", 3).name
         self.assertIn("--web DEPLOYMENT", self.refused("--web-folder", str(self.page)))
