@@ -173,6 +173,23 @@ class Forgiveness(unittest.TestCase):
             self.assertNotIn(b"\x1b[", self.on_terminal(*words, TERM="dumb"))
             self.assertNotIn("\x1b", subprocess.run([cl.PIRX, *map(str, words)], capture_output=True, text=True).stderr)
 
+    def test_a_server_that_fails_is_red_on_a_terminal(self):
+        source, target = self.path / "lines.txt", self.path / "db.pirx"
+        source.write_text("one\ntwo\n")
+        cl.run("db", "build", target, source)
+        servers = [self.start(cl.PIRX, "serve", target, "--coordinate", x, "--listen", ":0") for x in (1, 2, 3)]
+        deployment = self.path / "d.json"
+        cl.run("deploy", deployment, "-t", 1, *[word for one in servers for word in ("--server", one.url)])
+        shown = self.on_terminal("get", deployment, 1)
+        self.assertIn(b"two", shown)
+        self.assertNotIn(b"\x1b[31m", shown)
+        servers[2].stop()
+        shown = self.on_terminal("get", deployment, 1, "--wait-for-all")
+        self.assertIn(b"two", shown)
+        self.assertEqual(shown.count(b"\x1b[31m"), 1, shown)
+        self.assertRegex(shown, rb"\x1b\[31m[a-z ]{14,}\x1b\[0m +[0-9.]+ ms")
+        self.assertNotIn("\x1b", cl.run("get", deployment, 1, "--wait-for-all").stderr)
+
     def test_quiet_commands_say_nothing(self):
         source, target = self.path / "lines.txt", self.path / "db.pirx"
         source.write_text("one\ntwo\nthree\nfour\n")

@@ -136,12 +136,15 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
     const bool blamed = server.status == ServerStatus::kLied || server.status == ServerStatus::kSuspected;
     const auto status =
         server.abandoned && !blamed ? std::string_view("not waited for") : server_status_name(server.status);
+    constexpr std::size_t kWidth = 14;
+    std::string shown(status);  // padded before it is coloured: colours take no room
+    shown.resize(std::max(shown.size(), kWidth), ' ');
+    if (blamed || (!server.abandoned && !server.error.empty())) shown = in_red(shown);
     const auto x = coordinates.empty() ? std::string() : "x=" + std::to_string(coordinates[i]);
-    std::fprintf(stderr, "  %-28s %-6s %-14.*s %8.1f ms  %8llu up %8llu down  %s\n",
-                 deployment.servers[i].url.c_str(), x.c_str(), static_cast<int>(status.size()), status.data(),
-                 server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
-                 static_cast<unsigned long long>(server.bytes_down),
-                 server.abandoned ? "" : server.error.c_str());
+    std::fprintf(
+        stderr, "  %-28s %-6s %s %8.1f ms  %8llu up %8llu down  %s\n", deployment.servers[i].url.c_str(),
+        x.c_str(), shown.c_str(), server.milliseconds, static_cast<unsigned long long>(server.bytes_up),
+        static_cast<unsigned long long>(server.bytes_down), server.abandoned ? "" : server.error.c_str());
   }
   const auto certainty = certainty_name(answer.certainty);
   const auto replies = answer.responders == 1 ? std::string("one reply")

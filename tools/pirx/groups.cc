@@ -2,6 +2,8 @@
 // Puts commands and options into groups for --help, man pages and completions. What most people want stays in
 // the first group of a command, "Options"; what is named here comes after it.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,26 +36,29 @@ const Group kOptionGroups[] = {
     {"Several processes", {"shards", "shards-split", "shards-timeout"}},
 };
 
-/// The name of the group of an option; null: the first one.
-const char* group_of(std::string_view option) {
+using GroupNames = std::map<std::string, const char*, std::less<>>;
+
+/// The groups of options by their long names. What has none stays in the first group.
+GroupNames option_groups() {
+  GroupNames groups;
   for (const auto& group : kOptionGroups) {
-    if (std::find(group.members.begin(), group.members.end(), option) != group.members.end())
-      return group.name;
+    for (const auto member : group.members) groups.emplace(member, group.name);
   }
-  const auto is_named = [option](const Option& one) { return flag_of(one.name).substr(2) == option; };
-  if (std::any_of(limit_options().begin(), limit_options().end(), is_named)) return "Limits";
-  // Of the protocols' options these two are what every server of the first protocol is told.
-  if (option == "coordinate" || option == "field") return nullptr;
-  if (std::any_of(database_options().begin(), database_options().end(), is_named)) {
-    return "Options of single protocols";
+  for (const auto& limit : limit_options()) groups.emplace(flag_of(limit.name).substr(2), "Limits");
+  for (const auto& option : database_options()) {
+    // These two every server of the first protocol is told.
+    if (option.name == "coordinate" || option.name == "field") continue;
+    groups.emplace(flag_of(option.name).substr(2), "Options of single protocols");
   }
-  return nullptr;
+  return groups;
 }
 
 void group_options(CLI::App& command) {
+  static const GroupNames groups = option_groups();
   for (auto* option : command.get_options()) {
     if (option->get_group().empty() || option->get_lnames().empty()) continue;  // hidden, or an argument
-    if (const char* group = group_of(option->get_lnames().front())) option->group(group);
+    const auto group = groups.find(option->get_lnames().front());
+    if (group != groups.end()) option->group(group->second);
   }
 }
 
