@@ -41,7 +41,7 @@ class Containers(unittest.TestCase):
         self.assertEqual((base, slim), ("debian:12 AS build", "debian:12-slim"))
         words = dict(final)
         self.assertRegex(words["USER"], r"^[1-9]\d*$")  # a number, so that the host can tell that it is not root
-        self.assertEqual(json.loads(words["ENTRYPOINT"]), ["pirx"])
+        self.assertEqual(json.loads(words["ENTRYPOINT"]), ["/usr/local/bin/pirx"])
         self.assertIn('"$PIRX_HEALTH_URL"', words["HEALTHCHECK"])
         self.assertEqual(words["ENV"], "PIRX_HEALTH_URL=http://127.0.0.1:8100/readyz")
         self.assertNotIn("ADD", words)
