@@ -42,7 +42,7 @@ pirx_describe(${library} libs "private look-ups: library for C"
               "${what}\nThis package has the library for programs in C and other languages.")
 pirx_describe(libpirx-dev libdevel "private look-ups: development files"
               "${what}\nThis package has the C header, the C++ headers and static libraries, and what\nCMake and pkg-config need to find them."
-              DEPENDS "${library} ${same}, libgmp-dev, libntl-dev, libssl-dev, libexpected-dev, libcurl4-openssl-dev, nlohmann-json3-dev"
+              DEPENDS "${library} ${same}, libgmp-dev, libntl-dev, libssl-dev, libexpected-dev, libcurl4-openssl-dev, nlohmann-json3-dev, libsimdjson-dev, zlib1g-dev, libzstd-dev"
               SUGGESTS "pirx-doc, libopenmpi-dev")
 pirx_describe(pirx-doc doc "private look-ups: documentation"
               "${what}\nThis package has the manual: protocols, operation of servers, formats of files\nand messages." ALL)

@@ -2,15 +2,23 @@
 // Whole look-ups of the C interface, over HTTP.
 #include "pirx/client/fetch.h"
 
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+
 #include "objects.h"
 
 namespace pirx::c {
 
 class ClientObject::Http {
  public:
-  explicit Http(client::Fetcher made) : fetcher(std::move(made)) {}
-  client::Fetcher fetcher;
+  std::timed_mutex mutex;                      ///< of `fetcher`
+  std::atomic<std::thread::id> fetching = {};  ///< the thread that holds it
+  std::optional<client::Fetcher> fetcher;      ///< made at the first look-up
 };
+
+std::shared_ptr<ClientObject::Http> ClientObject::make_http() { return std::make_shared<Http>(); }
 
 namespace {
 
@@ -41,19 +49,19 @@ Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_
                                            .believe = std::move(look_up.retrieve.believe),
                                            .stop = stop,
                                            .limits = look_up.limits};
-  if (object->fetching.load() == std::this_thread::get_id()) {
+  auto& http = *object->http;
+  if (http.fetching.load() == std::this_thread::get_id()) {
     return invalid("a function that a look-up of this client calls has begun another: use another client");
   }
-  std::unique_lock lock(object->http_mutex, std::defer_lock);
+  std::unique_lock lock(http.mutex, std::defer_lock);
   while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
     if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
   }
-  const Fetching mark(object->fetching);
-  if (object->http == nullptr) {
-    PIRX_ASSIGN(auto fetcher, client::Fetcher::create(object->deployment, object->options));
-    object->http = std::make_shared<ClientObject::Http>(std::move(fetcher));
+  const Fetching mark(http.fetching);
+  if (!http.fetcher) {
+    PIRX_ASSIGN(http.fetcher, client::Fetcher::create(object->deployment, object->options));
   }
-  PIRX_ASSIGN(auto report, look(object->http->fetcher, fetch_options));
+  PIRX_ASSIGN(auto report, look(*http.fetcher, fetch_options));
   give(std::make_shared<AnswerObject>(std::move(report.answer)), answer);
   return {};
 }

@@ -2,12 +2,10 @@
 // The objects behind the handles of <pirx/pirx.h>, and how its functions report errors.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "pirx/client/deployment.h"
@@ -40,13 +38,12 @@ struct ClientObject : Object {
   std::string warning;
   /// The client half, made at the first look-up.
   Result<std::shared_ptr<const AnyClient>> join() const;
-  /// Drives a look-up over HTTP, one at a time.
-  class Http;
   mutable std::mutex join_mutex;  ///< of `joined`
   mutable std::shared_ptr<const AnyClient> joined;
-  mutable std::timed_mutex http_mutex;                 ///< of `http`
-  mutable std::atomic<std::thread::id> fetching = {};  ///< the thread that holds http_mutex
-  mutable std::shared_ptr<Http> http;
+  /// Drives look-ups over HTTP, one at a time. Null in a library without an HTTP client.
+  class Http;
+  static std::shared_ptr<Http> make_http();
+  const std::shared_ptr<Http> http = make_http();
   const std::uint64_t process = process_token();  ///< that made it
   /// InvalidArgument: this is a child of fork, and the connections and keys are its parent's.
   Result<void> check_process() const;

@@ -2,6 +2,12 @@
 // Whole look-ups of the C interface, in a library without an HTTP client.
 #include "objects.h"
 
+namespace pirx::c {
+
+std::shared_ptr<ClientObject::Http> ClientObject::make_http() { return nullptr; }
+
+}  // namespace pirx::c
+
 using namespace pirx::c;
 
 namespace {

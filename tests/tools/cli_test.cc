@@ -34,11 +34,7 @@ void collect(const CLI::App& app, const std::string& path, std::map<std::string,
 
 struct WholeProgram : ::testing::Test {
   WholeProgram() {
-    for (auto* add : {add_try_command, add_get_command, add_db_command, add_serve_command, add_deploy_command,
-                      add_bench_command, add_load_command, add_plan_command}) {
-      add(app);
-    }
-    group_commands(app);
+    add_commands(app);
     collect(app, "pirx", commands);
   }
   CLI::App app;
