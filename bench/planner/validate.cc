@@ -16,6 +16,7 @@
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/cpir/spiral/server.h"
 #include "pirx/itpir/chor/client.h"
+#include "pirx/itpir/dpf/client.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/goldberg/server.h"
 #include "pirx/planner/planner.h"
@@ -127,6 +128,10 @@ void add_several(const std::shared_ptr<Case>& c) {
     for (std::uint64_t server = 1; server <= offer.servers; ++server) coordinates.push_back(server);
     client = std::make_shared<itpir::chor::Client>(
         need(itpir::chor::Params::create({database.geometry(), database.version(), coordinates})), options);
+  } else if (offer.protocol == "dpf") {
+    coordinates = {1, 2};
+    client = std::make_shared<itpir::dpf::Client>(
+        need(itpir::dpf::Params::create({database.geometry(), database.version(), coordinates})));
   } else {
     const auto field = need(itpir::field_by_name(offer.options.at("field")));
     coordinates = need(batchcodes::Encoding::suggested_coordinates(field, offer.servers));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes requests out of keys; the sum of both replies is the answer.
-#include "client.h"
+#include "pirx/itpir/dpf/client.h"
 
 #include "itpir/client_messages.h"
 #include "itpir/xor_collector.h"

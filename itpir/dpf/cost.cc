@@ -2,10 +2,10 @@
 // The offer of dpf: two servers, a row for each record.
 #include "cost.h"
 
-#include "client.h"
 #include "expand.h"
 #include "keys.h"
 #include "pirx/base/rng.h"
+#include "pirx/itpir/dpf/client.h"
 #include "src/protocol/stopwatch.h"
 
 namespace pirx::itpir::dpf {
@@ -49,8 +49,13 @@ Result<Offer> offer(const Question& question, Rates& rates) {
     return invalid("two servers that talk to each other learn everything: it hides nothing from " +
                    std::to_string(question.collusion));
   }
-  PIRX_ASSIGN(const auto geometry, geometry_of(question, 1));
-  PIRX_ASSIGN(auto params, Params::create({geometry, {}, {1, 2}}));
+  PIRX_ASSIGN(const auto file, geometry_of(question, 1));
+  auto rows = file.spec();  // whatever the file's rows hold, a row is a slot here
+  rows.records = slots(file);
+  rows.records_per_row = 1;
+  rows.filter = {};
+  PIRX_ASSIGN(const auto geometry, database::Geometry::create(rows));
+  PIRX_ASSIGN(auto params, Params::create({file, {}, {1, 2}}));
   const Client client(std::move(params));
   const MessageSizes sizes{client.request_bytes(1), client.reply_bytes(1)};
   Offer offer;
@@ -58,7 +63,7 @@ Result<Offer> offer(const Question& question, Rates& rates) {
   offer.notes.push_back("both servers must answer; a lie is noticed, but not whose");
   offer.servers = 2;
   offer.threshold = 1;
-  offer.records_per_row = 1;
+  offer.records_per_row = file.spec().records_per_row;
   offer.bytes_up = 2 * sizes.request;
   offer.bytes_down = 2 * sizes.reply;
   PIRX_TRY(

@@ -2,8 +2,8 @@
 // The row of dpf, two-server retrieval with distributed point functions.
 #include "pirx/protocol.h"
 
-#include "client.h"
 #include "itpir/client_plan.h"
+#include "pirx/itpir/dpf/client.h"
 #ifndef PIRX_CLIENT_ONLY
 #include "cost.h"
 #include "itpir/server_options.h"

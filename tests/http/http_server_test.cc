@@ -256,7 +256,7 @@ TEST(HttpServer, WrongPathsAndMethodsKeepTheConnection) {
     socket.send(text);
     return socket.receive_message();
   };
-  EXPECT_TRUE(is_status(ask(get_text("/")), 404));
+  EXPECT_TRUE(is_status(ask(get_text("/nothing")), 404));
   EXPECT_TRUE(is_status(ask(get_text("/v1/query/")), 404));
   EXPECT_TRUE(is_status(ask(get_text("/healthz?x")), 404));
   EXPECT_TRUE(is_status(ask(get_text("/../../etc/passwd")), 404));

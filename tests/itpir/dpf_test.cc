@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "itpir/dpf/client.h"
 #include "itpir/dpf/expand.h"
 #include "itpir/dpf/keys.h"
 #include "pirx/base/sha256.h"
 #include "pirx/database/builder.h"
+#include "pirx/itpir/dpf/client.h"
 #include "support/files.h"
 #include "support/seed.h"
 #include "support/serve.h"

@@ -12,6 +12,7 @@
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/itpir/chor/client.h"
+#include "pirx/itpir/dpf/client.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/planner/planner.h"
 #include "pirx/protocol.h"
@@ -105,6 +106,10 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
         auto params = itpir::chor::Params::create({geometry, {}, coordinates});
         ASSERT_TRUE(good(params));
         client = std::make_unique<itpir::chor::Client>(*params, options);
+      } else if (offer.protocol == "dpf") {
+        auto params = itpir::dpf::Params::create({geometry, {}, {1, 2}});
+        ASSERT_TRUE(good(params));
+        client = std::make_unique<itpir::dpf::Client>(*params);
       } else {
         const auto field = *itpir::field_by_name(offer.options.at("field"));
         const auto coordinates = *batchcodes::Encoding::suggested_coordinates(field, offer.servers);
@@ -121,7 +126,7 @@ TEST(PlanTest, BytesOfSeveralServersAreThoseOfRealMessages) {
       EXPECT_EQ(client->reply_bytes(1) * offer.servers, offer.bytes_down) << offer.protocol;
       ++checked;
     }
-    EXPECT_EQ(checked, 5u);
+    EXPECT_EQ(checked, question.collusion == 1 ? 6u : 5u);  // dpf hides nothing from two
   }
 }
 
@@ -271,7 +276,7 @@ TEST(PlanTest, OneServerLeavesOthersOutAndSaysWhy) {
   question.servers = 1;
   const auto plan = plan_of(question);
   EXPECT_EQ(plan.offers.size(), 4u);
-  EXPECT_EQ(plan.left_out.size(), 5u);
+  EXPECT_EQ(plan.left_out.size(), 6u);
   for (const auto& [scheme, why] : plan.left_out)
     EXPECT_NE(why.find("two servers"), std::string::npos) << scheme;
 }

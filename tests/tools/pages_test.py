@@ -27,9 +27,8 @@ def commands(path=()):
     """Every command's path and what its --help says."""
     said = run(PIRX, *path, "--help")
     yield path, said
-    listed = said.split("\nSubcommands:\n")
-    if len(listed) > 1:
-        for name in re.findall(r"^  (\S+)", listed[1], flags=re.MULTILINE):
+    if " SUBCOMMAND" in said:  # its groups come after that of the options
+        for name in re.findall(r"^  ([a-z]+)", said.split("\n\n", 2)[2] if path else said.split("\nOptions:\n")[1], flags=re.MULTILINE):
             yield from commands((*path, name))
 
 

@@ -77,7 +77,7 @@ class Serve(Served):
         url = self.serve_cors()
         status, headers, _ = self.ask(url, "OPTIONS", "/v1/query", {"Origin": ORIGIN})
         self.assertEqual((status, headers["Allow"], headers["Access-Control-Allow-Origin"]), (405, "POST", None))
-        self.assertEqual(self.ask(url, "GET", "/")[0], 404)
+        self.assertEqual(self.ask(url, "GET", "/pirx.js")[0], 404)
 
     def test_bad_origins(self):
         for origin in ("example.org", "https://", "https://example.org/", "https://Example.org", "https://a b", "null", "https://a,",
