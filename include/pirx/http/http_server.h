@@ -97,7 +97,7 @@ using LogSink = std::function<void(const LogEvent&)>;
 /// The event as one JSON object, without a newline: {"time":"...Z","event":"batch","requests":3,...}.
 std::string to_json(const LogEvent& event);
 /// The event as a line for people, without a newline: `23:59:01 batch requests=3 database="my data"`, in UTC.
-/// All but printable ASCII is shown as \xHH, so that a terminal acts on nothing.
+/// All but printable ASCII is shown as `\xHH`, so that a terminal acts on nothing.
 std::string to_text(const LogEvent& event);
 
 /// Answers POST /v1/query and GET /v1/parameters for the first database, the same by name for each database,
