@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <new>
 
@@ -142,26 +143,40 @@ class VectorServer final : public AnyServer {
                               std::size_t stacked, std::vector<Result<Bytes>>& replies) const {
     const std::size_t r = product_.rows, s = product_.words;
     PIRX_ASSIGN(auto Q, matrix::Matrix<Elem>::create(stacked, r));
+    const auto no_memory = [] {
+      return fail(ErrorCode::kResourceExhausted,
+                  "the server has no memory for these requests: try again later");
+    };
     std::vector<const std::byte*> from;  // what each row of Q is read from
-    std::vector<char> seeds;
-    for (const auto& admitted : slice) {
-      const std::size_t each = admitted.seeds ? kSeedBytes : vector_bytes();
-      for (std::size_t i = 0; i < admitted.queries; ++i) {
-        from.push_back(requests[admitted.request].data() + MessageHeader::kBytes + i * each);
-        seeds.push_back(admitted.seeds);
-      }
-    }
-    std::vector<char> good(from.size(), true);
-    parallel_for(thread_count(threads_), from.size(), [&](std::size_t row, std::size_t) {
-      const std::span<Elem> vector(Q.row(row), r);
-      if constexpr (V::kSeeds) {
-        if (seeds[row]) {
-          const std::span<const std::byte, kSeedBytes> seed(from[row], kSeedBytes);
-          return V::expand(field(), seed, vector);
+    std::vector<char> seeds, good;
+    try {
+      for (const auto& admitted : slice) {
+        const std::size_t each = admitted.seeds ? kSeedBytes : vector_bytes();
+        for (std::size_t i = 0; i < admitted.queries; ++i) {
+          from.push_back(requests[admitted.request].data() + MessageHeader::kBytes + i * each);
+          seeds.push_back(admitted.seeds);
         }
       }
-      good[row] = V::read(field(), from[row], vector);
+      good.assign(from.size(), true);
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    }
+    std::atomic<bool> enough = true;
+    parallel_for(thread_count(threads_), from.size(), [&](std::size_t row, std::size_t) {
+      const std::span<Elem> vector(Q.row(row), r);
+      try {
+        if constexpr (V::kSeeds) {
+          if (seeds[row]) {
+            const std::span<const std::byte, kSeedBytes> seed(from[row], kSeedBytes);
+            return V::expand(field(), seed, vector);
+          }
+        }
+        good[row] = V::read(field(), from[row], vector);
+      } catch (const std::bad_alloc&) {  // which must not leave a thread
+        enough = false;
+      }
     });
+    if (!enough) return no_memory();
     // A request with a value that is no element fails alone: the rows after it move up.
     std::size_t rows = 0, next = 0;
     std::erase_if(slice, [&](const Admitted& admitted) {
