@@ -108,11 +108,9 @@ install(
   PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licence)
 if(TARGET pirx)
-  # The page for browsers, where it was made: by the target pirx_web, or by hand.
-  foreach(folder "${PROJECT_SOURCE_DIR}/build/web/" "${PROJECT_BINARY_DIR}/web/")
-    install(DIRECTORY "${folder}" DESTINATION "${CMAKE_INSTALL_DATADIR}/pirx/web" COMPONENT pirx OPTIONAL
-            FILES_MATCHING REGEX "/(index\\.html|(page|pirx)\\.[^/]*)$")
-  endforeach()
+  # The page for browsers, where the target pirx_web made it.
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/web/" DESTINATION "${CMAKE_INSTALL_DATADIR}/pirx/web" COMPONENT pirx OPTIONAL
+          FILES_MATCHING REGEX "/(index\\.html|(page|pirx)\\.[^/]*)$")
 endif()
 
 include(CMakePackageConfigHelpers)

@@ -18,10 +18,11 @@
 
 namespace pirx::itpir {
 
-/// V has the protocol's number kProtocol, kSeeds (whether a seed may stand for a vector) and four static
-/// functions. bytes(f, rows): of a query vector. check(vectors, rows): what must be wrong with them already
-/// when they are admitted. read(f, from, to): a vector; false if it holds a value that is no element.
-/// expand(f, seed, to), with kSeeds: the vector that a seed stands for. Several threads read at a time.
+/// V has the protocol's number kProtocol, kSeeds (whether a seed may stand for a vector) and static
+/// functions. bytes(f, rows): of a query vector. scratch_bytes(rows): what reading one takes beside the
+/// vector. check(vectors, rows): what must be wrong with them already when they are admitted. read(f, from,
+/// to): a vector; false if it holds a value that is no element. expand(f, seed, to), with kSeeds: the vector
+/// that a seed stands for. Several threads read at a time, and may throw bad_alloc.
 template <Field F, class V>
 class VectorServer final : public AnyServer {
  public:
@@ -46,7 +47,7 @@ class VectorServer final : public AnyServer {
   /// The encoded reply, the sums, the decoded or expanded query vectors, and what the product takes for each.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
     const std::size_t per_query = product_.words * (field().sum_bytes() + sizeof(Sum)) +
-                                  product_.rows * sizeof(Elem) +
+                                  product_.rows * sizeof(Elem) + V::scratch_bytes(product_.rows) +
                                   product_.bytes_per_query;  // of dimensions that fit memory
     const auto all = checked_mul(queries, per_query);
     const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;

@@ -186,27 +186,39 @@ class Deployment {
           if (message.action !== SEND) break;
           messages.push(message);
         }
-        // Every server is waited for, so that no connection's end tells how the others answered.
+        // Every server is waited for, so that no connection's end tells how the others answered. What a caller's onEvent throws
+        // is thrown after that.
+        let thrown;
         await Promise.all(messages.map(async (message) => {
           const server = servers[message.server];
           const event = (type, more) => onEvent({ type, round, server: message.server, url: server.url, ...more });
           const start = performance.now();
+          let settled = false;
           try {
             server.bytesUp += message.data.length;
             event("sent", { request: message.data });
             const { reply, instance } = await ask(message, timeout, signal, (count) => { server.bytesDown += count; });
             const same = instance && (instances.get(instance) ?? instances.set(instance, server.url).get(instance));
             if (same && same !== server.url) server.message = `names the same instance as ${same}: are they one server?`;
-            machine.with(reply, (at, size) => machine.call("pirx_retrieval_receive", retrieval, message.id, at, size));
+            machine.with(reply, (at, size) => {
+              settled = true;
+              machine.call("pirx_retrieval_receive", retrieval, message.id, at, size);
+            });
             server.ms += performance.now() - start;
             event("received", { bytes: reply.length });
           } catch (error) {
             server.ms += performance.now() - start;
             server.message = error.message;
-            if (error instanceof Lost) this.#lose(retrieval, message.id, error);
-            event("lost", { message: error.message });
+            try {
+              if (!settled) this.#lose(retrieval, message.id, error instanceof Lost ? error : new Lost("Unavailable", error.message));
+              if (!(error instanceof PirxError)) throw error;
+              event("lost", { message: error.message });
+            } catch (other) {
+              thrown ??= other;
+            }
           }
         }));
+        if (thrown) throw thrown;
         signal?.throwIfAborted();
       }
     } catch (error) {

@@ -18,6 +18,7 @@ using gf2e::Gf2;
 struct BitVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kChor;
   static constexpr bool kSeeds = true;
+  static std::size_t scratch_bytes(std::size_t) noexcept { return 0; }
   static std::uint64_t bytes(const Gf2&, std::uint64_t rows) noexcept { return bit_bytes(rows); }
   static Result<void> check(ByteSpan vectors, std::uint64_t rows) {
     const auto each = static_cast<std::size_t>(bit_bytes(rows));

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "pirx/base/secret_memory.h"
 #include "pirx/itpir/common.h"
 #include "src/base/aes128.h"
 
@@ -58,7 +59,7 @@ class Hash {
   void prepare(std::span<const Node> parents);
   void hash(Aes128& cipher, std::span<Node> out);
   Aes128 left_, right_, leaf_;
-  std::vector<Node> input_;
+  std::vector<Node, SecretAllocator<Node>> input_;
 };
 
 /// InvalidArgument: so many points, or a slot, do not fit a message.

@@ -84,7 +84,17 @@ class Grower {
   std::vector<Node> left_, right_;
 };
 
+unsigned top_levels(unsigned levels) noexcept {
+  return levels > kSubtreeLevels ? levels - kSubtreeLevels : levels;
+}
+
 }  // namespace
+
+std::size_t expansion_bytes(std::uint64_t rows) noexcept {
+  // The sum; and five arrays of the nodes of a subtree and of the tree's top.
+  const std::size_t nodes = (std::size_t{1} << kSubtreeLevels) + (std::size_t{1} << top_levels(levels(rows)));
+  return sizeof(Node) * (static_cast<std::size_t>(leaves(rows)) + 5 * nodes);
+}
 
 Result<void> check_keys(ByteSpan keys, std::uint64_t rows) {
   const std::size_t each = key_bytes(rows);
@@ -106,8 +116,7 @@ void add_expansion(Hash& hash, ByteSpan key_in_bytes, std::uint64_t rows, std::s
   const Key key(key_in_bytes, rows);
   Node root = Node::load(key.seed);
   root.low |= std::to_integer<std::uint64_t>(key_in_bytes.front());
-  const unsigned top = key.levels > kSubtreeLevels ? key.levels - kSubtreeLevels : key.levels;
-  Grower(hash, key, sum).grow({root}, 0, 0, top);
+  Grower(hash, key, sum).grow({root}, 0, 0, top_levels(key.levels));
 }
 
 }  // namespace pirx::itpir::dpf

@@ -14,4 +14,7 @@ Result<void> check_keys(ByteSpan keys, std::uint64_t rows);
 /// Bits of rows after the last one mean nothing. On input the key has been checked.
 void add_expansion(Hash& hash, ByteSpan key, std::uint64_t rows, std::span<Node> sum);
 
+/// The memory that add_expansion and its sum take, roughly.
+std::size_t expansion_bytes(std::uint64_t rows) noexcept;
+
 }  // namespace pirx::itpir::dpf

@@ -48,6 +48,8 @@ Corrections<N> correct(H& hash, std::uint64_t point, unsigned levels, unsigned l
   }
   hash.leaves(nodes, left);
   result.last = left[0] ^ left[1] ^ N::unit(point & ((std::uint64_t{1} << log_leaf) - 1));
+  for (auto* used : {&nodes, &left, &right}) secure_wipe(used->data(), sizeof *used);
+  secure_wipe(control.data(), sizeof control);
   return result;
 }
 
@@ -57,8 +59,8 @@ void write_keys(Hash& hash, std::uint64_t point, std::uint64_t rows, R& rng, Mut
                 MutableByteSpan second) {
   SecretVector<std::byte> coins(32);
   rng.fill(coins.expose());
-  const std::array<Node, 2> roots{Node::load(coins.expose().data()).seed(),
-                                  Node::load(coins.expose().data() + 16).seed()};
+  std::array<Node, 2> roots{Node::load(coins.expose().data()).seed(),
+                            Node::load(coins.expose().data() + 16).seed()};
   const auto corrections = correct(hash, point, levels(rows), std::countr_zero(kLeafBits), roots);
   for (std::size_t b = 0; b < 2; ++b) {
     std::byte* to = (b == 0 ? first : second).data();
@@ -77,6 +79,7 @@ void write_keys(Hash& hash, std::uint64_t point, std::uint64_t rows, R& rng, Mut
     to += div_up(corrections.levels.size(), 4u);
     corrections.last.store(to);
   }
+  secure_wipe(roots.data(), sizeof roots);
 }
 
 }  // namespace pirx::itpir::dpf

@@ -19,6 +19,7 @@ template <std::size_t kPoints>
 struct PointVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kPointFunctions;
   static constexpr bool kSeeds = false;
+  static std::size_t scratch_bytes(std::size_t rows) noexcept { return expansion_bytes(rows); }
   static std::uint64_t bytes(const Gf2&, std::uint64_t rows) noexcept { return kPoints * key_bytes(rows); }
   static Result<void> check(ByteSpan keys, std::uint64_t rows) { return check_keys(keys, rows); }
   static bool read(const Gf2&, const std::byte* from, std::span<Gf2::Elem> to) {

@@ -13,6 +13,7 @@ namespace pirx::itpir::goldberg {
 struct ElementVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kGoldberg;
   static constexpr bool kSeeds = true;
+  static std::size_t scratch_bytes(std::size_t) noexcept { return 0; }
   template <SharingField F>
   static std::uint64_t bytes(const F& f, std::uint64_t rows) noexcept {
     return rows * f.elem_bytes();

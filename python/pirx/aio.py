@@ -315,6 +315,7 @@ class _Connection:
         try:
             if self._tls is None:
                 data = await self._loop.sock_recv(self._socket, most)
+                await asyncio.sleep(0)
             else:
                 data = await self._step(functools.partial(self._tls.read, most))
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
@@ -332,6 +333,7 @@ class _Connection:
             except ssl.SSLWantReadError:
                 await self._flush()
                 data = await self._loop.sock_recv(self._socket, 1 << 18)
+                await asyncio.sleep(0)  # a server that sends without end must not hold the loop, whose deadlines end it
                 if data:
                     self._incoming.write(data)
                 else:

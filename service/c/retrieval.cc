@@ -28,6 +28,7 @@ Result<Held> hold(const pirx_retrieval* handle) {
 Result<Held> hold_running(const pirx_retrieval* handle) {
   PIRX_ASSIGN(auto held, hold(handle));
   if (held->retrieval == nullptr) return invalid("the retrieval has failed or is finished: free it");
+  PIRX_TRY(held.object->client->check_process());
   return held;
 }
 

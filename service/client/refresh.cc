@@ -152,7 +152,8 @@ Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& o
   }
   ClientSpec client{.loopback = all_on_this_machine(next)};
   PIRX_ASSIGN(client.options, Options::create(protocol.client_options, used, protocol.name));
-  PIRX_TRY(next.plan->check(client));
+  PIRX_ASSIGN(const auto warning, next.plan->check(client));
+  if (!warning.empty() && options.warn) options.warn(warning);
   return next;
 }
 

@@ -36,6 +36,9 @@ Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
     const auto where = "token file, line " + std::to_string(number);
     const auto blank = line.find(' ');
     alone = alone || blank == std::string_view::npos;
+    if (blank == std::string_view::npos && !is_token(line)) {
+      return invalid(where + ": a token is up to 4096 printable characters without spaces");
+    }
     if (blank == std::string_view::npos) {
       if (endpoints.size() != 1) {
         return invalid(
@@ -50,6 +53,9 @@ Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
       if (host == std::string_view::npos || host + 3 >= url.size() || url[host + 3] == '/' || token.empty() ||
           token.find(' ') != std::string_view::npos) {
         return invalid(where + ": not 'URL TOKEN'");
+      }
+      if (!is_token(token)) {
+        return invalid(where + ": a token is up to 4096 printable characters without spaces");
       }
       if (const auto other = url_of.emplace(token, url).first->second; other != url) {
         return invalid(where + ": the token of another server, which could then ask this one in your name");

@@ -83,6 +83,12 @@ std::optional<Parts> read_url(std::string_view text) {
 
 }  // namespace
 
+bool is_token(std::string_view text) noexcept {
+  constexpr std::size_t kLongest = 4096;
+  return text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
 BearerToken& BearerToken::operator=(const BearerToken& other) {
   if (this == &other) return *this;
   secure_wipe(text_.data(), text_.size());
@@ -114,7 +120,12 @@ Result<Address> parse_address(const Endpoint& endpoint) {
     return refuse("give only scheme, host and port");
   }
   const auto url = read_url(endpoint.url);
-  if (!url) return refuse("not a URL, write https://host:port");
+  if (!url) {
+    const auto as_http = read_url("http://" + endpoint.url);
+    return refuse(as_http && is_loopback(as_http->host)
+                      ? "not a URL, write http://" + printable_ascii(endpoint.url, 256)
+                      : "not a URL, write https://host:port");
+  }
   if (url->scheme != "https" && url->scheme != "http") return refuse("only https:// and http:// are known");
   std::string root(url->path);
   if (root.empty() || root == "/") {

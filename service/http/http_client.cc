@@ -90,13 +90,6 @@ Place place_of(const sockaddr* at) noexcept {
   return place;
 }
 
-/// What goes behind "Bearer ": nothing that ends a header, or that the server would read as two words.
-bool is_token(const std::string& text) {
-  constexpr std::size_t kLongest = 4096;
-  return text.size() <= kLongest &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
-}
-
 }  // namespace
 
 struct HttpTransport::Impl {

@@ -317,6 +317,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto target = parse_target(std::string_view(path.data(), path.size()));
     const bool is_query = target.page == Page::kQuery;
     const bool is_metrics = target.page == Page::kMetrics, is_status = target.page == Page::kStatus;
+    if (is_metrics || is_status)
+      cors_.clear();  // for people and programs of this machine, not for foreign pages
     if (const auto* file = find_file({path.data(), path.size()}); file != nullptr) {
       if (header.method() != http::verb::get)
         return refuse(405, "this path takes GET only", "Allow: GET\r\n");
@@ -327,7 +329,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     if (target.page == Page::kNone ||
         ((is_metrics || is_status) && !host_.options.metrics_for_all && !peer_.local)) {
-      return refuse(404, "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz");
+      return refuse(404,
+                    "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz, and for this "
+                    "machine /, /status and /metrics");
     }
     if (header.method() == http::verb::options && !host_.options.cors_origins.empty()) {
       if (cors_.empty())

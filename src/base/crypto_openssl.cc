@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "pirx/base/rng.h"
 #include "pirx/base/sha256.h"
@@ -52,9 +53,11 @@ void SeedStream::Free::operator()(detail::AesContext* cipher) const noexcept {
 SeedStream::SeedStream(std::span<const std::byte, kSeedBytes> seed)
     : cipher_(reinterpret_cast<detail::AesContext*>(EVP_CIPHER_CTX_new())) {
   const std::array<unsigned char, 16> iv{};
-  PIRX_CHECK(cipher_ != nullptr &&
-             EVP_EncryptInit_ex(evp(cipher_.get()), EVP_aes_256_ctr(), nullptr,
-                                reinterpret_cast<const unsigned char*>(seed.data()), iv.data()) == 1);
+  if (cipher_ == nullptr ||
+      EVP_EncryptInit_ex(evp(cipher_.get()), EVP_aes_256_ctr(), nullptr,
+                         reinterpret_cast<const unsigned char*>(seed.data()), iv.data()) != 1) {
+    throw std::bad_alloc();
+  }
 }
 
 void SeedStream::fill(MutableByteSpan out) {
@@ -78,10 +81,12 @@ void Aes128::Free::operator()(Cipher* cipher) const noexcept {
 Aes128::Aes128(std::span<const std::byte, 16> key)
     : cipher_(reinterpret_cast<Cipher*>(EVP_CIPHER_CTX_new())) {
   auto* cipher = reinterpret_cast<EVP_CIPHER_CTX*>(cipher_.get());
-  PIRX_CHECK(cipher != nullptr &&
-             EVP_EncryptInit_ex(cipher, EVP_aes_128_ecb(), nullptr,
-                                reinterpret_cast<const unsigned char*>(key.data()), nullptr) == 1 &&
-             EVP_CIPHER_CTX_set_padding(cipher, 0) == 1);
+  if (cipher == nullptr ||
+      EVP_EncryptInit_ex(cipher, EVP_aes_128_ecb(), nullptr,
+                         reinterpret_cast<const unsigned char*>(key.data()), nullptr) != 1) {
+    throw std::bad_alloc();
+  }
+  PIRX_CHECK(EVP_CIPHER_CTX_set_padding(cipher, 0) == 1);
 }
 
 void Aes128::encrypt(ByteSpan in, MutableByteSpan out) {

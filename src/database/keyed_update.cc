@@ -172,7 +172,8 @@ class KeyedUpdate {
                          .fixed_record_bytes = spec.variable_length ? 0 : old().record_bytes(),
                          .keyed = true,
                          .progress = options_.progress,
-                         .each_key = options_.each_key};
+                         .each_key = options_.each_key,
+                         .before_commit = options_.before_commit};
     options.max_record_bytes = std::max(options.max_record_bytes, old().record_bytes());
     PIRX_ASSIGN(auto builder, DatabaseBuilder::create(path_, options));
     for (const auto& key : keys_) {

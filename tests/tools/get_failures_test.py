@@ -162,7 +162,7 @@ class GetFailures(unittest.TestCase):
         document = json.loads(cl.run("get", target, "--key", "d", "--key", "a", "--json").stdout)
         self.assertEqual([(r["key"], r["text"]) for r in document["records"]], [("d", "three"), ("a", "one")])
         document = json.loads(cl.run("get", target, "--key", "d", "--key", "x", "--json", code=3).stdout)
-        self.assertEqual((document["records"][0]["key"], document["records"][1]), ("d", None))
+        self.assertEqual((document["records"][0]["key"], document["records"][1]), ("d", {"key": "x", "missing": True}))
         self.assertIn("'x'", document["error"]["message"])
         database = self.build()
         server = self.start(cl.PIRX, "serve", database, "--protocol", "download", "--listen", "127.0.0.1:0")

@@ -8,6 +8,7 @@ import json
 import signal
 import sys
 import unittest
+from pathlib import Path
 
 import command_line_test as cl
 import epochs_test as epochs
@@ -52,7 +53,7 @@ class KeyedUpdate(unittest.TestCase):
         changes = self.path / "changes.jsonl"
         changes.write_text('{"key": "new\\n", "record": "added"}\n{"key": "key 1", "remove": true}\n')
         done = cl.run("db", "update", database, "--remove", "key 0", "--changes", changes,
-                      "--set", f"key 7={self.record('seven again, and a longer record')}")
+                      "--key", f"key 7={self.record('seven again, and a longer record')}")
         self.assertRegex(done.stderr, r"rebuilding 2999 records, about [0-9.]+ s\nrebuilt in [0-9.]+ s\n")
         self.assertIn("1 added, 1 changed, 2 removed", done.stdout)
         for server in servers:
@@ -98,12 +99,26 @@ class KeyedUpdate(unittest.TestCase):
         listed.write_text(text[:100])
         cl.run(*change)
 
+    def test_files_of_others_stay(self):
+        database = self.build(count=50)
+        victim = self.path / "victim"
+        victim.write_text("mine")
+        for name in (".keys.new", ".keys"):
+            there = Path(f"{database}{name}")
+            there.unlink(missing_ok=True)
+            there.symlink_to(victim)
+            source = self.path / "keyed.jsonl"
+            done = cl.run("db", "build", database, source, "--key", "k", "--value", "v", "--keyed", code=2)
+            self.assertIn(f"{there} exists and is no list of keys", done.stderr)
+            self.assertEqual(victim.read_text(), "mine")
+            there.unlink()
+
     def test_what_is_refused(self):
         database = self.build(count=50)
         before = json.loads(cl.run("db", "info", database, "--json").stdout)
         one = self.record("x")
         bad = self.record('{"key": "a", "record": "x", "remove": true}\n')
-        for words, code, part in ((("--append", one), 2, "no order"), (("--truncate", 3), 2, "no order"),
+        for words, code, part in ((("--append", one), 2, "no order"), (("--set", f"3={one}"), 2, "no positions"), (("--truncate", 3), 2, "no order"),
                                   (("--remove", "nobody"), 3, "no record has the key 'nobody'"),
                                   (("--key", "key 1"), 2, "wants '='"), (("--changes", bad), 2, "exclude each other")):
             self.assertIn(part, cl.run("db", "update", database, *words, code=code).stderr)

@@ -17,7 +17,10 @@ for await (const line of createInterface({ input: process.stdin })) {
     pirx ??= await load();
     const opened = pirx.deployment(readFileSync(deployment, "utf8"));
     const events = [];
-    const onEvent = ({ type, server, round, request }) => events.push([type, server, round, request?.length]);
+    const onEvent = ({ type, server, round, request }) => {
+      events.push([type, server, round, request?.length]);
+      if (type === settings.fault) throw new RangeError("of the caller");
+    };
     if (settings.abort) settings.signal = AbortSignal.timeout(settings.abort);
     const before = process.cpuUsage();
     const answer = await opened.get(wish, { ...settings, onEvent });

@@ -94,6 +94,12 @@ class Node(Served):
         self.assertEqual(self.ask(deployment, "key5", timeout=90_000, abort=1500)["name"], "TimeoutError")
         self.assertLess(time.monotonic() - start, 60)
 
+    def test_faults_of_the_caller(self):
+        deployment = self.servers("keyed.pirx", 3)
+        for type in ("sent", "received"):
+            answer = self.ask(deployment, "key5", fault=type)
+            self.assertEqual((answer.get("name"), answer.get("message")), ("RangeError", "of the caller"))
+
     def test_bad_input(self):
         bad = self.path / "bad.json"
         for text, code in (("", "DataLoss"), ("{", "DataLoss"), ("[" * 100_000, "DataLoss"), ('{"pirx_deployment":1}', "DataLoss"),

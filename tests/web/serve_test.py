@@ -73,6 +73,12 @@ class Serve(Served):
         status, headers, _ = self.ask(self.serve_cors("--cors", "*"), "OPTIONS", "/v1/query", {"Origin": ORIGIN})
         self.assertEqual((status, headers["Access-Control-Allow-Origin"]), (200, "*"))
 
+    def test_pages_learn_nothing_of_the_state(self):
+        url = self.serve_cors("--cors", "*")
+        for path in ("/status", "/metrics"):
+            status, headers, _ = self.ask(url, "GET", path, {"Origin": ORIGIN})
+            self.assertEqual((status, headers["Access-Control-Allow-Origin"]), (200, None))
+
     def test_without_cors(self):
         url = self.serve_cors()
         status, headers, _ = self.ask(url, "OPTIONS", "/v1/query", {"Origin": ORIGIN})

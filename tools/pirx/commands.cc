@@ -46,7 +46,12 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const auto unknown = explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
-    if (error.get_exit_code() == 0 || unknown.empty()) return app.exit(error) == 0 ? 0 : kUsageExitCode;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    if (unknown.empty()) {
+      std::fprintf(stderr, "%s %s\nRun with --help for more information.\n",
+                   in_red(app.get_name() + ":").c_str(), error.what());
+      return kUsageExitCode;
+    }
     std::fprintf(stderr, "%s %s\n", in_red(app.get_name() + ":").c_str(), unknown.c_str());
     return kUsageExitCode;
   }

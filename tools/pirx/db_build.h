@@ -18,6 +18,7 @@ struct BuildArguments {
   std::string duplicates;
   std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
   std::function<Result<void>(std::string_view key)> each_key = {};  ///< as in BuildOptions
+  std::function<Result<void>()> before_commit = {};                 ///< likewise
 };
 
 /// The word for --from that the name of the input suggests: "csv" for users.csv and users.csv.gz, "folder"

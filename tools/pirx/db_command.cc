@@ -179,6 +179,7 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
       .max_record_bytes = a.max_record_bytes,
       .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
       .each_key = a.each_key,
+      .before_commit = a.before_commit,
   };
   PIRX_ASSIGN(auto builder, database::DatabaseBuilder::create(a.target, options));
   database::BadRows bad;
@@ -200,6 +201,7 @@ Result<void> build(BuildArguments a) {
   if (a.keyed && !a.no_key_list) {
     PIRX_ASSIGN(list, KeyListWriter::create(a.target));
     a.each_key = [&list](std::string_view key) { return list->add(key); };
+    a.before_commit = [&list] { return list->sync(); };
   }
   std::uint64_t skipped = 0;
   PIRX_ASSIGN(const auto report, build_database(a, "pirx db build", &skipped));

@@ -130,14 +130,16 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a) {
                    " is keyed: its records have no order, so --truncate and --append have no meaning; give "
                    "--key KEY=FILE or --remove KEY");
   }
+  if (!a.set.empty()) {
+    return invalid(a.database +
+                   " is keyed: its records have no positions; give --key KEY=FILE in place of --set");
+  }
   database::KeyedChanges changes;
-  for (const auto* list : {&a.set, &a.key}) {
-    for (const std::string& text : *list) {
-      PIRX_ASSIGN(const auto parts, split(list == &a.set ? "--set" : "--key", text));
-      PIRX_ASSIGN(const std::string record, read_record(parts.second));
-      const auto bytes = as_bytes(record);
-      changes[parts.first] = Bytes(bytes.begin(), bytes.end());
-    }
+  for (const std::string& text : a.key) {
+    PIRX_ASSIGN(const auto parts, split("--key", text));
+    PIRX_ASSIGN(const std::string record, read_record(parts.second));
+    const auto bytes = as_bytes(record);
+    changes[parts.first] = Bytes(bytes.begin(), bytes.end());
   }
   for (const std::string& key : a.remove) changes[key] = std::nullopt;
   if (!a.changes.empty()) {
@@ -175,6 +177,7 @@ Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
     return {};
   };
   options.each_key = [&list](std::string_view key) { return list->add(key); };
+  options.before_commit = [&list] { return list->sync(); };
   options.progress = [&line](std::uint64_t done, std::uint64_t total) {
     if (line) line->update(done, total);
   };
@@ -264,8 +267,7 @@ void add_db_update(CLI::App& db) {
         *db.add_subcommand("update", "Change, append or truncate records, at the cost of the change");
     auto a = std::make_shared<DbUpdateArguments>();
     command.add_option("database", a->database, "The plain database file")->required();
-    command
-        .add_option("--set", a->set, "New record at a position, or of a key in a keyed database; repeatable")
+    command.add_option("--set", a->set, "New record at a position; repeatable")
         ->type_name("POSITION=FILE")
         ->allow_extra_args(false);
     command.add_option("--key", a->key, "New record with a key; appended when no record has it; repeatable")

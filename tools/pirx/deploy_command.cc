@@ -194,6 +194,7 @@ Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& c
   RefreshedFile file;
   PIRX_ASSIGN(file.before, load_deployments(path));
   const bool allow_rollback = std::exchange(options.allow_rollback, true);  // checked here, with advice
+  options.warn = [](const std::string& warning) { std::fprintf(stderr, "%s\n", warning.c_str()); };
   for (auto& old : file.before) {
     PIRX_TRY(give_credentials(credentials, old.servers));
     PIRX_ASSIGN(auto next, refresh(old, options));

@@ -70,14 +70,16 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
   return {};
 }
 
-/// The records in the order asked for; those of missing keys are null.
+/// The records in the order asked for, each with what was asked for; those of missing keys have "missing".
 OutJson records_to_json(const FetchReport& report, std::span<const OutJson> wishes) {
   OutJson records = OutJson::list();
   const auto& answer = report.answer;
   for (std::size_t i = 0; i < answer.records.size(); ++i) {
     const auto& record = answer.records[i];
     if (std::binary_search(answer.missing.begin(), answer.missing.end(), i)) {
-      records.push_back(nullptr);
+      OutJson none = i < wishes.size() ? wishes[i] : OutJson();
+      none["missing"] = true;
+      records.push_back(std::move(none));
       continue;
     }
     OutJson entry = i < wishes.size() ? wishes[i] : OutJson();

@@ -38,12 +38,14 @@ const Group kOptionGroups[] = {
 
 using GroupNames = std::map<std::string, const char*, std::less<>>;
 
-/// The groups of options by their long names. What has none stays in the first group.
-GroupNames option_groups() {
+/// The groups of options by their long names. What has none stays in the first group. Limits and options of
+/// protocols are those of `serve`; elsewhere the same name may be another option.
+GroupNames option_groups(bool serves) {
   GroupNames groups;
   for (const auto& group : kOptionGroups) {
     for (const auto member : group.members) groups.emplace(member, group.name);
   }
+  if (!serves) return groups;
   for (const auto& limit : limit_options()) groups.emplace(flag_of(limit.name).substr(2), "Limits");
   for (const auto& option : database_options()) {
     // These two every server of the first protocol is told.
@@ -54,7 +56,8 @@ GroupNames option_groups() {
 }
 
 void group_options(CLI::App& command) {
-  static const GroupNames groups = option_groups();
+  static const GroupNames of_serve = option_groups(true), of_others = option_groups(false);
+  const auto& groups = command.get_name() == "serve" ? of_serve : of_others;
   for (auto* option : command.get_options()) {
     if (option->get_group().empty() || option->get_lnames().empty()) continue;  // hidden, or an argument
     const auto group = groups.find(option->get_lnames().front());

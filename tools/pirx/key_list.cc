@@ -2,6 +2,7 @@
 // Reads and writes lists of keys.
 #include "key_list.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,6 +16,17 @@ namespace {
 constexpr std::string_view kHeader = "pirx key list 1";  // the first line, by which pirx knows its own file
 
 std::string list_of(const std::string& database) { return database + ".keys"; }
+
+/// Whether nothing is there, or a list that pirx wrote, which a crash may have left empty.
+bool may_replace(const std::string& path) {
+  std::error_code ignored;
+  const auto there = std::filesystem::symlink_status(path, ignored);
+  if (!std::filesystem::exists(there)) return true;
+  if (!std::filesystem::is_regular_file(there)) return false;
+  std::string line;
+  std::ifstream in(path, std::ios::binary);
+  return in && (!std::getline(in, line) || line == kHeader);
+}
 
 Result<void> read_list(const std::string& path, std::vector<std::string>& keys) {
   std::ifstream in(path, std::ios::binary);
@@ -38,16 +50,15 @@ Error KeyListWriter::cannot_write() const {
 }
 
 Result<KeyListWriter> KeyListWriter::create(const std::string& database) {
-  const auto name = list_of(database);
-  std::error_code ignored;
-  if (std::filesystem::exists(std::filesystem::symlink_status(name, ignored))) {
-    std::string line;
-    std::ifstream in(name, std::ios::binary);
-    if (!std::filesystem::is_regular_file(name, ignored) || !std::getline(in, line) || line != kHeader) {
-      return invalid(name + " exists and is no list of keys that pirx wrote: move it, or give --no-key-list");
-    }
+  const auto name = list_of(database), made = name + ".new";
+  for (const auto& path : {name, made}) {
+    if (may_replace(path)) continue;
+    return invalid(path + " exists and is no list of keys that pirx wrote: move it, or give --no-key-list");
   }
-  KeyListWriter writer(name, std::unique_ptr<std::FILE, Close>(std::fopen((name + ".new").c_str(), "wbe")));
+  std::error_code ignored;
+  std::filesystem::remove(made, ignored);
+  const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  KeyListWriter writer(name, std::unique_ptr<std::FILE, Close>(fd < 0 ? nullptr : ::fdopen(fd, "wb")));
   if (!writer.file_) return tl::unexpected(writer.cannot_write());
   PIRX_TRY(writer.add(kHeader));
   return writer;
@@ -59,9 +70,13 @@ Result<void> KeyListWriter::add(std::string_view key) {
   return tl::unexpected(cannot_write());
 }
 
+Result<void> KeyListWriter::sync() {
+  if (std::fflush(file_.get()) == 0 && ::fsync(::fileno(file_.get())) == 0) return {};
+  return tl::unexpected(cannot_write());
+}
+
 Result<void> KeyListWriter::commit() {
-  const bool whole = std::fflush(file_.get()) == 0 && ::fsync(::fileno(file_.get())) == 0;
-  if (whole && std::rename((name_ + ".new").c_str(), name_.c_str()) == 0) return {};
+  if (std::rename((name_ + ".new").c_str(), name_.c_str()) == 0) return {};
   return tl::unexpected(cannot_write());
 }
 

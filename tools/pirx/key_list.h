@@ -12,14 +12,16 @@
 
 namespace pirx::cli {
 
-/// Writes DATABASE.keys.new, and gives it its name after the database is in place. After a crash in between
-/// read_key_list() finds the keys in either file.
+/// Writes DATABASE.keys.new, and gives it its name after the database is in place. It is on disk before that,
+/// so that after a crash in between read_key_list() finds the keys in either file.
 class KeyListWriter {
  public:
   /// InvalidArgument: DATABASE.keys is a file of another kind, which must not be lost. Unavailable: it cannot
   /// be written.
   static Result<KeyListWriter> create(const std::string& database);
   Result<void> add(std::string_view key);
+  /// Brings it to disk; before the database takes its place.
+  Result<void> sync();
   Result<void> commit();
 
  private:

@@ -67,7 +67,11 @@ Result<WebPage> make_web_page(std::span<const client::Deployment> deployments, s
     if (!text) return invalid(text.error().message() + ": scripts/web makes the page");
     files.push_back(static_file(path, type, policy, *text, gzip));
   }
-  const auto text = client::format_deployments(deployments);
+  std::vector<client::Deployment> shown(deployments.begin(), deployments.end());
+  for (auto& one : shown) {
+    for (auto& server : one.servers) server.ca_file.clear();  // of this machine, and of no use to a browser
+  }
+  const auto text = client::format_deployments(shown);
   files.push_back(static_file("/deployment.json", "application/json", "", text));
   return std::make_shared<const std::vector<http::StaticFile>>(std::move(files));
 }

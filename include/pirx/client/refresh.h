@@ -38,6 +38,8 @@ struct RefreshOptions {
   bool allow_rollback = false;
   /// Those that the client will use, as Plan::check() depends on them. Others of other protocols do no harm.
   Texts client_options = {};
+  /// Called with what the client should know of the new plan, such as weak keys, if there is something.
+  std::function<void(const std::string& warning)> warn = {};
   /// Called with the deployment and what its servers said, before anything is made of that. An error is the
   /// result of refresh().
   std::function<Result<void>(const Deployment& before, const Parameters& said)> accept = {};

@@ -36,6 +36,8 @@ struct BuildOptions {
   /// Called by finish() with each distinct key of a keyed database, in order, before the file is in place. An
   /// error is the result of finish().
   std::function<Result<void>(std::string_view key)> each_key = {};
+  /// Called by finish() just before the file takes its place. An error is the result of finish().
+  std::function<Result<void>()> before_commit = {};
 };
 
 /// What was built.

@@ -20,6 +20,7 @@ struct KeyedUpdateOptions {
   std::function<Result<void>(std::uint64_t records, double seconds)> rebuilding = {};
   /// As in BuildOptions; of a file that is written anew.
   std::function<Result<void>(std::string_view key)> each_key = {};
+  std::function<Result<void>()> before_commit = {};
   Progress progress = {};
   /// Changes of at most so many bytes of rows go to the delta, whatever part of the file they are.
   std::uint64_t small_delta_bytes = std::uint64_t{64} << 20;

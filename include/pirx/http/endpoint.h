@@ -28,6 +28,9 @@ class BearerToken {
   std::string text_;
 };
 
+/// Whether this may follow "Bearer ": up to 4096 printable characters without spaces, which end no header.
+bool is_token(std::string_view text) noexcept;
+
 /// A server and what its client needs to reach it.
 struct Endpoint {
   /// "https://host:port" is a server's only or first database, "https://host:port/v1/db/NAME" the one with
