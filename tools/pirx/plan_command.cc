@@ -12,6 +12,7 @@
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/database/database.h"
+#include "pirx/http/http_client.h"
 #include "pirx/planner/planner.h"
 #include "pirx/protocol.h"
 #include "rates_file.h"
