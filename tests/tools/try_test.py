@@ -95,7 +95,7 @@ class Try(unittest.TestCase):
         found, missing = map(json.loads, done.stdout.splitlines())
         self.assertEqual((found["key"], found["certainty"], len(found["servers"])), ("user3", "proven", 3))
         self.assertEqual(found["records"][0]["text"], '1,user3,"text, of 3"')
-        self.assertEqual((missing["key"], missing["records"]), ("nobody", [None]))
+        self.assertEqual((missing["key"], missing["records"]), ("nobody", [{"missing": True}]))
         done = self.run_try("users.csv", "--by-position", "--lookup", "50", "--json", "-q", code=2)
         self.assertEqual(json.loads(done.stdout)["error"]["code"], "InvalidArgument")
 
