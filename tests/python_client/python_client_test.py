@@ -288,7 +288,7 @@ class AgainstServers(unittest.TestCase):
             told = subprocess.run([PIRX, "get", target, "--json", *(word for key in keys for word in ("--key", key))],
                                   capture_output=True, timeout=60, check=False)
             self.assertEqual(told.returncode, 3, told.stderr)
-            told = [record and record["text"] for record in json.loads(told.stdout)["records"]]
+            told = [record.get("text") for record in json.loads(told.stdout)["records"]]
             self.assertEqual([record.decode() if record is not None else None for record in found], told)
             for wrong in (lambda: pirx_client.fetch(deployment, [0]), lambda: pirx_client.fetch_keys(deployment, [])):
                 self.assertRaises(pirx_client.PirxError, wrong)

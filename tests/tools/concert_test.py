@@ -120,7 +120,7 @@ class Concert(unittest.TestCase):
         self.expect_truth(deployment, True, 5, "--seeded")
         missing = ["--key", "no such package", "--json", "--wait-for-all"]
         report = json.loads(run(PIRX, "get", deployment, *missing, code=3))
-        self.assertEqual((report["records"], report["certainty"]), ([None], "proven"))
+        self.assertEqual((report["records"], report["certainty"]), ([{"key": "no such package", "missing": True}], "proven"))
         # Two keys to a query vector.
         self.expect_truth(self.deploy(servers, 1, "--ramp", 2), True, 4)
 
