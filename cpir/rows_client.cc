@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "pirx/database/key_filter.h"
+#include "src/base/constant_time.h"
+#include "src/base/guarded.h"
 #include "src/database/stand_in.h"
 
 namespace pirx::cpir {
@@ -42,16 +45,31 @@ class RowsRetrieval final : public Retrieval {
  private:
   Result<std::vector<Request>> next() override {
     std::vector<Request> requests;
-    if (failed_ || replies_.size() == rows_.size()) return requests;
-    if (upload_ != nullptr) {
+    if (failed_ || replies_.size() == rows_.size() * client_.rows_each()) return requests;
+    // Whatever is wanted. After the first query nothing is fetched any more.
+    if (replies_.empty()) fetch_ = client_.fetch();
+    if (fetch_) {
+      requests.push_back({0, std::move(fetch_->message), fetch_->reply_bytes});
+    } else if (upload_ != nullptr) {
       requests.push_back({0, *upload_, client_.reply_bytes()});
     } else {
-      PIRX_ASSIGN(auto query, client_.query(rows_.expose()[replies_.size()].row, rng_, options_.stop));
-      requests.push_back({0, std::move(query), client_.reply_bytes()});
+      PIRX_ASSIGN(auto asked, client_.query(row_of(replies_.size()), rng_, options_.stop));
+      secret_ = std::move(asked.secret);
+      requests.push_back({0, std::move(asked.message), client_.reply_bytes()});
     }
     return requests;
   }
+  /// The row that query number i asks for.
+  std::uint64_t row_of(std::size_t i) const {
+    const auto each = static_cast<std::size_t>(client_.rows_each());
+    return rows_.expose()[i / each].row + i % each;
+  }
   Result<void> take(std::size_t, ByteSpan reply) override {
+    if (fetch_) {
+      auto taken = std::exchange(fetch_, std::nullopt)->take(reply);
+      if (!taken) failed_ = taken.error();
+      return taken;
+    }
     if (upload_ != nullptr) {
       upload_ = nullptr;
       auto held = client_.check_held(reply);
@@ -67,6 +85,7 @@ class RowsRetrieval final : public Retrieval {
     }
     try {
       replies_.emplace_back(reply.begin(), reply.end());
+      secrets_.push_back(std::move(secret_));
     } catch (const std::bad_alloc&) {
       failed_ = Error(ErrorCode::kResourceExhausted, "no memory for a reply");
     }
@@ -74,17 +93,38 @@ class RowsRetrieval final : public Retrieval {
   }
   void miss(std::size_t, const Error& why) override { failed_ = why; }
   Result<Answer> conclude() override {
+    return guarded([this] { return read_replies(); }, "no memory to decode the replies");
+  }
+  Result<Answer> read_replies() {
     if (failed_) return tl::unexpected(*failed_);
     if (refused_) return tl::unexpected(*refused_);
     const auto& geometry = client_.geometry();
     const bool keyed = filter_.has_value();
     const auto bytes = static_cast<std::size_t>(keyed ? geometry.row_bytes() : geometry.slot_bytes());
     std::vector<SecretVector<std::byte>> found;
+    const auto each = static_cast<std::size_t>(client_.rows_each());
+    std::optional<Error> wrong;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const auto& at = rows_.expose()[i];
-      PIRX_ASSIGN(const auto row, client_.decode(at.row, replies_[i], options_.stop));
-      found.emplace_back(row.expose().subspan(static_cast<std::size_t>(at.offset), bytes));
+      SecretVector<std::byte> rows;
+      for (std::size_t j = i * each; j < (i + 1) * each; ++j) {
+        auto row = client_.decode(row_of(j), std::move(secrets_[j]), replies_[j], options_.stop);
+        if (!row) {
+          // After a StaleEpoch callers ask again, which the server sees. Whether they do must depend on the
+          // replies' headers alone, and not on whether another reply could be decoded.
+          if (!wrong || row.error().code() == ErrorCode::kStaleEpoch) wrong = row.error();
+          continue;
+        }
+        if (each == 1) {
+          rows = std::move(*row);
+          continue;
+        }
+        if (rows.size() == 0) rows = SecretVector<std::byte>(each * row->size());
+        std::copy(row->expose().begin(), row->expose().end(),
+                  rows.expose().subspan(j % each * row->size()).begin());
+      }
+      if (!wrong) cut_out(rows.expose(), rows_.expose()[i].offset, found.emplace_back(bytes).expose());
     }
+    if (wrong) return tl::unexpected(*wrong);
     Answer answer;
     PIRX_TRY(keyed ? read_sums(found, answer) : read_slots(found, answer));
     answer.responders = 1;
@@ -131,6 +171,9 @@ class RowsRetrieval final : public Retrieval {
   std::vector<std::string> keys_;
   SecretVector<database::Location> rows_;
   std::vector<Bytes> replies_;
+  std::unique_ptr<QuerySecret> secret_;                ///< of the query that was sent last
+  std::vector<std::unique_ptr<QuerySecret>> secrets_;  ///< of those that were answered
+  std::optional<RowsClient::Fetch> fetch_;             ///< what was asked for last
   const Bytes* upload_ = nullptr;  ///< what the server lacks and gets before the query is asked again
   static constexpr unsigned kMostUploads = 2;
   unsigned uploads_ = 0;
@@ -140,28 +183,32 @@ class RowsRetrieval final : public Retrieval {
 
 Result<std::unique_ptr<Retrieval>> RowsClient::retrieve(std::span<const std::uint64_t> positions,
                                                         const RetrieveOptions& options, Rng rng) const {
-  PIRX_TRY(check_wishes(positions.size()));
-  PIRX_TRY(check_one_server(options));
-  PIRX_TRY(database::check_by_position(geometry()));
-  auto retrieval = std::make_unique<RowsRetrieval>(*this, positions, options, std::move(rng));
-  PIRX_TRY(retrieval->locate(database::with_stand_ins(positions, geometry()).expose()));
-  return retrieval;
+  return guarded([&]() -> Result<std::unique_ptr<Retrieval>> {
+    PIRX_TRY(check_wishes(positions.size()));
+    PIRX_TRY(check_one_server(options));
+    PIRX_TRY(database::check_by_position(geometry()));
+    auto retrieval = std::make_unique<RowsRetrieval>(*this, positions, options, std::move(rng));
+    PIRX_TRY(retrieval->locate(database::with_stand_ins(positions, geometry()).expose()));
+    return retrieval;
+  });
 }
 
 Result<std::unique_ptr<Retrieval>> RowsClient::retrieve(std::span<const std::string> keys,
                                                         const RetrieveOptions& options, Rng rng) const {
-  PIRX_TRY(check_wishes(keys.size()));
-  PIRX_TRY(check_one_server(options));
-  PIRX_ASSIGN(const auto filter, database::KeyFilter::create(geometry()));
-  SecretVector<std::uint64_t> rows(keys.size() * RowsRetrieval::kEach);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto place = filter.place(keys[i]);
-    std::copy(place.rows.begin(), place.rows.end(),
-              rows.expose().subspan(i * RowsRetrieval::kEach, RowsRetrieval::kEach).begin());
-  }
-  auto retrieval = std::make_unique<RowsRetrieval>(*this, filter, keys, options, std::move(rng));
-  PIRX_TRY(retrieval->locate(rows.expose()));
-  return retrieval;
+  return guarded([&]() -> Result<std::unique_ptr<Retrieval>> {
+    PIRX_TRY(check_wishes(keys.size()));
+    PIRX_TRY(check_one_server(options));
+    PIRX_ASSIGN(const auto filter, database::KeyFilter::create(geometry()));
+    SecretVector<std::uint64_t> rows(keys.size() * RowsRetrieval::kEach);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto place = filter.place(keys[i]);
+      std::copy(place.rows.begin(), place.rows.end(),
+                rows.expose().subspan(i * RowsRetrieval::kEach, RowsRetrieval::kEach).begin());
+    }
+    auto retrieval = std::make_unique<RowsRetrieval>(*this, filter, keys, options, std::move(rng));
+    PIRX_TRY(retrieval->locate(rows.expose()));
+    return retrieval;
+  });
 }
 
 }  // namespace pirx::cpir

@@ -3,6 +3,8 @@
 // a row (or an item) of what the server holds.
 #pragma once
 
+#include <functional>
+
 #include "pirx/base/secret.h"
 #include "pirx/protocol.h"
 
@@ -10,6 +12,12 @@ namespace pirx::cpir {
 
 /// A record of a keyed database is the sum of so many rows, each of which takes a query.
 inline constexpr unsigned kRowsOfAKey = 3;
+
+/// What a client keeps of a query to decode the reply with, beside what it keeps for all queries.
+class QuerySecret {
+ public:
+  virtual ~QuerySecret() = default;
+};
 
 class RowsClient : public AnyClient {
  public:
@@ -21,16 +29,37 @@ class RowsClient : public AnyClient {
  protected:
   friend class RowsRetrieval;
   virtual const database::Geometry& geometry() const = 0;
-  /// Where a slot lies, or a row of a keyed database: the row to ask for, and the byte in it. Constant time.
+  /// Where a slot lies, or a row of a keyed database: the first row to ask for, and the byte in it, which is
+  /// a multiple of the slot's bytes. Constant time.
   virtual Result<database::Location> locate(std::uint64_t slot_or_row) const = 0;
+  /// The neighbouring rows that a slot takes, from that one on. Each takes a query.
+  virtual std::uint64_t rows_each() const { return 1; }
   virtual std::uint64_t reply_bytes() const = 0;
-  virtual Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop) const = 0;
-  virtual Result<SecretVector<std::byte>> decode(std::uint64_t row, ByteSpan reply,
-                                                 const Stop& stop) const = 0;
+  struct Asked {
+    Asked() = default;
+    Asked(Bytes bytes, std::unique_ptr<QuerySecret> kept = nullptr)
+        : message(std::move(bytes)), secret(std::move(kept)) {}
+    Bytes message;
+    std::unique_ptr<QuerySecret> secret;  ///< may be null
+  };
+  virtual Result<Asked> query(std::uint64_t row, Rng& rng, const Stop& stop) const = 0;
+  /// The row that a reply holds. `secret` is that of the query.
+  virtual Result<SecretVector<std::byte>> decode(std::uint64_t row, std::unique_ptr<QuerySecret> secret,
+                                                 ByteSpan reply, const Stop& stop) const = 0;
   /// What must be sent before the query is asked again, if a reply says that the server lacks it; else null.
   virtual const Bytes* lacking([[maybe_unused]] ByteSpan reply) const { return nullptr; }
   /// Checks the reply to lacking().
   virtual Result<void> check_held([[maybe_unused]] ByteSpan reply) const { return {}; }
+
+  /// Something public that the client needs before its first query.
+  struct Fetch {
+    Bytes message;
+    std::uint64_t reply_bytes;
+    std::function<Result<void>(ByteSpan reply)> take;
+  };
+  /// What is to be fetched next, one message after another; nothing if the client has all it needs. What it
+  /// is must not depend on what is wanted. If take() fails, nothing is asked.
+  virtual std::optional<Fetch> fetch() const { return std::nullopt; }
 };
 
 /// A plan of a protocol of this folder: `Params` are the server's, and its parameters message tells all of

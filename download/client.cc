@@ -6,6 +6,7 @@
 
 #include "common.h"
 #include "pirx/database/key_filter.h"
+#include "src/base/guarded.h"
 #include "src/database/stand_in.h"
 #include "src/protocol/message.h"
 
@@ -116,17 +117,21 @@ class DownloadClient final : public AnyClient {
   explicit DownloadClient(Params params) : params_(std::move(params)) {}
   Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::uint64_t> positions,
                                               const RetrieveOptions& options, Rng) const override {
-    PIRX_TRY(check_wishes(positions.size()));
-    PIRX_TRY(check_one_server(options));
-    PIRX_TRY(database::check_by_position(params_.geometry()));
-    return std::make_unique<DownloadRetrieval>(params_, positions, std::span<const std::string>());
+    return guarded([&]() -> Result<std::unique_ptr<Retrieval>> {
+      PIRX_TRY(check_wishes(positions.size()));
+      PIRX_TRY(check_one_server(options));
+      PIRX_TRY(database::check_by_position(params_.geometry()));
+      return std::make_unique<DownloadRetrieval>(params_, positions, std::span<const std::string>());
+    });
   }
   Result<std::unique_ptr<Retrieval>> retrieve(std::span<const std::string> keys,
                                               const RetrieveOptions& options, Rng) const override {
-    PIRX_TRY(check_wishes(keys.size()));
-    PIRX_TRY(check_one_server(options));
-    PIRX_TRY(database::KeyFilter::create(params_.geometry()));
-    return std::make_unique<DownloadRetrieval>(params_, std::span<const std::uint64_t>(), keys);
+    return guarded([&]() -> Result<std::unique_ptr<Retrieval>> {
+      PIRX_TRY(check_wishes(keys.size()));
+      PIRX_TRY(check_one_server(options));
+      PIRX_TRY(database::KeyFilter::create(params_.geometry()));
+      return std::make_unique<DownloadRetrieval>(params_, std::span<const std::uint64_t>(), keys);
+    });
   }
 
  private:

@@ -28,8 +28,8 @@ Result<void> check_query(const MessageHeader& header, const MessageHeader& large
                    ": check the order of the servers in the deployment");
   }
   if (header.length != largest.length) {
-    return invalid("the query vectors have " + std::to_string(header.length) + " elements, there are " +
-                   std::to_string(largest.length) + " rows here: fetch the parameters again");
+    return invalid("the query is for " + std::to_string(header.length) + " rows, there are " +
+                   std::to_string(largest.length) + " here: fetch the parameters again");
   }
   if (header.queries > largest.queries) {
     return invalid("the request holds " + std::to_string(header.queries) + " queries, this server takes " +

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "check_messages.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::itpir {
 
@@ -86,14 +87,14 @@ tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, cons
 Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
                                         std::span<const std::uint64_t> records, ByteSpan rows) {
   const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
+  SecretVector<std::byte> slot(static_cast<std::size_t>(geometry.slot_bytes()));
   std::vector<Bytes> found;
   std::optional<Error> wrong;
   for (std::size_t k = 0; k < records.size(); ++k) {
     const auto location = geometry.locate(records[k]);
     PIRX_CHECK(location.has_value());
-    const auto data = geometry.read_slot(
-        records[k], rows.subspan(k * row_bytes + static_cast<std::size_t>(location->offset),
-                                 static_cast<std::size_t>(geometry.slot_bytes())));
+    cut_out(rows.subspan(k * row_bytes, row_bytes), location->offset, slot.expose());
+    const auto data = geometry.read_slot(records[k], slot.expose());
     if (data) {
       found.emplace_back(data->begin(), data->end());
     } else {
@@ -107,7 +108,8 @@ Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
 SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i) {
   if (!options.sums) return {0, geometry.row_bytes()};
   const SlotBytes slot{options.sums->offset(i), geometry.slot_bytes()};
-  PIRX_CHECK(slot.offset <= geometry.row_bytes() && slot.bytes <= geometry.row_bytes() - slot.offset);
+  PIRX_CHECK(slot.bytes <= geometry.row_bytes());
+  PIRX_CHECK(!reveal(mask_less(geometry.row_bytes() - slot.bytes, slot.offset)));
   return slot;
 }
 

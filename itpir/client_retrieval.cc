@@ -6,6 +6,7 @@
 #include "client_plan.h"
 #include "pirx/database/key_filter.h"
 #include "pirx/itpir/vertical.h"
+#include "src/base/guarded.h"
 #include "src/database/stand_in.h"
 
 namespace pirx::itpir {
@@ -247,23 +248,27 @@ Result<void> check_options(const SharesClient& client, const RetrieveOptions& op
 
 Result<std::unique_ptr<Retrieval>> RetrievingClient::retrieve(std::span<const std::uint64_t> positions,
                                                               const RetrieveOptions& options, Rng rng) const {
-  PIRX_TRY(check_wishes(positions.size()));
-  PIRX_TRY(check_options(client, options));
-  if (!vertical) {
-    PIRX_TRY(database::check_by_position(client.geometry()));
-    return std::make_unique<ByPosition>(client, positions, options, std::move(rng));
-  }
-  const auto asked = database::with_stand_ins(positions, vertical->layout().plain);
-  PIRX_ASSIGN(auto wish, vertical->plan(asked.expose()));
-  return std::make_unique<FromBuckets>(*vertical, positions, std::move(wish), options, std::move(rng));
+  return guarded([&]() -> Result<std::unique_ptr<Retrieval>> {
+    PIRX_TRY(check_wishes(positions.size()));
+    PIRX_TRY(check_options(client, options));
+    if (!vertical) {
+      PIRX_TRY(database::check_by_position(client.geometry()));
+      return std::make_unique<ByPosition>(client, positions, options, std::move(rng));
+    }
+    const auto asked = database::with_stand_ins(positions, vertical->layout().plain);
+    PIRX_ASSIGN(auto wish, vertical->plan(asked.expose()));
+    return std::make_unique<FromBuckets>(*vertical, positions, std::move(wish), options, std::move(rng));
+  });
 }
 
 Result<std::unique_ptr<Retrieval>> RetrievingClient::retrieve(std::span<const std::string> keys,
                                                               const RetrieveOptions& options, Rng rng) const {
-  PIRX_TRY(check_wishes(keys.size()));
-  PIRX_TRY(check_options(client, options));
-  PIRX_ASSIGN(auto filter, database::KeyFilter::create(client.geometry()));
-  return std::make_unique<ByKey>(client, std::move(filter), keys, options, std::move(rng));
+  return guarded([&]() -> Result<std::unique_ptr<Retrieval>> {
+    PIRX_TRY(check_wishes(keys.size()));
+    PIRX_TRY(check_options(client, options));
+    PIRX_ASSIGN(auto filter, database::KeyFilter::create(client.geometry()));
+    return std::make_unique<ByKey>(client, std::move(filter), keys, options, std::move(rng));
+  });
 }
 
 }  // namespace

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
-#include <new>
 
 #include "check_messages.h"
 #include "pirx/base/buffer.h"
@@ -14,19 +12,23 @@
 #include "pirx/strassen/engine.h"
 #include "server_options.h"
 #include "server_prepare.h"
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 
 namespace pirx::itpir {
 
-/// V has the protocol's number kProtocol, kSeeds (whether a seed may stand for a vector) and static
-/// functions. bytes(f, rows): of a query vector. scratch_bytes(rows): what reading one takes beside the
-/// vector. check(vectors, rows): what must be wrong with them already when they are admitted. read(f, from,
-/// to): a vector; false if it holds a value that is no element. expand(f, seed, to), with kSeeds: the vector
-/// that a seed stands for. Several threads read at a time, and may throw bad_alloc.
+/// V has the protocol's number kProtocol, kSeeds (whether a seed may stand for a vector), Entry (of a vector
+/// in memory: an element, or a byte of 8 elements of GF(2)), Scratch (what a thread reads vectors with) and
+/// static functions. bytes(f, rows): of a query vector on the wire. entries(rows): of a vector in memory.
+/// scratch_bytes(rows): what reading one takes beside the vector. check(vectors, rows): what must be wrong
+/// with them already when they are admitted. read(f, rows, from, first, to, scratch): the entries of a vector
+/// from row `first` on, whatever `to` holds; false if one is no element. expand(f, seed, to), with kSeeds:
+/// the vector that a seed stands for. Several threads read at a time, and may throw bad_alloc. kWindowRows:
+/// how many rows of vectors are made and multiplied at a time, a multiple of 16; 0: all. Vectors made in
+/// windows hold elements only.
 template <Field F, class V>
 class VectorServer final : public AnyServer {
  public:
-  using Elem = typename F::Elem;
+  using Entry = typename V::template Entry<F>;
   using Sum = typename F::Sum;
 
   /// `options` are checked by the caller against the engine's field, and name a coordinate.
@@ -44,10 +46,12 @@ class VectorServer final : public AnyServer {
         std::max(message_bytes(max_queries_, vector_bytes(), 1), seeds_bytes(max_queries_)));
   }
   std::size_t max_queries() const noexcept override { return max_queries_; }
-  /// The encoded reply, the sums, the decoded or expanded query vectors, and what the product takes for each.
+  /// The encoded reply, the sums, the decoded or expanded query vectors (a window of them), and what the
+  /// product takes for each.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    const std::size_t per_query = product_.words * (field().sum_bytes() + sizeof(Sum)) +
-                                  product_.rows * sizeof(Elem) + V::scratch_bytes(product_.rows) +
+    const std::size_t per_query = product_.words * (field().sum_bytes() + (windows() ? 2 : 1) * sizeof(Sum)) +
+                                  V::entries(window_rows()) * sizeof(Entry) +
+                                  V::scratch_bytes(product_.rows) +
                                   product_.bytes_per_query;  // of dimensions that fit memory
     const auto all = checked_mul(queries, per_query);
     const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
@@ -105,7 +109,7 @@ class VectorServer final : public AnyServer {
         max_queries_(options.max_queries_per_request) {
     // Replies are bounded too: a database with rows of 16 MiB answers at most 63 queries at once.
     while (max_queries_ > 1 &&
-           std::max(message_bytes(max_queries_, product_.rows, field().elem_bytes()),
+           std::max(message_bytes(max_queries_, vector_bytes(), 1),
                     message_bytes(max_queries_, product_.words, field().sum_bytes())) > kMaxMessageBytes) {
       --max_queries_;
     }
@@ -140,73 +144,106 @@ class VectorServer final : public AnyServer {
     for (const auto& admitted : slice) replies[admitted.request] = tl::unexpected(result.error());
   }
 
-  Result<void> multiply_slice(std::span<const ByteSpan> requests, std::vector<Admitted>& slice,
-                              std::size_t stacked, std::vector<Result<Bytes>>& replies) const {
-    const std::size_t r = product_.rows, s = product_.words;
-    PIRX_ASSIGN(auto Q, matrix::Matrix<Elem>::create(stacked, r));
-    const auto no_memory = [] {
-      return fail(ErrorCode::kResourceExhausted,
-                  "the server has no memory for these requests: try again later");
-    };
-    std::vector<const std::byte*> from;  // what each row of Q is read from
-    std::vector<char> seeds, good;
-    try {
-      for (const auto& admitted : slice) {
-        const std::size_t each = admitted.seeds ? kSeedBytes : vector_bytes();
-        for (std::size_t i = 0; i < admitted.queries; ++i) {
-          from.push_back(requests[admitted.request].data() + MessageHeader::kBytes + i * each);
-          seeds.push_back(admitted.seeds);
-        }
-      }
-      good.assign(from.size(), true);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
-    std::atomic<bool> enough = true;
-    parallel_for(thread_count(threads_), from.size(), [&](std::size_t row, std::size_t) {
-      const std::span<Elem> vector(Q.row(row), r);
-      try {
-        if constexpr (V::kSeeds) {
-          if (seeds[row]) {
-            const std::span<const std::byte, kSeedBytes> seed(from[row], kSeedBytes);
-            return V::expand(field(), seed, vector);
+  bool windows() const noexcept {
+    return V::kWindowRows > 0 && product_.rows > V::kWindowRows && product_.multiply_window;
+  }
+  /// The rows of query vectors that are in memory at a time.
+  std::size_t window_rows() const noexcept { return windows() ? V::kWindowRows : product_.rows; }
+
+  /// A row of Q, as it came.
+  struct Source {
+    const std::byte* from;
+    bool seed;
+    bool good;  ///< no value is found not to be an element
+  };
+
+  /// Makes the rows [first, first + rows) of all query vectors. ResourceExhausted: no memory.
+  Result<void> read(std::span<Source> sources, std::size_t first, std::size_t rows,
+                    std::span<typename V::Scratch> scratch, matrix::View<Entry> Q) const {
+    return parallel_try(
+        static_cast<int>(scratch.size()), sources.size(),
+        [&](std::size_t i, std::size_t worker) -> Result<void> {
+          Source& source = sources[i];
+          const std::span<Entry> to(Q.row(i), V::entries(rows));
+          if constexpr (V::kSeeds) {
+            if (source.seed) {
+              V::expand(field(), std::span<const std::byte, kSeedBytes>(source.from, kSeedBytes), to);
+              return {};
+            }
           }
-        }
-        good[row] = V::read(field(), from[row], vector);
-      } catch (const std::bad_alloc&) {  // which must not leave a thread
-        enough = false;
+          source.good = V::read(field(), product_.rows, source.from, first, to, scratch[worker]);
+          return {};
+        });
+  }
+
+  Result<void> multiply_slice(std::span<const ByteSpan> requests, std::vector<Admitted>& slice,
+                              std::size_t stacked, std::vector<Result<Bytes>>& replies) const try {
+    const std::size_t window = window_rows(), width = V::entries(window), s = product_.words;
+    PIRX_ASSIGN(auto Q, matrix::Matrix<Entry>::create(stacked, width));
+    std::vector<Source> sources;
+    for (const auto& admitted : slice) {
+      const std::size_t each = admitted.seeds ? kSeedBytes : vector_bytes();
+      for (std::size_t i = 0; i < admitted.queries; ++i) {
+        sources.push_back(
+            {requests[admitted.request].data() + MessageHeader::kBytes + i * each, admitted.seeds, true});
       }
-    });
-    if (!enough) return no_memory();
+    }
+    std::vector<typename V::Scratch> scratch(static_cast<std::size_t>(thread_count(threads_)));
+    if (!read(sources, 0, window, scratch, Q.view())) return no_memory();
     // A request with a value that is no element fails alone: the rows after it move up.
     std::size_t rows = 0, next = 0;
     std::erase_if(slice, [&](const Admitted& admitted) {
       const std::size_t first = std::exchange(next, next + admitted.queries);
-      const bool whole =
-          std::all_of(good.begin() + static_cast<std::ptrdiff_t>(first),
-                      good.begin() + static_cast<std::ptrdiff_t>(next), [](char one) { return one; });
+      const bool whole = std::all_of(sources.begin() + static_cast<std::ptrdiff_t>(first),
+                                     sources.begin() + static_cast<std::ptrdiff_t>(next),
+                                     [](const Source& one) { return one.good; });
       if (!whole) {
         replies[admitted.request] =
             invalid("a query vector holds a value that is no element of " + field().tag().name());
         return true;
       }
       if (rows != first) {
-        for (std::size_t i = 0; i < admitted.queries; ++i) std::copy_n(Q.row(first + i), r, Q.row(rows + i));
+        for (std::size_t i = 0; i < admitted.queries; ++i)
+          std::copy_n(Q.row(first + i), width, Q.row(rows + i));
       }
       rows += admitted.queries;
       return false;
     });
     if (rows == 0) return {};
     PIRX_ASSIGN(auto R, matrix::Matrix<Sum>::create(rows, s));
-    PIRX_TRY(product_.multiply(
-        {reinterpret_cast<const std::byte*>(Q.row(0)), rows, r * sizeof(Elem), Q.view().stride},
-        {reinterpret_cast<std::byte*>(R.row(0)), rows, s * sizeof(Sum), R.view().stride}));
+    const auto multiply = [&](std::size_t first, std::size_t height, matrix::Matrix<Sum>& to) {
+      const matrix::ConstView<std::byte> from{reinterpret_cast<const std::byte*>(Q.row(0)), rows,
+                                              product_.elems_bytes(height), Q.view().stride};
+      const matrix::View<std::byte> sums{reinterpret_cast<std::byte*>(to.row(0)), rows, s * sizeof(Sum),
+                                         to.view().stride};
+      return windows() ? product_.multiply_window(first, height, from, sums) : product_.multiply(from, sums);
+    };
+    PIRX_TRY(multiply(0, window, R));
+    if (windows()) {
+      PIRX_ASSIGN(auto part, matrix::Matrix<Sum>::create(rows, s));
+      for (std::size_t first = window; first < product_.rows; first += window) {
+        const std::size_t height = std::min(window, product_.rows - first);
+        if (!read(sources, first, height, scratch, Q.view())) return no_memory();
+        PIRX_TRY(multiply(first, height, part));
+        for (std::size_t i = 0; i < rows; ++i) {
+          product_.add(s, reinterpret_cast<const std::byte*>(part.row(i)),
+                       reinterpret_cast<std::byte*>(R.row(i)));
+        }
+      }
+    }
     std::size_t row = 0;
     for (const auto& admitted : slice) {
       replies[admitted.request] = encode_reply(R.view().window(row, 0, admitted.queries, s));
       row += admitted.queries;
     }
     return {};
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
+
+  static tl::unexpected<Error> no_memory() {
+    return fail(ErrorCode::kResourceExhausted,
+                "the server has no memory for these requests: try again later");
   }
 
   Result<Bytes> encode_reply(matrix::ConstView<Sum> sums) const {
@@ -243,9 +280,12 @@ class VectorServer final : public AnyServer {
 template <Field F, class V>
 Result<std::unique_ptr<AnyServer>> VectorServer<F, V>::create(strassen::Engine<F> engine, ServedRows served,
                                                               const ServerOptions& options) {
-  const Product whole = whole_product(engine.field(), served);
+  constexpr bool kBits = std::same_as<Entry, std::byte>;
+  const Product whole = whole_product(engine.field(), served, kBits);
   PIRX_CHECK(whole.words * engine.field().word_bytes() <= served.rows.cols && options.coordinate);
-  const auto prepare = [&](const Part& part) { return prepare_product(engine, served, part, options); };
+  const auto prepare = [&](const Part& part) {
+    return prepare_product(engine, served, kBits, part, options);
+  };
   PIRX_ASSIGN(auto product,
               options.spread ? options.spread(whole, prepare) : prepare({0, whole.rows, 0, whole.words}));
   return std::unique_ptr<AnyServer>(

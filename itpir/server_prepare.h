@@ -31,15 +31,15 @@ Result<strassen::PreparedMatrix<F>> prepare_rows(const strassen::Engine<F>& engi
   return made;
 }
 
-/// The shape of the product with all rows.
+/// The shape of the product with all rows. `bits`: the elements of Q lie in bits.
 template <class F>
-Product whole_product(const F& f, const ServedRows& served) {
+Product whole_product(const F& f, const ServedRows& served, bool bits) {
   Product whole;
   whole.field = f.tag();
   whole.rows = served.rows.rows;
   whole.words = static_cast<std::size_t>(
       div_up(served.row_bytes.value_or(served.geometry.row_bytes()), f.word_bytes()));
-  whole.elem_bytes = sizeof(typename F::Elem);
+  whole.elem_bits = bits ? 1 : 8 * sizeof(typename F::Elem);
   whole.sum_bytes = sizeof(typename F::Sum);
   return whole;
 }
@@ -47,11 +47,11 @@ Product whole_product(const F& f, const ServedRows& served) {
 /// The product with a part of the rows, in this process. A part has a side file of its own, bound to which
 /// part it is.
 template <class F>
-Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedRows& served, const Part& part,
-                                ServerOptions options) {
+Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedRows& served, bool bits,
+                                const Part& part, ServerOptions options) {
   using Elem = typename F::Elem;
   using Sum = typename F::Sum;
-  Product product = whole_product(engine.field(), served);
+  Product product = whole_product(engine.field(), served, bits);
   database::Version version = served.rows_version.value_or(served.version);
   if (part != Part{0, product.rows, 0, product.words}) {
     Writer writer;
@@ -79,12 +79,27 @@ Result<Product> prepare_product(const strassen::Engine<F>& engine, const ServedR
       product.preferred_queries = 2 * q;
     }
   }
-  product.multiply = [engine, prepared = std::move(prepared), threads = options.threads,
-                      owner = served.owner](matrix::ConstView<std::byte> Q, matrix::View<std::byte> R) {
+  product.multiply = [engine, prepared, threads = options.threads, bits, owner = served.owner](
+                         matrix::ConstView<std::byte> Q, matrix::View<std::byte> R) {
+    const matrix::View<Sum> sums{reinterpret_cast<Sum*>(R.data), R.rows, R.cols / sizeof(Sum), R.stride};
+    if constexpr (std::same_as<F, gf2e::Gf2>) {
+      if (bits) return engine.multiply_bits(Q, prepared, sums, {.threads = threads});
+    }
+    PIRX_CHECK(!bits);
     return engine.multiply({reinterpret_cast<const Elem*>(Q.data), Q.rows, Q.cols / sizeof(Elem), Q.stride},
-                           prepared, {reinterpret_cast<Sum*>(R.data), R.rows, R.cols / sizeof(Sum), R.stride},
-                           {.threads = threads});
+                           prepared, sums, {.threads = threads});
   };
+  if constexpr (std::same_as<F, gf2e::Gf2>) {
+    if (bits && prepared.window(0, part.rows)) {
+      product.multiply_window = [engine, prepared, threads = options.threads, owner = served.owner](
+                                    std::size_t first, std::size_t rows, matrix::ConstView<std::byte> Q,
+                                    matrix::View<std::byte> R) {
+        const auto some = prepared.window(first, rows);
+        return engine.multiply_bits(Q, *some, {reinterpret_cast<Sum*>(R.data), R.rows, R.cols, R.stride},
+                                    {.threads = threads});
+      };
+    }
+  }
   product.add = [engine](std::size_t n, const std::byte* from, std::byte* to) {
     auto* sums = reinterpret_cast<Sum*>(to);
     engine.kernels().add(engine.field(), n, sums, reinterpret_cast<const Sum*>(from), sums);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client_messages.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::itpir {
 namespace {
@@ -74,14 +75,16 @@ class XorCollector final : public ReplyCollector {
   bool sums() const { return wishes_.kind == QueryKind::kRowSums; }
 
   /// The wanted slot of the i-th wish's row, or all of the row if the caller reads no sums.
-  ByteSpan slot_in(ByteSpan row, std::size_t i) const {
+  SecretVector<std::byte> slot_in(ByteSpan row, std::size_t i) const {
     SlotBytes slot{0, geometry().slot_bytes()};
     if (sums()) {
       slot = slot_of_sum(geometry(), options_, i);
     } else {
       slot.offset = geometry().locate(wishes_.indices.expose()[i]).value().offset;
     }
-    return row.subspan(static_cast<std::size_t>(slot.offset), static_cast<std::size_t>(slot.bytes));
+    SecretVector<std::byte> out(static_cast<std::size_t>(slot.bytes));
+    cut_out(row, slot.offset, out.expose());
+    return out;
   }
 
   Result<std::vector<Bytes>> cut_records() const {
@@ -90,7 +93,8 @@ class XorCollector final : public ReplyCollector {
     std::optional<Error> wrong;
     for (std::size_t i = 0; i < wishes_.size(); ++i) {
       const auto part = sum_.expose().subspan(i * each, each);
-      const auto slot = replies_.slots ? part : slot_in(part, i);
+      const auto cut = replies_.slots ? SecretVector<std::byte>(part) : slot_in(part, i);
+      const auto slot = cut.expose();
       if (sums()) {
         found.emplace_back(slot.begin(), slot.end());
       } else if (const auto data = geometry().read_slot(wishes_.indices.expose()[i], slot)) {

@@ -20,6 +20,15 @@ struct XorReplies {
   std::uint64_t bytes() const noexcept { return slots ? geometry.slot_bytes() : geometry.row_bytes(); }
 };
 
+/// What such a client keeps of a query.
+template <class Params>
+struct XorState final : ClientState {
+  XorState(std::shared_ptr<const Params> of, Wishes wanted)
+      : params(std::move(of)), wishes(std::move(wanted)) {}
+  std::shared_ptr<const Params> params;
+  Wishes wishes;
+};
+
 /// DecodeOptions::liars has no effect, as replies cannot show who lies, and ask_again is refused.
 std::unique_ptr<ReplyCollector> make_xor_collector(XorReplies replies, Wishes wishes, DecodeOptions options);
 

@@ -16,6 +16,7 @@
 #include "strassen/residues.h"
 #include "strassen/strassen_impl.h"
 #include "strassen/toom.h"
+#include "strassen/unpack_bits.h"
 
 namespace pirx::strassen {
 namespace detail {
@@ -147,9 +148,10 @@ Result<void> check_shapes(const ConstView<Elem>& Q, std::size_t rows, std::size_
   return check_layout("R", ConstView<Sum>(R));
 }
 
+/// R = Q * D, or R += Q * D if `add`.
 template <class F>
 Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F::Elem> Q, const Block<F>& D,
-                     View<typename F::Sum> R, const ExecOptions& options) {
+                     View<typename F::Sum> R, const ExecOptions& options, bool add = false) {
   using Sum = typename F::Sum;
   PIRX_TRY(check_shapes(Q, D.rows, D.words, R));
 
@@ -164,9 +166,9 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
 
   // R = Q * D over the given rows and columns of D, tile by tile.
   const auto multiply_part = [&](std::size_t row, std::size_t rows, std::size_t col, std::size_t cols,
-                                 View<Sum> out) {
+                                 View<Sum> out, bool onto) {
     std::byte* space = workspace.data() + this_thread() * per_thread;
-    for (std::size_t i = 0; i < out.rows; ++i) std::fill_n(out.row(i), cols, Sum{});
+    for (std::size_t i = 0; i < out.rows && !onto; ++i) std::fill_n(out.row(i), cols, Sum{});
     for (std::size_t at = row; at < row + rows; at += plan.tile_rows) {
       const std::size_t height = std::min(plan.tile_rows, row + rows - at);
       tile.muladd(plan.depth, Q.window(0, at, Q.rows, height), D.window(at, col, height, cols), out, space);
@@ -179,7 +181,7 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
     for (std::size_t panel = 0; panel < panels; ++panel) {
       const std::size_t col = panel * plan.tile_words;
       const std::size_t cols = std::min(plan.tile_words, shape.s - col);
-      multiply_part(0, shape.r, col, cols, R.window(0, col, shape.q, cols));
+      multiply_part(0, shape.r, col, cols, R.window(0, col, shape.q, cols), add);
     }
     return {};
   }
@@ -201,13 +203,35 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
     const View<Sum> out = partial(part);
     for (std::size_t col = 0; col < shape.s; col += plan.tile_words) {
       const std::size_t cols = std::min(plan.tile_words, shape.s - col);
-      multiply_part(row, rows, col, cols, out.window(0, col, shape.q, cols));
+      multiply_part(row, rows, col, cols, out.window(0, col, shape.q, cols), add && part == 0);
     }
   }
   for (std::size_t part = 1; part < threads; ++part) {
     const View<Sum> from = partial(part);
     for (std::size_t i = 0; i < shape.q; ++i) kernels.add(f, shape.s, R.row(i), from.row(i), R.row(i));
   }
+  return {};
+}
+
+/// R = Q * D with the scalars of Q in bits, some rows of D at a time.
+template <class F>
+Result<void> product_of_bits(const F& f, const Kernels<F>& kernels, ConstView<std::byte> Q, const Block<F>& D,
+                             View<typename F::Sum> R, const ExecOptions& options) {
+  using Elem = typename F::Elem;
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20, kLeastRows = 2048;
+  const std::size_t most = std::max(kMostBytes / std::max<std::size_t>(Q.rows, 1) / 8 * 8, kLeastRows);
+  PIRX_ASSIGN(auto elems, Matrix<Elem>::create(Q.rows, std::min(most, D.rows)));
+  std::size_t at = 0;
+  do {
+    const std::size_t rows = std::min(most, D.rows - at);
+    for (std::size_t i = 0; i < Q.rows; ++i) {
+      const ByteSpan bits(Q.row(i) + at / 8, static_cast<std::size_t>(div_up(rows, 8)));
+      unpack_bits(bits, std::as_writable_bytes(std::span(elems.row(i), rows)));
+    }
+    PIRX_TRY(product(f, kernels, std::as_const(elems).view().window(0, 0, Q.rows, rows),
+                     D.window(at, 0, rows, D.words), R, options, at > 0));
+    at += rows;
+  } while (at < D.rows);
   return {};
 }
 
@@ -314,9 +338,35 @@ Result<void> Engine<F>::multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, 
   if (R.rows == 0 || R.cols == 0) return {};
   return multiply_planes(
       *kernels_->sliced,
-      {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, *D.planes_,
+      {reinterpret_cast<const std::byte*>(Q.data), Q.rows, Q.cols * sizeof(Elem), Q.stride}, Scalars::kElems,
+      *D.planes_, D.first_row_,
       {reinterpret_cast<std::byte*>(R.data), R.rows, R.cols * sizeof(Sum), R.stride},
       detail::plan_sliced(f_, *kernels_, {Q.rows, Q.cols, R.cols}, D.depth_, options));
+}
+
+template <class F>
+Result<void> Engine<F>::multiply_bits(ConstView<std::byte> Q, const PreparedMatrix<F>& D, View<Sum> R,
+                                      const ExecOptions& options) const requires std::same_as<F, gf2e::Gf2> {
+  if (D.planes_ != nullptr && kernels_->sliced == nullptr) {
+    return invalid("the database was prepared for another kernel: prepare it again");
+  }
+  const auto row_bytes = static_cast<std::size_t>(div_up(D.rows(), 8));
+  if (Q.cols != row_bytes) {
+    return invalid("a query for " + std::to_string(D.rows()) + " rows takes " + std::to_string(row_bytes) +
+                   " bytes, not " + std::to_string(Q.cols));
+  }
+  PIRX_TRY(detail::check_layout("Q", Q));
+  // A matrix of scalars of this shape, for what looks at the shape alone.
+  const ConstView<Elem> shape{nullptr, Q.rows, D.rows(), D.rows()};
+  PIRX_TRY(detail::check_shapes(shape, D.rows(), D.cols(), R));
+  if (R.rows == 0 || R.cols == 0) return {};
+  if (D.planes_ == nullptr) {
+    const Block<F> words{D.words_.data, D.words_.rows, D.cols_, D.words_.stride, f_.word_bytes(), false};
+    return detail::product_of_bits(f_, *kernels_, Q, words, R, options);
+  }
+  return multiply_planes(*kernels_->sliced, Q, Scalars::kBits, *D.planes_, D.first_row_,
+                         {reinterpret_cast<std::byte*>(R.data), R.rows, R.cols * sizeof(Sum), R.stride},
+                         detail::plan_sliced(f_, *kernels_, {Q.rows, D.rows(), R.cols}, D.depth_, options));
 }
 
 template <class F>

@@ -114,6 +114,7 @@ constexpr std::size_t kBlockGroupsDirect = 32;
 constexpr std::size_t kBlockGroupsFused = 12;  // a tile of D stays in the first-level cache
 // The bytes of matrices of queries that are made ready at a time.
 constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kMatricesBytesGf2 = std::uint64_t{2} << 20;  // as large as the queries' bits
 // The bytes of sums of a pass over D that should stay in the cache beside those matrices.
 constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // matrices for one block of rows
@@ -127,12 +128,14 @@ std::size_t row_groups(std::size_t rows) { return static_cast<std::size_t>(div_u
 std::size_t nominal_block(const Plan& plan, const SlicedKernels& sliced) {
   if (plan.way == Way::kDirect) return kBlockGroupsDirect;
   if (plan.way == Way::kFused) return kBlockGroupsFused;
-  return sliced.products == 1 ? kBlockGroupsGf2 : kBlockGroups;
+  return sliced.planes == 1 ? kBlockGroupsGf2 : kBlockGroups;
 }
 
 /// The bytes of the matrices of `queries` queries for a block of rows.
-std::uint64_t block_matrices(std::size_t queries, std::size_t block, const SlicedKernels& sliced) {
-  return saturated_mul(sliced.products, plane_bytes(div_up(queries, 8), block, sliced.matrix_bytes));
+std::uint64_t block_matrices(const Plan& plan, std::size_t queries, std::size_t block,
+                             const SlicedKernels& sliced) {
+  return saturated_mul(sliced.schemes[plan.scheme].products,
+                       plane_bytes(div_up(queries, 8), block, sliced.matrix_bytes));
 }
 
 /// The bytes of all queries' matrices for Way::kDirect. If threads share the rows, of one thread's rows.
@@ -165,13 +168,14 @@ SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced) {
   }
   const std::uint64_t query_groups = div_up(plan.tile_queries, 8);
   const std::uint64_t chunk = std::max<std::uint64_t>(plan.chunk_rows / 8 / sizes.block, 1);
-  sizes.matrices = saturated_mul(chunk, block_matrices(plan.tile_queries, sizes.block, sliced));
-  sizes.sums = saturated_mul(sliced.products,
+  sizes.matrices = saturated_mul(chunk, block_matrices(plan, plan.tile_queries, sizes.block, sliced));
+  const SlicedScheme& scheme = sliced.schemes[plan.scheme];
+  sizes.sums = saturated_mul(scheme.products,
                              staggered(saturated_mul(query_groups, SlicedKernels::kPanelVectors * 64)));
   const std::uint64_t planes =
       saturated_mul(sliced.planes, plane_bytes(query_groups, sizes.block, sliced.matrix_bytes));
   const std::uint64_t formed =
-      sliced.products / sliced.parts * staggered(sizes.block * SlicedKernels::kPanelVectors * 64);
+      scheme.products / scheme.parts * staggered(sizes.block * SlicedKernels::kPanelVectors * 64);
   const std::uint64_t rows = 8 * plan.run * SlicedKernels::kPanelVectors * sliced.vector_bytes();
   sizes.per_thread = std::max(saturated_add(planes, sizes.gathered),
                               saturated_add(saturated_mul(plan.run, sizes.sums), std::max(formed, rows)));
@@ -184,17 +188,20 @@ Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, cons
   plan.shape = shape;
   plan.kernel = kernel.name;
   plan.layout = Layout::kSliced;
+  const std::size_t least = kernel.crossovers.fewest_products;
+  if (least > 0 && shape.q >= least) plan.scheme = sliced.schemes.size() - 1;
   std::size_t most = kMostQueries;
-  while (block_matrices(most, kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
+  while (block_matrices(plan, most, kBlockGroups, sliced) > kMostBlockBytes) most /= 2;
   plan.tile_queries = balanced_pass(shape.q, most, 8 * sliced.tile);
   if (sliced.multiply_direct != nullptr && shape.q <= kernel.crossovers.direct &&
       direct_matrices(plan, sliced) <= kMatricesBytes) {
     plan.way = Way::kDirect;
-  } else if (sliced.multiply_fused != nullptr && shape.q <= kernel.crossovers.fused) {
+  } else if (sliced.schemes[plan.scheme].multiply_fused != nullptr && shape.q <= kernel.crossovers.fused) {
     plan.way = Way::kFused;
   } else {
     plan.way = Way::kPlanes;
   }
+  if (plan.way != Way::kDirect) plan.products = sliced.schemes[plan.scheme].products;
 
   std::uint64_t wanted = static_cast<std::uint64_t>(std::max(threads, 1));
   if (!threads_forced) {
@@ -217,9 +224,11 @@ Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, cons
                                 sliced.planes == 1 ? kMostRunGf2 : kMostRun);
   plan.tile_rows = sizes.block * 8;
   const std::uint64_t sharing = plan.split_rows ? wanted : 1;
-  const std::uint64_t matrices = block_matrices(plan.tile_queries, sizes.block, sliced);
+  const std::uint64_t matrices = block_matrices(plan, plan.tile_queries, sizes.block, sliced);
   const std::uint64_t chunks =
-      std::max<std::uint64_t>(kMatricesBytes / sharing / std::max<std::uint64_t>(matrices, 1), 1);
+      std::max<std::uint64_t>((sliced.planes == 1 ? kMatricesBytesGf2 : kMatricesBytes) / sharing /
+                                  std::max<std::uint64_t>(matrices, 1),
+                              1);
   plan.chunk_rows = std::min(saturated_mul(chunks, plan.tile_rows),
                              round_up(std::max<std::uint64_t>(div_up(shape.r, sharing), 1), plan.tile_rows));
 
@@ -349,10 +358,10 @@ std::string Plan::to_string() const {
                                                          : "rows";
   return "q=" + std::to_string(shape.q) + " r=" + std::to_string(shape.r) + " s=" + std::to_string(shape.s) +
          " kernel=" + kernel + " layout=" + read + kWays[static_cast<std::size_t>(way)] +
-         " depth=" + std::to_string(depth) + (stored > 0 ? " stored=" + std::to_string(stored) : "") +
-         " threads=" + std::to_string(threads) + " split=" + (split_rows ? "rows" : "columns") +
-         " tile=" + std::to_string(tile_rows) + "x" + std::to_string(tile_words) +
-         " workspace=" + std::to_string(workspace_bytes);
+         (products > 0 ? " products=" + std::to_string(products) : "") + " depth=" + std::to_string(depth) +
+         (stored > 0 ? " stored=" + std::to_string(stored) : "") + " threads=" + std::to_string(threads) +
+         " split=" + (split_rows ? "rows" : "columns") + " tile=" + std::to_string(tile_rows) + "x" +
+         std::to_string(tile_words) + " workspace=" + std::to_string(workspace_bytes);
 }
 
 }  // namespace pirx::strassen

@@ -64,23 +64,27 @@ Result<void> PreparedPlanes::fill(const SlicedKernels& kernels, ConstView<std::b
   return tl::unexpected(no_memory("the prepared database"));
 }
 
-Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, const PreparedPlanes& D,
-                             View<std::byte> R, const Plan& plan) try {
+Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, Scalars scalars,
+                             const PreparedPlanes& D, std::size_t first_row, View<std::byte> R,
+                             const Plan& plan) try {
   const Leaves leaves = stored_leaves(D.depth(), plan.depth > 0);
-  const StoredBlocks blocks(kernels, Q.cols / scalar_bytes(kernels), R.cols, D.depth());
+  const StoredBlocks blocks(kernels, plan.shape.r, R.cols, D.depth());
   const Plan part = plan_of_part(plan, kernels);
   std::vector<std::vector<ConstView<std::byte>>> left;
   std::vector<std::vector<View<std::byte>>> to;
   std::vector<SlicedStep> steps;
+  // A block has a multiple of 8 rows, unless it is the only one.
+  const std::size_t block_bytes =
+      scalars == Scalars::kBits ? div_up(blocks.rows, 8u) : blocks.rows * scalar_bytes(kernels);
   for (const Leaf& leaf : leaves.products) {
-    left.push_back(blocks_of(Q, leaf.left, leaves.k, part.shape.q, blocks.rows * scalar_bytes(kernels)));
+    left.push_back(blocks_of(Q, leaf.left, leaves.k, part.shape.q, block_bytes));
     to.push_back(blocks_of(R, leaf.to, leaves.n, part.shape.q, blocks.row_bytes));
   }
   for (std::size_t p = 0; p < leaves.products.size(); ++p) {
-    steps.push_back({left[p], &D.parts()[leaves.products[p].part], to[p]});
+    steps.push_back({left[p], &D.parts()[leaves.products[p].part], to[p], first_row});
   }
   for (std::size_t i = 0; i < R.rows; ++i) std::memset(R.row(i), 0, R.cols);
-  return muladd_sliced(kernels, part, steps);
+  return muladd_sliced(kernels, part, scalars, steps);
 } catch (const std::bad_alloc&) {
   return tl::unexpected(no_memory("the product"));
 }

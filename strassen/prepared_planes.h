@@ -33,9 +33,11 @@ class PreparedPlanes {
   std::vector<SlicedMatrix> parts_;
 };
 
-/// R = Q * D as the plan says. Q: rows of scalars as bytes; R: rows of sums as bytes. The caller has checked
-/// the shapes. ResourceExhausted: no memory for the workspace.
-Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, const PreparedPlanes& D,
-                             View<std::byte> R, const Plan& plan);
+/// R = Q * D as the plan says, with the rows of D from `first_row` on, a multiple of 16, which is 0 if levels
+/// are stored. Q: rows of scalars as bytes; R: rows of sums as bytes. The caller has checked the shapes.
+/// ResourceExhausted: no memory for the workspace.
+Result<void> multiply_planes(const SlicedKernels& kernels, ConstView<std::byte> Q, Scalars scalars,
+                             const PreparedPlanes& D, std::size_t first_row, View<std::byte> R,
+                             const Plan& plan);
 
 }  // namespace pirx::strassen

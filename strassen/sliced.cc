@@ -39,9 +39,11 @@ using Answers = Pass<Targets>;
 
 class Product {
  public:
-  Product(const SlicedKernels& kernels, const Plan& plan)
+  Product(const SlicedKernels& kernels, const Plan& plan, Scalars scalars)
       : kernels_(kernels),
         plan_(plan),
+        scheme_(kernels.schemes[plan.scheme]),
+        scalars_(scalars),
         sizes_(sliced_sizes(plan, kernels)),
         tile_(query_tile(plan, kernels)),
         row_bytes_(plan.shape.s * elem_bytes()) {}
@@ -57,17 +59,19 @@ class Product {
   void muladd(const SlicedStep& step) noexcept {
     D_ = step.D;
     const std::size_t threads = static_cast<std::size_t>(plan_.threads);
+    first_group_ = step.first_row / 8;
+    const std::size_t groups = round_up(plan_.shape.r, 16) / 8;
     for (std::size_t at = 0; at < plan_.shape.q; at += plan_.tile_queries) {
       const std::size_t rows = std::min(plan_.tile_queries, plan_.shape.q - at);
       const Queries queries{step.Q, at, rows};
       const Answers answers{step.R, at, rows};
       if (!plan_.split_rows) {
-        multiply(queries, answers, 0, D_->groups(), threads, 0);
+        multiply(queries, answers, 0, groups, threads, 0);
         continue;
       }
       std::byte* partials = workspace_.data() + threads * sizes_.total(1);
       const std::uint64_t each = block_bytes(plan_.tile_queries, row_bytes_, 1);
-      const std::size_t pairs = D_->groups() / 2;
+      const std::size_t pairs = groups / 2;
 #pragma omp parallel for num_threads(plan_.threads) schedule(static)
       for (std::size_t part = 0; part < threads; ++part) {
         const std::size_t first = pairs * part / threads * 2, last = pairs * (part + 1) / threads * 2;
@@ -128,53 +132,40 @@ class Product {
   };
 
   std::size_t matrices_bytes(const Region& region) const {
-    return kernels_.products * plane_bytes(region.query_groups, sizes_.block, kernels_.matrix_bytes);
+    return scheme_.products * plane_bytes(region.query_groups, sizes_.block, kernels_.matrix_bytes);
   }
   /// Groups of block `b`; the last may have fewer.
   std::size_t groups_in(const Region& region, std::size_t b) const {
     return std::min(sizes_.block, region.groups - b * sizes_.block);
   }
 
-  /// The runs of planes of one block that form() adds up for `part`. Each ternary digit of `part`, from the
-  /// least significant one, chooses the low half (0), the high half (1) or both (2) at one level of
-  /// Karatsuba, the lowest level first.
-  std::size_t sources_of(const std::byte* block, std::size_t part, std::size_t plane_stride,
-                         const std::byte** out) const {
-    std::size_t count = 1;
-    out[0] = block;
-    for (std::size_t parts = 1, run = SlicedKernels::formed_planes(kernels_.planes) * plane_stride;
-         parts < kernels_.parts; parts *= 3, run *= 2, part /= 3) {
-      if (part % 3 == 2) {
-        for (std::size_t i = 0; i < count; ++i) out[count + i] = out[i] + run;
-        count *= 2;
-      } else {
-        for (std::size_t i = 0; i < count; ++i) out[i] += part % 3 * run;
-      }
-    }
-    return count;
-  }
-
   void slice_queries(const Queries& Q, const Region& region, std::size_t b, std::byte* out,
                      std::byte* own) const noexcept {
     const std::size_t groups = groups_in(region, b), query_groups = region.query_groups;
-    const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes), elem = elem_bytes();
+    const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes);
+    const bool bits = scalars_ == Scalars::kBits;
+    const std::size_t group_bytes = bits ? 1 : 8 * elem_bytes();
     std::byte* gathered = own + sizes_.per_thread - sizes_.gathered;
-    const std::size_t column = 8 * (region.first + b * sizes_.block) * elem;
-    auto* planes = reinterpret_cast<std::uint64_t*>(own);
+    const std::size_t column = (region.first + b * sizes_.block) * group_bytes;
+    // A single plane is the only sum of planes.
+    auto* planes = reinterpret_cast<std::uint64_t*>(kernels_.planes == 1 ? out : own);
     for (std::size_t g = 0; g < query_groups; ++g) {
       const std::size_t tile = g / tile_;
       const std::size_t rows = std::min<std::size_t>(8, Q.rows - 8 * g);
       const std::size_t width = std::min(tile_, query_groups - tile * tile_);
-      const Rows from = rows_of(Q, 8 * g, rows, column, 8 * groups * elem, gathered);
-      kernels_.slice_queries(from.data, from.stride, from.rows, from.bytes / elem, groups,
-                             planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8),
-                             stride / kernels_.matrix_bytes, width);
+      const Rows from = rows_of(Q, 8 * g, rows, column, groups * group_bytes, gathered);
+      std::uint64_t* to = planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8);
+      if (bits) {
+        kernels_.slice_bits(from.data, from.stride, from.rows, from.bytes, groups, to, width);
+      } else {
+        kernels_.slice_queries(from.data, from.stride, from.rows, from.bytes / elem_bytes(), groups, to,
+                               stride / kernels_.matrix_bytes, width);
+      }
     }
-    std::array<const std::byte*, kMostSources> sources;
-    for (std::size_t part = 0; part < kernels_.parts; ++part) {
-      const std::size_t count = sources_of(own, part, stride, sources.data());
-      kernels_.form(sources.data(), count, stride / kLine, kLine, stride, kLine,
-                    out + part * (kernels_.products / kernels_.parts) * stride, stride);
+    if (kernels_.planes == 1) return;
+    const std::size_t formed = scheme_.products / scheme_.parts;
+    for (std::size_t part = 0; part < scheme_.parts; ++part) {
+      scheme_.form(part, own, stride / kLine, kLine, stride, kLine, out + part * formed * stride, stride);
     }
   }
 
@@ -213,50 +204,47 @@ class Product {
     const std::size_t row_bytes = vectors * SlicedKernels::kColumns;  // of a group in one plane
     const std::size_t group_bytes = kernels_.group_bytes(vectors);
     const std::size_t sums_stride = staggered(query_groups * row_bytes);
-    const std::size_t formed = kernels_.products / kernels_.parts;
+    const std::size_t formed = scheme_.products / scheme_.parts;
     const std::size_t groups = groups_in(region, tile.b);
     const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes),
                       formed_stride = staggered(groups * row_bytes);
-    const std::byte* from = D_->panel(tile.panel) + (region.first + tile.b * sizes_.block) * group_bytes;
+    const std::byte* from = panel(tile.panel) + (region.first + tile.b * sizes_.block) * group_bytes;
     const std::size_t tiles = div_up(query_groups, tile_);
     const bool fused = plan_.way == Way::kFused;
     // A register tile may be narrower than the panel.
     const std::size_t width =
         fused ? kernels_.fused_bytes / std::min(tile_, query_groups) : kernels_.tile_bytes;
     const std::size_t passes = std::max<std::size_t>(row_bytes / width, 1);
-    Ahead ahead(fused ? kernels_.parts : kernels_.products, groups / 2 * tiles * passes);
+    Ahead ahead(fused ? scheme_.products / 3 : scheme_.products, groups / 2 * tiles * passes);
     if (next.b < end) {
       const std::size_t bytes = kernels_.group_bytes(D_->vectors(next.panel));
-      ahead.begin(D_->panel(next.panel) + (region.first + next.b * sizes_.block) * bytes,
+      ahead.begin(panel(next.panel) + (region.first + next.b * sizes_.block) * bytes,
                   groups_in(region, next.b) * bytes);
     }
-    std::array<const std::byte*, kMostSources> sources;
-    for (std::size_t part = 0; part < kernels_.parts; ++part) {
-      const std::size_t count = sources_of(from, part, row_bytes, sources.data());
-      const auto matrices_of = [&](std::size_t product) {
-        return reinterpret_cast<const std::uint64_t*>(A + product * stride);
-      };
-      const std::size_t first = part * formed;
-      if (fused) {
-        kernels_.multiply_fused(query_groups, groups, vectors, matrices_of(first),
-                                stride / kernels_.matrix_bytes, sources.data(), count, group_bytes, row_bytes,
-                                sums + first * sums_stride, sums_stride, ahead.next());
-        continue;
-      }
+    const auto matrices_of = [&](std::size_t product) {
+      return reinterpret_cast<const std::uint64_t*>(A + product * stride);
+    };
+    for (std::size_t product = 0; fused && product < scheme_.products; product += 3) {
+      scheme_.multiply_fused(product / 3, query_groups, groups, vectors, matrices_of(product),
+                             stride / kernels_.matrix_bytes, from, sums + product * sums_stride, sums_stride,
+                             ahead.next());
+    }
+    for (std::size_t part = 0; !fused && part < scheme_.parts; ++part) {
       const std::byte* D = from;
       if (kernels_.planes > 1) {
-        kernels_.form(sources.data(), count, groups, group_bytes, row_bytes, row_bytes, formed_space,
-                      formed_stride);
+        scheme_.form(part, from, groups, group_bytes, row_bytes, row_bytes, formed_space, formed_stride);
         D = formed_space;
       }
       for (std::size_t k = 0; k < formed; ++k) {
-        kernels_.multiply(query_groups, groups, vectors, matrices_of(first + k), D + k * formed_stride,
-                          sums + (first + k) * sums_stride, ahead.next());
+        const std::size_t product = part * formed + k;
+        kernels_.multiply(query_groups, groups, vectors, matrices_of(product), D + k * formed_stride,
+                          sums + product * sums_stride, ahead.next());
       }
     }
   }
 
-  /// Fetches the next tile of D into the cache while this one is multiplied, some lines in each call.
+  /// Fetches the next tile of D into the cache while this one is multiplied, some lines in each of the last
+  /// calls: what came sooner would be gone again, as the matrices of a tile take more than the cache.
   class Ahead {
    public:
     /// `pairs`: the number of fetches in a call.
@@ -265,9 +253,11 @@ class Product {
       from_ = at;
       end_ = bytes;
       lines_ = div_up(end_ / kLine, calls_ * pairs_);
+      idle_ = calls_ - std::min(calls_, div_up(end_ / kLine, lines_ * pairs_));
     }
-    SlicedKernels::Ahead next() noexcept {
-      if (at_ >= end_) return {nullptr, 0};
+    FetchAhead next() noexcept {
+      if (idle_ > 0) --idle_;
+      if (idle_ > 0 || at_ >= end_) return {nullptr, 0};
       const std::byte* at = from_ + at_;
       at_ += lines_ * pairs_ * kLine;
       return {at, lines_};
@@ -277,6 +267,7 @@ class Product {
     const std::byte* from_ = nullptr;
     std::size_t calls_, pairs_;
     std::size_t end_ = 0, lines_ = 0, at_ = 0;
+    std::size_t idle_ = 0;  // calls before the first that fetches, and one
   };
 
   /// Turns the sums of the panels [first, last) into rows and adds them to every matrix of R.
@@ -289,9 +280,9 @@ class Product {
       for (std::size_t panel = first; panel < last; ++panel) {
         const std::size_t vectors = D_->vectors(panel);
         const std::size_t row_bytes = vectors * SlicedKernels::kColumns;
-        kernels_.finish(sums + (panel - first) * sizes_.sums + g * row_bytes,
-                        staggered(region.query_groups * row_bytes), vectors, 8,
-                        vectors * kernels_.vector_bytes(), rows_space + (panel - first) * panel_bytes, width);
+        scheme_.finish(sums + (panel - first) * sizes_.sums + g * row_bytes,
+                       staggered(region.query_groups * row_bytes), vectors, 8,
+                       vectors * kernels_.vector_bytes(), rows_space + (panel - first) * panel_bytes, width);
       }
       for (std::size_t i = 8 * g; i < std::min(8 * g + 8, R.rows); ++i) {
         add_row(rows_space + (i - 8 * g) * width, width, R, i, first * panel_bytes);
@@ -333,7 +324,7 @@ class Product {
             const std::size_t bytes = std::min(width, bytes_behind(target.cols, panel * width));
             if (bytes == 0) continue;
             kernels_.multiply_direct(batch(i), here, D_->vectors(panel), matrices_of(i, g),
-                                     D_->panel(panel) + (first + g) * group_bytes,
+                                     this->panel(panel) + (first + g) * group_bytes,
                                      target.row(R.first + i) + panel * width, target.stride, bytes);
           }
         }
@@ -362,15 +353,21 @@ class Product {
     return {only.row(first) + column, rows, behind, only.stride};
   }
 
+  /// The groups of a panel from those of the step's first row on.
+  const std::byte* panel(std::size_t panel) const noexcept {
+    return D_->panel(panel) + first_group_ * kernels_.group_bytes(D_->vectors(panel));
+  }
   std::size_t elem_bytes() const { return scalar_bytes(kernels_); }
 
-  static constexpr std::size_t kMostSources = 8;  // 2^(levels of Karatsuba outside form())
   const SlicedKernels& kernels_;
   const Plan& plan_;
+  const SlicedScheme& scheme_;
+  const Scalars scalars_;
   const SlicedSizes sizes_;
   const std::size_t tile_;
   const std::size_t row_bytes_;
   const SlicedMatrix* D_ = nullptr;
+  std::size_t first_group_ = 0;
   AlignedBuffer workspace_;
 };
 
@@ -418,16 +415,17 @@ void SlicedMatrix::fill(const SlicedKernels& kernels, Terms D, [[maybe_unused]] 
         }
         const std::size_t row = std::min(8 * g, D[0].rows), behind = bytes_behind(D[0].cols, panel * width);
         const std::size_t height = behind == 0 ? 0 : std::min<std::size_t>(8, D[0].rows - row);
-        kernels.slice(height == 0 ? D[0].data : D[0].row(row) + panel * width, D[0].stride, height,
-                      std::min(width, behind), vectors, group);
+        kernels.slice(height == 0 ? D[0].data : D[0].row(row) + panel * width, D[0].stride, height, behind,
+                      vectors, group);
       }
     }
   }
 }
 
-Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan,
+Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan, Scalars scalars,
                            std::span<const SlicedStep> steps) {
-  return Product(kernels, plan).run(steps);
+  PIRX_CHECK(scalars == Scalars::kElems || (kernels.slice_bits != nullptr && plan.way == Way::kPlanes));
+  return Product(kernels, plan, scalars).run(steps);
 }
 
 }  // namespace pirx::strassen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// R = Q * D over GF(2^n) with a database in planes (pirx/base/sliced_kernels.h), by Karatsuba's algorithm.
+// R = Q * D over GF(2^n) with a database in planes (pirx/base/sliced_kernels.h), by a bilinear scheme.
 #pragma once
 
 #include <span>
@@ -47,16 +47,22 @@ class SlicedMatrix {
   AlignedBuffer data_;
 };
 
+/// How the scalars of Q lie: as the field has them, or, in GF(2), 8 in a byte: bit k of byte g is row 8 g +
+/// k.
+enum class Scalars : std::uint8_t { kElems, kBits };
+
 /// One of several products. Adds Q * D to every matrix of R. Q: rows of scalars as bytes; R: rows of sums as
-/// bytes.
+/// bytes. The plan's rows of D begin at `first_row`, a multiple of 16.
 struct SlicedStep {
   Terms Q;
   const SlicedMatrix* D;
   Targets R;
+  std::size_t first_row = 0;
 };
 
 /// Computes all steps with one plan and one workspace. The caller has checked the shapes; R overlaps no Q.
 /// ResourceExhausted: no memory for the workspace.
-Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan, std::span<const SlicedStep> steps);
+Result<void> muladd_sliced(const SlicedKernels& kernels, const Plan& plan, Scalars scalars,
+                           std::span<const SlicedStep> steps);
 
 }  // namespace pirx::strassen

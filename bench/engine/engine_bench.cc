@@ -3,18 +3,24 @@
 // levels and threads that are asked for; beside it the rates of this machine and other ways to multiply.
 //
 // product/field:.../kernel:.../q:.../depth:.../stored:.../threads:...   one product
+// product/.../scheme:.../threads:...   the same, by one scheme of products of bits
 // prepare/field:.../kernel:.../threads:...   laying the database out
-// table/q:..., m4rie/q:..., isal/q:...       GF(2^8) in other ways
+// table/q:...[/depth:...], m4rie/q:..., isal/q:...   GF(2^8) in other ways; the table with levels of Strassen
 // memory/read:<threads>, rate/instruction:...
 //
 // Every answer is checked before it is timed. A pass over memory follows each product; the counter
 // share_of_read compares the two.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <random>
 
 #include "bench/engine/memory.h"
 #include "bench/engine/peers.h"
+#include "bench/engine/rates.h"
+#include "pirx/base/sliced_kernels.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
 #include "pirx/gf2e/gf2.h"
@@ -71,6 +77,13 @@ const Database& database() {
   return made;
 }
 
+/// The most memory that this process held at a time. It is one benchmark's if no other ran before.
+double peak_mib() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_maxrss) / 1024;
+}
+
 double read_seconds(int threads) {
   return seconds_of(
       [&] { benchmark::DoNotOptimize(read_memory(database().data(), database().bytes(), threads)); });
@@ -82,6 +95,7 @@ void add_counters(State& state, double seconds, double bytes, std::size_t q, int
   state.counters["gb_per_s"] = bytes / seconds / 1e9;
   state.counters["ms_per_query_gib"] = seconds * 1e3 / static_cast<double>(q) / (bytes / kGiB);
   state.counters["share_of_read"] = read / seconds;
+  state.counters["peak_mib"] = peak_mib();
 }
 
 /// Sixteen positions in a matrix.
@@ -97,16 +111,18 @@ bool right_entries(std::size_t rows, std::size_t cols, const Right& right) {
 
 // --- the engine
 
-constexpr int kStoredResidues = -1;
+constexpr int kStoredResidues = -1, kRowsAsTheyLie = -2;
 
 struct Case {
   std::size_t q = 0;
   int depth = -1;  ///< -1: the plan's own
   int threads = 1;
-  int stored = 0;  ///< levels of Strassen, or kStoredResidues
+  int stored = 0;               ///< levels of Strassen, kStoredResidues or kRowsAsTheyLie
+  std::string scheme = "auto";  ///< a name from SlicedKernels::schemes; auto: the plan's own
 
   strassen::PrepareOptions prepare_options() const {
     if (stored == kStoredResidues) return {strassen::Layout::kResidues, threads, 0};
+    if (stored == kRowsAsTheyLie) return {strassen::Layout::kRows, threads, 0};
     return {strassen::Layout::kAuto, threads, stored};
   }
 };
@@ -153,6 +169,22 @@ struct Room {
   Matrix<Sum> R;
 };
 
+template <class F>
+bool has_scheme(const Kernels<F>& kernels, std::string_view name) {
+  return kernels.sliced != nullptr && std::ranges::any_of(kernels.sliced->schemes, [&](const auto& scheme) {
+           return scheme.name == name;
+         });
+}
+
+/// Kernels that use one scheme for every number of queries.
+template <class F>
+Kernels<F> with_scheme(Kernels<F> kernels, const std::string& scheme) {
+  if (scheme != "auto") {
+    kernels.crossovers.fewest_products = kernels.sliced->schemes.front().name == scheme ? 0u : 1u;
+  }
+  return kernels;
+}
+
 /// A run in random order is for one field and one kernel.
 template <class F>
 Room<F>& room_of(const Kernels<F>& kernels) {
@@ -163,7 +195,8 @@ template <class F>
 void run_product(State& state, const Kernels<F>& kernels, const Case& c, bool& checked) {
   Room<F>& room = room_of(kernels);
   room.hold(c.q);
-  const auto& engine = room.engine;
+  const Kernels<F> by_scheme = with_scheme(kernels, c.scheme);  // lives as long as the engine
+  const strassen::Engine<F> engine(F{}, by_scheme);
   const auto& prepared = room.prepared(c);
   const auto Q = std::as_const(room.Q).view().window(0, 0, c.q, room.D.rows);
   const auto R = room.R.view().window(0, 0, c.q, room.words());
@@ -211,7 +244,7 @@ void run_prepare(State& state, const Kernels<F>& kernels, int threads) {
 // --- other ways
 
 struct PeerCase {
-  PeerCase(PeerMaker make, std::size_t q)
+  PeerCase(const PeerMaker& make, std::size_t q)
       : D(database().words(1)), Q(need(Matrix<std::uint8_t>::create(q, D.rows))) {
     Source source;
     for (std::size_t i = 0; i < q; ++i) source.fill(std::as_writable_bytes(std::span(Q.row(i), D.rows)));
@@ -232,18 +265,15 @@ struct PeerCase {
   Peer peer;
 };
 
-void add_peer(const std::string& name, PeerMaker make, std::size_t q) {
+/// Checks the answer after the first run and not before it, as some take minutes.
+void add_peer(const std::string& name, const PeerMaker& make, std::size_t q, const std::string& rest = "") {
   const auto run = [make, q, peer = std::shared_ptr<PeerCase>()](State& state) mutable {
-    if (!peer) {
-      auto made = std::make_shared<PeerCase>(make, q);
-      made->peer.run();
-      if (!made->right_answer()) return Program::wrong(state, "a wrong answer");
-      peer = std::move(made);
-    }
+    if (!peer) peer = std::make_shared<PeerCase>(make, q);
     const double seconds = loop(state, peer->peer.run);
+    if (!peer->right_answer()) return Program::wrong(state, "a wrong answer");
     add_counters(state, seconds, static_cast<double>(database().bytes()), q, 1);
   };
-  benchmark::RegisterBenchmark((name + "/q:" + std::to_string(q)).c_str(), run)
+  benchmark::RegisterBenchmark((name + "/q:" + std::to_string(q) + rest).c_str(), run)
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
 }
@@ -252,8 +282,8 @@ void add_peer(const std::string& name, PeerMaker make, std::size_t q) {
 
 struct Lists {
   std::vector<std::size_t> q, peers;
-  std::vector<unsigned> threads;
-  std::vector<std::string> depths, stored;
+  std::vector<unsigned> threads, peer_depths;
+  std::vector<std::string> depths, stored, schemes;
   bool all_kernels = false;
 };
 
@@ -273,16 +303,25 @@ void add_field(const F& f, const Lists& lists) {
         add("prepare", in_name, [&kernels, threads](State& state) { run_prepare(state, kernels, threads); });
       }
       for (const auto& stored : lists.stored) {
-        const bool residues = stored == "residues";
-        if (residues ? kernels.residues == nullptr : stored != "0" && kernels.sliced == nullptr) continue;
+        const bool residues = stored == "residues", rows = stored == "rows";
+        if (residues ? kernels.residues == nullptr : !rows && stored != "0" && kernels.sliced == nullptr)
+          continue;
         for (const auto& depth : lists.depths) {
           for (const auto q : lists.q) {
-            const Case c{q, depth == "auto" ? -1 : std::stoi(depth), threads,
-                         residues ? kStoredResidues : std::stoi(stored)};
-            add("product", "/q:" + std::to_string(q) + "/depth:" + depth + "/stored:" + stored + in_name,
-                [&kernels, c, checked = false](State& state) mutable {
-                  run_product(state, kernels, c, checked);
-                });
+            for (const auto& scheme : lists.schemes) {
+              if (scheme != "auto" && (residues || rows || !has_scheme(kernels, scheme))) continue;
+              const Case c{q, depth == "auto" ? -1 : std::stoi(depth), threads,
+                           residues ? kStoredResidues
+                           : rows   ? kRowsAsTheyLie
+                                    : std::stoi(stored),
+                           scheme};
+              add("product",
+                  "/q:" + std::to_string(q) + "/depth:" + depth + "/stored:" + stored +
+                      (scheme == "auto" ? "" : "/scheme:" + scheme) + in_name,
+                  [&kernels, c, checked = false](State& state) mutable {
+                    run_product(state, kernels, c, checked);
+                  });
+            }
           }
         }
       }
@@ -304,9 +343,10 @@ void add_reads(const Lists& lists) {
 }
 
 /// One of `allowed`, or a number up to `most`.
-void need_words(const std::vector<std::string>& words, const std::string& allowed, std::uint64_t most) {
+void need_words(const std::vector<std::string>& words, const std::vector<std::string>& allowed,
+                std::uint64_t most) {
   for (const auto& word : words) {
-    if (word != allowed) need(parse_whole_number(word, 0, most));
+    if (std::ranges::find(allowed, word) == allowed.end()) need(parse_whole_number(word, 0, most));
   }
 }
 
@@ -315,13 +355,15 @@ void run(Program& program) {
   Lists lists;
   lists.q = program.numbers<std::size_t>("q", "1,8,32,256,1024", 1, 1 << 20);
   lists.peers = program.numbers<std::size_t>("peers", "1,4", 1, 1 << 20);
+  lists.peer_depths = program.numbers<unsigned>("peer_depths", "0", 0, 20);
   lists.threads = program.numbers<unsigned>("threads", "1", 1, 1024);
   lists.depths = program.texts("depths", "auto");
   lists.stored = program.texts("stored", "0");
+  lists.schemes = program.texts("schemes", "auto");
   const std::string kernels = program.text("kernels", "best");
   need(kernels == "best" || kernels == "all", "--kernels is 'best' or 'all'");
-  need_words(lists.depths, "auto", 20);
-  need_words(lists.stored, "residues", 3);
+  need_words(lists.depths, {"auto"}, 20);
+  need_words(lists.stored, {"residues", "rows"}, 3);
   lists.all_kernels = kernels == "all";
   program.start();
   benchmark::AddCustomContext("mib", std::to_string(database_mib));
@@ -330,7 +372,10 @@ void run(Program& program) {
   add_reads(lists);
   add_field(gf2e::Gf2_8(), lists);
   for (const auto q : lists.peers) {
-    add_peer("table", make_table, q);
+    for (const auto depth : lists.peer_depths) {
+      const auto make = [depth](auto Q, auto D) { return make_table(Q, D, static_cast<int>(depth)); };
+      add_peer("table", make, q, depth == 0 ? "" : "/depth:" + std::to_string(depth));
+    }
 #if defined(PIRX_BENCH_M4RIE)
     add_peer("m4rie", make_m4rie, q);
 #endif

@@ -2,7 +2,7 @@
 // How often per second the CPU runs an instruction. Each loop repeats one instruction on twelve registers,
 // which hides its latency. The loops are in assembly, so that neither compiler nor flags change what is
 // measured. A loop runs only if the CPU has its instruction.
-#include "bench/engine/peers.h"
+#include "bench/engine/rates.h"
 
 namespace pirx::bench {
 
@@ -28,6 +28,7 @@ namespace pirx::bench {
 namespace {
 
 constexpr int kInLoop = 24;  // twelve, twice
+constexpr std::uint64_t kRuns = 50000;
 
 // Dependent multiplications of three cycles each, on every x86-64 CPU of this century: the clock.
 void run_clock(std::uint64_t loops) {
@@ -88,8 +89,20 @@ constexpr Loop kLoops[] = {
 
 }  // namespace
 
+double instruction_rate(std::string_view name) {
+  for (const Loop& of : kLoops) {
+    if (of.name != name || (of.needs & ~detected_cpu_features()) != 0) continue;
+    double best = 0;
+    for (int round = 0; round < 5; ++round) {
+      const double seconds = seconds_of([&] { of.run(kRuns); }, processor_clock);
+      best = std::max(best, static_cast<double>(kRuns * kInLoop) / seconds);
+    }
+    return best;
+  }
+  return 0;
+}
+
 void add_instruction_rates() {
-  constexpr std::uint64_t kRuns = 50000;
   for (const Loop& of : kLoops) {
     if ((of.needs & ~detected_cpu_features()) != 0) continue;
     const auto run = [instructions = of.run](benchmark::State& state) {
@@ -102,6 +115,7 @@ void add_instruction_rates() {
 
 #else
 
+double instruction_rate(std::string_view) { return 0; }
 void add_instruction_rates() {}
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recomputes Tables 1 and 2 of paper 000 (Lueks and Goldberg 2015). Runs the shipped encoders, engine and
-// share generation on kernels that count operations, and prints the counts beside the paper's formulas. Exits
-// with 1 if a count is not as expected.
+// share generation on kernels that count operations, and prints the counts beside the paper's formulas; with
+// --json, one JSON object a line. Exits with 1 if a count is not as expected.
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "bench/gbench.h"
@@ -95,12 +96,32 @@ Matrix<Value> elements(std::size_t rows, std::size_t cols) {
   return M;
 }
 
-bool all_good = true;
-/// A count beside what it should be.
-void row(const char* name, double counted, double expected, const char* remark = "") {
+bool all_good = true, as_json = false;
+int table = 0;  // the paper's number of the table
+std::string scheme_name;
+
+void print(const char* text) {
+  if (!as_json) std::printf("%s", text);
+}
+void begin_scheme(const std::string& name) {
+  scheme_name = name;
+  print((" " + name + "\n").c_str());
+}
+/// A count beside what it should be, and what the paper says if that is something else.
+void row(const char* name, double counted, double expected, const char* remark = "",
+         std::optional<double> paper = {}) {
   const bool good = std::abs(counted - expected) <= 1e-9 * std::max(1.0, std::abs(expected));
   all_good = all_good && good;
-  std::printf("  %-34s %14.4f %14.4f  %s%s\n", name, counted, expected, good ? "" : "DIFFERS ", remark);
+  if (as_json) {
+    std::printf("{\"table\": %d, \"scheme\": \"%s\", \"what\": \"%s\", \"counted\": %.12g, ", table,
+                scheme_name.c_str(), name, counted);
+    std::printf("\"expected\": %.12g, \"paper\": %.12g, \"note\": \"%s\"}\n", expected,
+                paper.value_or(expected), remark);
+    return;
+  }
+  std::printf("  %-34s %14.4f %14.4f  %s%s", name, counted, expected, good ? "" : "DIFFERS ", remark);
+  if (paper) std::printf("%spaper: %.4f", *remark ? "; " : "", *paper);
+  std::printf("\n");
 }
 
 // ---- Table 1
@@ -135,13 +156,15 @@ bool serves(const VerticalCode& code, std::size_t r) {
 }
 
 void table_1() {
-  std::printf("Table 1: batch codes\n  %-34s %14s %14s\n", "", "counted", "paper");
+  table = 1;
+  print("Table 1: batch codes, counted and expected\n");
   const std::pair<unsigned, unsigned> subcubes[] = {{2, 1}, {2, 4}, {3, 3}, {8, 3}, {16, 2}};
   for (const auto& [L, K] : subcubes) {
     const auto code = need(Subcube::create(L, K));
     const double plain = power(L, K);
     const auto r = static_cast<std::size_t>(3 * plain);
-    std::printf(" subcube, l = %u, k = %u, r = %zu\n", L, K, r);
+    begin_scheme("subcube, l = " + std::to_string(L) + ", k = " + std::to_string(K) +
+                 ", r = " + std::to_string(r));
     row("N, blocks in all subdatabases", static_cast<double>(stored_blocks(code, r)),
         power((L + 1.0) / L, K) * static_cast<double>(r));
     row("q, queries", static_cast<double>(code.batch()), power(2, K));
@@ -156,7 +179,8 @@ void table_1() {
     for (unsigned j = 0; j <= w; ++j) m += binomial(L, j);
     const double r = r_prime * binomial(L, w);
     const double N = static_cast<double>(stored_blocks(code, static_cast<std::size_t>(r)));
-    std::printf(" subset, l = %u, w = %u, r' = %zu, r = %.0f\n", L, w, r_prime, r);
+    begin_scheme("subset, l = " + std::to_string(L) + ", w = " + std::to_string(w) +
+                 ", r' = " + std::to_string(r_prime));
     row("N, blocks in all subdatabases", N, r_prime * m);
     row("q, queries", static_cast<double>(code.batch()), power(2, w), ">= 2^w in the paper");
     row("m, subdatabases", static_cast<double>(code.buckets()), m);
@@ -166,7 +190,7 @@ void table_1() {
       row("m / q", std::floor(static_cast<double>(code.buckets() / code.batch())), 387);
     }
   }
-  std::printf(
+  print(
       " correction: the subset code serves q = 2^w blocks in different sets with its own recovery sets; "
       "blocks that\n"
       " fall on the same set, as {S, S, S', S'}, also need affine flats (characteristic two), and no fifth "
@@ -259,54 +283,54 @@ Cost subcube(unsigned L, unsigned K, std::size_t r, std::size_t s, bool encode) 
 
 /// Counts are a r s + b s, a r + b: their slope in r is the coefficient that the table names.
 void scheme(const char* name, double q, double mults, double adds, double send, double receive,
-            const char* remark, const std::function<Cost(std::size_t r, std::size_t s)>& run) {
+            double paper_adds, const char* remark,
+            const std::function<Cost(std::size_t r, std::size_t s)>& run) {
   const std::size_t r = 1296, s = 32;
   const Cost one = run(r, s), two = run(2 * r, s);
   const auto slope = [&](double a, double b, double by) { return (b - a) / by; };
   const double rs = static_cast<double>(r * s), rows = static_cast<double>(r), words = static_cast<double>(s);
-  std::printf(" %s, q = %.0f\n", name, q);
+  begin_scheme(std::string(name) + ", q = " + std::to_string(static_cast<int>(q)));
   row("multiplications / rs", slope(one.multiplications, two.multiplications, rs), mults);
-  row("additions / rs", slope(one.additions, two.additions, rs), adds, remark);
+  row("additions / rs", slope(one.additions, two.additions, rs), adds, remark,
+      paper_adds == adds ? std::optional<double>() : paper_adds);
   row("send / r", slope(one.send, two.send, rows), send);
   row("receive / s", one.receive / words, receive);
 }
 
 void table_2() {
-  std::printf("Table 2: one server, q blocks of an r x s database\n  %-34s %14s %14s\n", "", "counted",
-              "expected");
+  table = 2;
+  print("Table 2: one server, q blocks of an r x s database, counted and expected\n");
   for (const unsigned K : {1u, 2u, 4u}) {
     const double q = power(2, K);
     const auto n = static_cast<std::size_t>(q);
-    scheme("naive", q, q, q, q, q, "", [&](auto r, auto s) { return goldberg(n, r, s, 0); });
+    scheme("naive", q, q, q, q, q, q, "", [&](auto r, auto s) { return goldberg(n, r, s, 0); });
   }
   for (const unsigned q : {2u, 4u, 16u}) {
-    scheme("ramp; q - 1 extra servers", q, 1, 1, 1, 1, "",
+    scheme("ramp; q - 1 extra servers", q, 1, 1, 1, 1, 1, "",
            [&](auto r, auto s) { return polynomial(q, 1, r, s); });
   }
   for (const unsigned u : {2u, 4u, 8u}) {
     scheme(("u-ary batch, u = " + std::to_string(u) + "; q + u - 2 extra servers (paper 002)").c_str(), 4,
-           1.0 / u, 1.0 / u, 1.0 / u, 1, "", [&](auto r, auto s) { return polynomial(4, u, r, s); });
+           1.0 / u, 1.0 / u, 1.0 / u, 1, 1.0 / u, "", [&](auto r, auto s) { return polynomial(4, u, r, s); });
   }
   const std::pair<unsigned, unsigned> shapes[] = {{2, 1}, {2, 2}, {2, 4}, {3, 2}, {3, 4}};
   for (const auto& [L, K] : shapes) {
     const double X = power((L + 1.0) / L, K), m = power(L + 1, K), q = power(2, K);
-    char remark[100];
-    std::snprintf(remark, sizeof remark, "paper: %.4f", (L * L - 1.0) / L * X);
+    const double paper = (L * L - 1.0) / L * X;
     const std::string name = "subcube, l = " + std::to_string(L) + ", k = " + std::to_string(K);
-    scheme((name + ", sums kept").c_str(), q, X, X, X, m, remark,
+    scheme((name + ", sums kept").c_str(), q, X, X, X, m, paper, "",
            [&](auto r, auto s) { return subcube(L, K, r, s, false); });
-    scheme((name + ", sums formed anew").c_str(), q, X, L * X - (L - 1), X, m, remark,
+    scheme((name + ", sums formed anew").c_str(), q, X, L * X - (L - 1), X, m, paper, "",
            [&](auto r, auto s) { return subcube(L, K, r, s, true); });
   }
   for (const unsigned K : {1u, 2u, 4u}) {
     const double q = power(2, K), X = power(1.75, K);
     const auto n = static_cast<std::size_t>(q);
-    char remark[100];
-    std::snprintf(remark, sizeof remark, "paper: %.4f, without the - 5/3", 8.0 / 3 * X);
-    scheme("stacked, Strassen (the paper's own)", q, X, 8.0 / 3 * X - 5.0 / 3, q, q, remark,
+    scheme("stacked, Strassen (the paper's own)", q, X, 8.0 / 3 * X - 5.0 / 3, q, q, 8.0 / 3 * X,
+           "the paper leaves out the - 5/3",
            [&](auto r, auto s) { return goldberg(n, r, s, static_cast<int>(K)); });
   }
-  std::printf(
+  print(
       " counts are slopes in r: terms without r (additions of replies, the first term of a sum) are not "
       "shown; the\n"
       " additions of query vectors are few and not counted. q^0.80735 = (7/4)^k and q^lg((l+1)/l) = "
@@ -318,9 +342,10 @@ void table_2() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  as_json = argc > 1 && std::string(argv[1]) == "--json";
   table_1();
   table_2();
-  std::printf("%s\n", all_good ? "every count is as expected" : "SOME COUNTS DIFFER");
+  print(all_good ? "every count is as expected\n" : "SOME COUNTS DIFFER\n");
   return all_good ? 0 : 1;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damgard-Jurik trees beside a plain GMP implementation of paper 001, over records of one plaintext each.
 // Times the server by kernel and threads, and the client: making coins ahead, making a query from such coins,
-// and decrypting all levels of a reply.
+// and decrypting all levels of a reply. Of the plain one: the server on one thread, its two parallel
+// versions, and its client.
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -112,23 +113,58 @@ int main(int argc, char** argv) {
   };
   benchmark::RegisterBenchmark("client/query", query)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-  plain::Server baseline(number(key.public_key().modulus()), digit_bits);
-  std::vector<std::vector<mpz_class>> selectors;
-  for (unsigned s = 1; s <= levels; ++s) {
-    const auto digit = static_cast<unsigned>(wanted >> (s - 1) * digit_bits) & ((1u << digit_bits) - 1);
-    selectors.push_back(baseline.selectors(s, digit));
+  std::vector<unsigned> digits;
+  for (unsigned level = 0; level < levels; ++level) {
+    digits.push_back(static_cast<unsigned>(wanted >> level * digit_bits) & ((1u << digit_bits) - 1));
   }
-  const auto is_root = [&](const mpz_class& root) {
-    const auto cipher = need(dj::Cipher::create(key, levels));
-    pirx::Bytes bytes(key.public_key().ciphertext_bytes(levels));
-    const auto used = (mpz_sizeinbase(root.get_mpz_t(), 2) + 7) / 8;
-    mpz_export(bytes.data() + (bytes.size() - used), nullptr, 1, 1, 1, 0, root.get_mpz_t());
-    return is_wanted(need(cipher.decrypt_layers(levels, bytes)));
+  plain::Client plain_client(number(key.expose_p()), number(key.expose_q()), digit_bits);
+  const mpz_class n = number(key.public_key().modulus());
+  plain::Server baseline(n, digit_bits);
+  const auto selectors = plain_client.selectors(digits, 1);
+  // What the plain ones compute is decrypted by pirx's cipher.
+  const auto cipher = need(dj::Cipher::create(key, levels));
+  const auto ciphertext = [&](unsigned s, const mpz_class& value) {
+    pirx::Bytes bytes(key.public_key().ciphertext_bytes(s));
+    const auto used = (mpz_sizeinbase(value.get_mpz_t(), 2) + 7) / 8;
+    mpz_export(bytes.data() + (bytes.size() - used), nullptr, 1, 1, 1, 0, value.get_mpz_t());
+    return bytes;
   };
-  if (plain_repetitions > 0) {
-    add(
-        "plain", [&] { return baseline.answer(records, selectors); }, is_root)
-        ->Repetitions(plain_repetitions);
+  const auto is_root = [&](const mpz_class& root) {
+    return is_wanted(need(cipher.decrypt_layers(levels, ciphertext(levels, root))));
+  };
+  const auto are_selectors = [&](const std::vector<std::vector<mpz_class>>& made) {
+    for (unsigned s = 1; s <= levels; ++s) {
+      for (unsigned set = 1; set < 1u << digit_bits; ++set) {
+        const auto bit = need(cipher.decrypt(s, ciphertext(s, made[s - 1][set])));
+        if (number(bit.expose()) != ((digits[s - 1] & set) == set ? 1 : 0)) return false;
+      }
+    }
+    return true;
+  };
+  const auto add_plain = [&](const std::string& name, const auto& run, const auto& right) {
+    if (plain_repetitions > 0) add(name, run, right)->Repetitions(plain_repetitions);
+  };
+  add_plain(
+      "plain", [&] { return baseline.answer(records, selectors); }, is_root);
+  for (const auto count_of_threads : threads) {
+    const int team = static_cast<int>(count_of_threads);
+    const std::string in_name = "/threads:" + std::to_string(team);
+    for (const auto parallel : {plain::Parallel::kNodes, plain::Parallel::kPowers}) {
+      if (team == 1) break;
+      add_plain((parallel == plain::Parallel::kNodes ? "plain_nodes" : "plain_powers") + in_name,
+                [&, team, parallel] { return baseline.answer(records, selectors, team, parallel); }, is_root);
+    }
+    add_plain(
+        "plain_client/encrypt" + in_name, [&, team] { return plain_client.selectors(digits, team); },
+        are_selectors);
   }
+  mpz_class root = records[wanted];
+  plain::Coins coins(n);
+  for (unsigned s = 1; s <= levels; ++s) {
+    root = plain::product(plain::encryption(n, s, root, coins.next()), plain::power_of(n, s + 1));
+  }
+  add_plain(
+      "plain_client/decrypt", [&] { return plain_client.decrypt(levels, root); },
+      [&](const mpz_class& record) { return record == records[wanted]; });
   return Program::run();
 }

@@ -105,10 +105,10 @@ void add_study(const pirx::database::Geometry& geometry, const spiral::Params& p
     return spiral::Params::create({geometry, {}, scheme});
   };
   // 638, 2319: the smallest bases with 6 and 5 digits.
-  for (const auto& base :
-       {Spec{.z = 2}, Spec{.z = 3}, Spec{.z = 4}, Spec{.z = 5}, Spec{.z = 7}, Spec{.z = 16}, Spec{.z = 27},
-        Spec{.z = 128}, Spec{.z = 256}, Spec{.z = 638}, Spec{.z = 2319}, Spec{.z = 3, .drop = 18},
-        Spec{.z = 512, .drop = 3, .bits = 2}, Spec{.z = 4096, .drop = 2, .bits = 8}}) {
+  for (const auto& base : {Spec{.z = 2}, Spec{.z = 3}, Spec{.z = 4}, Spec{.z = 5}, Spec{.z = 7},
+                           Spec{.z = 16}, Spec{.z = 27}, Spec{.z = 128}, Spec{.z = 256}, Spec{.z = 638},
+                           Spec{.z = 2319}, Spec{.z = 4096}, Spec{.z = 3, .drop = 18},
+                           Spec{.z = 512, .drop = 3, .bits = 2}, Spec{.z = 4096, .drop = 2, .bits = 8}}) {
     const auto name = "folding/" + gadget_name(need(spiral::Gadget::create(base)));
     const auto frozen = with([&](auto& scheme) { scheme.fold = base; });
     add_plan(name + "/frozen", frozen, options);

@@ -108,9 +108,8 @@ def ratios():
             ("32 K", 16, 14.01, 7.96, .016, "printed 32 K items of an 8 M database: they are 16 K"),
             ("128 K", 128, 1.76, 4.42, .009, ""), ("256 K", 256, .88, 4.16, .008, ""), ("2 M", 2048, .11, 3.94, .008, "")):
         row = f"items of {items}"
-        yield Figure("001 Table 7", row, "lattice [1,2]", of, 224 / chunks, lattice,
-                     "224 of a ciphertext's bits, divided by what it carries; 14.01 is for 16 K items")
-        yield Figure("001 Table 7", row, "FHE [8]", of, fhe, fhe, "of that paper; no formula here")
+        yield Figure("001 Table 7", row, "lattice [1,2]", of, None, lattice, "printed; not run here" + ("; it is for 16 K items" if chunks == 16 else ""))
+        yield Figure("001 Table 7", row, "FHE [8]", of, None, fhe, "printed; not run here")
         yield Figure("001 Table 7", row, "proposed", of, tree_bits(8, 3, chunks, 1) / (512 * chunks), proposed, remark)
     yield Figure("001 section 6", "2^16 items of 1 K", "proposed", of, tree_bits(8, 6, 1, 1) / 65536, .03, "ten times too much is printed")
 
@@ -129,16 +128,16 @@ def practicality():
     yield Figure("004 equation (2)", "7500 MIPS (Pentium M)", "k = 1024", "10^6 multiplications/s", rate(7500), .189,
                  "0.189 needs 7927 MIPS, outside the paper's 6500 to 7500")
     yield Figure("004 section 3.2", "0.273 10^6/s measured", "t_mul", "ns", 1e9 * measured, 3700, "")
-    yield Figure("004 section 4", "no communication counted", "threshold", "kbit/s", 1e-3 / measured, 300, "rounded up")
-    yield Figure("004 section 4", "10 Mbit/s", "t_mul / t_t", "", 1e7 * measured, 30, '"over 30"')
+    yield Figure("004 section 3.2", "no communication counted", "threshold", "kbit/s", 1e-3 / measured, 300, "rounded up")
+    yield Figure("004 section 3.2", "10 Mbit/s", "t_mul / t_t", "", 1e7 * measured, 30, '"over 30"')
     yield Figure("004 Figure 4", "10 MB", "threshold", "kbit/s", 1e-3 * break_even_bandwidth(8e7, k, measured), 210, "")
     yield Figure("004 Figure 4", "1 MB", "threshold", "kbit/s", 1e-3 * break_even_bandwidth(8e6, k, measured), 70,
                  "a MiB gives 80; 0.79 ms for each reading of a number would give 70, but 205 above")
-    yield Figure("004 section 4", "both directions", "break-even size", "10^6 bits", 4 * k * k / 1e6, 1,
+    yield Figure("004 section 3.2", "both directions", "break-even size", "10^6 bits", 4 * k * k / 1e6, 1,
                  '"sqrt n < N", below 1 Mbit, forgets one direction')
     yield Figure("004 Figure 3", "1995, home", "t_mul / t_t", "", relative(768, 200e6, 28e3), None, '"an order of magnitude"')
     yield Figure("004 Figure 3", "2005, home", "t_mul / t_t", "", relative(k, 15e9, 4e6), None, '"an order of magnitude"')
-    yield Figure("004 Figure 3", "2035, home", "t_mul / t_t", "", relative(3072, 15e9 * 1e6, 4e6 * 57**3), None,
+    yield Figure("004 Figure 5", "2035, home", "t_mul / t_t", "", relative(3072, 15e9 * 1e6, 4e6 * 57**3), None,
                  "computers 100 times and links 57 times faster every ten years, k = 3072")
 
 

@@ -11,6 +11,7 @@
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/dj/server.h"
+#include "pirx/cpir/inspire/client.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/qr/server.h"
 #include "pirx/cpir/spiral/client.h"
@@ -29,6 +30,7 @@ using bench::add;
 using bench::need;
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
+namespace inspire = cpir::inspire;
 namespace spiral = cpir::spiral;
 
 /// An offer with the database that it wants.
@@ -116,6 +118,40 @@ void add_spiral(const std::shared_ptr<Case>& c) {
   const auto at = need(params.locate(c->wanted));
   add_single(c, server, client, at,
              [client, at](ByteSpan reply) { return need(client->decode(at.row, reply)); });
+}
+
+/// A query's secret decodes one reply, so the client's two steps are timed together.
+void add_inspire(const std::shared_ptr<Case>& c) {
+  std::shared_ptr<const AnyServer> server = c->serve();
+  const auto client = std::make_shared<const inspire::Client>(
+      need(inspire::Client::create(need(inspire::Params::decode(server->parameters())))));
+  for (const auto blocks : client->missing_masks()) {
+    need(client->take_masks(blocks, ask(*server, client->masks_request(blocks))));
+  }
+  const auto at = need(client->params().locate(c->wanted));
+  const auto query = need(client->query(at.row, c->rng));
+  const auto opens = [=](inspire::Client::Query own, const Bytes& reply) {
+    return need(client->decode(std::move(own.secret), reply));
+  };
+  const auto is_row = [=] {
+    auto own = need(client->query(at.row, c->rng));
+    const Bytes message = own.message, reply = ask(*server, message);
+    const auto row = opens(std::move(own), reply);
+    const auto& geometry = c->database->geometry();
+    return message.size() == c->offer.bytes_up &&
+           c->is_record(need(geometry.read_slot(
+               c->wanted, row.expose().subspan(static_cast<std::size_t>(at.offset),
+                                               static_cast<std::size_t>(geometry.slot_bytes())))));
+  };
+  const auto request = query.message;
+  const auto reply = ask(*server, request);
+  add(
+      c->name + "/server", [=] { return ask(*server, request); },
+      [=](const Bytes& got) { return got.size() == c->offer.bytes_down && is_row(); }, c->server_counters());
+  add(
+      c->name + "/decode", [=] { return opens(need(client->query(at.row, c->rng)), reply).size(); },
+      [=](std::size_t size) { return size == client->params().row_bytes() && is_row(); },
+      predicted(c->offer.client_seconds));
 }
 
 void add_several(const std::shared_ptr<Case>& c) {
@@ -228,6 +264,8 @@ int main(int argc, char** argv) {
         add_spiral(c);
       } else if (offer.protocol == "qr") {
         add_residuosity(c);
+      } else if (offer.protocol == "inspire") {
+        add_inspire(c);
       } else {
         add_several(c);
       }

@@ -7,6 +7,7 @@
 
 #include "limbs.h"
 #include "prime_side.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -85,7 +86,7 @@ struct Cipher::State {
     const auto m = join(last, residues[0].expose(), residues[1].expose());
     SecretVector<std::byte> out(public_key.ciphertext_bytes(last - 1));
     limbs_to_bytes(m.expose(), out.expose());
-    if ((valid[0] & valid[1]) == 0) {
+    if (!reveal(valid[0] & valid[1])) {
       return fail(ErrorCode::kUndecodable,
                   "a reply is no ciphertext under this key: the server is broken or lies; ask another");
     }

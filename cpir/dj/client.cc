@@ -63,7 +63,7 @@ Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const
 
 Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
   const auto& params = state_->params;
-  if (row >= params.rows()) {
+  if (reveal(~mask_less(row, params.rows()))) {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such row: the database has " + std::to_string(params.rows()));
   }
@@ -102,7 +102,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop)
                                              params.digest(), params.reply_bytes()));
   const std::size_t each = params.ciphertext_bytes(params.levels());
   SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
-  std::vector<std::uint8_t> good(params.chunks());
+  SecretVector<std::byte> wrong(params.chunks());  // not zero: what was decrypted is too long
   std::atomic<bool> stopped = false;
   // A single chunk is decrypted by one thread for each prime instead.
 #pragma omp parallel for schedule(dynamic) if (params.chunks() > 1)
@@ -110,18 +110,21 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop)
     if (stop && !stopped && stop()) stopped = true;
     if (stopped) continue;
     const auto opened = state_->cipher.decrypt_layers(params.levels(), body.subspan(chunk * each, each));
-    if (!opened) continue;
+    if (!opened) {
+      wrong.expose()[chunk] = std::byte{1};
+      continue;
+    }
     const auto number = opened->expose();
     const auto length = params.chunk_length(chunk);
-    std::byte above{0};
-    for (const auto byte : number.first(number.size() - length)) above |= byte;
+    for (const auto byte : number.first(number.size() - length)) wrong.expose()[chunk] |= byte;
     const auto data = number.last(length);
     std::copy(data.begin(), data.end(),
               row.expose().begin() + static_cast<std::ptrdiff_t>(chunk * params.chunk_bytes()));
-    good[chunk] = above == std::byte{0};
   }
   if (stopped) return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
-  if (!std::all_of(good.begin(), good.end(), [](std::uint8_t fine) { return fine != 0; })) {
+  std::byte any{0};
+  for (const auto byte : wrong.expose()) any |= byte;
+  if (reveal(std::to_integer<std::uint64_t>(any))) {
     return fail(ErrorCode::kUndecodable, "the reply does not decrypt to a row: the server is broken or lies");
   }
   return row;

@@ -25,10 +25,11 @@ class TreeClient final : public RowsClient {
     return geometry().locate(slot_or_row);
   }
   std::uint64_t reply_bytes() const override { return params().reply_bytes(); }
-  Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop) const override {
+  Result<Asked> query(std::uint64_t row, Rng& rng, const Stop& stop) const override {
     return client_.query(row, rng, stop);
   }
-  Result<SecretVector<std::byte>> decode(std::uint64_t, ByteSpan reply, const Stop& stop) const override {
+  Result<SecretVector<std::byte>> decode(std::uint64_t, std::unique_ptr<QuerySecret>, ByteSpan reply,
+                                         const Stop& stop) const override {
     return client_.decode(reply, stop);
   }
   const Client client_;

@@ -2,13 +2,11 @@
 // Queries and replies as numbers. The secret part of the work is in residues.cc.
 #include "pirx/cpir/qr/client.h"
 
-#include <atomic>
-
 #include "cpir/dj/number.h"
 #include "residues.h"
 #include "src/base/constant_time.h"
 #include "src/base/guarded.h"
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 #include "src/protocol/message.h"
 
 namespace pirx::cpir::qr {
@@ -32,7 +30,7 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
 
 Result<Bytes> Client::query(std::uint64_t row, Rng& rng, const Stop& stop) const {
   const auto& params = state_->params;
-  if (row >= params.rows()) {
+  if (reveal(~mask_less(row, params.rows()))) {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such row: the matrix has " + std::to_string(params.rows()));
   }
@@ -56,27 +54,24 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, int threads, cons
                                              params.digest(), params.reply_bytes()));
   const mpz_class n = dj::number_from_bytes(state_->key.modulus());
   SecretVector<std::byte> row(params.row_bytes());
-  std::atomic<bool> good = true, stopped = false;
-  parallel_for(thread_count(threads), row.size(), [&](std::size_t i, std::size_t) {
-    if (stop && !stopped && stop()) stopped = true;
-    if (stopped) return;
+  PIRX_TRY(parallel_try(thread_count(threads), row.size(), [&](std::size_t i, std::size_t) -> Result<void> {
+    if (stop && stop())
+      return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
     unsigned byte = 0;
     for (std::size_t j = 0; j < 8; ++j) {
       const auto number = body.subspan((8 * i + j) * params.number_bytes(), params.number_bytes());
       // The server knows z and N: what is checked here may take the time it takes.
       const mpz_class z = dj::number_from_bytes(number);
-      if (z >= n || mpz_jacobi(z.get_mpz_t(), n.get_mpz_t()) != 1)
-        good.store(false, std::memory_order_relaxed);
+      if (z >= n || mpz_jacobi(z.get_mpz_t(), n.get_mpz_t()) != 1) {
+        return fail(
+            ErrorCode::kUndecodable,
+            "the reply holds what is no product of the query's numbers: the server is broken or lies");
+      }
       byte |= state_->residues.decrypt_bit(number) << j;
     }
     row.expose()[i] = static_cast<std::byte>(byte);
-  });
-  if (stopped) return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
-  if (!good) {
-    return fail(ErrorCode::kUndecodable,
-                "the reply holds what is no product of the query's numbers: the "
-                "server is broken or lies");
-  }
+    return {};
+  }));
   return row;
 }
 

@@ -22,10 +22,11 @@ class MatrixClient final : public RowsClient {
   const database::Geometry& geometry() const override { return params().geometry(); }
   Result<database::Location> locate(std::uint64_t slot) const override { return params().locate(slot); }
   std::uint64_t reply_bytes() const override { return params().reply_bytes(); }
-  Result<Bytes> query(std::uint64_t row, Rng& rng, const Stop& stop) const override {
+  Result<Asked> query(std::uint64_t row, Rng& rng, const Stop& stop) const override {
     return client_.query(row, rng, stop);
   }
-  Result<SecretVector<std::byte>> decode(std::uint64_t, ByteSpan reply, const Stop& stop) const override {
+  Result<SecretVector<std::byte>> decode(std::uint64_t, std::unique_ptr<QuerySecret>, ByteSpan reply,
+                                         const Stop& stop) const override {
     return client_.decode(reply, 0, stop);
   }
   const Client client_;

@@ -10,7 +10,7 @@
 
 #include "cpir/dj/number.h"
 #include "pirx/base/buffer.h"
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 
 namespace pirx::cpir::qr {
 namespace {
@@ -57,17 +57,20 @@ class ColumnProducts {
     const std::size_t shares = threads_ == 1 ? 1 : 2 * static_cast<std::size_t>(threads_);
     for (std::size_t first = 0; first < windows; first += tables_) {
       const std::size_t count = std::min(tables_, windows - first);
-      parallel_for(threads_, count,
-                   [&](std::size_t i, std::size_t) { make_table(i, (first + i) * window_); });
+      PIRX_TRY(parallel_try(threads_, count, [&](std::size_t i, std::size_t) -> Result<void> {
+        make_table(i, (first + i) * window_);
+        return {};
+      }));
       parallel_for(threads_, shares, [&](std::size_t i, std::size_t) {
         multiply_columns(bits_.row_bytes() * i / shares, bits_.row_bytes() * (i + 1) / shares, first, count);
       });
       if (progress) progress(static_cast<double>(first + count) / static_cast<double>(windows));
     }
     const std::size_t number_bytes = out.size() / (bits_.row_bytes() * kByteColumns);
-    parallel_for(threads_, bits_.row_bytes(),
-                 [&](std::size_t byte, std::size_t) { write_numbers(byte, number_bytes, out); });
-    return {};
+    return parallel_try(threads_, bits_.row_bytes(), [&](std::size_t byte, std::size_t) -> Result<void> {
+      write_numbers(byte, number_bytes, out);
+      return {};
+    });
   }
 
  private:

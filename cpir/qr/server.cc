@@ -2,14 +2,13 @@
 // Checks queries, and implements AnyServer for quadratic residuosity.
 #include "pirx/cpir/qr/server.h"
 
-#include <atomic>
 #include <limits>
 
 #include "column_products.h"
 #include "cpir/dj/number.h"
 #include "pirx/base/buffer.h"
 #include "src/base/guarded.h"
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 #include "src/protocol/message.h"
 
 namespace pirx::cpir::qr {
@@ -39,12 +38,10 @@ Result<Query> decode_query(const Params& params, ByteSpan request, int threads) 
   }
   if (gcd(product, out.n) != 1)
     return invalid("a number of the query has a factor in common with the modulus");
-  std::atomic<bool> good = true;
-  parallel_for(threads, params.rows(), [&](std::size_t i, std::size_t) {
-    if (mpz_jacobi(out.y[i].get_mpz_t(), out.n.get_mpz_t()) != 1)
-      good.store(false, std::memory_order_relaxed);
-  });
-  if (!good) return invalid("a number of the query does not have Jacobi symbol 1");
+  PIRX_TRY(parallel_try(threads, params.rows(), [&](std::size_t i, std::size_t) -> Result<void> {
+    if (mpz_jacobi(out.y[i].get_mpz_t(), out.n.get_mpz_t()) == 1) return {};
+    return invalid("a number of the query does not have Jacobi symbol 1");
+  }));
   return out;
 }
 

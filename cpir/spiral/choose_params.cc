@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpir/ring/ring.h"
 #include "noise.h"
 #include "pirx/cpir/spiral/common.h"
-#include "ring.h"
 
 namespace pirx::cpir::spiral {
 

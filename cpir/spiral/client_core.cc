@@ -120,7 +120,7 @@ SecretVector<std::uint16_t> ClientCore::decode(const Params& params, ByteSpan bo
   std::vector<U32> random_slots(2 * d);
   BitReader reader(body);
   const auto signed_number = [&](unsigned bits) {  // public
-    const U32 x = reader.get(bits);
+    const auto x = static_cast<U32>(reader.get(bits));
     return static_cast<std::int32_t>(x << (32 - bits)) >> (32 - bits);
   };
   for (std::size_t trial = 0; trial < params.trials(); ++trial) {

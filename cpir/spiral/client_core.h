@@ -3,8 +3,8 @@
 // randomness and messages, tests and benchmarks look at single stages.
 #pragma once
 
+#include "cpir/ring/sampling.h"
 #include "pirx/cpir/spiral/common.h"
-#include "sampling.h"
 
 namespace pirx::cpir::spiral {
 

@@ -23,10 +23,11 @@ class ItemClient final : public RowsClient {
     return params().locate(slot_or_row);
   }
   std::uint64_t reply_bytes() const override { return params().reply_bytes(); }
-  Result<Bytes> query(std::uint64_t item, Rng& rng, const Stop&) const override {
+  Result<Asked> query(std::uint64_t item, Rng& rng, const Stop&) const override {
     return client_.query(item, rng);
   }
-  Result<SecretVector<std::byte>> decode(std::uint64_t item, ByteSpan reply, const Stop&) const override {
+  Result<SecretVector<std::byte>> decode(std::uint64_t item, std::unique_ptr<QuerySecret>, ByteSpan reply,
+                                         const Stop&) const override {
     return client_.decode(item, reply);
   }
   const Bytes* lacking(ByteSpan reply) const override {

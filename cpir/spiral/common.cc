@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "cpir/ring/ring.h"
 #include "noise.h"
 #include "pirx/base/buffer.h"
-#include "ring.h"
 #include "src/base/constant_time.h"
 #include "src/protocol/message.h"
 

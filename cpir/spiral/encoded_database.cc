@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "item.h"
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 #include "src/database/prepared_file.h"
 
 namespace pirx::cpir::spiral {
@@ -28,12 +28,12 @@ void read_item(const Params& params, const database::Database& database, std::ui
   }
 }
 
-void encode_items(const Params& params, const EncodedDatabase::Items& items, int threads,
-                  std::uint64_t* words) {
+Result<void> encode_items(const Params& params, const EncodedDatabase::Items& items, int threads,
+                          std::uint64_t* words) {
   const Ring& ring = Ring::get(params.scheme().log_d);
   const std::size_t d = ring.d(), blocks = d / kBlockSlots, rows = params.rows(), columns = params.columns();
   const auto p = std::int32_t{1} << params.scheme().log_p;
-  parallel_for(threads, static_cast<std::size_t>(params.items()), [&](std::size_t item, std::size_t) {
+  const auto encode = [&](std::size_t item, std::size_t) -> Result<void> {
     Bytes bytes(params.item_bytes());
     items(item, bytes);
     std::vector<std::uint16_t> coefficients(params.polynomials() * d);
@@ -56,7 +56,9 @@ void encode_items(const Params& params, const EncodedDatabase::Items& items, int
         }
       }
     }
-  });
+    return {};
+  };
+  return parallel_try(threads, static_cast<std::size_t>(params.items()), encode);
 }
 
 }  // namespace
@@ -67,9 +69,8 @@ Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const Item
   EncodedDatabase out;
   PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(params.encoded_bytes()));
   const MutableByteSpan words(out.buffer_.data(), params.encoded_bytes());
-  const auto encode = [&]() -> Result<void> {
-    encode_items(params, items, threads, reinterpret_cast<std::uint64_t*>(words.data()));
-    return {};
+  const auto encode = [&] {
+    return encode_items(params, items, threads, reinterpret_cast<std::uint64_t*>(words.data()));
   };
   // The plan's digest says all that decides how the words lie; the number tells the order of the words.
   const database::PreparedLabel label{params.spec().version,

@@ -10,10 +10,10 @@
 #include <functional>
 #include <span>
 
+#include "cpir/ring/ring.h"
 #include "pirx/base/buffer.h"
 #include "pirx/cpir/spiral/common.h"
 #include "pirx/database/database.h"
-#include "ring.h"
 
 namespace pirx::cpir::spiral {
 

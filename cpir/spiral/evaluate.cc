@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {
@@ -122,8 +122,8 @@ Result<AlignedBuffer> Evaluator::first_dimension_query(const Polynomials& query_
   return out;
 }
 
-void Evaluator::first_dimension(const U64* database, std::size_t polynomial,
-                                std::span<const AlignedBuffer> queries, std::span<Polynomials> out) {
+Result<void> Evaluator::first_dimension(const U64* database, std::size_t polynomial,
+                                        std::span<const AlignedBuffer> queries, std::span<Polynomials> out) {
   const std::size_t d = ring_.d(), blocks = d / kBlockSlots, rows = params_.rows(),
                     columns = params_.columns();
   // Two blocks at a time: their residues fill a cache line of every ciphertext.
@@ -131,7 +131,7 @@ void Evaluator::first_dimension(const U64* database, std::size_t polynomial,
   const std::size_t each = columns * 2 * kBlockSlots;
   std::vector<std::vector<U64>> results(static_cast<std::size_t>(threads_));
   for (auto& result : results) result.resize(queries.size() * kBlocks * each);
-  parallel_for(threads_, blocks / kBlocks, [&](std::size_t pair, std::size_t worker) {
+  return parallel_try(threads_, blocks / kBlocks, [&](std::size_t pair, std::size_t worker) -> Result<void> {
     std::vector<const U64*> from(queries.size());
     std::vector<U64*> to(queries.size());
     for (std::size_t b = 0; b < kBlocks; ++b) {
@@ -159,6 +159,7 @@ void Evaluator::first_dimension(const U64* database, std::size_t polynomial,
         }
       }
     }
+    return {};
   });
 }
 

@@ -2,6 +2,7 @@
 // The server's computation for a query (Spiral, section 3 of eprint 2022/368), stage by stage.
 #pragma once
 
+#include "cpir/ring/bits.h"
 #include "gadget.h"
 #include "public_keys.h"
 
@@ -36,15 +37,15 @@ class Evaluator {
   /// and one more. ResourceExhausted: no memory.
   Result<AlignedBuffer> first_dimension_query(const Polynomials& rows);
   /// Multiplies polynomial number `polynomial` of the database by the rows of every query. Gives each query
-  /// one ciphertext per column.
-  void first_dimension(const std::uint64_t* database, std::size_t polynomial,
-                       std::span<const AlignedBuffer> queries, std::span<Polynomials> out);
+  /// one ciphertext per column. ResourceExhausted: no memory.
+  Result<void> first_dimension(const std::uint64_t* database, std::size_t polynomial,
+                               std::span<const AlignedBuffer> queries, std::span<Polynomials> out);
   /// Folds until the ciphertext of the selected column is in ciphertexts[0].
   void fold(const Polynomials& columns, Polynomials& ciphertexts, FoldForm form);
   /// Packs n^2 ciphertexts, row by row, into n + 1 polynomials for each of n columns: out[c (n + 1) + row].
   void pack(const PublicKeys& keys, const Polynomials& in, Polynomials& out);
   /// Writes the body of the reply for the polynomials of one trial.
-  void switch_modulus(const Polynomials& packed, class BitWriter& out);
+  void switch_modulus(const Polynomials& packed, BitWriter& out);
 
   const Ring& ring() const noexcept { return ring_; }
 

@@ -2,8 +2,8 @@
 // Digits of polynomials and their transforms, which every key switch and external product needs.
 #pragma once
 
+#include "cpir/ring/ring.h"
 #include "pirx/cpir/spiral/gadget.h"
-#include "ring.h"
 
 namespace pirx::cpir::spiral {
 

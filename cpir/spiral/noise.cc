@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "ring.h"
+#include "cpir/ring/ring.h"
 
 namespace pirx::cpir::spiral {
 

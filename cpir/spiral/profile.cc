@@ -174,7 +174,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
       for (std::size_t k = 0; k < n * n; ++k) {
         const std::size_t polynomial = trial * n * n + k;
         start = now(wall);
-        evaluator.first_dimension(encoded.words(), polynomial, rows, ciphertexts);
+        PIRX_TRY(evaluator.first_dimension(encoded.words(), polynomial, rows, ciphertexts));
         first_time += now(wall) - start;
         for (unsigned i = 0; i < options.queries; ++i) {
           const auto measure_against = [&](std::size_t column, MeanSquare& to) {
@@ -239,7 +239,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
 std::vector<KernelTime> kernel_times() {
   std::vector<KernelTime> out;
   std::vector<const RingKernel*> kernels = {&kPortableKernel};
-#if defined(PIRX_SPIRAL_X86)
+#if defined(PIRX_RING_X86)
   for (const auto* kernel : {&kAvx2Kernel, &kAvx512Kernel}) {
     if ((kernel->needs & ~allowed_cpu_features_or_die()) == 0) kernels.push_back(kernel);
   }

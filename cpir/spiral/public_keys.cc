@@ -2,7 +2,7 @@
 // Reads clients' public keys.
 #include "public_keys.h"
 
-#include "sampling.h"
+#include "cpir/ring/sampling.h"
 #include "wire.h"
 
 namespace pirx::cpir::spiral {

@@ -3,8 +3,8 @@
 // gadget for rounds 0 .. g2 - 1, those of the left gadget for rounds 1 .. g1 - 1, conversion, packing.
 #pragma once
 
+#include "cpir/ring/ring.h"
 #include "pirx/cpir/spiral/common.h"
-#include "ring.h"
 
 namespace pirx::cpir::spiral {
 

@@ -33,20 +33,14 @@ struct Ops : Ops256 {
     Vec low, high;  // tables
   };
   static constexpr std::size_t kMatrixBytes = 32;
-  PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) {
-    // Column k as a byte: bit i is bit k of row i, which is byte 7 - i.
-    std::uint8_t table[2][16] = {};
-    for (unsigned k = 0; k < 8; ++k) {
-      std::uint8_t column = 0;
-      for (unsigned i = 0; i < 8; ++i) {
-        column = static_cast<std::uint8_t>(column | ((matrix >> (8 * (7 - i) + k) & 1) << i));
-      }
-      std::uint8_t* half = table[k / 4];
-      for (unsigned n = 0; n < 1u << (k % 4); ++n) {
-        half[n + (1u << (k % 4))] = static_cast<std::uint8_t>(half[n] ^ column);
-      }
-    }
-    std::memcpy(to, table, sizeof table);
+  /// Byte k of each qword becomes column k of its matrix: bit i is that of row i.
+  PIRX_GF2E_INLINE Vec ready(Vec matrices) { return transpose_bits(matrices); }
+  PIRX_GF2E_INLINE void store_matrix(std::uint64_t columns, std::uint64_t* to) {
+    // Entry n of a table is the sum of the columns at the bits of n: the low half's, then the high half's.
+    const Vec all = set64(columns);
+    const Vec sum = xor3(_mm256_shuffle_epi8(all, at_bit<0>()), _mm256_shuffle_epi8(all, at_bit<1>()),
+                         _mm256_shuffle_epi8(all, at_bit<2>()));
+    store(reinterpret_cast<std::byte*>(to), sum ^ _mm256_shuffle_epi8(all, at_bit<3>()));
   }
   PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) { return {half(from), half(from + 2)}; }
   PIRX_GF2E_INLINE Data data(Vec v) {
@@ -61,6 +55,14 @@ struct Ops : Ops256 {
  private:
   PIRX_GF2E_INLINE Vec half(const std::uint64_t* from) {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  /// Entry n takes column `bit` of its half if that bit of n is set, else nothing.
+  template <int bit>
+  PIRX_GF2E_INLINE Vec at_bit() {
+    const Vec entries =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    const Vec unset = _mm256_cmpeq_epi8(entries & _mm256_set1_epi8(1 << bit), _mm256_setzero_si256());
+    return unset | _mm256_setr_m128i(_mm_set1_epi8(bit), _mm_set1_epi8(bit + 4));
   }
   /// Swaps the bits of `mask` with those `shift` above them.
   template <int shift>

@@ -14,6 +14,7 @@ struct Gfni : Base {
   static constexpr std::size_t kMatrixBytes = 8;
 
   PIRX_GF2E_INLINE Vec transpose_bits(Vec v) { return Base::affine(Base::set64(0x8040201008040201), v); }
+  PIRX_GF2E_INLINE Vec ready(Vec matrices) { return matrices; }
   PIRX_GF2E_INLINE void store_matrix(std::uint64_t matrix, std::uint64_t* to) { *to = matrix; }
   PIRX_GF2E_INLINE Matrix matrix(const std::uint64_t* from) {
     Matrix m = Base::set64(*from);

@@ -8,7 +8,8 @@
 //   low_bytes(a, b), high_bytes(a, b)           of the 16-bit words in a and b
 //   words_first, words_last(low, high)          the inverse of both: the words of a, and those of b
 //   twice, negative                             of bytes; negative: all ones if the top bit is set
-//   Matrix, kMatrixBytes, store_matrix, matrix  8 x 8 bits of queries, ready for products
+//   Matrix, kMatrixBytes, matrix                8 x 8 bits of queries, ready for products
+//   ready(v), store_matrix(m, to)               makes them of a matrix in each qword, then of one such qword
 //   Data, data                                  a vector that is ready for products
 //   add_products(sum, x, a, y, b)               sum + a x + b y
 //   kTile, kTileVecs, kFusedTile, kFusedVecs    register tiles: query groups x vectors
@@ -20,6 +21,7 @@
 #include <utility>
 
 #include "gf2e/kernels/kernels.h"
+#include "gf2e/kernels/schemes.h"
 #include "pirx/base/sliced_kernels.h"
 
 #ifndef PIRX_GF2E_INLINE
@@ -29,16 +31,10 @@
 namespace pirx::gf2e {
 namespace {
 
-/// 3 to the base-2 logarithm of n, for n a power of two up to 16.
-constexpr std::size_t karatsuba_products(std::size_t n) { return n == 1 ? 1 : 3 * karatsuba_products(n / 2); }
-
 template <class Ops, class F>
 struct Sliced {
   using Vec = typename Ops::Vec;
   static constexpr std::size_t kPlanes = F::tag().bits;
-  static constexpr std::size_t kFormed = SlicedKernels::formed_planes(kPlanes);
-  static constexpr std::size_t kParts = karatsuba_products(kPlanes / kFormed);
-  static constexpr std::size_t kProducts = karatsuba_products(kPlanes);
   static constexpr std::size_t kElem = sizeof(typename F::Elem);
   static constexpr std::size_t kHalf = Ops::kBytes / 8;         // groups of 8 scalars in a vector
   static constexpr std::size_t kWords = Ops::kMatrixBytes / 8;  // qwords of a matrix of queries
@@ -112,7 +108,7 @@ struct Sliced {
 
   PIRX_GF2E_TARGET static void slice(const std::byte* from, std::size_t stride, std::size_t rows,
                                      std::size_t bytes, std::size_t vectors, std::byte* group) noexcept {
-    if constexpr (kPlanes == 1) return slice_bits(from, stride, rows, bytes, vectors, group);
+    if constexpr (kPlanes == 1) return slice_columns(from, stride, rows, bytes, vectors, group);
     constexpr std::size_t kVectorBytes = kPlanes * 8;
     alignas(64) std::byte padded[8][kVectorBytes];
     const std::size_t plane_stride = vectors * kColumns;
@@ -138,23 +134,35 @@ struct Sliced {
   }
 
   /// GF(2): a panel of eight rows. Bit i of byte c of `out` is bit c of row i.
-  PIRX_GF2E_INLINE void slice_bits(const std::byte* from, std::size_t stride, std::size_t rows,
-                                   std::size_t bytes, std::size_t vectors, std::byte* out) {
-    constexpr std::size_t kPanelBytes = SlicedKernels::kPanelVectors * 8;
-    static_assert(kPanelBytes <= Ops::kBytes);
-    alignas(64) std::byte row[Ops::kBytes] = {}, turned[8][Ops::kBytes];
+  PIRX_GF2E_INLINE void slice_columns(const std::byte* from, std::size_t stride, std::size_t rows,
+                                      std::size_t bytes, std::size_t vectors, std::byte* out) {
+    constexpr std::size_t kLane = 16;
+    static_assert(SlicedKernels::kPanelVectors * 8 <= Ops::kBytes);
     Vec v[8];
-    for (std::size_t i = 0; i < 8; ++i) {
-      std::memset(row, 0, kPanelBytes);
-      if (i < rows) std::memcpy(row, from + i * stride, std::min(bytes, kPanelBytes));
-      v[7 - i] = Ops::load(row);
+    if (rows == 8 && bytes >= Ops::kBytes) {
+      for (std::size_t i = 0; i < 8; ++i) v[7 - i] = Ops::load(from + i * stride);
+    } else {
+      alignas(64) std::byte row[Ops::kBytes] = {};
+      for (std::size_t i = 0; i < 8; ++i) {
+        std::memset(row, 0, sizeof row);
+        if (i < rows) std::memcpy(row, from + i * stride, std::min(bytes, vectors * 8));
+        v[7 - i] = Ops::load(row);
+      }
     }
-    transpose_bytes(v);
-    for (std::size_t m = 0; m < 8; ++m) Ops::store(turned[m], transpose_bits(v[m]));
-    // Qword j of turned[m] has the 8 columns of byte 8j + m.
-    for (std::size_t j = 0; j < vectors; ++j) {
-      for (std::size_t m = 0; m < 8; ++m) std::memcpy(out + 8 * (8 * j + m), turned[m] + 8 * j, 8);
+    // Each round doubles the run of rows that lie side by side, until lane L of v[k] has the eight rows of
+    // columns 16 L + 2 k and 16 L + 2 k + 1, counted in bytes.
+    for (int round = 0; round < 3; ++round) {
+      Vec w[8];
+      for (std::size_t i = 0; i < 4; ++i) {
+        w[2 * i] = Ops::template unpack_low<8>(v[i], v[i + 4]);
+        w[2 * i + 1] = Ops::template unpack_high<8>(v[i], v[i + 4]);
+      }
+      for (std::size_t i = 0; i < 8; ++i) v[i] = w[i];
     }
+    alignas(64) std::byte lanes[8][Ops::kBytes];
+    for (std::size_t k = 0; k < 8; ++k) Ops::store(lanes[k], transpose_bits(v[k]));
+    for (std::size_t pair = 0; pair < vectors * 4; ++pair)
+      std::memcpy(out + pair * kLane, lanes[pair % 8] + pair / 8 * kLane, kLane);
   }
 
   // --- queries
@@ -184,11 +192,41 @@ struct Sliced {
         transpose_bytes(bytes);
         for (std::size_t b = 0; b < std::min<std::size_t>(kPlanes, 8); ++b) {
           alignas(64) std::uint64_t matrices[kHalf];
-          Ops::store(reinterpret_cast<std::byte*>(matrices), bytes[b]);
+          Ops::store(reinterpret_cast<std::byte*>(matrices), Ops::ready(bytes[b]));
           std::uint64_t* out = to + ((8 * half + b) * plane_stride + g * group_stride) * kWords;
           for (std::size_t j = 0; j < here; ++j)
             Ops::store_matrix(matrices[j], out + j * group_stride * kWords);
         }
+      }
+    }
+  }
+
+  PIRX_GF2E_TARGET static void slice_bits(const std::byte* from, std::size_t stride, std::size_t rows,
+                                          std::size_t bytes, std::size_t groups, std::uint64_t* to,
+                                          std::size_t group_stride) noexcept {
+    alignas(64) std::byte padded[Ops::kBytes], turned[8][Ops::kBytes];
+    Vec v[8];
+    for (std::size_t g = 0; g < groups; g += Ops::kBytes) {
+      const std::size_t count = bytes > g ? std::min(bytes - g, Ops::kBytes) : 0;
+      for (std::size_t i = 0; i < 8; ++i) {
+        if (i < rows && count == Ops::kBytes) {
+          v[7 - i] = Ops::load(from + i * stride + g);
+          // The next call goes on where this one ends, in as many rows, which no hardware foresees.
+          __builtin_prefetch(from + i * stride + g + groups);
+          continue;
+        }
+        std::memset(padded, 0, sizeof padded);
+        if (i < rows && count > 0) std::memcpy(padded, from + i * stride + g, count);
+        v[7 - i] = Ops::load(padded);
+      }
+      transpose_bytes(v);
+      for (std::size_t m = 0; m < 8; ++m) Ops::store(turned[m], Ops::ready(v[m]));
+      // Qword j of turned[m] is the matrix of group 8j + m.
+      const std::size_t here = std::min(Ops::kBytes, groups - g);
+      for (std::size_t k = 0; k < here; ++k) {
+        std::uint64_t matrix;
+        std::memcpy(&matrix, turned[k % 8] + k / 8 * 8, sizeof matrix);
+        Ops::store_matrix(matrix, to + (g + k) * group_stride * kWords);
       }
     }
   }
@@ -203,95 +241,12 @@ struct Sliced {
     }
   }
 
-  // --- Karatsuba
-
-  /// The 3^k sums of n planes: those of the low half of the planes, of the high half, and of both added.
-  template <std::size_t n>
-  PIRX_GF2E_INLINE void evaluate(const Vec* in, Vec* out) {
-    if constexpr (n == 1) {
-      out[0] = in[0];
-    } else {
-      constexpr std::size_t third = karatsuba_products(n) / 3;
-      Vec both[n / 2];
-      for (std::size_t i = 0; i < n / 2; ++i) both[i] = in[i] ^ in[n / 2 + i];
-      evaluate<n / 2>(in, out);
-      evaluate<n / 2>(in + n / 2, out + third);
-      evaluate<n / 2>(both, out + 2 * third);
-    }
-  }
-
-  /// The 2n - 1 coefficients of the product of polynomials, from the 3^k products.
-  template <std::size_t n>
-  PIRX_GF2E_INLINE void interpolate(const Vec* in, Vec* out) {
-    if constexpr (n == 1) {
-      out[0] = in[0];
-    } else {
-      constexpr std::size_t third = karatsuba_products(n) / 3, each = n - 1;
-      Vec low[each], high[each], mid[each];
-      interpolate<n / 2>(in, low);
-      interpolate<n / 2>(in + third, high);
-      interpolate<n / 2>(in + 2 * third, mid);
-      for (std::size_t i = 0; i < each; ++i) mid[i] = Ops::xor3(mid[i], low[i], high[i]);
-      for (std::size_t i = 0; i < each; ++i) {
-        out[i] = low[i];
-        out[n + i] = high[i];
-      }
-      out[each] = mid[each / 2];
-      for (std::size_t i = 0; i < each; ++i) {
-        if (i != each / 2) out[n / 2 + i] ^= mid[i];
-      }
-    }
-  }
-
-  PIRX_GF2E_TARGET static void form(const std::byte* const* sources, std::size_t count, std::size_t items,
-                                    std::size_t item_stride, std::size_t plane_stride, std::size_t item_bytes,
-                                    std::byte* out, std::size_t product_stride) noexcept {
-    std::size_t at = 0;
-    for (; at + 4 * Ops::kBytes <= item_bytes; at += 4 * Ops::kBytes) {
-      form_columns<4>(sources, count, items, item_stride, plane_stride, item_bytes, at, out, product_stride);
-    }
-    for (; at < item_bytes; at += Ops::kBytes) {
-      form_columns<1>(sources, count, items, item_stride, plane_stride, item_bytes, at, out, product_stride);
-    }
-  }
-
-  template <std::size_t kV>
-  PIRX_GF2E_INLINE void form_columns(const std::byte* const* sources, std::size_t count, std::size_t items,
-                                     std::size_t item_stride, std::size_t plane_stride,
-                                     std::size_t item_bytes, std::size_t at, std::byte* out,
-                                     std::size_t product_stride) {
-    constexpr std::size_t kSums = karatsuba_products(kFormed);
-    for (std::size_t i = 0; i < items; ++i) {
-      const std::size_t offset = i * item_stride + at;
-      Vec planes[kV][kFormed];
-      for (std::size_t v = 0; v < kV; ++v) {
-        for (std::size_t b = 0; b < kFormed; ++b) {
-          planes[v][b] = Ops::load(sources[0] + offset + b * plane_stride + v * Ops::kBytes);
-        }
-      }
-      for (std::size_t k = 1; k < count; ++k) {
-        for (std::size_t v = 0; v < kV; ++v) {
-          for (std::size_t b = 0; b < kFormed; ++b) {
-            planes[v][b] ^= Ops::load(sources[k] + offset + b * plane_stride + v * Ops::kBytes);
-          }
-        }
-      }
-      for (std::size_t v = 0; v < kV; ++v) {
-        Vec sums[kSums];
-        evaluate<kFormed>(planes[v], sums);
-        for (std::size_t p = 0; p < kSums; ++p) {
-          Ops::store(out + p * product_stride + i * item_bytes + at + v * Ops::kBytes, sums[p]);
-        }
-      }
-    }
-  }
-
   // --- products of bit matrices
 
   /// Matrices are read one after another. They are prefetched this far ahead: 16 lines.
   static constexpr std::size_t kMatricesAhead = 128;
 
-  PIRX_GF2E_INLINE void fetch(SlicedKernels::Ahead& ahead) {
+  PIRX_GF2E_INLINE void fetch(FetchAhead& ahead) {
     for (std::size_t i = 0; i < ahead.lines; ++i) {
       __builtin_prefetch(ahead.at, 0, 2);
       ahead.at += 64;
@@ -300,7 +255,7 @@ struct Sliced {
 
   template <std::size_t kQ, std::size_t kV>
   PIRX_GF2E_INLINE void multiply_tile(std::size_t groups, std::size_t group_bytes, const std::uint64_t* A,
-                                      const std::byte* D, std::byte* out, SlicedKernels::Ahead& ahead) {
+                                      const std::byte* D, std::byte* out, FetchAhead& ahead) {
     Vec sum[kQ][kV];
     for (std::size_t q = 0; q < kQ; ++q) {
       for (std::size_t v = 0; v < kV; ++v) sum[q][v] = Ops::load(out + q * group_bytes + v * Ops::kBytes);
@@ -334,7 +289,7 @@ struct Sliced {
   template <std::size_t kQ>
   PIRX_GF2E_TARGET static void multiply_queries(std::size_t groups, std::size_t vectors,
                                                 const std::uint64_t* A, const std::byte* D, std::byte* out,
-                                                SlicedKernels::Ahead& ahead) {
+                                                FetchAhead& ahead) {
     const std::size_t group_bytes = vectors * kColumns;
     std::size_t at = 0;
     for (; at + Ops::kTileVecs * Ops::kBytes <= group_bytes; at += Ops::kTileVecs * Ops::kBytes) {
@@ -347,7 +302,7 @@ struct Sliced {
 
   PIRX_GF2E_TARGET static void multiply(std::size_t query_groups, std::size_t groups, std::size_t vectors,
                                         const std::uint64_t* A, const std::byte* D, std::byte* out,
-                                        SlicedKernels::Ahead ahead) noexcept {
+                                        FetchAhead ahead) noexcept {
     for (; query_groups >= Ops::kTile; query_groups -= Ops::kTile) {
       multiply_queries<Ops::kTile>(groups, vectors, A, D, out, ahead);
       A += Ops::kTile * groups * kWords;
@@ -358,130 +313,14 @@ struct Sliced {
   template <std::size_t kQ>
   PIRX_GF2E_TARGET static void multiply_rest(std::size_t query_groups, std::size_t groups,
                                              std::size_t vectors, const std::uint64_t* A, const std::byte* D,
-                                             std::byte* out, SlicedKernels::Ahead& ahead) {
+                                             std::byte* out, FetchAhead& ahead) {
     if constexpr (kQ > 0) {
       if (query_groups == kQ) return multiply_queries<kQ>(groups, vectors, A, D, out, ahead);
       multiply_rest<kQ - 1>(query_groups, groups, vectors, A, D, out, ahead);
     }
   }
 
-  /// The arguments of a fused product of one register tile, beside its queries.
-  struct Fused {
-    std::size_t groups, vectors;
-    const std::byte* const* sources;
-    std::size_t group_stride, plane_stride;
-    std::size_t A_stride, out_stride;
-  };
-
-  template <std::size_t kCount>
-  PIRX_GF2E_INLINE Vec add_up(const std::byte* const* sources, std::size_t offset) {
-    Vec sum = Ops::load(sources[0] + offset);
-    if constexpr (kCount == 2) sum ^= Ops::load(sources[1] + offset);
-    if constexpr (kCount >= 4) {
-      sum = Ops::xor3(sum, Ops::load(sources[1] + offset), Ops::load(sources[2] + offset));
-      if constexpr (kCount == 4) {
-        sum ^= Ops::load(sources[3] + offset);
-      } else {
-        sum = Ops::xor3(sum, Ops::load(sources[3] + offset), Ops::load(sources[4] + offset));
-        sum = Ops::xor3(sum, Ops::load(sources[5] + offset), Ops::load(sources[6] + offset));
-        sum ^= Ops::load(sources[7] + offset);
-      }
-    }
-    return sum;
-  }
-
-  template <std::size_t kCount, std::size_t kQ, std::size_t kV>
-  PIRX_GF2E_INLINE void fused_tile(const Fused& f, std::size_t at, const std::uint64_t* A, std::byte* out,
-                                   SlicedKernels::Ahead& ahead) {
-    const std::size_t group_bytes = f.vectors * kColumns;
-    Vec sum[3][kQ][kV];
-    for (std::size_t p = 0; p < 3; ++p) {
-      for (std::size_t q = 0; q < kQ; ++q) {
-        for (std::size_t v = 0; v < kV; ++v) {
-          sum[p][q][v] = Ops::load(out + p * f.out_stride + q * group_bytes + at + v * Ops::kBytes);
-        }
-      }
-    }
-    std::size_t offset = at;
-    for (std::size_t g = 0; g < f.groups; g += 2) {
-      fetch(ahead);
-      for (std::size_t v = 0; v < kV; ++v) {
-        const std::size_t here = offset + v * Ops::kBytes, next = here + f.group_stride;
-        const Vec low0 = add_up<kCount>(f.sources, here),
-                  high0 = add_up<kCount>(f.sources, here + f.plane_stride);
-        const Vec low1 = add_up<kCount>(f.sources, next),
-                  high1 = add_up<kCount>(f.sources, next + f.plane_stride);
-        const Vec first[3] = {low0, high0, low0 ^ high0}, second[3] = {low1, high1, low1 ^ high1};
-        for (std::size_t p = 0; p < 3; ++p) {
-          const auto x = Ops::data(first[p]), y = Ops::data(second[p]);
-          for (std::size_t q = 0; q < kQ; ++q) {
-            const std::uint64_t* a = A + (p * f.A_stride + q) * kWords;
-            sum[p][q][v] =
-                Ops::add_products(sum[p][q][v], x, Ops::matrix(a), y, Ops::matrix(a + kQ * kWords));
-          }
-        }
-      }
-      offset += 2 * f.group_stride;
-      A += 2 * kQ * kWords;
-    }
-    for (std::size_t p = 0; p < 3; ++p) {
-      for (std::size_t q = 0; q < kQ; ++q) {
-        for (std::size_t v = 0; v < kV; ++v) {
-          Ops::store(out + p * f.out_stride + q * group_bytes + at + v * Ops::kBytes, sum[p][q][v]);
-        }
-      }
-    }
-  }
-
-  template <std::size_t kCount, std::size_t kQ>
-  PIRX_GF2E_TARGET static void fused_queries(const Fused& f, const std::uint64_t* A, std::byte* out,
-                                             SlicedKernels::Ahead& ahead) {
-    constexpr std::size_t kV = kQ == 1 ? Ops::kFusedVecs : std::max<std::size_t>(Ops::kFusedVecs / kQ, 1);
-    const std::size_t group_bytes = f.vectors * kColumns;
-    std::size_t at = 0;
-    for (; at + kV * Ops::kBytes <= group_bytes; at += kV * Ops::kBytes) {
-      fused_tile<kCount, kQ, kV>(f, at, A, out, ahead);
-    }
-    for (; at < group_bytes; at += Ops::kBytes) fused_tile<kCount, kQ, 1>(f, at, A, out, ahead);
-  }
-
-  template <std::size_t kCount>
-  PIRX_GF2E_TARGET static void fused_all(std::size_t query_groups, const Fused& f, const std::uint64_t* A,
-                                         std::byte* out, SlicedKernels::Ahead& ahead) {
-    for (; query_groups >= Ops::kFusedTile; query_groups -= Ops::kFusedTile) {
-      fused_queries<kCount, Ops::kFusedTile>(f, A, out, ahead);
-      A += Ops::kFusedTile * f.groups * kWords;
-      out += Ops::kFusedTile * f.vectors * kColumns;
-    }
-    if (query_groups == 1) fused_queries<kCount, 1>(f, A, out, ahead);
-  }
-
-  PIRX_GF2E_TARGET static void multiply_fused(std::size_t query_groups, std::size_t groups,
-                                              std::size_t vectors, const std::uint64_t* A,
-                                              std::size_t A_stride, const std::byte* const* sources,
-                                              std::size_t count, std::size_t group_stride,
-                                              std::size_t plane_stride, std::byte* out,
-                                              std::size_t out_stride, SlicedKernels::Ahead ahead) noexcept {
-    if constexpr (kPlanes > 1) {
-      static_assert(Ops::kFusedTile <= 2);
-      const Fused f{groups, vectors, sources, group_stride, plane_stride, A_stride, out_stride};
-      if (count == 1) return fused_all<1>(query_groups, f, A, out, ahead);
-      if (count == 2) return fused_all<2>(query_groups, f, A, out, ahead);
-      if (count == 4) return fused_all<4>(query_groups, f, A, out, ahead);
-      if constexpr (kPlanes == 16) return fused_all<8>(query_groups, f, A, out, ahead);
-    }
-  }
-
   // --- results
-
-  /// Reduces 2n - 1 coefficients modulo x^n + F's low terms. The result is in the first n.
-  PIRX_GF2E_INLINE void reduce(Vec* c) {
-    for (std::size_t i = 2 * kPlanes - 2; i >= kPlanes; --i) {
-      for (std::size_t bit = 0; bit < kPlanes; ++bit) {
-        if ((F::tag().low >> bit & 1) != 0) c[i - kPlanes + bit] ^= c[i];
-      }
-    }
-  }
 
   /// Adds `bytes` <= vector_bytes bytes of `rows` rows to `to`.
   PIRX_GF2E_INLINE void add_rows(const std::byte* from, std::size_t from_stride, std::size_t rows,
@@ -499,48 +338,6 @@ struct Sliced {
 
   PIRX_GF2E_TARGET static void add(const std::byte* from, std::size_t bytes, std::byte* to) noexcept {
     add_rows(from, 0, 1, bytes, to, 0);
-  }
-
-  PIRX_GF2E_TARGET static void finish(const std::byte* from, std::size_t product_stride, std::size_t vectors,
-                                      std::size_t rows, std::size_t bytes, std::byte* to,
-                                      std::size_t stride) noexcept {
-    constexpr std::size_t kVectorBytes = kPlanes * 8;
-    alignas(64) std::byte out[8][kVectorBytes];
-    for (std::size_t v = 0; v < vectors && v * kVectorBytes < bytes; ++v) {
-      for (std::size_t part = 0; part < kVecs; ++part) {
-        const std::byte* source = from + v * kColumns + part * Ops::kBytes;
-        if constexpr (kPlanes == 1) {
-          // Bytes of columns. Their 8 x 8 bits are transposed, and the 8 bytes of each byte position go to 8
-          // rows.
-          alignas(64) std::byte columns[Ops::kBytes];
-          Ops::store(columns, transpose_bits(Ops::reverse_bytes(Ops::load(source))));
-          for (std::size_t p = 0; p < Ops::kBytes / 8; ++p) {
-            for (std::size_t i = 0; i < 8; ++i) out[i][part * Ops::kBytes / 8 + p] = columns[8 * p + i];
-          }
-        } else {
-          Vec products[kProducts], c[2 * kPlanes - 1];
-          for (std::size_t p = 0; p < kProducts; ++p) products[p] = Ops::load(source + p * product_stride);
-          interpolate<kPlanes>(products, c);
-          reduce(c);
-          Vec low[8];
-          for (std::size_t b = 0; b < 8; ++b) low[b] = c[b];
-          transpose_planes(low);
-          if constexpr (kPlanes == 8) {
-            for (std::size_t i = 0; i < 8; ++i) Ops::store(out[i] + part * Ops::kBytes, low[i]);
-          } else {
-            Vec high[8];
-            for (std::size_t b = 0; b < 8; ++b) high[b] = c[b + 8];
-            transpose_planes(high);
-            for (std::size_t i = 0; i < 8; ++i) {
-              Ops::store(out[i] + 2 * part * Ops::kBytes, Ops::words_first(low[i], high[i]));
-              Ops::store(out[i] + (2 * part + 1) * Ops::kBytes, Ops::words_last(low[i], high[i]));
-            }
-          }
-        }
-      }
-      const std::size_t at = v * kVectorBytes;
-      add_rows(out[0], kVectorBytes, rows, std::min(bytes - at, kVectorBytes), to + at, stride);
-    }
   }
 
   // --- few queries
@@ -575,7 +372,7 @@ struct Sliced {
           for (std::size_t h = 0; h < kElem; ++h) {
             alignas(64) std::uint64_t matrices[kHalf];
             const Vec rows = Ops::transpose_bits(Ops::reverse_bytes(scalar[h]));
-            Ops::store(reinterpret_cast<std::byte*>(matrices), Ops::reverse_bytes(rows));
+            Ops::store(reinterpret_cast<std::byte*>(matrices), Ops::ready(Ops::reverse_bytes(rows)));
             for (std::size_t j = 0; j < here; ++j) {
               Ops::store_matrix(matrices[j], to + (((g + j) * kPlanes + b) * queries * kElem + h) * kWords);
             }
@@ -662,12 +459,283 @@ struct Sliced {
   }
 };
 
+/// The functions of one scheme.
+template <class Ops, class F, class Scheme>
+struct ByScheme {
+  using S = Sliced<Ops, F>;
+  using Vec = typename Ops::Vec;
+  static constexpr std::size_t kPlanes = S::kPlanes, kColumns = S::kColumns, kWords = S::kWords;
+  static constexpr std::size_t kProducts = Scheme::kScheme.kRank;
+  static constexpr std::size_t kParts = Scheme::kSums.kParts, kFormed = kProducts / kParts;
+
+  // --- programs of exclusive ors
+
+  /// The value of step `step` of `part`. Value i is at values[i].
+  template <const auto& program, std::size_t part, std::size_t step>
+  PIRX_GF2E_INLINE Vec value_of(const Vec* values) {
+    constexpr Step s = program.step[program.first[part] + step];
+    if constexpr (s.has_three()) return Ops::xor3(values[s.a], values[s.b], values[s.c]);
+    return values[s.a] ^ values[s.b];
+  }
+
+  /// Stores `vec` for each output of `part` that is this value.
+  template <const auto& program, std::size_t part, std::size_t value, std::size_t output = 0>
+  PIRX_GF2E_INLINE void store_outputs(Vec vec, std::byte* out, std::size_t stride) {
+    if constexpr (output < program.kPartOutputs) {
+      if constexpr (program.output[part * program.kPartOutputs + output] == value) {
+        Ops::store(out + output * stride, vec);
+      }
+      store_outputs<program, part, value, output + 1>(vec, out, stride);
+    }
+  }
+
+  /// Runs a part whose inputs are at the front of `values`, and stores output k at out + k * stride.
+  template <const auto& program, std::size_t part, std::size_t... input, std::size_t... step>
+  PIRX_GF2E_INLINE void run(Vec* values, std::byte* out, std::size_t stride, std::index_sequence<input...>,
+                            std::index_sequence<step...>) {
+    (store_outputs<program, part, input>(values[input], out, stride), ...);
+    ((values[sizeof...(input) + step] = value_of<program, part, step>(values),
+      store_outputs<program, part, sizeof...(input) + step>(values[sizeof...(input) + step], out, stride)),
+     ...);
+  }
+  /// Runs a program of one part whose inputs are at the front of `values`.
+  template <const auto& program, std::size_t... step>
+  PIRX_GF2E_INLINE void run(Vec* values, std::index_sequence<step...>) {
+    ((values[program.kInputs + step] = value_of<program, 0, step>(values)), ...);
+  }
+
+  template <std::size_t part>
+  PIRX_GF2E_TARGET static void form_part(const std::byte* from, std::size_t items, std::size_t item_stride,
+                                         std::size_t plane_stride, std::size_t item_bytes, std::byte* out,
+                                         std::size_t product_stride) {
+    constexpr std::size_t kSteps = Scheme::kSums.steps_of(part);
+    for (std::size_t i = 0; i < items; ++i) {
+      for (std::size_t at = 0; at < item_bytes; at += Ops::kBytes) {
+        Vec values[kPlanes + kSteps];
+        for (std::size_t b = 0; b < kPlanes; ++b) {
+          values[b] = Ops::load(from + i * item_stride + b * plane_stride + at);
+        }
+        run<Scheme::kSums, part>(values, out + i * item_bytes + at, product_stride,
+                                 std::make_index_sequence<kPlanes>(), std::make_index_sequence<kSteps>());
+      }
+    }
+  }
+  template <std::size_t... each>
+  PIRX_GF2E_INLINE void form_one(std::size_t part, const std::byte* from, std::size_t items,
+                                 std::size_t item_stride, std::size_t plane_stride, std::size_t item_bytes,
+                                 std::byte* out, std::size_t product_stride, std::index_sequence<each...>) {
+    ((part == each ? form_part<each>(from, items, item_stride, plane_stride, item_bytes, out, product_stride)
+                   : void()),
+     ...);
+  }
+  PIRX_GF2E_TARGET static void form(std::size_t part, const std::byte* from, std::size_t items,
+                                    std::size_t item_stride, std::size_t plane_stride, std::size_t item_bytes,
+                                    std::byte* out, std::size_t product_stride) noexcept {
+    form_one(part, from, items, item_stride, plane_stride, item_bytes, out, product_stride,
+             std::make_index_sequence<kParts>());
+  }
+
+  // --- products with sums that are formed in registers
+
+  /// The arguments of a fused product of one register tile, beside its queries.
+  struct Fused {
+    std::size_t groups, vectors;
+    /// The planes of the first group whose sums are the first two factors of a triple.
+    const std::byte* planes[2][8];
+    std::size_t A_stride, out_stride;
+  };
+
+  template <std::size_t kCount>
+  PIRX_GF2E_INLINE Vec add_up(const std::byte* const* planes, std::size_t offset) {
+    Vec sum = Ops::load(planes[0] + offset);
+    if constexpr (kCount == 2) sum ^= Ops::load(planes[1] + offset);
+    if constexpr (kCount >= 4) {
+      sum = Ops::xor3(sum, Ops::load(planes[1] + offset), Ops::load(planes[2] + offset));
+      if constexpr (kCount == 4) {
+        sum ^= Ops::load(planes[3] + offset);
+      } else {
+        sum = Ops::xor3(sum, Ops::load(planes[3] + offset), Ops::load(planes[4] + offset));
+        sum = Ops::xor3(sum, Ops::load(planes[5] + offset), Ops::load(planes[6] + offset));
+        sum ^= Ops::load(planes[7] + offset);
+      }
+    }
+    return sum;
+  }
+
+  template <std::size_t kCount, std::size_t kQ, std::size_t kV>
+  PIRX_GF2E_INLINE void fused_tile(const Fused& f, std::size_t at, const std::uint64_t* A, std::byte* out,
+                                   FetchAhead& ahead) {
+    const std::size_t row_bytes = f.vectors * kColumns, group_bytes = kPlanes * row_bytes;
+    Vec sum[3][kQ][kV];
+    for (std::size_t p = 0; p < 3; ++p) {
+      for (std::size_t q = 0; q < kQ; ++q) {
+        for (std::size_t v = 0; v < kV; ++v) {
+          sum[p][q][v] = Ops::load(out + p * f.out_stride + q * row_bytes + at + v * Ops::kBytes);
+        }
+      }
+    }
+    std::size_t offset = at;
+    for (std::size_t g = 0; g < f.groups; g += 2) {
+      S::fetch(ahead);
+      for (std::size_t v = 0; v < kV; ++v) {
+        const std::size_t here = offset + v * Ops::kBytes, next = here + group_bytes;
+        const Vec low0 = add_up<kCount>(f.planes[0], here), high0 = add_up<kCount>(f.planes[1], here);
+        const Vec low1 = add_up<kCount>(f.planes[0], next), high1 = add_up<kCount>(f.planes[1], next);
+        const Vec first[3] = {low0, high0, low0 ^ high0}, second[3] = {low1, high1, low1 ^ high1};
+        for (std::size_t p = 0; p < 3; ++p) {
+          const auto x = Ops::data(first[p]), y = Ops::data(second[p]);
+          for (std::size_t q = 0; q < kQ; ++q) {
+            const std::uint64_t* a = A + (p * f.A_stride + q) * kWords;
+            sum[p][q][v] =
+                Ops::add_products(sum[p][q][v], x, Ops::matrix(a), y, Ops::matrix(a + kQ * kWords));
+          }
+        }
+      }
+      offset += 2 * group_bytes;
+      A += 2 * kQ * kWords;
+    }
+    for (std::size_t p = 0; p < 3; ++p) {
+      for (std::size_t q = 0; q < kQ; ++q) {
+        for (std::size_t v = 0; v < kV; ++v) {
+          Ops::store(out + p * f.out_stride + q * row_bytes + at + v * Ops::kBytes, sum[p][q][v]);
+        }
+      }
+    }
+  }
+
+  template <std::size_t kCount, std::size_t kQ>
+  PIRX_GF2E_TARGET static void fused_queries(const Fused& f, const std::uint64_t* A, std::byte* out,
+                                             FetchAhead& ahead) {
+    constexpr std::size_t kV = kQ == 1 ? Ops::kFusedVecs : std::max<std::size_t>(Ops::kFusedVecs / kQ, 1);
+    const std::size_t row_bytes = f.vectors * kColumns;
+    std::size_t at = 0;
+    for (; at + kV * Ops::kBytes <= row_bytes; at += kV * Ops::kBytes) {
+      fused_tile<kCount, kQ, kV>(f, at, A, out, ahead);
+    }
+    for (; at < row_bytes; at += Ops::kBytes) fused_tile<kCount, kQ, 1>(f, at, A, out, ahead);
+  }
+
+  template <std::size_t kCount>
+  PIRX_GF2E_TARGET static void fused_all(std::size_t query_groups, const Fused& f, const std::uint64_t* A,
+                                         std::byte* out, FetchAhead& ahead) {
+    for (; query_groups >= Ops::kFusedTile; query_groups -= Ops::kFusedTile) {
+      fused_queries<kCount, Ops::kFusedTile>(f, A, out, ahead);
+      A += Ops::kFusedTile * f.groups * kWords;
+      out += Ops::kFusedTile * f.vectors * kColumns;
+    }
+    if (query_groups == 1) fused_queries<kCount, 1>(f, A, out, ahead);
+  }
+
+  /// Whether both factors of every triple are sums of the same number of planes, a power of two up to 8.
+  /// Other sums take too many loads to be formed again for every tile.
+  static constexpr bool even_sums() {
+    if (kPlanes == 1) return false;
+    for (std::size_t k = 0; k < kProducts; k += 3) {
+      const int count = std::popcount(Scheme::kScheme.A[k].low);
+      if (count != std::popcount(Scheme::kScheme.A[k + 1].low)) return false;
+      if (count > 8 || !std::has_single_bit(static_cast<unsigned>(count))) return false;
+    }
+    return true;
+  }
+
+  PIRX_GF2E_TARGET static void multiply_fused(std::size_t triple, std::size_t query_groups,
+                                              std::size_t groups, std::size_t vectors, const std::uint64_t* A,
+                                              std::size_t A_stride, const std::byte* D, std::byte* out,
+                                              std::size_t out_stride, FetchAhead ahead) noexcept {
+    static_assert(Ops::kFusedTile <= 2);
+    Fused f{groups, vectors, {}, A_stride, out_stride};
+    std::size_t count = 0;
+    for (std::size_t half = 0; half < 2; ++half) {
+      count = 0;
+      for (std::size_t b = 0; b < kPlanes; ++b) {
+        if (Scheme::kScheme.A[3 * triple + half].at(b)) {
+          f.planes[half][count++] = D + b * vectors * kColumns;
+        }
+      }
+    }
+    if (count == 1) return fused_all<1>(query_groups, f, A, out, ahead);
+    if (count == 2) return fused_all<2>(query_groups, f, A, out, ahead);
+    if (count == 4) return fused_all<4>(query_groups, f, A, out, ahead);
+    if constexpr (kPlanes == 16) return fused_all<8>(query_groups, f, A, out, ahead);
+  }
+
+  // --- results
+
+  /// Turns bytes of columns into eight rows of bits.
+  PIRX_GF2E_INLINE void finish_bits(const std::byte* source, std::size_t at, std::byte* out,
+                                    std::size_t stride) {
+    // Their 8 x 8 bits are transposed, and the 8 bytes of each byte position go to 8 rows.
+    alignas(64) std::byte columns[Ops::kBytes];
+    Ops::store(columns, S::transpose_bits(Ops::reverse_bytes(Ops::load(source))));
+    for (std::size_t p = 0; p < Ops::kBytes / 8; ++p) {
+      for (std::size_t i = 0; i < 8; ++i) out[i * stride + at / 8 + p] = columns[8 * p + i];
+    }
+  }
+
+  PIRX_GF2E_TARGET static void finish(const std::byte* from, std::size_t product_stride, std::size_t vectors,
+                                      std::size_t rows, std::size_t bytes, std::byte* to,
+                                      std::size_t stride) noexcept {
+    constexpr std::size_t kVectorBytes = kPlanes * 8;
+    constexpr std::size_t kSteps = Scheme::kResults.steps_of(0);
+    alignas(64) std::byte out[8][kVectorBytes];
+    for (std::size_t v = 0; v < vectors && v * kVectorBytes < bytes; ++v) {
+      for (std::size_t part = 0; part < S::kVecs; ++part) {
+        const std::byte* source = from + v * kColumns + part * Ops::kBytes;
+        if constexpr (kPlanes == 1) {
+          finish_bits(source, part * Ops::kBytes, out[0], kVectorBytes);
+        } else {
+          Vec values[kProducts + kSteps];
+          for (std::size_t p = 0; p < kProducts; ++p) values[p] = Ops::load(source + p * product_stride);
+          run<Scheme::kResults>(values, std::make_index_sequence<kSteps>());
+          Vec low[8];
+          for (std::size_t b = 0; b < 8; ++b) low[b] = values[Scheme::kResults.output[b]];
+          S::transpose_planes(low);
+          if constexpr (kPlanes == 8) {
+            for (std::size_t i = 0; i < 8; ++i) Ops::store(out[i] + part * Ops::kBytes, low[i]);
+          } else {
+            Vec high[8];
+            for (std::size_t b = 0; b < 8; ++b) high[b] = values[Scheme::kResults.output[8 + b]];
+            S::transpose_planes(high);
+            for (std::size_t i = 0; i < 8; ++i) {
+              Ops::store(out[i] + 2 * part * Ops::kBytes, Ops::words_first(low[i], high[i]));
+              Ops::store(out[i] + (2 * part + 1) * Ops::kBytes, Ops::words_last(low[i], high[i]));
+            }
+          }
+        }
+      }
+      const std::size_t at = v * kVectorBytes;
+      S::add_rows(out[0], kVectorBytes, rows, std::min(bytes - at, kVectorBytes), to + at, stride);
+    }
+  }
+
+  static constexpr SlicedScheme scheme() {
+    SlicedScheme made{.name = Scheme::kName,
+                      .products = kProducts,
+                      .parts = kParts,
+                      // out[k] = sum k of the planes: row k of A times them.
+                      .form = form,
+                      .multiply_fused = nullptr,
+                      // to[i][j] ^= bit i of each product from[p][j], put together by C.
+                      .finish = finish};
+    // out[p] ^= A[p] * (sum p of the planes of D), for the products p of a triple.
+    if constexpr (even_sums()) made.multiply_fused = multiply_fused;
+    return made;
+  }
+};
+
+/// The schemes of F, in the order of SchemesOf.
+template <class Ops, class F, class Schemes>
+struct AllSchemes;
+template <class Ops, class F, class... Scheme>
+struct AllSchemes<Ops, F, std::tuple<Scheme...>> {
+  static constexpr SlicedScheme kAll[] = {ByScheme<Ops, F, Scheme>::scheme()...};
+};
+
 template <class Ops, class F>
 constexpr SlicedKernels make_sliced() {
   using S = Sliced<Ops, F>;
   return {.planes = S::kPlanes,
-          .products = S::kProducts,
-          .parts = S::kParts,
+          .schemes = AllSchemes<Ops, F, typename SchemesOf<F>::Type>::kAll,
           .tile = Ops::kTile,
           .tile_bytes = Ops::kTileVecs * Ops::kBytes,
           .fused_tile = Ops::kFusedTile,
@@ -678,15 +746,11 @@ constexpr SlicedKernels make_sliced() {
           .slice = S::slice,
           // to[b][g] = the 8 x 8 matrix of the bits b of queries 0 to 7 at rows 8 g to 8 g + 7.
           .slice_queries = S::slice_queries,
-          // out[p] = the sum of the planes that product p of Karatsuba multiplies.
-          .form = S::form,
+          // to[g] = the 8 x 8 matrix of the bits of queries 0 to 7 at rows 8 g to 8 g + 7.
+          .slice_bits = S::kPlanes > 1 ? nullptr : S::slice_bits,
           // out[i][j] ^= A[i][0] D[0][j] ^ ... ^ A[i][g - 1] D[g - 1][j] over GF(2), A[i][k] a matrix of 8 x
           // 8 bits, D[k][j] a vector of 8 bits.
           .multiply = S::multiply,
-          // out[p] ^= A[p] * (sum p of the planes of D), for each product p.
-          .multiply_fused = S::kPlanes > 1 ? S::multiply_fused : nullptr,
-          // to[i][j] ^= bit i of each product from[p][j], put together by Karatsuba.
-          .finish = S::finish,
           // to[j] ^= from[j].
           .add = S::add,
           // Row i of to[g][b][h] = bit 8 h + i of x^b times the scalars 8 g to 8 g + 7.

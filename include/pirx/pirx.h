@@ -128,7 +128,8 @@ typedef struct pirx_deployment pirx_deployment;
    Errors: UNAVAILABLE, there is no such file or it cannot be read. DATA_LOSS, it is no deployment file, or
    one of another version, or for a protocol that this library does not have (the message says which it has).
    INVALID_ARGUMENT, its parts do not fit each other, or a server would be asked over plain HTTP beyond this
-   machine and the file does not allow it. */
+   machine and the file does not allow it. If the file pins the publisher of its database: UNAUTHENTICATED,
+   the publisher did not sign its manifest. STALE_EPOCH, the manifest is for something else than the file. */
 PIRX_API pirx_status pirx_deployment_load(const char* path, pirx_deployment** deployment);
 
 /* Reads the text of a deployment file from memory.

@@ -29,7 +29,8 @@ enum class ProtocolId : std::uint8_t {
   kQuadraticResiduosity = 4,
   kSpiral = 5,
   kDownload = 6,
-  kPointFunctions = 8  // 7 is for a scheme that is not here yet
+  kInspire = 7,
+  kPointFunctions = 8
 };
 
 /// Whether messages of that protocol begin with the header of protocols with several servers
@@ -46,6 +47,8 @@ enum class MessageType : std::uint8_t {
   kParameters = 3,
   kSeeds = 4,        ///< Goldberg, Chor: a query with a seed in place of each vector
   kKeys = 4,         ///< Spiral: keys that the server is to hold
+  kMasksWanted = 4,  ///< InsPIRe: a request for masks
+  kMasks = 5,        ///< InsPIRe: the masks
   kKeysHeld = 5,     ///< Spiral: the server's word that it holds them
   kKeysUnknown = 6,  ///< Spiral: the server does not know the keys of a query
 };
@@ -122,7 +125,7 @@ struct Protocol {
   std::string_view name;                ///< "goldberg"
   std::string_view summary;             ///< one line for --help
   bool several = false;                 ///< true: the client asks several servers; false: only one
-  unsigned most_servers = kMaxServers;  ///< of a deployment, if it has several
+  unsigned most_servers = kMaxServers;  ///< that a retrieval asks at a time
   bool slow = false;     ///< a query takes a server seconds, so a pass holds one query and few may wait
   bool spreads = false;  ///< uses ServerSpec::spread
   std::span<const Option> options = {};  ///< options of the server

@@ -11,11 +11,7 @@
 namespace pirx::itpir::chor {
 namespace {
 
-struct State final : ClientState {
-  State(std::shared_ptr<const Params> of, Wishes wanted) : params(std::move(of)), wishes(std::move(wanted)) {}
-  std::shared_ptr<const Params> params;
-  Wishes wishes;
-};
+using State = XorState<Params>;
 
 /// The rows to ask for.
 Result<SecretVector<std::uint64_t>> rows_of(const Wishes& wishes, const database::Geometry& geometry) {

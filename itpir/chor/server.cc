@@ -2,11 +2,8 @@
 // The server half of Chor's protocol: the product over GF(2), of query vectors that arrive as bits.
 #include "server.h"
 
-#include <array>
-
 #include "common.h"
 #include "itpir/server_vertical.h"
-#include "itpir/unpack_bits.h"
 #include "pirx/itpir/chor/server.h"
 
 namespace pirx::itpir::chor {
@@ -18,6 +15,11 @@ using gf2e::Gf2;
 struct BitVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kChor;
   static constexpr bool kSeeds = true;
+  static constexpr std::size_t kWindowRows = 0;
+  struct Scratch {};
+  template <class>
+  using Entry = std::byte;
+  static std::size_t entries(std::size_t rows) noexcept { return static_cast<std::size_t>(bit_bytes(rows)); }
   static std::size_t scratch_bytes(std::size_t) noexcept { return 0; }
   static std::uint64_t bytes(const Gf2&, std::uint64_t rows) noexcept { return bit_bytes(rows); }
   static Result<void> check(ByteSpan vectors, std::uint64_t rows) {
@@ -29,19 +31,13 @@ struct BitVectors {
     }
     return {};
   }
-  static bool read(const Gf2&, const std::byte* from, std::span<Gf2::Elem> to) noexcept {
-    unpack_bits({from, static_cast<std::size_t>(bit_bytes(to.size()))}, std::as_writable_bytes(to));
+  static bool read(const Gf2&, std::size_t, const std::byte* from, std::size_t, MutableByteSpan to,
+                   Scratch&) noexcept {
+    std::copy_n(from, to.size(), to.begin());
     return true;
   }
-  static void expand(const Gf2& f, std::span<const std::byte, kSeedBytes> seed, std::span<Gf2::Elem> to) {
-    SeedStream stream(seed);
-    std::array<std::byte, 512> bits;
-    while (!to.empty()) {
-      const auto part = to.first(std::min(to.size(), 8 * bits.size()));
-      stream.fill(MutableByteSpan(bits).first(static_cast<std::size_t>(bit_bytes(part.size()))));
-      read(f, bits.data(), part);
-      to = to.subspan(part.size());
-    }
+  static void expand(const Gf2&, std::span<const std::byte, kSeedBytes> seed, MutableByteSpan to) {
+    SeedStream(seed).fill(to);
   }
 };
 

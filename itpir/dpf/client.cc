@@ -10,11 +10,7 @@
 namespace pirx::itpir::dpf {
 namespace {
 
-struct State final : ClientState {
-  State(std::shared_ptr<const Params> of, Wishes wanted) : params(std::move(of)), wishes(std::move(wanted)) {}
-  std::shared_ptr<const Params> params;
-  Wishes wishes;
-};
+using State = XorState<Params>;
 
 /// The slots to ask for: those of the records, or of the three rows of each sum. OutOfRange: there is no such
 /// record or row.
@@ -40,16 +36,9 @@ Result<SecretVector<std::uint64_t>> slots_of(const Wishes& wishes, const databas
 
 Result<Params> Params::create(Spec spec) {
   PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
+  PIRX_TRY(check_coordinates(spec.coordinates));
   if (spec.coordinates.size() != 2) {
-    return invalid("dpf needs two servers, not " + std::to_string(spec.coordinates.size()) +
-                   ": name two that different parties run");
-  }
-  if (spec.coordinates[0] == 0 || spec.coordinates[1] == 0) {
-    return invalid("a server has coordinate 0: give every server another number");
-  }
-  if (spec.coordinates[0] == spec.coordinates[1]) {
-    return invalid("two servers have coordinate " + std::to_string(spec.coordinates[0]) +
-                   ": every server needs its own");
+    return invalid("dpf asks two servers at a time, not " + std::to_string(spec.coordinates.size()));
   }
   PIRX_TRY(check_sizes(slots(spec.geometry), points_of(spec.geometry), spec.geometry.slot_bytes()));
   return Params(std::move(spec));

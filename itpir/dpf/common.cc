@@ -2,20 +2,21 @@
 // The hash by which a tree grows.
 #include "common.h"
 
+#include <algorithm>
+
 #include "pirx/base/sha256.h"
 #include "src/base/constant_time.h"
 
 namespace pirx::itpir::dpf {
-namespace {
 
 static_assert(std::endian::native == std::endian::little, "nodes are hashed as they lie in memory");
 
-Aes128 fixed_key_cipher(const char* name) {
+std::array<std::byte, Aes128::kBlockBytes> fixed_key(const char* name) {
   const Digest digest = sha256(as_bytes(name));
-  return Aes128(std::span(digest).first<16>());
+  std::array<std::byte, Aes128::kBlockBytes> key;
+  std::copy_n(digest.begin(), key.size(), key.begin());
+  return key;
 }
-
-}  // namespace
 
 Node Node::unit(std::uint64_t row) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (row & 63);
@@ -24,9 +25,9 @@ Node Node::unit(std::uint64_t row) noexcept {
 }
 
 Hash::Hash()
-    : left_(fixed_key_cipher("pirx dpf left")),
-      right_(fixed_key_cipher("pirx dpf right")),
-      leaf_(fixed_key_cipher("pirx dpf leaf")) {}
+    : left_(fixed_key("pirx dpf left")),
+      right_(fixed_key("pirx dpf right")),
+      leaf_(fixed_key("pirx dpf leaf")) {}
 
 void Hash::prepare(std::span<const Node> parents) {
   input_.resize(parents.size());
@@ -56,6 +57,19 @@ void Hash::leaves(std::span<const Node> parents, std::span<Node> out) {
 
 Result<void> check_sizes(std::uint64_t rows, std::uint64_t points, std::uint64_t slot_bytes) {
   return check_message_sizes(message_bytes(1, points * key_bytes(rows), 1), message_bytes(1, slot_bytes, 1));
+}
+
+Result<void> check_coordinates(std::span<const std::uint64_t> coordinates) {
+  if (coordinates.size() < 2) {
+    return invalid("dpf needs two servers, not " + std::to_string(coordinates.size()) +
+                   ": make a deployment of two or more that different parties run");
+  }
+  std::vector<std::uint64_t> sorted(coordinates.begin(), coordinates.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted[0] == 0) return invalid("a server has coordinate 0: give every server another number");
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return {};
+  return invalid("two servers have coordinate " + std::to_string(*twice) + ": every server needs its own");
 }
 
 }  // namespace pirx::itpir::dpf

@@ -2,6 +2,7 @@
 // What both halves share: the tree that a key stands for, and how a key is encoded (docs/wire_format.md).
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -44,6 +45,9 @@ struct Node {
   }
 };
 
+/// A cipher's key: public, the first bytes of the digest of its name.
+std::array<std::byte, Aes128::kBlockBytes> fixed_key(const char* name);
+
 /// Makes children and leaves out of nodes: AES under three fixed public keys, as H(x) = AES(sigma(x)) xor
 /// sigma(x) with sigma(low || high) = high xor low || low (Guo, Katz, Wang, Wang and Yu 2020). A node's
 /// control bit does not matter. Time and addresses depend on no node. Not thread-safe.
@@ -64,6 +68,9 @@ class Hash {
 
 /// InvalidArgument: so many points, or a slot, do not fit a message.
 Result<void> check_sizes(std::uint64_t rows, std::uint64_t points, std::uint64_t slot_bytes);
+
+/// InvalidArgument: fewer than two servers, a coordinate that is zero, or the same coordinate twice.
+Result<void> check_coordinates(std::span<const std::uint64_t> coordinates);
 
 /// A query's keys: one for a record, or so many for that of a keyed database, which is a sum of as many
 /// slots.

@@ -34,11 +34,12 @@ Result<double> measure_expansion(const RateId& id, RateTable& /*others*/) {
   const std::uint64_t rows = std::uint64_t{1} << id.of[0];
   PIRX_ASSIGN(auto rng, Rng::from_os());
   Hash hash;
+  Expander expander;
   Bytes keys(2 * key_bytes(rows));
   const auto first = MutableByteSpan(keys).first(key_bytes(rows));
   write_keys(hash, 0, rows, rng, first, MutableByteSpan(keys).subspan(first.size()));
-  std::vector<Node> sum(leaves(rows));
-  return cpu_seconds([&] { add_expansion(hash, first, rows, sum); });
+  Bytes sum(expansion_bytes(rows));
+  return cpu_seconds([&] { expander.add(first, rows, sum); });
 }
 
 Result<Offer> offer(const Question& question, Rates& rates) {

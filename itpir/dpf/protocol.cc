@@ -2,8 +2,8 @@
 // The row of dpf, two-server retrieval with distributed point functions.
 #include "pirx/protocol.h"
 
-#include "itpir/client_plan.h"
-#include "pirx/itpir/dpf/client.h"
+#include "any_two.h"
+#include "pirx/base/field.h"
 #ifndef PIRX_CLIENT_ONLY
 #include "cost.h"
 #include "itpir/server_options.h"
@@ -26,22 +26,16 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
   if (spec.members.on("threshold") && spec.members.number("threshold") != 1) {
     return invalid("dpf has threshold 1, not " + spec.members.text("threshold"));
   }
-  const auto client = [coordinates = spec.coordinates](
-                          const database::Geometry& geometry, const database::Version& version,
-                          const ClientOptions&) -> Result<std::shared_ptr<const SharesClient>> {
-    PIRX_ASSIGN(auto params, dpf::Params::create({geometry, version, coordinates}));
-    return std::make_shared<const dpf::Client>(std::move(params));
-  };
-  return SharesPlan::create({.protocol = &kPointProtocol,
-                             .geometry = *spec.geometry,
-                             .version = spec.version,
-                             .coordinates = spec.coordinates,
-                             .threshold = 1,
-                             .code = {},
-                             .members = {{"field", kTagGf2.name()}},
-                             .server_options = {},
-                             .notes = {},
-                             .client = client});
+  return dpf::plan_any_two({.protocol = &kPointProtocol,
+                            .geometry = *spec.geometry,
+                            .version = spec.version,
+                            .coordinates = spec.coordinates,
+                            .threshold = 1,
+                            .code = {},
+                            .members = {{"field", kTagGf2.name()}},
+                            .server_options = {},
+                            .notes = {},
+                            .client = {}});
 }
 
 Result<Told> tell_all_but_threshold(ByteSpan parameters) {

@@ -6,7 +6,6 @@
 
 #include "expand.h"
 #include "itpir/server_impl.h"
-#include "itpir/unpack_bits.h"
 #include "pirx/gf2e/gf2.h"
 
 namespace pirx::itpir::dpf {
@@ -19,16 +18,21 @@ template <std::size_t kPoints>
 struct PointVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kPointFunctions;
   static constexpr bool kSeeds = false;
-  static std::size_t scratch_bytes(std::size_t rows) noexcept { return expansion_bytes(rows); }
+  /// The bits of a window are made where they stay in the cache until they are multiplied.
+  static constexpr std::size_t kWindowRows = kSubtreeRows;
+  using Scratch = Expander;
+  /// The leaves, of which the last may reach beyond the rows.
+  template <class>
+  using Entry = std::byte;
+  static std::size_t entries(std::size_t rows) noexcept { return expansion_bytes(rows); }
+  static std::size_t scratch_bytes(std::size_t rows) noexcept { return Expander::scratch_bytes(rows); }
   static std::uint64_t bytes(const Gf2&, std::uint64_t rows) noexcept { return kPoints * key_bytes(rows); }
   static Result<void> check(ByteSpan keys, std::uint64_t rows) { return check_keys(keys, rows); }
-  static bool read(const Gf2&, const std::byte* from, std::span<Gf2::Elem> to) {
-    Hash hash;
-    std::vector<Node> sum(leaves(to.size()));
-    for (std::size_t i = 0; i < kPoints; ++i, from += key_bytes(to.size())) {
-      add_expansion(hash, {from, key_bytes(to.size())}, to.size(), sum);
-    }
-    unpack_bits(std::as_bytes(std::span(sum)), std::as_writable_bytes(to));
+  static bool read(const Gf2&, std::size_t rows, const std::byte* from, std::size_t first, MutableByteSpan to,
+                   Expander& expander) {
+    const std::size_t each = key_bytes(rows);
+    std::ranges::fill(to, std::byte{0});
+    for (std::size_t i = 0; i < kPoints; ++i) expander.add({from + i * each, each}, rows, to, first);
     return true;
   }
 };

@@ -4,6 +4,7 @@
 // but liars who agree on a lie no longer agree once the scalars are out, so further queries tell them apart.
 #pragma once
 
+#include "src/base/constant_time.h"
 #include "vectors.h"
 
 namespace pirx::itpir::goldberg {
@@ -16,7 +17,7 @@ template <SharingField F, RandomSource R>
 void random_nonzero_fill(const F& f, R& rng, std::span<typename F::Elem> out) {
   f.random_fill(rng, out);
   for (auto& value : out) {
-    while (f.equal(value, f.zero())) f.random_fill(rng, std::span(&value, 1));
+    while (reveal(f.equal(value, f.zero()) ? 1 : 0)) f.random_fill(rng, std::span(&value, 1));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/polynomial_code.h"
 #include "pirx/itpir/goldberg/client.h"
+#include "src/base/constant_time.h"
 #include "wishes.h"
 
 namespace pirx::itpir::goldberg {
@@ -510,7 +511,7 @@ class GoldbergCollector : public ReplyCollector {
   }
 
   /// What these servers make of the words of the wishes' slots, parts() of `slots` for each. DataLoss when it
-  /// cannot be right.
+  /// cannot be right. Addresses depend on the wishes, as only servers that lie make anybody come here.
   Result<std::vector<Bytes>> read_slots(std::span<const std::size_t> wishes,
                                         std::span<const decoding::QueryReplies<F>> slots,
                                         std::span<const std::size_t> servers) const {
@@ -527,7 +528,11 @@ class GoldbergCollector : public ReplyCollector {
                                             blocks.view().window(part, 0, 1, count)));
         if (part > 0) add_row(blocks.row(part), {blocks.row(0), count});
       }
-      PIRX_ASSIGN(auto data, cut(wishes[k], {blocks.row(0), count}, first));
+      PIRX_ASSIGN(const auto bytes, bytes_of({blocks.row(0), count}, first));
+      const auto [offset, size] = slot(wishes[k]);
+      PIRX_ASSIGN(auto data, read(wishes[k], bytes.expose().subspan(static_cast<std::size_t>(offset) -
+                                                                        first * field().word_bytes(),
+                                                                    static_cast<std::size_t>(size))));
       records.push_back(std::move(data));
     }
     return records;
@@ -556,41 +561,65 @@ class GoldbergCollector : public ReplyCollector {
     return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)};
   }
 
-  /// What is wanted of a row, out of words of it from word `first` on: a record, or the bytes of a sum.
-  Result<Bytes> cut(std::size_t wish, std::span<const Sum> sums, std::size_t first) const {
+  /// The bytes of words of a row, from word `first` on.
+  Result<SecretVector<std::byte>> bytes_of(std::span<const Sum> sums, std::size_t first) const {
     const std::size_t each = field().word_bytes();
     SecretVector<std::byte> bytes(sums.size() * each);
     bool good = true;
     for (std::size_t w = 0; w < sums.size(); ++w) {
       good &= field().store_word(sums[w], bytes.expose().data() + w * each);
     }
-    if (!good) return fail(ErrorCode::kDataLoss, "the record is damaged: a value is no database word");
+    if (!reveal(good))
+      return fail(ErrorCode::kDataLoss, "the record is damaged: a value is no database word");
     // What the last word holds behind the row is zero in every database; no digest covers it.
     const auto row_bytes = static_cast<std::size_t>(spec_->geometry.row_bytes());
+    std::byte behind{0};
     for (std::size_t b = row_bytes - std::min(row_bytes, first * each); b < bytes.size(); ++b) {
-      good &= bytes.expose()[b] == std::byte{0};
+      behind |= bytes.expose()[b];
     }
-    if (!good) return fail(ErrorCode::kDataLoss, "the record is damaged: its row does not end in zeros");
-    const ByteSpan all = std::as_const(bytes).expose();
-    const auto [offset, size] = slot(wish);
-    const ByteSpan slot =
-        all.subspan(static_cast<std::size_t>(offset) - first * each, static_cast<std::size_t>(size));
-    if (this->sums()) return Bytes(slot.begin(), slot.end());
+    if (!reveal(std::to_integer<std::uint64_t>(behind))) return bytes;
+    return fail(ErrorCode::kDataLoss, "the record is damaged: its row does not end in zeros");
+  }
+
+  /// The record, or the bytes of a sum, out of the bytes of its slot.
+  Result<Bytes> read(std::size_t wish, ByteSpan slot) const {
+    if (sums()) return Bytes(slot.begin(), slot.end());
     PIRX_ASSIGN(const auto data, spec_->geometry.read_slot(wishes_.indices.expose()[wish], slot));
     return Bytes(data.begin(), data.end());
   }
 
+  /// out = the row that is at `place` of `rows`. Passes over all of them if the place depends on the wishes.
+  void take_row(matrix::ConstView<Sum> rows, std::size_t place, std::span<Sum> out) const {
+    const auto row = [&](std::size_t i) { return std::as_bytes(std::span(rows.row(i), words_)); };
+    const auto to = std::as_writable_bytes(out);
+    if (!code_.encoding().has_data_coordinates()) {
+      std::copy_n(rows.row(place), words_, out.begin());
+      return;
+    }
+    for (std::size_t i = 0; i < rows.rows; ++i) {
+      std::uint64_t mask = mask_equal(i, place);
+      __asm__("" : "+r"(mask));  // or the compiler would make a branch of it
+      select(mask, row(i), to, to);
+    }
+  }
+
   /// All that is wanted out of the rows of all slots. Whole rows are turned into bytes: that a word elsewhere
-  /// in the row is none must not tell records of that row apart.
+  /// in the row is none must not tell records of that row apart. No branch and no address depends on a wish.
   Result<std::vector<Bytes>> cut_records(matrix::ConstView<Sum> rows) const {
+    const auto row_bytes = static_cast<std::size_t>(spec_->geometry.row_bytes());
     std::vector<Bytes> records;
-    SecretVector<Sum> wanted(words_);
+    SecretVector<Sum> wanted(words_), addend(words_);
     for (std::size_t k = 0; k < wishes_.size(); ++k) {
-      std::copy_n(rows.row(plan_.place(k * parts())), words_, wanted.expose().begin());
+      take_row(rows, plan_.place(k * parts()), wanted.expose());
       for (std::size_t part = 1; part < parts(); ++part) {
-        add_row(rows.row(plan_.place(k * parts() + part)), wanted.expose());
+        take_row(rows, plan_.place(k * parts() + part), addend.expose());
+        add_row(std::as_const(addend).expose().data(), wanted.expose());
       }
-      PIRX_ASSIGN(auto data, cut(k, std::as_const(wanted).expose(), 0));
+      PIRX_ASSIGN(const auto bytes, bytes_of(std::as_const(wanted).expose(), 0));
+      const auto [offset, size] = slot(k);
+      SecretVector<std::byte> out(static_cast<std::size_t>(size));
+      cut_out(bytes.expose().first(row_bytes), offset, out.expose());
+      PIRX_ASSIGN(auto data, read(k, std::as_const(out).expose()));
       records.push_back(std::move(data));
     }
     if (options_.check && !options_.check(records)) {
@@ -635,7 +664,8 @@ GoldbergCollector<F>::GoldbergCollector(strassen::Engine<F> engine, const Params
 template <SharingField F>
 Result<void> GoldbergCollector<F>::ask_again(const Wishes& wishes, SecretVector<Elem> blinding) {
   const auto again = wishes.indices.expose(), first = std::as_const(wishes_).indices.expose();
-  if (wishes.kind != wishes_.kind || !std::equal(again.begin(), again.end(), first.begin(), first.end())) {
+  if (wishes.kind != wishes_.kind || again.size() != first.size() ||
+      reveal(difference(std::as_bytes(again), std::as_bytes(first)))) {
     return fail(ErrorCode::kInvalidArgument, "a further query must ask for the same records as the first");
   }
   if (rounds_.size() == kMaxRounds) {
@@ -656,7 +686,9 @@ Result<void> GoldbergCollector<F>::add(std::size_t server, ByteSpan reply) {
   if (round.replies.rows() == 0) {
     PIRX_ASSIGN(round.replies, matrix::Matrix<Sum>::create(round.status.size(), vectors() * words_));
   }
-  if (!decode_sums(field(), body.data(), std::span<Sum>(round.replies.row(server), round.replies.cols()))) {
+  const bool good =
+      decode_sums(field(), body.data(), std::span<Sum>(round.replies.row(server), round.replies.cols()));
+  if (!reveal(good)) {
     round.status[server] = ServerStatus::kMalformed;
     return fail(ErrorCode::kDataLoss,
                 "the reply holds a value that is no element of " + field().tag().name());

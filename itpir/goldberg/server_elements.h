@@ -13,6 +13,11 @@ namespace pirx::itpir::goldberg {
 struct ElementVectors {
   static constexpr ProtocolId kProtocol = ProtocolId::kGoldberg;
   static constexpr bool kSeeds = true;
+  static constexpr std::size_t kWindowRows = 0;
+  struct Scratch {};
+  template <class F>
+  using Entry = typename F::Elem;
+  static std::size_t entries(std::size_t rows) noexcept { return rows; }
   static std::size_t scratch_bytes(std::size_t) noexcept { return 0; }
   template <SharingField F>
   static std::uint64_t bytes(const F& f, std::uint64_t rows) noexcept {
@@ -20,7 +25,8 @@ struct ElementVectors {
   }
   static Result<void> check(ByteSpan, std::uint64_t) { return {}; }
   template <SharingField F>
-  static bool read(const F& f, const std::byte* from, std::span<typename F::Elem> to) {
+  static bool read(const F& f, std::size_t, const std::byte* from, std::size_t,
+                   std::span<typename F::Elem> to, Scratch&) {
     return decode_elems(f, from, to);
   }
   template <SharingField F>

@@ -95,6 +95,7 @@ Result<void> parse_members(const Json& object, const std::string& prefix, const 
   for (const auto& [key, value] : members) {
     const auto name = prefix + key;
     const bool ours = key == "pirx_deployment" || key == "protocol" || key == "servers" ||
+                      key == "publisher" || key == "manifest" ||
                       (key == "database" && !protocol.describes_database);
     if (prefix.empty() && ours) continue;
     const bool dotted = key.find('.') != std::string::npos;  // names a member of a group
@@ -140,6 +141,34 @@ Result<std::vector<http::Endpoint>> parse_servers(const Json& deployment, const 
     endpoints.push_back(std::move(endpoint));
   }
   return endpoints;
+}
+
+/// The pinned publisher's manifest; null if nobody is pinned.
+Result<std::shared_ptr<const Manifest>> parse_manifest(const Json& deployment) {
+  const auto pinned = deployment["publisher"], given = deployment["manifest"];
+  std::shared_ptr<const Manifest> none;
+  if (!pinned.exists()) {
+    if (given.exists()) return given.error("is there without a 'publisher' who is trusted");
+    return none;
+  }
+  PIRX_ASSIGN(const auto text, pinned.string());
+  const auto publisher = parse_publisher(text);
+  if (!publisher) return pinned.error(": " + publisher.error().message());
+  if (!given.exists()) {
+    return given.error(
+        "is missing, but a publisher is pinned: write the file anew (pirx deploy --manifest KEY)");
+  }
+  PIRX_ASSIGN(const auto hex, given.string());
+  const auto bytes = from_hex(hex);
+  if (!bytes) return given.error("is not made of hexadecimal digits");
+  auto manifest = Manifest::parse(*bytes);
+  if (!manifest) return fail(manifest.error().code(), manifest.error().message());
+  if (manifest->spec().publisher != *publisher) {
+    return fail(ErrorCode::kUnauthenticated,
+                "the manifest is signed by " + to_hex(manifest->spec().publisher) +
+                    ", not by the publisher " + to_hex(*publisher) + " whom the file pins");
+  }
+  return std::make_shared<const Manifest>(std::move(*manifest));
 }
 
 OutJson format_database(const database::Version& version, const database::Geometry& of) {
@@ -191,6 +220,10 @@ OutJson to_json(const Deployment& deployment, OutJson json = {}) {
     place = to_json(option, found->second);
   }
   if (!protocol.describes_database) json["database"] = format_database(plan.version(), plan.geometry());
+  if (deployment.manifest != nullptr) {
+    json["publisher"] = to_hex(deployment.manifest->spec().publisher);
+    json["manifest"] = to_hex(deployment.manifest->bytes());
+  }
   json["servers"] = OutJson::list();
   const auto coordinates = plan.coordinates();
   for (std::size_t i = 0; i < deployment.servers.size(); ++i) {
@@ -215,8 +248,13 @@ Result<Deployment> parse_deployment(const Json& json, const std::filesystem::pat
     PIRX_ASSIGN(spec.version, parse_version(json["database"]));
   }
   PIRX_ASSIGN(auto servers, parse_servers(json, protocol, folder, spec.coordinates));
+  PIRX_ASSIGN(auto manifest, parse_manifest(json));
   auto plan = protocol.plan(spec);
-  if (plan) return Deployment{std::move(*plan), std::move(servers)};
+  if (plan) {
+    Deployment deployment{std::move(*plan), std::move(servers), std::move(manifest)};
+    PIRX_TRY(check_manifest(deployment));
+    return deployment;
+  }
   if (plan.error().code() == ErrorCode::kDataLoss) return json.error(plan.error().message());
   return fail(plan.error().code(), printable_ascii(plan.error().message(), 1000));
 }
@@ -244,6 +282,21 @@ Result<void> check_follows(const Plan& before, const Plan& next) {
   return {};
 }
 
+Result<void> check_manifest(const Deployment& deployment) {
+  if (deployment.manifest == nullptr) return {};
+  return deployment.manifest->check(*deployment.plan);
+}
+
+Result<void> check_manifest_follows(const Deployment& before, const Deployment& next) {
+  if (before.manifest == nullptr) return {};
+  if (next.manifest == nullptr) {
+    return fail(ErrorCode::kUnauthenticated, "there is no manifest of the publisher " +
+                                                 to_hex(before.manifest->spec().publisher) +
+                                                 ", who is pinned");
+  }
+  return before.manifest->check_next(*next.manifest);
+}
+
 bool all_on_this_machine(const Deployment& deployment) {
   return std::all_of(deployment.servers.begin(), deployment.servers.end(),
                      [](const auto& server) { return http::is_loopback_url(server.url); });
@@ -255,6 +308,12 @@ Result<void> check_one_database(std::span<const Deployment> deployments) {
     const auto& first = *deployments[0].plan;
     if (plan.version() != first.version() || plan.geometry() != first.geometry()) {
       return invalid("the deployments are not of one database: identity, epoch or shape differ");
+    }
+    const auto &one = deployments[i].manifest, &other = deployments[0].manifest;
+    if ((one == nullptr) != (other == nullptr) ||
+        (one != nullptr && one->spec().publisher != other->spec().publisher)) {
+      return invalid(
+          "not all deployments are pinned to one publisher: add each with the same --manifest KEY");
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (&plan.protocol() == &deployments[j].plan->protocol()) {

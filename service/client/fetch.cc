@@ -49,23 +49,27 @@ class PacedStop {
   std::atomic<bool> stopped_ = false;
 };
 
-/// Sends a wave of messages, one to each server, and gives their replies to the retrieval.
+/// Sends a wave of messages, at most one to each server, and gives their replies to the retrieval.
 void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment, const Ask& ask,
               Milliseconds left, Milliseconds deadline, const Stop& stopped,
               std::vector<ServerOutcome>& servers) {
-  PIRX_CHECK(wave.size() == servers.size());
-  std::vector<Bytes> requests;
+  std::vector<Bytes> requests(servers.size());  // empty: the server is not asked
+  std::vector<MessageId> ids(servers.size());
   std::uint64_t reply_bytes = 0;
-  for (std::size_t i = 0; i < wave.size(); ++i) {
-    PIRX_CHECK(wave[i].server == i);
-    requests.push_back(std::move(wave[i].bytes));
-    reply_bytes = std::max(reply_bytes, wave[i].reply_bytes);
+  for (auto& message : wave) {
+    requests.at(message.server) = std::move(message.bytes);
+    ids[message.server] = message.id;
+    reply_bytes = std::max(reply_bytes, message.reply_bytes);
   }
-  std::vector<bool> settled(wave.size(), false);
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    if (servers[i].abandoned) servers[i].error.clear();
+    if (requests[i].empty() && servers[i].error.empty()) servers[i].abandoned = true;
+  }
+  std::vector<bool> settled(servers.size(), false);
   const auto on_settled = [&](std::size_t i, const http::CallOutcome& outcome) {
     settled[i] = true;
-    const auto taken = outcome.reply ? retrieval.receive(wave[i].id, *outcome.reply)
-                                     : retrieval.lost(wave[i].id, outcome.reply.error());
+    const auto taken = outcome.reply ? retrieval.receive(ids[i], *outcome.reply)
+                                     : retrieval.lost(ids[i], outcome.reply.error());
     for (const auto* error :
          {outcome.reply ? nullptr : &outcome.reply.error(), taken ? nullptr : &taken.error()}) {
       if (error == nullptr) continue;
@@ -82,6 +86,7 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
                              .stop = stopped},
                             on_settled);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (requests[i].empty()) continue;
     auto& server = servers[i];
     server.milliseconds += outcomes[i].milliseconds;
     server.bytes_up += outcomes[i].bytes_up;
@@ -89,7 +94,7 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
     server.abandoned = !settled[i];
     if (!settled[i] && !outcomes[i].reply) {
       server.error = outcomes[i].reply.error().to_string();
-      if (retrieval.waiting()) static_cast<void>(retrieval.lost(wave[i].id, outcomes[i].reply.error()));
+      if (retrieval.waiting()) static_cast<void>(retrieval.lost(ids[i], outcomes[i].reply.error()));
     }
     if (outcomes[i].same_as) {
       server.error = "names the same instance as " + deployment.servers[*outcomes[i].same_as].url +
@@ -141,6 +146,7 @@ Result<void> check_fetch(const Deployment& deployment, const Texts& client_optio
 
 Result<Fetcher> Fetcher::create(Deployment deployment, const Texts& options, Ask ask) {
   PIRX_CHECK(deployment.plan != nullptr);
+  PIRX_TRY(check_manifest(deployment));
   PIRX_ASSIGN(auto warning, check_plan(deployment, options));
   std::function<void()> close = [] {};
   if (!ask) {
@@ -161,6 +167,8 @@ Result<void> Fetcher::take(Deployment next) {
       !std::equal(old_servers.begin(), old_servers.end(), new_servers.begin(), new_servers.end(), same_url)) {
     return invalid("a renewed deployment must have the same servers in the same order");
   }
+  PIRX_TRY(check_manifest(next));
+  PIRX_TRY(check_manifest_follows(deployment_, next));
   PIRX_ASSIGN(warning_, check_plan(next, options_));
   deployment_ = std::move(next);
   client_ = nullptr;  // its keys were for the old plan

@@ -77,6 +77,44 @@ Result<void> check_kind(const Deployment& before, const Plan& next) {
   return {};
 }
 
+/// What a server gave as its manifest, if the publisher signed it for what the server says of itself.
+Result<Manifest> read_manifest(const std::string& url, const Result<Bytes>& reply,
+                               const ed25519::PublicKey& publisher, const Protocol& protocol,
+                               const Told& told) {
+  if (!reply) {
+    // A server that cannot be reached is no server that has none.
+    const bool refused = reply.error().code() != ErrorCode::kUnavailable;
+    return fail(refused ? ErrorCode::kUnauthenticated : ErrorCode::kUnavailable,
+                url + " gave no manifest of the publisher who is pinned: " + reply.error().message());
+  }
+  auto manifest = Manifest::parse(*reply);
+  if (!manifest) return fail(ErrorCode::kUnauthenticated, url + ": " + manifest.error().message());
+  if (manifest->spec().publisher != publisher) {
+    return fail(ErrorCode::kUnauthenticated, url + ": the manifest is signed by " +
+                                                 to_hex(manifest->spec().publisher) +
+                                                 ", not by the publisher " + to_hex(publisher));
+  }
+  if (const auto fits = manifest->check(protocol, told); !fits) {
+    return fail(fits.error().code(),
+                url + ": " + fits.error().message() + ": an epoch began meanwhile, or the server lies");
+  }
+  return manifest;
+}
+
+Result<void> ask_manifest(std::span<const http::Endpoint> servers, const AskOptions& options,
+                          Parameters& all) {
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create({servers.begin(), servers.end()}));
+  const auto outcomes = transport.manifests_all({.deadline = options.deadline,
+                                                 .connect_timeout = options.deadline,
+                                                 .max_reply_bytes = Manifest::kMaxBytes});
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    PIRX_ASSIGN(auto one, read_manifest(servers[i].url, outcomes[i].reply, *options.publisher, *all.protocol,
+                                        all.told[i]));
+    if (i == 0) all.manifest = std::make_shared<const Manifest>(std::move(one));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options) {
@@ -111,6 +149,7 @@ Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const
     }
     all.told.push_back(std::move(*one));
   }
+  if (options.publisher) PIRX_TRY(ask_manifest(servers, options, all));
   return all;
 }
 
@@ -131,7 +170,9 @@ Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const
 }
 
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options) {
-  PIRX_ASSIGN(const auto now, ask_parameters(deployment.servers, options.ask));
+  auto ask = options.ask;
+  if (deployment.manifest != nullptr) ask.publisher = deployment.manifest->spec().publisher;
+  PIRX_ASSIGN(const auto now, ask_parameters(deployment.servers, ask));
   const auto& protocol = deployment.plan->protocol();
   if (now.protocol != &protocol) {
     return another_kind(deployment, "serves by " + std::string(now.protocol->name) + " now, not by " +
@@ -146,7 +187,8 @@ Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& o
   PIRX_ASSIGN(auto plan, plan_for(now, chosen));
   PIRX_TRY(check_kind(deployment, *plan));
   if (!options.allow_rollback) PIRX_TRY(check_follows(*deployment.plan, *plan));
-  Deployment next{std::move(plan), deployment.servers};
+  Deployment next{std::move(plan), deployment.servers, now.manifest};
+  PIRX_TRY(check_manifest_follows(deployment, next));
   for (const auto& option : options.client_options) {
     if (find_option(protocol.client_options, option.first) != nullptr) used.insert(option);
   }

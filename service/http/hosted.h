@@ -12,10 +12,10 @@ namespace pirx::http {
 
 class Hosted {
  public:
-  /// Who answers, and what GET .../parameters gives: always of one another.
+  /// Who answers, and what GET .../parameters and GET .../manifest give: always of one another.
   struct Epoch {
     std::shared_ptr<const AnyServer> server;
-    Bytes parameters;
+    Bytes parameters, manifest;
     std::optional<std::uint64_t> number = parameters_epoch(parameters);
   };
 
@@ -24,7 +24,7 @@ class Hosted {
         protocol_(std::move(database.protocol)),
         batcher_(database.queue, named(log), metrics_, compute) {
     auto parameters = database.server->parameters();
-    replace(std::move(database.server), std::move(parameters));
+    replace(std::move(database.server), std::move(parameters), std::move(database.manifest));
   }
 
   const std::string& name() const noexcept { return name_; }
@@ -34,10 +34,12 @@ class Hosted {
     return epoch_;
   }
   /// Gives the one before; null at first.
-  std::shared_ptr<const Epoch> replace(std::shared_ptr<const AnyServer> server, Bytes parameters) {
+  std::shared_ptr<const Epoch> replace(std::shared_ptr<const AnyServer> server, Bytes parameters,
+                                       Bytes manifest) {
     // Queries of an earlier epoch may be longer; they are read all the same, to be told that they are stale.
     max_request_bytes_ = std::max(max_request_bytes_.load(), server->max_request_bytes());
-    auto next = std::make_shared<const Epoch>(Epoch{std::move(server), std::move(parameters)});
+    auto next =
+        std::make_shared<const Epoch>(Epoch{std::move(server), std::move(parameters), std::move(manifest)});
     const std::lock_guard lock(mutex_);
     epoch_.swap(next);
     return next;

@@ -504,6 +504,10 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
       continue;
     }
     const auto* body = bodies != nullptr ? &(*bodies)[i] : nullptr;
+    if (body != nullptr && body->empty()) {
+      outcomes[i] = {tl::unexpected(peers[i]->error(ErrorCode::kUnavailable, "not asked"))};
+      continue;
+    }
     if (auto error = begin(*peers[i], path, body, options)) settled(i, {tl::unexpected(std::move(*error))});
   }
   std::string trouble;
@@ -585,6 +589,10 @@ std::vector<CallOutcome> HttpTransport::query_all(const std::vector<Bytes>& requ
 
 std::vector<CallOutcome> HttpTransport::parameters_all(const CallOptions& options) {
   return impl_->call_all(kParametersPath, nullptr, options, {});
+}
+
+std::vector<CallOutcome> HttpTransport::manifests_all(const CallOptions& options) {
+  return impl_->call_all(kManifestPath, nullptr, options, {});
 }
 
 void HttpTransport::close() noexcept {

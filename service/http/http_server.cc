@@ -377,6 +377,9 @@ struct HttpServer::Impl {
     return event;
   }
 
+  /// InvalidArgument: there is no such database.
+  Result<Hosted*> find(std::string_view database);
+
   // The order is that of destruction, backwards: queues and the thread that computes end while the sessions
   // that they answer to can still be posted to; sessions end with their loops; what they share goes last.
   SessionHost host;
@@ -425,11 +428,15 @@ HttpServer::HttpServer(HttpServer&&) noexcept = default;
 HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
 
+Result<Hosted*> HttpServer::Impl::find(std::string_view database) {
+  if (auto* hosted = host.find(database)) return hosted;
+  return invalid("no database is called '" + printable_ascii(database, 64) + "'");
+}
+
 Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<const AnyServer> next,
-                                                             std::string_view database) {
+                                                             std::string_view database, Bytes manifest) {
   if (!next) return invalid("there is no protocol server to serve");
-  auto* hosted = impl_->host.find(database);
-  if (hosted == nullptr) return invalid("no database is called '" + printable_ascii(database, 64) + "'");
+  PIRX_ASSIGN(auto* hosted, impl_->find(database));
   const auto pass_bytes = std::max(impl_->host.pass_bytes(), next->pass_bytes());
   PIRX_TRY(check_server(impl_->host.options, *next, pass_bytes));
   for (const auto& other : impl_->databases) {
@@ -443,10 +450,17 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
       return fail(ErrorCode::kResourceExhausted,
                   "requests hold the memory that passes over the new database need: try again later");
     }
-    return hosted->replace(std::move(next), std::move(parameters))->server;
+    return hosted->replace(std::move(next), std::move(parameters), std::move(manifest))->server;
   } catch (const std::exception& error) {
     return fail(ErrorCode::kResourceExhausted, std::string("cannot change the server: ") + error.what());
   }
+}
+
+Result<void> HttpServer::publish(Bytes manifest, std::string_view database) {
+  PIRX_ASSIGN(auto* hosted, impl_->find(database));
+  const auto now = hosted->epoch();
+  hosted->replace(now->server, now->parameters, std::move(manifest));
+  return {};
 }
 
 std::uint16_t HttpServer::port() const noexcept { return impl_->port; }

@@ -39,6 +39,7 @@ Target parse_target(std::string_view path) noexcept {
   }
   if (path == kQueryPath) target.page = Page::kQuery;
   if (path == kParametersPath) target.page = Page::kParameters;
+  if (path == kManifestPath) target.page = Page::kManifest;
   return target;
 }
 

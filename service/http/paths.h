@@ -6,7 +6,8 @@
 
 namespace pirx::http {
 
-inline constexpr char kQueryPath[] = "/query", kParametersPath[] = "/parameters";
+inline constexpr char kQueryPath[] = "/query", kParametersPath[] = "/parameters",
+                      kManifestPath[] = "/manifest";
 inline constexpr char kRootPath[] = "/v1";          ///< of the first database, or the only one
 inline constexpr char kDatabasePath[] = "/v1/db/";  ///< a database's name follows
 
@@ -14,7 +15,7 @@ inline constexpr char kDatabasePath[] = "/v1/db/";  ///< a database's name follo
 /// else.
 bool is_database_name(std::string_view name) noexcept;
 
-enum class Page { kNone, kQuery, kParameters, kHealth, kReady, kMetrics, kStatus };
+enum class Page { kNone, kQuery, kParameters, kManifest, kHealth, kReady, kMetrics, kStatus };
 
 struct Target {
   Page page = Page::kNone;

@@ -330,7 +330,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     if (target.page == Page::kNone ||
         ((is_metrics || is_status) && !host_.options.metrics_for_all && !peer_.local)) {
       return refuse(404,
-                    "no such path: there are /v1/query, /v1/parameters, /healthz and /readyz, and for this "
+                    "no such path: there are /v1/query, /v1/parameters, /v1/manifest, /healthz and /readyz, "
+                    "and for this "
                     "machine /, /status and /metrics");
     }
     if (header.method() == http::verb::options && !host_.options.cors_origins.empty()) {
@@ -355,6 +356,12 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     database_ = host_.find(target.database);
     if (database_ == nullptr) {
       return refuse(404, Error(ErrorCode::kOutOfRange, "this server has no database of this name"), "");
+    }
+    if (target.page == Page::kManifest) {
+      const auto epoch = database_->epoch();
+      if (!epoch->manifest.empty()) return reply(200, kOctetStream, epoch->manifest);
+      return refuse(404, Error(ErrorCode::kOutOfRange, "this server has no manifest (pirx serve --manifest)"),
+                    "");
     }
     if (!is_query) return reply(200, kOctetStream, database_->epoch()->parameters);
 

@@ -11,6 +11,7 @@
 #include "paths.h"
 #include "pirx/base/sha256.h"
 #include "pirx/base/small_file.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::http {
 namespace {
@@ -62,8 +63,9 @@ Result<Authenticate> parse_tokens(std::string_view text) {
           CRYPTO_memcmp((*tokens)[i].digest.data(), digest.data(), digest.size()) == 0);
       found ^= (found ^ i) & (0 - same);
     }
-    if (found == tokens->size()) return std::nullopt;
-    return (*tokens)[found].name;
+    const auto who = static_cast<std::size_t>(reveal_number(found));
+    if (who == tokens->size()) return std::nullopt;
+    return (*tokens)[who].name;
   };
 }
 

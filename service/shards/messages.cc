@@ -16,7 +16,7 @@ Digest digest_of(const Product& whole, Split split, int ranks, ByteSpan paramete
   writer.put_bytes(std::as_bytes(std::span(kProgram)));
   whole.field.encode(writer);
   for (const std::uint64_t number :
-       {std::uint64_t{whole.rows}, std::uint64_t{whole.words}, std::uint64_t{whole.elem_bytes},
+       {std::uint64_t{whole.rows}, std::uint64_t{whole.words}, std::uint64_t{whole.elem_bits},
         std::uint64_t{whole.sum_bytes}, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(ranks),
         std::uint64_t{parameters.size()}}) {
     writer.put(number);

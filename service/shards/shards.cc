@@ -196,7 +196,7 @@ class Shards::Impl {
   }
   /// The bytes that one query takes on this rank: its elements, and its sums. Rank 0 holds the sums of all
   /// ranks.
-  std::size_t elems_bytes() const noexcept { return part_.rows * whole_.elem_bytes; }
+  std::size_t elems_bytes() const noexcept { return whole_.elems_bytes(part_.rows); }
   std::size_t sums_bytes() const noexcept {
     return (world_.rank() == 0 ? whole_.words : part_.words) * whole_.sum_bytes;
   }
@@ -317,7 +317,7 @@ class Shards::Impl {
 
     const auto start = Clock::now();
     const bool by_rows = split_ == Split::kRows;
-    const auto mine = by_rows ? Q.window(0, part_.first_row * whole_.elem_bytes, Q.rows, elems_bytes()) : Q;
+    const auto mine = by_rows ? Q.window(0, whole_.elems_bytes(part_.first_row), Q.rows, elems_bytes()) : Q;
     const std::size_t words = part_.words * whole_.sum_bytes;
     const auto own =
         local_->multiply(mine, sums.window(0, part_.first_word * whole_.sum_bytes, Q.rows, words));
@@ -341,7 +341,7 @@ class Shards::Impl {
     requests.assign(parts(), MPI_REQUEST_NULL);
     const int queries = static_cast<int>(Q.rows);
     if (split_ == Split::kColumns) {
-      PIRX_ASSIGN(const auto row, RowType::create(whole_.rows, whole_.elem_bytes, Q.stride));
+      PIRX_ASSIGN(const auto row, RowType::create(whole_.elems_bytes(whole_.rows), 1, Q.stride));
       PIRX_TRY(
           check_mpi(MPI_Ibcast(const_cast<std::byte*>(Q.data), queries, row.get(), 0, comm_, &requests[0]),
                     "broadcast queries"));
@@ -349,8 +349,8 @@ class Shards::Impl {
     }
     for (std::size_t i = 1; i < parts(); ++i) {
       const Part part = part_at(i);
-      PIRX_ASSIGN(const auto row, RowType::create(part.rows, whole_.elem_bytes, Q.stride));
-      PIRX_TRY(check_mpi(MPI_Isend(Q.data + part.first_row * whole_.elem_bytes, queries, row.get(),
+      PIRX_ASSIGN(const auto row, RowType::create(whole_.elems_bytes(part.rows), 1, Q.stride));
+      PIRX_TRY(check_mpi(MPI_Isend(Q.data + whole_.elems_bytes(part.first_row), queries, row.get(),
                                    static_cast<int>(i), kTagQueries, comm_, &requests[i]),
                          "send queries"));
     }
@@ -417,7 +417,7 @@ class Shards::Impl {
   Result<void> receive_queries(View<std::byte> Q, const std::function<Result<void>()>& go_on) {
     const int queries = static_cast<int>(Q.rows);
     MPI_Request request = MPI_REQUEST_NULL;
-    PIRX_ASSIGN(const auto row, RowType::create(part_.rows, whole_.elem_bytes, Q.stride));
+    PIRX_ASSIGN(const auto row, RowType::create(elems_bytes(), 1, Q.stride));
     if (split_ == Split::kColumns) {
       PIRX_TRY(check_mpi(MPI_Ibcast(Q.data, queries, row.get(), 0, comm_, &request), "receive queries"));
     } else {

@@ -18,22 +18,23 @@ std::string split_name(Split split) {
 
 Split choose_split(Split wanted, const Product& shape) noexcept {
   if (wanted != Split::kAuto) return wanted;
-  return shape.words * shape.sum_bytes > shape.rows * shape.elem_bytes ? Split::kColumns : Split::kRows;
+  return shape.words * shape.sum_bytes > shape.elems_bytes(shape.rows) ? Split::kColumns : Split::kRows;
 }
 
 Part part_of(const Product& whole, Split split, int ranks, int rank) {
   PIRX_CHECK(split != Split::kAuto && 0 <= rank && rank < ranks);
   const auto all = static_cast<std::size_t>(ranks), mine = static_cast<std::size_t>(rank);
-  const auto cut = [all, mine](std::size_t& first, std::size_t& count) {
-    const std::size_t each = count / all, larger = count % all;
-    first += mine * each + std::min(mine, larger);
-    count = each + (mine < larger ? 1 : 0);
+  // In units, of which the last may not be whole.
+  const auto cut = [all, mine](std::size_t& first, std::size_t& count, std::size_t unit) {
+    const std::size_t units = count / unit + (count % unit != 0), each = units / all, larger = units % all;
+    first = std::min(count, (mine * each + std::min(mine, larger)) * unit);
+    count = std::min(count - first, (each + (mine < larger ? 1 : 0)) * unit);
   };
   Part part{0, whole.rows, 0, whole.words};
   if (split == Split::kRows) {
-    cut(part.first_row, part.rows);
+    cut(part.first_row, part.rows, whole.row_unit());
   } else {
-    cut(part.first_word, part.words);
+    cut(part.first_word, part.words, 1);
   }
   return part;
 }

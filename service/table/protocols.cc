@@ -5,7 +5,7 @@
 namespace pirx {
 
 extern const Protocol kGoldbergProtocol, kChorProtocol, kTreeProtocol, kResiduosityProtocol, kSpiralProtocol,
-    kDownloadProtocol, kPointProtocol;
+    kInspireProtocol, kDownloadProtocol, kPointProtocol;
 
 std::span<const Protocol* const> protocols() noexcept {
   static constexpr const Protocol* kTable[] = {
@@ -17,6 +17,7 @@ std::span<const Protocol* const> protocols() noexcept {
       &kResiduosityProtocol,  // cpir/qr/
 #endif
       &kSpiralProtocol,    // cpir/spiral/
+      &kInspireProtocol,   // cpir/inspire/
       &kDownloadProtocol,  // download/
   };
   return kTable;

@@ -69,15 +69,6 @@ Result<AlignedBuffer> AlignedBuffer::create(std::uint64_t size) {
   return buffer;
 }
 
-AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
 AlignedBuffer::~AlignedBuffer() {
   if (data_ == nullptr) return;
   if (mapped(size_)) {

@@ -51,6 +51,34 @@ inline void select(std::uint64_t mask, ByteSpan a, ByteSpan b, MutableByteSpan o
   return found;
 }
 
+/// A number that may be known to everybody, such as the length of a record that the caller gets. Like
+/// reveal(), bit by bit.
+[[gnu::noinline]] inline std::uint64_t reveal_number(std::uint64_t number) noexcept {
+  std::uint64_t shown = 0;
+  for (std::uint64_t bit = 1; bit != 0; bit <<= 1) {
+    if (reveal(number & bit)) shown |= bit;
+  }
+  return shown;
+}
+
+/// Whether two runs of the same length differ: not zero if so. Looks at all bytes of both.
+inline std::uint64_t difference(ByteSpan a, ByteSpan b) noexcept {
+  std::byte differs{0};
+  for (std::size_t i = 0; i < a.size(); ++i) differs |= a[i] ^ b[i];
+  return std::to_integer<std::uint64_t>(differs);
+}
+
+/// Copies the out.size() bytes at `offset`, a multiple of that, out of a row. Passes over the whole row,
+/// since the offset tells the record.
+inline void cut_out(ByteSpan row, std::uint64_t offset, MutableByteSpan out) noexcept {
+  for (auto& byte : out) byte = std::byte{0};
+  for (std::size_t at = 0; at + out.size() <= row.size(); at += out.size()) {
+    std::uint64_t mask = mask_equal(at, offset);
+    __asm__("" : "+r"(mask));  // or the compiler would make a branch of it
+    select(mask, row.subspan(at, out.size()), out, out);
+  }
+}
+
 struct Division {
   std::uint64_t quotient, remainder;
 };

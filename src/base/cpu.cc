@@ -62,6 +62,8 @@ CpuFeatures detect() noexcept {
   if (avx512 && __builtin_cpu_supports("avx512ifma")) features |= kCpuAvx512Ifma;
   if (avx512 && __builtin_cpu_supports("avx512vbmi")) features |= kCpuAvx512Vbmi;
   if (avx512 && __builtin_cpu_supports("avx512vnni")) features |= kCpuAvx512Vnni;
+  if (avx2 && __builtin_cpu_supports("aes")) features |= kCpuAes;
+  if (avx512 && __builtin_cpu_supports("vaes")) features |= kCpuVaes;
   if (avx512 && has_amx_int8() && !tiles_are_unwanted() && may_use_tiles()) features |= kCpuAmxInt8;
   return features;
 #endif
@@ -75,8 +77,8 @@ struct Forced {
 
 constexpr Forced kForced[] = {
     {"portable", 0, 0},
-    {"avx2", kCpuAvx2, kCpuAvx2},
-    {"avx2-gfni", kCpuAvx2 | kCpuGfni, kCpuAvx2 | kCpuGfni},
+    {"avx2", kCpuAvx2, kCpuAvx2 | kCpuAes},
+    {"avx2-gfni", kCpuAvx2 | kCpuGfni, kCpuAvx2 | kCpuGfni | kCpuAes},
     {"avx512", kCpuAvx2 | kCpuAvx512 | kCpuGfni, ~CpuFeatures{kCpuAmxInt8}},
     {"amx", kCpuAvx2 | kCpuAvx512 | kCpuAmxInt8, ~CpuFeatures{0}},
 };
@@ -141,6 +143,8 @@ std::string cpu_features_name(CpuFeatures features) {
   append(kCpuAvx512Vbmi, "vbmi");
   append(kCpuAvx512Vnni, "vnni");
   append(kCpuAmxInt8, "amx");
+  append(kCpuAes, "aes");
+  append(kCpuVaes, "vaes");
   return name.empty() ? "portable" : name;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "guarded.h"
 #include "pirx/base/secret.h"
 #include "process.h"
 
@@ -39,12 +40,14 @@ Rng& Rng::operator=(Rng&&) noexcept = default;
 Rng::~Rng() = default;
 
 Result<Rng> Rng::from_os() {
-  auto state = std::make_unique<State>();
-  if (!state->refill()) {
-    return fail(ErrorCode::kUnavailable,
-                "the operating system's random source gave no bytes; no query can be made");
-  }
-  return Rng(std::move(state));
+  return guarded([]() -> Result<Rng> {
+    auto state = std::make_unique<State>();
+    if (!state->refill()) {
+      return fail(ErrorCode::kUnavailable,
+                  "the operating system's random source gave no bytes; no query can be made");
+    }
+    return Rng(std::move(state));
+  });
 }
 
 void Rng::fill(MutableByteSpan out) {

@@ -151,7 +151,8 @@ Result<ByteSpan> Geometry::read_slot(std::uint64_t record, ByteSpan slot) const 
   PIRX_CHECK(slot.size() == slot_bytes_);
   std::uint64_t length = spec_.record_bytes;
   if (spec_.variable_length) {
-    length = load_le<std::uint32_t>(slot.data());
+    // The caller gets a record of that length.
+    length = reveal_number(load_le<std::uint32_t>(slot.data()));
     slot = slot.subspan(kLengthBytes);
   }
   ByteSpan digest;
@@ -162,11 +163,13 @@ Result<ByteSpan> Geometry::read_slot(std::uint64_t record, ByteSpan slot) const 
   // All checks run whatever the first one says; only the verdict differs.
   const bool length_good = length <= spec_.record_bytes;
   const ByteSpan data = slot.first(std::min(length, spec_.record_bytes));
-  const bool padding_good = all_zero(slot.subspan(data.size()));
+  std::byte padding{0};
+  for (const auto byte : slot.subspan(data.size())) padding |= byte;
+  const bool padding_good = !reveal(std::to_integer<std::uint64_t>(padding));
   bool digest_good = true;
   if (spec_.digests) {
     const auto expected = slot_digest(record, data);
-    digest_good = std::equal(expected.begin(), expected.end(), digest.begin());
+    digest_good = !reveal(difference(expected, digest));
   }
   if (!length_good) {
     return fail(ErrorCode::kDataLoss,

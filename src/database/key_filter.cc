@@ -43,7 +43,7 @@ bool KeyFilter::Found::has_value() const noexcept { return reveal(present_); }
 
 KeyFilter::Found::operator std::optional<Bytes>() && {
   if (!reveal(present_)) return std::nullopt;
-  slot_.resize(static_cast<std::size_t>(length_));
+  slot_.resize(static_cast<std::size_t>(reveal_number(length_)));  // the caller gets a record of that length
   return std::move(slot_);
 }
 
@@ -51,13 +51,8 @@ Result<KeyFilter::Found> KeyFilter::read(std::string_view key, ByteSpan row_sum)
   if (row_sum.size() != geometry_.row_bytes()) {
     return invalid("a sum of rows has " + std::to_string(geometry_.row_bytes()) + " bytes");
   }
-  // Every column is read: which one it is, the key alone says.
-  const std::uint64_t offset = place(key).offset;
   Bytes slot(static_cast<std::size_t>(geometry_.slot_bytes()));
-  for (std::size_t at = 0; at < row_sum.size(); at += slot.size()) {
-    const auto mask = static_cast<std::byte>(mask_equal(at, offset));
-    for (std::size_t i = 0; i < slot.size(); ++i) slot[i] |= row_sum[at + i] & mask;
-  }
+  cut_out(row_sum, place(key).offset, slot);
   return read_slot(key, slot);
 }
 
@@ -69,9 +64,7 @@ Result<KeyFilter::Found> KeyFilter::read_slot(std::string_view key, ByteSpan slo
   const ByteSpan digest = slot.subspan(length.size(), kDigestBytes);
   const ByteSpan body = slot.subspan(length.size() + kDigestBytes);
   const auto expected = keyed_digest(key, length, body);
-  std::byte difference{0};
-  for (std::size_t i = 0; i < kDigestBytes; ++i) difference |= expected[i] ^ digest[i];
-  const std::uint64_t present = mask_equal(std::to_integer<std::uint64_t>(difference), 0);
+  const std::uint64_t present = mask_equal(difference(expected, digest), 0);
   const std::uint64_t bytes =
       length.empty() ? geometry_.record_bytes() : load_le<std::uint32_t>(length.data());
   if (reveal(present & mask_less(geometry_.record_bytes(), bytes))) {

@@ -4,15 +4,11 @@
 #include "prepared_file.h"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
-#include <mutex>
-#include <optional>
 
 #include "layout.h"
 #include "src/base/checksum.h"
-#include "src/base/guarded.h"
-#include "src/base/threads.h"
+#include "src/base/parallel_try.h"
 
 namespace pirx::database {
 namespace {
@@ -81,24 +77,10 @@ Result<Digest> check_header(ByteSpan page, const PreparedLabel& expected) {
 template <class Work>
 Result<void> for_each_chunk(const PreparedLabel& label, int threads, const Work& work) {
   const std::uint64_t each = chunks_of_part(label);
-  std::atomic<bool> failed = false;
-  std::mutex mutex;
-  std::optional<Error> error;
-  parallel_for(threads, label.parts * each, [&](std::uint64_t chunk, std::size_t) {
-    if (failed) return;
+  return parallel_try(threads, label.parts * each, [&](std::uint64_t chunk, std::size_t) {
     const std::uint64_t offset = chunk % each * kChunkBytes;
-    try {
-      Result<void> done = work(chunk / each, offset, std::min(kChunkBytes, label.part_bytes - offset), chunk);
-      if (done) return;
-      const std::lock_guard lock(mutex);
-      if (!error) error = std::move(done.error());
-    } catch (const std::bad_alloc&) {  // nobody said why: there was no memory for the words either
-    }
-    failed = true;
+    return work(chunk / each, offset, std::min(kChunkBytes, label.part_bytes - offset), chunk);
   });
-  if (error) return tl::unexpected(*std::move(error));
-  if (failed) return fail(ErrorCode::kResourceExhausted, "out of memory");
-  return {};
 }
 
 tl::unexpected<Error> with_file(const std::filesystem::path& file, const Error& error) {

@@ -2,6 +2,7 @@
 // What the rows of the table have in common.
 #include "pirx/protocol.h"
 
+#include "src/base/guarded.h"
 #include "src/protocol/message.h"
 
 namespace pirx {
@@ -29,10 +30,12 @@ Result<std::unique_ptr<AnyServer>> serve(const Protocol& protocol, ServerSpec sp
 }
 
 Result<std::unique_ptr<AnyClient>> join(const Plan& plan, ClientSpec spec, const Texts& options) {
-  const auto& protocol = plan.protocol();
-  PIRX_ASSIGN(spec.options, Options::create(protocol.client_options, options, protocol.name));
-  PIRX_TRY(plan.check(spec));
-  return plan.join(spec);
+  return guarded([&]() -> Result<std::unique_ptr<AnyClient>> {
+    const auto& protocol = plan.protocol();
+    PIRX_ASSIGN(spec.options, Options::create(protocol.client_options, options, protocol.name));
+    PIRX_TRY(plan.check(spec));
+    return plan.join(spec);
+  });
 }
 
 }  // namespace pirx

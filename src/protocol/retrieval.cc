@@ -6,6 +6,8 @@
 #include <atomic>
 #include <iterator>
 
+#include "src/base/guarded.h"
+
 namespace pirx {
 namespace {
 
@@ -21,22 +23,30 @@ Result<std::vector<Message>> Retrieval::outgoing() {
   if (waiting()) return misused("replies to the latest messages are still awaited");
   if (finished_) return misused("it is finished");
   awaited_.clear();
-  std::vector<Message> messages;
-  if (asked_all_) return messages;
-  auto requests = next();
-  if (!requests) {
+  if (asked_all_) return std::vector<Message>();
+  auto messages = guarded([this]() -> Result<std::vector<Message>> {
+    PIRX_ASSIGN(auto requests, next());
+    asked_all_ = requests.empty();
+    std::vector<Message> made;
+    for (auto& request : requests) {
+      awaited_.push_back({messages_, request.server});
+      made.push_back({{id_, messages_++}, request.server, std::move(request.bytes), request.reply_bytes});
+    }
+    return made;
+  });
+  if (!messages) {
     finished_ = true;
-    return tl::unexpected(requests.error());
-  }
-  asked_all_ = requests->empty();
-  for (auto& request : *requests) {
-    awaited_.push_back({messages_, request.server});
-    messages.push_back({{id_, messages_++}, request.server, std::move(request.bytes), request.reply_bytes});
+    awaited_.clear();
   }
   return messages;
 }
 
-bool Retrieval::waiting() const { return !awaited_.empty() && !enough(); }
+bool Retrieval::waiting() const {
+  if (awaited_.empty()) return false;
+  // Without memory to find out whether the replies are enough, another one is waited for.
+  const auto enough = guarded([this]() -> Result<bool> { return this->enough(); });
+  return !enough || !*enough;
+}
 
 Result<std::size_t> Retrieval::settle(MessageId id) {
   const auto at = std::find_if(awaited_.begin(), awaited_.end(),
@@ -51,7 +61,7 @@ Result<std::size_t> Retrieval::settle(MessageId id) {
 
 Result<void> Retrieval::receive(MessageId id, ByteSpan reply) {
   PIRX_ASSIGN(const auto server, settle(id));
-  return take(server, reply);
+  return guarded([&] { return take(server, reply); });
 }
 
 Result<void> Retrieval::lost(MessageId id, const Error& why) {
@@ -64,7 +74,7 @@ Result<Answer> Retrieval::finish() && {
   if (finished_) return misused("it is finished");
   if (!asked_all_) return misused("not everything has been asked: call outgoing() until it gives nothing");
   finished_ = true;
-  return conclude();
+  return guarded([this] { return conclude(); });
 }
 
 Result<void> check_wishes(std::size_t wishes) {

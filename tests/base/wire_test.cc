@@ -57,5 +57,14 @@ TEST(Wire, ALyingLengthAllocatesNothing) {
   EXPECT_EQ(reader.remaining(), 8u);
 }
 
+TEST(Wire, NotOneByteMoreThanThereIs) {
+  const Bytes bytes(8);
+  Reader reader(bytes, "m");
+  EXPECT_FALSE(reader.get_bytes(9));
+  EXPECT_EQ(reader.remaining(), 8u);
+  EXPECT_TRUE(reader.get_bytes(8));
+  EXPECT_FALSE(reader.get_bytes(1));
+}
+
 }  // namespace
 }  // namespace pirx

@@ -64,6 +64,21 @@ class CInterface(unittest.TestCase):
         target.write_text(json.dumps(content))
         return target
 
+    def test_a_pinned_publisher(self):
+        database, key = self.build(), self.path / "publisher.key"
+        cl.run("manifest", "key", key)
+        cl.run("manifest", "sign", database, "--key", key)
+        servers = [self.serve(database, "goldberg", "--coordinate", x, "--manifest", f"{database}.manifest") for x in (1, 2)]
+        deployment = self.deploy(servers, 1, "--manifest", f"{key}.pub")
+        good = json.loads(deployment.read_text())
+        flipped = good["manifest"][:-1] + ("0" if good["manifest"][-1] != "0" else "1")
+        for over in OVER:
+            for change, code in (({}, OK), ({"database": good["database"] | {"epoch": 2}}, STALE),
+                                 ({"manifest": flipped}, UNAUTHENTICATED), ({"publisher": "66" * 32}, UNAUTHENTICATED)):
+                deployment.write_text(json.dumps(good | change))
+                done = look_up(*over, deployment, 7, code=code)
+                self.assertEqual(records(done), [cl.RECORDS[7]] if code == OK else [])
+
     def test_a_liar_is_named(self):
         for database, keys in ((self.build(), []), (self.keyed(), ["--keys"])):
             servers = self.serve_several(database, "goldberg", 4)

@@ -6,6 +6,7 @@
 
 #include "pirx/client/fetch.h"
 #include "pirx/cpir/dj/common.h"
+#include "pirx/cpir/inspire/common.h"
 #include "pirx/cpir/qr/common.h"
 #include "pirx/cpir/spiral/common.h"
 #include "support/files.h"
@@ -25,6 +26,13 @@ database::Geometry geometry(std::uint64_t records, std::uint64_t bytes) {
   return *database::Geometry::create({.records = records, .record_bytes = bytes});
 }
 
+/// A parameters message of inspire, with digests that no masks have.
+Bytes inspire_parameters(const database::Geometry& of) {
+  auto spec = cpir::inspire::choose_params(of, {}, std::nullopt, cpir::inspire::Goal::kBytes)->spec();
+  spec.masks.resize(cpir::inspire::Params::create(spec)->blocks());
+  return cpir::inspire::Params::create(spec)->encode();
+}
+
 /// The deployment that a server's parameters message leads to.
 Deployment deployment_of(ByteSpan parameters) {
   const auto& protocol = **find_protocol_of(parameters);
@@ -37,7 +45,7 @@ Deployment deployment_of(ByteSpan parameters) {
 TEST(Work, HostilePlansAreRefusedBeforeAnythingIsDone) {
   auto file = pirx::testing::source_file("tests/vectors/hostile_parameters.json");
   const auto plans = nlohmann::json::parse(file);
-  EXPECT_EQ(plans.size(), 7u);
+  EXPECT_EQ(plans.size(), 8u);
   for (const auto& one : plans) {
     const auto deployment = deployment_of(*from_hex(one.at("message").get<std::string>()));
     EXPECT_TRUE(good(deployment.plan->check({}))) << one;
@@ -56,7 +64,7 @@ TEST(Work, UsualPlansAreNot) {
   for (const auto& of : {geometry(63'666, 240), geometry(1 << 20, 256), geometry(1000, 1 << 14)}) {
     for (const auto& message : {cpir::dj::Params::create({.geometry = of, .version = {}})->encode(),
                                 cpir::qr::Params::create({.geometry = of, .version = {}})->encode(),
-                                cpir::spiral::choose_params(of, {})->encode()}) {
+                                cpir::spiral::choose_params(of, {})->encode(), inspire_parameters(of)}) {
       const auto plan = deployment_of(message).plan;
       EXPECT_TRUE(good(check_work(plan->work(), 3, {}, kTenMinutes))) << plan->summary() << of.records();
     }

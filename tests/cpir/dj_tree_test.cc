@@ -2,6 +2,7 @@
 // Trees against known answers and plain look-up: any rows, arities and chunks, every kernel and thread count.
 #include <gtest/gtest.h>
 
+#include "cpir/dj/level_shape.h"
 #include "cpir/dj/polynomial.h"
 #include "cpir/dj/tree.h"
 #include "dj_support.h"
@@ -146,6 +147,93 @@ TEST(Tree, EqualsLookUp) {
     EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(),
                            rows.begin() + static_cast<std::ptrdiff_t>(wanted * stride)));
   }
+}
+
+/// A node in form A: c_0^child_0 * c_1^child_1 * ..., with c_0 = (1 + N) / (c_1 * c_2 * ...).
+mpz_class form_a(const mpz_class& n, unsigned s, const std::vector<mpz_class>& c,
+                 const std::vector<mpz_class>& children) {
+  const mpz_class modulus = power_of(n, s + 1);
+  mpz_class all = 1;
+  for (const auto& one : c) all = all * one % modulus;
+  mpz_class out =
+      testing::power_mod((n + 1) * testing::inverse(all, modulus) % modulus, children[0], modulus);
+  for (std::size_t i = 0; i < c.size(); ++i)
+    out = out * testing::power_mod(c[i], children[i + 1], modulus) % modulus;
+  return out;
+}
+/// A node in form B: (1 + N)^child_0 times c_i^(child_i - child_0), exponents modulo N^s.
+mpz_class form_b(const mpz_class& n, unsigned s, const std::vector<mpz_class>& c,
+                 const std::vector<mpz_class>& children) {
+  const mpz_class modulus = power_of(n, s + 1), order = power_of(n, s);
+  mpz_class out = testing::power_mod(n + 1, children[0], modulus);
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const mpz_class exponent = (children[i + 1] - children[0] + order) % order;
+    out = out * testing::power_mod(c[i], exponent, modulus) % modulus;
+  }
+  return out;
+}
+
+/// Forms A and B of a tree decrypt to the same item, and answer_tree() computes the one that level_shape()
+/// chooses, as a number.
+TEST(Tree, FormAEqualsFormB) {
+  auto engine = pirx::testing::seeded_engine();
+  const KnownKey key("128");
+  int chosen[2] = {0, 0};
+  for (int run = 0; run < 24; ++run) {
+    std::vector<std::uint32_t> arities;
+    std::uint64_t leaves = 1;
+    for (std::size_t levels = 1 + engine() % 3; arities.size() < levels;) {
+      arities.push_back(static_cast<std::uint32_t>(2 + engine() % 6));
+      leaves *= arities.back();
+    }
+    const std::uint64_t rows = leaves - engine() % (leaves / arities.back()), bytes = 1 + engine() % 15,
+                        wanted = engine() % rows;
+    SCOPED_TRACE("row " + std::to_string(wanted) + " of " + std::to_string(rows) + " of " +
+                 std::to_string(bytes) + " bytes, levels " + std::to_string(arities.size()));
+    std::vector<std::byte> data(rows * bytes);
+    for (auto& byte : data) byte = static_cast<std::byte>(engine());
+    std::vector<mpz_class> items;
+    for (std::uint64_t i = 0; i < rows; ++i)
+      items.push_back(number_from_bytes(ByteSpan(data).subspan(i * bytes, bytes)));
+    CheckedQuery query{key.n, {}};
+    std::vector<mpz_class> a = items, b = items, chosen_form = items;
+    std::uint64_t index = wanted;
+    for (unsigned s = 1; s <= arities.size(); ++s) {
+      const std::size_t arity = arities[s - 1];
+      auto& c = query.levels.emplace_back();
+      for (std::size_t i = 1; i < arity; ++i) {
+        const mpz_class coin = 1 + testing::random_below(key.n - 1, engine);
+        c.push_back(testing::encrypt_ref(key.n, s, i == index % arity ? 1 : 0, coin));
+      }
+      index /= arity;
+      const auto order_bits = mpz_sizeinbase(mpz_class(power_of(key.n, s)).get_mpz_t(), 2);
+      const bool differences =
+          level_shape(a.size(), arity, 1, s == 1 ? 8 * bytes : order_bits, order_bits).differences;
+      ++chosen[differences];
+      const auto next_level = [&](std::vector<mpz_class>& nodes, const auto& form) {
+        nodes.resize((nodes.size() + arity - 1) / arity * arity);  // missing children are zero
+        std::vector<mpz_class> above;
+        for (std::size_t at = 0; at < nodes.size(); at += arity) {
+          above.push_back(form(key.n, s, c, {nodes.data() + at, nodes.data() + at + arity}));
+        }
+        nodes = std::move(above);
+      };
+      next_level(a, form_a);
+      next_level(b, form_b);
+      next_level(chosen_form, differences ? form_b : form_a);
+    }
+    const auto root = number_from_bytes(
+        answer_tree(toy(rows_of(rows, bytes), arities), {data.data(), rows, bytes, bytes}, query, {})
+            .value());
+    EXPECT_EQ(root, chosen_form.at(0));
+    for (mpz_class c : {a.at(0), b.at(0), root}) {
+      for (auto s = static_cast<unsigned>(arities.size()); s >= 1; --s)
+        c = testing::decrypt_ref(key.p, key.q, s, c);
+      EXPECT_EQ(c, items[wanted]);
+    }
+  }
+  EXPECT_GT(chosen[0], 0);
+  EXPECT_GT(chosen[1], 0);
 }
 
 TEST(Polynomial, OrderOfThePaper) {

@@ -33,7 +33,7 @@ def main() -> int:
                               capture_output=True, text=True)
     print(done.stdout, done.stderr)
     for expected in ("records         5", "every checksum right", "3 servers", "proven", "probable", "St John's wort",
-                     "not with iodinated", "Undecodable"):
+                     "not with iodinated", "Undecodable", "2 servers", "not with clarithromycin, grapefruit"):
         if expected not in done.stdout + done.stderr:
             print(f"the tutorial did not print '{expected}'")
             return 1

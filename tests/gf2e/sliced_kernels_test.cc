@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cstring>
 
+#include "gf2e/kernels/schemes.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
@@ -93,15 +95,28 @@ std::size_t tiled(std::size_t query_group, std::size_t group, std::size_t query_
   return first * groups + group * width + (query_group - first);
 }
 
-/// The sums of coefficients of a that Karatsuba multiplies, from bit 0 on: those of the low half, of the high
-/// half, of both added.
+/// The sums that a scheme multiplies: row p of A says which planes sum p adds up.
+template <class F>
+using AllSchemes = typename SchemesOf<F>::Type;
 using Sums = std::bitset<81>;
-Sums evaluate(std::uint64_t a, std::size_t coefficients, std::size_t products) {
-  if (coefficients == 1) return Sums(a & 1);
-  const std::size_t half = coefficients / 2, third = products / 3;
-  const std::uint64_t low = a & ((std::uint64_t{1} << half) - 1), high = a >> half;
-  return evaluate(low, half, third) | evaluate(high, half, third) << third |
-         evaluate(low ^ high, half, third) << 2 * third;
+
+template <class F>
+std::vector<std::uint64_t> rows_of(std::size_t scheme) {
+  std::vector<std::uint64_t> rows;
+  std::size_t at = 0;
+  const auto take = [&](const auto& data) {
+    for (const Bits& row : data.A) {
+      if (at == scheme) rows.push_back(row.low);
+    }
+    ++at;
+  };
+  std::apply([&](const auto&... each) { (take(each.kScheme), ...); }, AllSchemes<F>());
+  return rows;
+}
+Sums evaluate(std::uint64_t a, const std::vector<std::uint64_t>& rows) {
+  Sums sums;
+  for (std::size_t p = 0; p < rows.size(); ++p) sums[p] = (std::popcount(a & rows[p]) & 1) != 0;
+  return sums;
 }
 
 template <class F>
@@ -127,6 +142,16 @@ class SlicedKernelsTest : public ::testing::Test {
     }
     if (!any) GTEST_SKIP() << "no kernel of this CPU computes in planes";
   }
+  /// The same for every scheme of every set; `check` also gets its rows of A.
+  template <class Check>
+  void for_each_scheme(std::uint64_t stream, const Check& check) {
+    for_each(stream, [&](const SlicedKernels& kernels, Engine& rng) {
+      for (std::size_t i = 0; i < kernels.schemes.size(); ++i) {
+        SCOPED_TRACE(kernels.schemes[i].name);
+        check(kernels, kernels.schemes[i], rows_of<F>(i), rng);
+      }
+    });
+  }
   static std::uint64_t value_of(const std::byte* elem) { return load_le<Elem>(elem); }
   /// Random scalars of rows x elems, in Operand `to`.
   std::byte* place_scalars(Operand& to, Engine& rng, std::size_t rows, std::size_t elems,
@@ -145,11 +170,16 @@ TYPED_TEST_SUITE(SlicedKernelsTest, Fields);
 
 TYPED_TEST(SlicedKernelsTest, NumbersAreThoseOfTheField) {
   this->for_each(0, [&](const SlicedKernels& kernels, Engine&) {
-    std::size_t products = 1;
-    for (std::size_t n = 1; n < this->kPlanes; n *= 2) products *= 3;
     EXPECT_EQ(kernels.planes, this->kPlanes);
-    EXPECT_EQ(kernels.products, products);
-    EXPECT_EQ(kernels.parts, products > 1 ? products / 3 : 1);
+    EXPECT_EQ(kernels.schemes[0].multiply_fused != nullptr, this->kPlanes > 1);
+    const std::vector<std::size_t> products = this->kPlanes == 1   ? std::vector<std::size_t>{1}
+                                              : this->kPlanes == 8 ? std::vector<std::size_t>{27, 24}
+                                                                   : std::vector<std::size_t>{81, 60};
+    ASSERT_EQ(kernels.schemes.size(), products.size());
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      EXPECT_EQ(kernels.schemes[i].products, products[i]);
+      EXPECT_EQ(products[i] % kernels.schemes[i].parts, 0u);
+    }
     EXPECT_TRUE(kernels.matrix_bytes == 8 || kernels.matrix_bytes == 32);
     EXPECT_EQ(kernels.direct_tile > 0, kernels.planes > 1);
   });
@@ -159,7 +189,7 @@ TYPED_TEST(SlicedKernelsTest, Slice) {
   this->for_each(1, [&](const SlicedKernels& kernels, Engine& rng) {
     const std::size_t rows = between(rng, 0, 8), vectors = between(rng, 1, SlicedKernels::kPanelVectors);
     const std::size_t full = vectors * kernels.vector_bytes(),
-                      bytes = below(rng, 3) == 0 ? full : below(rng, full + 1);
+                      bytes = below(rng, 3) == 0 ? full + below(rng, 70) : below(rng, full + 1);
     const std::size_t stride = bytes + below(rng, 70);
     const std::byte* from = this->from_.place(rng, rows == 0 ? 0 : (rows - 1) * stride + bytes);
     std::byte* group = this->out_.place(rng, kernels.group_bytes(vectors));
@@ -167,7 +197,7 @@ TYPED_TEST(SlicedKernelsTest, Slice) {
     std::byte* want = this->out_.wanted();
     std::memset(want, 0, kernels.group_bytes(vectors));
     for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t bit = 0; bit < 8 * bytes; ++bit) {
+      for (std::size_t bit = 0; bit < 8 * std::min(bytes, full); ++bit) {
         const std::size_t plane = bit % kernels.planes, column = bit / kernels.planes;
         flip_bit(want + plane * vectors * kColumns + column, i, bit_of(from + i * stride, bit));
       }
@@ -206,49 +236,54 @@ TYPED_TEST(SlicedKernelsTest, SliceQueries) {
   });
 }
 
-/// Some memories to be added up.
-struct Sources {
-  std::vector<Operand> memories = std::vector<Operand>(8);
-  std::vector<const std::byte*> at;
-
-  void place(Engine& rng, std::size_t count, std::size_t size) {
-    at.clear();
-    for (std::size_t i = 0; i < count; ++i) at.push_back(memories[i].place(rng, size));
-  }
-  std::byte sum(std::size_t offset) const {
-    std::byte all{0};
-    for (const std::byte* source : at) all ^= source[offset];
-    return all;
-  }
-};
+TYPED_TEST(SlicedKernelsTest, SliceBits) {
+  this->for_each(10, [&](const SlicedKernels& kernels, Engine& rng) {
+    ASSERT_EQ(kernels.slice_bits != nullptr, kernels.planes == 1);
+    if (kernels.slice_bits == nullptr) return;
+    const std::size_t rows = between(rng, 0, 8), groups = between(rng, 0, 150);
+    const std::size_t bytes = below(rng, 2) == 0 ? groups + below(rng, 3) : below(rng, groups + 1);
+    const std::size_t stride = bytes + below(rng, 70), group_stride = between(rng, 1, 3);
+    const std::byte* from = this->from_.place(rng, rows == 0 ? 0 : (rows - 1) * stride + bytes);
+    std::uint64_t* to = this->matrices_.place_matrices(rng, groups * group_stride, kernels.matrix_bytes);
+    this->matrices_.expect_from_here();
+    for (std::size_t g = 0; g < groups; ++g) {
+      BitMatrix m{};
+      for (std::size_t i = 0; i < rows && g < bytes; ++i) {
+        m[i] = std::to_integer<std::uint8_t>(from[i * stride + g]);
+      }
+      encode(m, kernels.matrix_bytes, this->matrices_.wanted() + g * group_stride * kernels.matrix_bytes);
+    }
+    kernels.slice_bits(from, stride, rows, bytes, groups, to, group_stride);
+    EXPECT_TRUE(this->matrices_.as_wanted()) << rows << " x " << bytes << ", " << groups << " groups";
+  });
+}
 
 TYPED_TEST(SlicedKernelsTest, Form) {
-  Sources sources;
-  this->for_each(3, [&](const SlicedKernels& kernels, Engine& rng) {
-    const std::size_t planes = SlicedKernels::formed_planes(kernels.planes),
-                      sums = kernels.products / kernels.parts;
-    const std::size_t count = between(rng, 1, 8), items = between(rng, 0, 9);
+  this->for_each_scheme(3, [&](const SlicedKernels& kernels, const SlicedScheme& scheme,
+                               const std::vector<std::uint64_t>& rows, Engine& rng) {
+    const std::size_t planes = kernels.planes, sums = scheme.products / scheme.parts;
+    const std::size_t part = below(rng, scheme.parts), items = between(rng, 0, 5);
     const std::size_t item_bytes = kColumns * between(rng, 1, 7);
     const std::size_t plane_stride = item_bytes + below(rng, 100),
                       item_stride = planes * plane_stride + below(rng, 100);
     const std::size_t product_stride = items * item_bytes + below(rng, 100);
-    sources.place(rng, count,
-                  items == 0 ? 0 : (items - 1) * item_stride + (planes - 1) * plane_stride + item_bytes);
-    std::byte* out = this->out_.place(rng, sums * product_stride);
+    const std::byte* from = this->from_.place(
+        rng, items == 0 ? 0 : (items - 1) * item_stride + (planes - 1) * plane_stride + item_bytes);
+    std::byte* out = this->out_.place(rng, items == 0 ? 0 : (sums - 1) * product_stride + items * item_bytes);
     this->out_.expect_from_here();
     for (std::size_t i = 0; i < items; ++i) {
       for (std::size_t c = 0; c < item_bytes; ++c) {
-        std::byte* want = this->out_.wanted() + i * item_bytes + c;
-        const std::byte low = sources.sum(i * item_stride + c);
-        want[0] = low;
-        if (planes == 1) continue;
-        const std::byte high = sources.sum(i * item_stride + plane_stride + c);
-        want[product_stride] = high;
-        want[2 * product_stride] = low ^ high;
+        for (std::size_t p = 0; p < sums; ++p) {
+          std::byte sum{0};
+          for (std::size_t b = 0; b < planes; ++b) {
+            if ((rows[part * sums + p] >> b & 1) != 0) sum ^= from[i * item_stride + b * plane_stride + c];
+          }
+          this->out_.wanted()[p * product_stride + i * item_bytes + c] = sum;
+        }
       }
     }
-    kernels.form(sources.at.data(), count, items, item_stride, plane_stride, item_bytes, out, product_stride);
-    EXPECT_TRUE(this->out_.as_wanted()) << count << " sources of " << items << " items of " << item_bytes;
+    scheme.form(part, from, items, item_stride, plane_stride, item_bytes, out, product_stride);
+    EXPECT_TRUE(this->out_.as_wanted()) << "part " << part << ", " << items << " items of " << item_bytes;
   });
 }
 
@@ -291,19 +326,15 @@ TYPED_TEST(SlicedKernelsTest, Multiply) {
 }
 
 TYPED_TEST(SlicedKernelsTest, MultiplyFused) {
-  Sources sources;
-  this->for_each(5, [&](const SlicedKernels& kernels, Engine& rng) {
-    if (kernels.planes == 1) return;
-    // As many halves as a part of Karatsuba's sums may add up.
-    std::size_t count = 1;
-    while (2 * count <= kernels.planes / 2 && below(rng, 3) != 0) count *= 2;
+  this->for_each_scheme(5, [&](const SlicedKernels& kernels, const SlicedScheme& scheme,
+                               const std::vector<std::uint64_t>& rows, Engine& rng) {
+    if (scheme.multiply_fused == nullptr) return;
+    const std::size_t triple = below(rng, scheme.products / 3);
     const std::size_t query_groups = below(rng, 6), groups = 2 * below(rng, 6);
     const std::size_t vectors = between(rng, 1, SlicedKernels::kPanelVectors), width = vectors * kColumns;
-    const std::size_t plane_stride = width + below(rng, 100),
-                      group_stride = 2 * plane_stride + below(rng, 100);
     const std::size_t A_stride = query_groups * groups + below(rng, 5),
                       out_stride = query_groups * width + below(rng, 100);
-    sources.place(rng, count, groups == 0 ? 0 : (groups - 1) * group_stride + plane_stride + width);
+    const std::byte* D = this->from_.place(rng, groups * kernels.group_bytes(vectors));
     std::uint64_t* A = this->matrices_.place_matrices(rng, 3 * A_stride, kernels.matrix_bytes);
     std::byte* out = this->out_.place(rng, 3 * out_stride);
     this->out_.expect_from_here();
@@ -314,8 +345,10 @@ TYPED_TEST(SlicedKernelsTest, MultiplyFused) {
       for (std::size_t g = 0; g < groups; ++g) {
         for (std::size_t c = 0; c < width; ++c) {
           std::byte x{0};
-          if (p != 1) x ^= sources.sum(g * group_stride + c);
-          if (p != 0) x ^= sources.sum(g * group_stride + plane_stride + c);
+          for (std::size_t b = 0; b < kernels.planes; ++b) {
+            if ((rows[3 * triple + p] >> b & 1) != 0)
+              x ^= D[g * kernels.group_bytes(vectors) + b * width + c];
+          }
           for (std::size_t q = 0; q < query_groups; ++q) {
             this->out_.wanted()[p * out_stride + q * width + c] ^=
                 std::byte{product(matrices[q * groups + g], std::to_integer<std::uint8_t>(x))};
@@ -323,24 +356,25 @@ TYPED_TEST(SlicedKernelsTest, MultiplyFused) {
         }
       }
     }
-    kernels.multiply_fused(query_groups, groups, vectors, A, A_stride, sources.at.data(), count, group_stride,
-                           plane_stride, out, out_stride, {out, below(rng, 3)});
+    scheme.multiply_fused(triple, query_groups, groups, vectors, A, A_stride, D, out, out_stride,
+                          {out, below(rng, 3)});
     EXPECT_TRUE(this->out_.as_wanted())
-        << query_groups << " x " << groups << " groups, " << count << " sources";
+        << "triple " << triple << ", " << query_groups << " x " << groups << " groups";
   });
 }
 
-// Products of sums of a and sums of b, as Karatsuba wants them, have to become a * b.
+// Products of sums of a and sums of b have to become a * b.
 TYPED_TEST(SlicedKernelsTest, Finish) {
   const TypeParam f;
-  this->for_each(6, [&](const SlicedKernels& kernels, Engine& rng) {
+  this->for_each_scheme(6, [&](const SlicedKernels& kernels, const SlicedScheme& scheme,
+                               const std::vector<std::uint64_t>& sum_rows, Engine& rng) {
     const std::size_t n = kernels.planes, rows = between(rng, 0, 8);
     const std::size_t vectors = between(rng, 1, SlicedKernels::kPanelVectors), width = vectors * kColumns;
     const std::size_t full = vectors * kernels.vector_bytes(),
                       bytes = below(rng, 3) == 0 ? full : below(rng, full + 1);
     const std::size_t stride = bytes + below(rng, 70), product_stride = width + below(rng, 70);
-    std::byte* from = this->from_.place(rng, (kernels.products - 1) * product_stride + width);
-    for (std::size_t p = 0; p < kernels.products; ++p) std::memset(from + p * product_stride, 0, width);
+    std::byte* from = this->from_.place(rng, (scheme.products - 1) * product_stride + width);
+    for (std::size_t p = 0; p < scheme.products; ++p) std::memset(from + p * product_stride, 0, width);
     // Some products; what a column holds is a sum of two of them.
     struct Known {
       Sums sums;
@@ -350,16 +384,14 @@ TYPED_TEST(SlicedKernelsTest, Finish) {
     for (Known& k : known) {
       const std::uint64_t a = rng() & ((1u << n) - 1), b = rng() & ((1u << n) - 1);
       const auto elem = f.mul(f.from_label(a), f.from_label(b));
-      k = {evaluate(a, n, kernels.products) & evaluate(b, n, kernels.products),
-           load_le<typename TypeParam::Elem>(&elem)};
+      k = {evaluate(a, sum_rows) & evaluate(b, sum_rows), load_le<typename TypeParam::Elem>(&elem)};
     }
     std::vector<std::uint64_t> words(8 * width);
     for (std::size_t i = 0; i < 8; ++i) {
       for (std::size_t c = 0; c < width; ++c) {
         const Known &a = known[below(rng, 64)], &b = known[below(rng, 64)];
         const Sums sums = a.sums ^ b.sums;
-        for (std::size_t p = 0; p < kernels.products; ++p)
-          flip_bit(from + p * product_stride + c, i, sums[p]);
+        for (std::size_t p = 0; p < scheme.products; ++p) flip_bit(from + p * product_stride + c, i, sums[p]);
         words[i * width + c] = a.word ^ b.word;
       }
     }
@@ -370,7 +402,7 @@ TYPED_TEST(SlicedKernelsTest, Finish) {
         flip_bit(this->out_.wanted() + i * stride, bit, (words[i * width + bit / n] >> (bit % n) & 1) != 0);
       }
     }
-    kernels.finish(from, product_stride, vectors, rows, bytes, to, stride);
+    scheme.finish(from, product_stride, vectors, rows, bytes, to, stride);
     EXPECT_TRUE(this->out_.as_wanted()) << rows << " rows of " << bytes << " bytes";
   });
 }

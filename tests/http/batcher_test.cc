@@ -379,13 +379,15 @@ TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
   rig.fake->delay = 1s;
   ASSERT_TRUE(rig.submit("teach"));
   ASSERT_TRUE(rig.answers.wait_for(1));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0; }));
   rig.fake->delay = 0ms;
-  int admitted = 0;
-  for (int i = 0; i < 4; ++i) {
-    if (rig.submit("ab", 1, {"a", Clock::now() + 900ms})) ++admitted;
-  }
-  EXPECT_EQ(admitted, 1);  // it teaches better
+  // Refused at first, whatever the clock says: what is known is one pass of a second.
+  int refused = 0;
+  EXPECT_TRUE(eventually([&] {
+    if (rig.submit("ab", 1, {"a", Clock::now() + 900ms})) return true;
+    ++refused;
+    return false;
+  }));
+  EXPECT_GE(refused, 3);
 }
 
 TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {

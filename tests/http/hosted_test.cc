@@ -91,6 +91,8 @@ TEST(Paths, AreExact) {
   EXPECT_EQ(parse_target("/v1/db/a-1_b.c/query").page, Page::kQuery);
   EXPECT_EQ(parse_target("/v1/db/a-1_b.c/query").database, "a-1_b.c");
   EXPECT_EQ(parse_target("/v1/db/x/parameters").page, Page::kParameters);
+  EXPECT_EQ(parse_target("/v1/manifest").page, Page::kManifest);
+  EXPECT_EQ(parse_target("/v1/db/x/manifest").page, Page::kManifest);
   EXPECT_EQ(parse_target("/metrics").page, Page::kMetrics);
   EXPECT_EQ(parse_target("/").page, Page::kStatus);
   for (const char* path : {"",
@@ -139,6 +141,29 @@ TEST(Limits, EveryRowGoesThereAndBack) {
       }
     }
   }
+}
+
+TEST(Databases, HaveManifestsOfTheirOwn) {
+  const auto bytes = [](std::string_view text) {
+    return Bytes(as_bytes(text).begin(), as_bytes(text).end());
+  };
+  std::vector<HostedDatabase> databases{{"letters", std::make_shared<EpochServer>("letters", 3)},
+                                        {"digits", std::make_shared<EpochServer>("digits", 7)}};
+  databases[1].manifest = bytes("of digits");
+  RunningDatabases running(std::move(databases));
+  EXPECT_EQ(body_of(running.get("/v1/db/digits/manifest")), "of digits");
+  EXPECT_TRUE(is_status(running.get("/v1/manifest"), 404));
+  EXPECT_TRUE(running.server->publish(bytes("of letters")));
+  EXPECT_EQ(body_of(running.get("/v1/manifest")), "of letters");
+  EXPECT_TRUE(running.server->publish(bytes("of digits now"), "digits"));
+  EXPECT_EQ(body_of(running.get("/v1/db/digits/manifest")), "of digits now");
+  EXPECT_FALSE(running.server->publish({}, "none"));
+  // An epoch and its manifest come together.
+  EXPECT_TRUE(
+      running.server->replace(std::make_shared<EpochServer>("digits", 8), "digits", bytes("of the next")));
+  EXPECT_EQ(body_of(running.get("/v1/db/digits/manifest")), "of the next");
+  EXPECT_TRUE(running.server->replace(std::make_shared<EpochServer>("digits", 9), "digits"));
+  EXPECT_TRUE(is_status(running.get("/v1/db/digits/manifest"), 404));
 }
 
 TEST(Databases, AreAskedByTheirNames) {

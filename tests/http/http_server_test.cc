@@ -477,9 +477,9 @@ TEST(HttpServer, SlowHeadersAndBodiesAreCut) {
 
 TEST(HttpServer, AComputingServerDoesNotTimeItsClientOut) {
   auto options = quick_options();
-  options.header_timeout = options.body_timeout = options.idle_timeout = options.write_timeout = 300ms;
+  options.header_timeout = options.body_timeout = options.idle_timeout = options.write_timeout = 800ms;
   RunningServer server(options);
-  server.fake->delay = 700ms;
+  server.fake->delay = 1600ms;
   EXPECT_TRUE(is_status(answer_to(server, query_text("abc")), 200));
 }
 

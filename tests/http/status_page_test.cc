@@ -160,7 +160,7 @@ TEST(StatusPage, SaysWhetherTheContentIsSound) {
   for (const bool sound : {true, false}) {
     Rig rig({"a"});
     auto server = std::make_shared<Checked>(sound);
-    rig.hosted[0]->replace(server, server->parameters());
+    rig.hosted[0]->replace(server, server->parameters(), {});
     EXPECT_EQ(*rig.database()["sound"].boolean(), sound);
     EXPECT_TRUE(has(rig.html(), sound ? "<td>sound</td>" : "<td>damaged</td>"));
   }

@@ -65,7 +65,7 @@ class Containers(unittest.TestCase):
         self.assertGreater(len(wanted), 5)
         packages = set()
         for library in wanted:
-            owner = subprocess.run(["dpkg", "-S", f"*/{library}"], capture_output=True, text=True)
+            owner = subprocess.run(["dpkg", "-S", f"*-linux-gnu/{library}"], capture_output=True, text=True)
             if owner.returncode != 0:
                 self.skipTest(f"dpkg does not know {library}")
             packages.add(owner.stdout.split(":")[0])

@@ -409,7 +409,7 @@ TEST_P(ChorServers, RefuseOtherRequests) {
   refused(ErrorCode::kStaleEpoch, "holds epoch 7 (5a5a", with(16, 0));
   refused(kInvalid, "coordinate 12", with(56, 12));
   refused(kInvalid, "bytes instead of", with(64, 3));
-  refused(kInvalid, "have 38 elements", with(72, 38));
+  refused(kInvalid, "for 38 rows", with(72, 38));
   auto bytes = good;
   bytes.pop_back();
   refused(kInvalid, "bytes instead of", bytes);

@@ -45,10 +45,11 @@ Keys make_keys(std::uint64_t point, std::uint64_t rows, R& source) {
 }
 
 std::vector<Node> expand(const Bytes& key, std::uint64_t rows) {
-  Hash hash;
-  std::vector<Node> sum(leaves(rows));
-  add_expansion(hash, key, rows, sum);
-  return sum;
+  Bytes sum(expansion_bytes(rows));
+  Expander().add(key, rows, sum);
+  std::vector<Node> nodes;
+  for (std::size_t at = 0; at < sum.size(); at += sizeof(Node)) nodes.push_back(Node::load(&sum[at]));
+  return nodes;
 }
 
 Bytes bytes_of(const std::vector<Node>& nodes) {
@@ -137,6 +138,39 @@ TEST(Dpf, ExpandsAsTheTreeIsDefined) {
       }
     }
   }
+}
+
+// Every set of kernels, and the library's cipher, to places that are aligned in no way. Memory around the sum
+// stays as it is.
+TEST(Dpf, EveryKernelExpandsAlike) {
+  std::mt19937_64 engine = pirx::testing::seeded_engine();
+  Source source{engine};
+  std::size_t kinds = 0;
+  for (const auto& kernels : expand_kernels()) {
+    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+    ++kinds;
+    SCOPED_TRACE(kernels.name);
+    Expander fast(&kernels), plain(nullptr);
+    for (std::uint64_t rows = 1; rows < 600'000;
+         rows += rows < 10'000 ? 1 + engine() % 100 : engine() % 99'999) {
+      Bytes key = make_keys(engine() % rows, rows, source).first;
+      key[0] = static_cast<std::byte>(engine() % 2);
+      Bytes want(expansion_bytes(rows));
+      source.fill(want);
+      const std::size_t before = engine() % 64;
+      Bytes got(before, std::byte{0xA5});
+      got.insert(got.end(), want.begin(), want.end());
+      got.resize(got.size() + 64, std::byte{0x5A});
+      plain.add(key, rows, want);
+      fast.add(key, rows, MutableByteSpan(got).subspan(before, want.size()));
+      const auto inside = got.begin() + static_cast<std::ptrdiff_t>(before);
+      const auto behind = inside + static_cast<std::ptrdiff_t>(want.size());
+      ASSERT_EQ(Bytes(inside, behind), want) << rows << " rows";
+      ASSERT_EQ(Bytes(got.begin(), inside), Bytes(before, std::byte{0xA5}));
+      ASSERT_EQ(Bytes(behind, got.end()), Bytes(64, std::byte{0x5A}));
+    }
+  }
+  if (kinds == 0) GTEST_SKIP() << "this CPU has no kernels for AES";
 }
 
 // A correction matters to the server whose node is on the way to the point with control bit 1.
@@ -339,6 +373,52 @@ TEST_F(DpfServers, ClientsInOnePassGetWhatTheyGetAlone) {
   }
 }
 
+// Three windows of rows, the last of which is not whole.
+TEST_F(DpfServers, WhatIsAddedUpWindowByWindowIsTheSum) {
+  constexpr std::uint64_t kMany = 2 * kSubtreeRows + 1000;
+  constexpr std::size_t kBytes = 33;
+  const auto path = folder_ / "many";
+  auto builder = *database::DatabaseBuilder::create(
+      path, {.records_per_row = 1, .fixed_record_bytes = kBytes, .digests = false});
+  std::mt19937_64 engine = pirx::testing::seeded_engine();
+  Source source{engine};
+  Bytes record(kBytes);
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    source.fill(record);
+    ASSERT_TRUE(good(builder.add(record)));
+  }
+  ASSERT_TRUE(good(builder.finish()));
+  const auto database = database::Database::open(path).value();
+  const Client client(Params::create({database->geometry(), database->version(), {1, 2}}).value());
+  auto rng = Rng::from_os().value();
+  const std::vector<std::uint64_t> wanted{0, kSubtreeRows - 1, kSubtreeRows, kMany - 1};
+  const Bytes request = client.query(wanted, rng).value().requests[0];
+  Bytes sums(wanted.size() * kBytes);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const auto key =
+        request.begin() + MessageHeader::kBytes + static_cast<std::ptrdiff_t>(k * key_bytes(kMany));
+    const auto bits = expand({key, key + static_cast<std::ptrdiff_t>(key_bytes(kMany))}, kMany);
+    for (std::uint64_t i = 0; i < kMany; ++i) {
+      if (!bit(bits, i)) continue;
+      const auto of = database->record(i).value();
+      for (std::size_t j = 0; j < kBytes; ++j) sums[k * kBytes + j] ^= of[j];
+    }
+  }
+  for (const char* layout : {"auto", "rows", "strassen1"}) {  // the last needs all rows at a time
+    for (const int threads : {1, 3}) {
+      ServerSpec how;
+      how.threads = threads;
+      const Texts options{{"coordinate", "1"}, {"layout", layout}};
+      const auto server = pirx::testing::serve_file("dpf", path, options, how).value();
+      const ByteSpan view = request;
+      const auto reply = server->answer({&view, 1}).at(0).value();
+      EXPECT_EQ(Bytes(reply.begin() + MessageHeader::kBytes, reply.end()), sums) << layout;
+      const std::uint64_t all_bits = 256 * (kMany / 8 + Expander::scratch_bytes(kMany));
+      EXPECT_EQ(server->working_bytes(256) < all_bits, std::string_view(layout) != "strassen1") << layout;
+    }
+  }
+}
+
 TEST_F(DpfServers, RefuseWhatIsNoRequest) {
   open({.digests = true});
   auto rng = Rng::from_os().value();
@@ -361,6 +441,31 @@ TEST_F(DpfServers, RefuseWhatIsNoRequest) {
   EXPECT_FALSE(servers_[0]->admit(seeds));
 }
 
+TEST_F(DpfServers, RefuseKeysForAnotherDomain) {
+  open({.digests = true});
+  auto rng = Rng::from_os().value();
+  const auto told = ServerParameters::decode(servers_[0]->parameters()).value();
+  auto spec = told.geometry.spec();
+  spec.records_per_row = 1;
+  for (const std::uint64_t records : {1u, 512u, 699u, 701u, 1025u, 1u << 20}) {
+    spec.records = records;
+    const auto other = database::Geometry::create(spec).value();
+    const Client stranger(Params::create({other, told.version, {1, 2}}).value());
+    const std::vector<std::uint64_t> wanted{0};
+    Bytes request = stranger.query(wanted, rng).value().requests[0];
+    expect_error(servers_[0]->admit(request), ErrorCode::kInvalidArgument,
+                 "the query is for " + std::to_string(records) + " rows, there are 700 here");
+    // As if for the server's rows, by what the header says. Keys of as many levels are keys of some function.
+    const Bytes own = client_->query(wanted, rng).value().requests[0];
+    std::copy_n(own.begin(), MessageHeader::kBytes, request.begin());
+    if (levels(records) == levels(kRecords)) {
+      EXPECT_TRUE(good(servers_[0]->admit(request)));
+    } else {
+      expect_error(servers_[0]->admit(request), ErrorCode::kInvalidArgument, "bytes instead of");
+    }
+  }
+}
+
 TEST_F(DpfServers, ALieIsNoticed) {
   open({.digests = true});
   auto rng = Rng::from_os().value();
@@ -374,7 +479,9 @@ TEST_F(DpfServers, ALieIsNoticed) {
 
 TEST(DpfParams, AreRefusedWithTheReason) {
   const auto geometry = database::Geometry::create({.records = 10, .record_bytes = 4}).value();
-  expect_error(Params::create({geometry, {}, {1, 2, 3}}), ErrorCode::kInvalidArgument, "two servers, not 3");
+  expect_error(Params::create({geometry, {}, {1, 2, 3}}), ErrorCode::kInvalidArgument,
+               "two servers at a time, not 3");
+  expect_error(Params::create({geometry, {}, {1}}), ErrorCode::kInvalidArgument, "two servers, not 1");
   expect_error(Params::create({geometry, {}, {0, 2}}), ErrorCode::kInvalidArgument, "coordinate 0");
   expect_error(Params::create({geometry, {}, {2, 2}}), ErrorCode::kInvalidArgument, "coordinate 2");
 }

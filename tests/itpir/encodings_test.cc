@@ -240,7 +240,7 @@ TEST(Seeds, HostileMessagesAreRefused) {
   refused(change(56, 77), "the server with coordinate");
   refused(change(64, 3), "144 bytes instead of 176");
   refused(change(65, 15), "queries, this server takes 256");
-  refused(change(72, 1), "there are 1000 rows here");
+  refused(change(72, 1), "there are 1000 here");
 }
 
 TEST(Encodings, ShapeDependsOnTheNumberOfRecordsOnly) {

@@ -169,10 +169,9 @@ TEST_F(Gf8Server, RefusesAnotherHeader) {
   refused(ErrorCode::kInvalidArgument, "is no query", [](auto& h) { h.type = MessageType::kReply; });
   refused(ErrorCode::kInvalidArgument, "over the field w160", [](auto& h) { h.field = kTagW160; });
   refused(ErrorCode::kInvalidArgument, "coordinate 2", [](auto& h) { h.coordinate = 2; });
-  refused(ErrorCode::kInvalidArgument, "have 16 elements, there are 15 rows here",
-          [](auto& h) { h.length = 16; });
+  refused(ErrorCode::kInvalidArgument, "for 16 rows, there are 15 here", [](auto& h) { h.length = 16; });
   refused(ErrorCode::kInvalidArgument, "instead of", [](auto& h) { h.queries = 3; });
-  refused(ErrorCode::kInvalidArgument, "18446744073709551615 elements", [](auto& h) { h.length = ~0ull; });
+  refused(ErrorCode::kInvalidArgument, "18446744073709551615 rows", [](auto& h) { h.length = ~0ull; });
   refused(ErrorCode::kStaleEpoch, "epoch 8", [](auto& h) { h.version.epoch = 8; });
   refused(ErrorCode::kStaleEpoch, "holds epoch 7", [](auto& h) { h.version.epoch = 6; });
   refused(ErrorCode::kStaleEpoch, "(005a5a", [](auto& h) { h.version.identity[0] = std::byte{0}; });

@@ -63,18 +63,19 @@ class Paper(unittest.TestCase):
         self.near(computed("001 Table 7", "items of 1 K", "proposed"), 67 / 512, 1e-9)
         self.near(computed("001 Table 7", "items of 32 K", "proposed"), .0155, 5e-5)
         self.near(computed("001 Table 7", "items of 2 M", "proposed"), .0079, 5e-5)
-        self.near(computed("001 Table 7", "items of 32 K", "lattice [1,2]"), 14, 1e-9)
+        for scheme in ("lattice [1,2]", "FHE [8]"):  # not ours to compute
+            self.assertIsNone(computed("001 Table 7", "items of 32 K", scheme))
         self.near(computed("001 section 6", "2^16 items of 1 K", "proposed"), .0030, 5e-5)
         self.near(computed("001 section 4.4", "n = 512", "binary / octal, modulus squared"), 5.32, .005)
 
     def test_thresholds_of_004(self):
         self.near(computed("004 section 3.2", "0.273 10^6/s measured", "t_mul"), 3663, 1)
-        self.near(computed("004 section 4", "no communication counted", "threshold"), 273, .5)
-        self.near(computed("004 section 4", "10 Mbit/s", "t_mul / t_t"), 36.6, .05)
-        self.near(computed("004 section 4", "both directions", "break-even size"), 4.19, .005)
+        self.near(computed("004 section 3.2", "no communication counted", "threshold"), 273, .5)
+        self.near(computed("004 section 3.2", "10 Mbit/s", "t_mul / t_t"), 36.6, .05)
+        self.near(computed("004 section 3.2", "both directions", "break-even size"), 4.19, .005)
         self.near(computed("004 Figure 3", "1995, home", "t_mul / t_t"), 3.3, .05)
         self.near(computed("004 Figure 3", "2005, home", "t_mul / t_t"), 11.2, .05)
-        self.near(computed("004 Figure 3", "2035, home", "t_mul / t_t"), 18.6, .05)
+        self.near(computed("004 Figure 5", "2035, home", "t_mul / t_t"), 18.6, .05)
 
     def test_the_program_prints_them(self):
         printed = json.loads(subprocess.run([sys.executable, PROGRAM], capture_output=True, check=True).stdout)

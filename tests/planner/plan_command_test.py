@@ -36,7 +36,7 @@ class PlanCommand(unittest.TestCase):
 
     def test_json_names_every_scheme(self):
         names = {offer["scheme"] for offer in self.plan["offers"]} | {left["scheme"] for left in self.plan["left_out"]}
-        self.assertLessEqual({"download", "goldberg", "chor", "dpf", "dj-tree", "spiral", "qr"}, names)
+        self.assertLessEqual({"download", "goldberg", "chor", "dpf", "dj-tree", "spiral", "inspire", "qr"}, names)
         for offer in self.plan["offers"]:
             self.assertGreater(offer["total_seconds"], 0, offer)
         totals = [offer["total_seconds"] for offer in self.plan["offers"]]

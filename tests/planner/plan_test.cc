@@ -275,7 +275,7 @@ TEST(PlanTest, OneServerLeavesOthersOutAndSaysWhy) {
   Question question = small_question();
   question.servers = 1;
   const auto plan = plan_of(question);
-  EXPECT_EQ(plan.offers.size(), 4u);
+  EXPECT_EQ(plan.offers.size(), 5u);
   EXPECT_EQ(plan.left_out.size(), 6u);
   for (const auto& [scheme, why] : plan.left_out)
     EXPECT_NE(why.find("two servers"), std::string::npos) << scheme;

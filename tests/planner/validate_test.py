@@ -31,8 +31,8 @@ class Validate(unittest.TestCase):
     def test_every_scheme_is_carried_out(self):
         rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in run(*TOY).stdout.splitlines()[4:]]
         self.assertEqual({row[0].split(" (")[0] + (" seeded" if "seeded" in row[0] else "") for row in rows},
-                         {"chor", "chor seeded", "dj-tree", "dpf", "goldberg", "goldberg seeded", "qr", "spiral"})
-        self.assertEqual(len(rows), 9)
+                         {"chor", "chor seeded", "dj-tree", "dpf", "goldberg", "goldberg seeded", "inspire", "qr", "spiral"})
+        self.assertEqual(len(rows), 10)
         for row in rows:
             self.assertEqual(len(row), 12)
             self.assertGreater(int(row[1]), 0, row)

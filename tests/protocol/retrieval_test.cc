@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "pirx/database/builder.h"
+#include "pirx/itpir/common.h"
 #include "pirx/protocol.h"
 #include "support/files.h"
 
@@ -229,6 +230,70 @@ TEST(Retrieval, HoldsInEveryOrderOfArrivalLossAndLie) {
       /*one_server_too=*/false);
 }
 
+// Four servers, of which some are silent: the first two that answer are found, and every message has new
+// keys.
+TEST(Retrieval, DpfAsksAnyTwoServersWithNewKeys) {
+  for (const bool keyed : {false, true}) {
+    const World world(*find_protocol("dpf").value(), keyed, 4);
+    for (unsigned silent = 0; silent < 16; ++silent) {
+      SCOPED_TRACE(silent);
+      const auto is_silent = [&](std::size_t server) { return (silent >> server & 1) != 0; };
+      auto retrieval = *world.begin({11, 4});
+      std::vector<bool> lost(4);
+      std::vector<Bytes> seeds;
+      for (auto wave = retrieval->outgoing(); !wave->empty(); wave = retrieval->outgoing()) {
+        ASSERT_EQ(wave->size(), 2u);
+        EXPECT_NE(wave->at(0).server, wave->at(1).server);
+        for (const auto& message : *wave) {
+          EXPECT_FALSE(lost[message.server]) << "it did not answer before";
+          const auto seed = message.bytes.begin() + itpir::MessageHeader::kBytes + 1;
+          seeds.emplace_back(seed, seed + 16);
+        }
+        for (const auto& message : *wave) {
+          if (!retrieval->waiting()) break;
+          if (is_silent(message.server)) {
+            lost[message.server] = true;
+            ASSERT_TRUE(good(retrieval->lost(message.id, Error(ErrorCode::kUnavailable, "silent"))));
+          } else {
+            ASSERT_TRUE(good(retrieval->receive(message.id, world.reply(message))));
+          }
+        }
+      }
+      std::sort(seeds.begin(), seeds.end());
+      EXPECT_EQ(std::adjacent_find(seeds.begin(), seeds.end()), seeds.end()) << "a key was sent twice";
+      const auto answer = std::move(*retrieval).finish();
+      std::vector<unsigned> up;
+      for (unsigned i = 0; i < 4; ++i) {
+        if (!is_silent(i)) up.push_back(i);
+      }
+      if (up.size() < 2) {
+        expect_error(answer, ErrorCode::kUndecodable, "needs all of them");
+        continue;
+      }
+      ASSERT_TRUE(good(answer));
+      EXPECT_EQ(answer->records[0], record(11));
+      EXPECT_EQ(answer->records[1], record(4));
+      EXPECT_EQ(seeds.size(), 2 * (1 + static_cast<std::size_t>(std::count(lost.begin(), lost.end(), true))));
+      for (unsigned i = 0; i < 4; ++i) {
+        EXPECT_EQ(answer->servers[i] == ServerStatus::kOk, i == up[0] || i == up[1]) << "server " << i;
+      }
+    }
+    // A lie is noticed, and nobody else is asked: servers would see it.
+    auto retrieval = *world.begin({11, 4});
+    std::vector<std::size_t> lengths;
+    const auto answer =
+        world.drive(*retrieval, {0, 1, 2, 3}, {Mood::kTrue, Mood::kLies, Mood::kTrue, Mood::kTrue}, &lengths);
+    if (keyed) {
+      ASSERT_TRUE(good(answer));  // a slot with a wrong digest is that of no key
+      EXPECT_EQ(answer->missing.size(), 1u);
+      EXPECT_EQ(answer->certainty, Certainty::kUnverified);
+    } else {
+      expect_error(answer, ErrorCode::kDataLoss, "dpf cannot tell which one");
+    }
+    EXPECT_EQ(lengths.size(), 2u);
+  }
+}
+
 TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
   for_every_protocol([](const World& world, const Protocol& protocol, bool keyed) {
     if (protocol.several) return;
@@ -266,6 +331,32 @@ TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
           EXPECT_NE(answer->certainty, Certainty::kProven);
         }
       }
+    }
+  });
+}
+
+// After a StaleEpoch a Fetcher asks again. If that depended on whether another reply can be decoded, a server
+// that damages one row of its database and sends a foreign header afterwards would learn which row was asked.
+TEST(Retrieval, AStaleReplyIsNotHiddenByAnotherThatIsDamaged) {
+  for_every_protocol([](const World& world, const Protocol& protocol, bool) {
+    if (protocol.several || protocol.id == ProtocolId::kDownload) return;  // checks all before it decodes
+    for (int damage = 0; damage < 8; ++damage) {
+      auto retrieval = *world.begin({2, 9});
+      auto wave = *retrieval->outgoing();
+      for (bool first = true; !wave.empty(); wave = *retrieval->outgoing()) {
+        auto reply = world.reply(wave.front());
+        const bool is_reply = reply[6] == static_cast<std::byte>(MessageType::kReply);
+        if (is_reply && first) {
+          for (std::size_t i = 40; i < reply.size(); i += 1 + static_cast<std::size_t>(damage)) {
+            reply[i] ^= std::byte{0xff};
+          }
+        } else if (is_reply) {
+          reply[8] ^= std::byte{1};
+        }
+        first = first && !is_reply;
+        static_cast<void>(retrieval->receive(wave.front().id, reply));
+      }
+      expect_error(std::move(*retrieval).finish(), ErrorCode::kStaleEpoch, "");
     }
   });
 }

@@ -62,7 +62,7 @@ class Toy(unittest.TestCase):
                       ("serve", self.path / "db.pirx", "--protocol", "toy")):
             done = subprocess.run([WITHOUT, *map(str, words)], capture_output=True, text=True, timeout=60)
             self.assertNotEqual(done.returncode, 0)
-            self.assertIn("goldberg, chor, dpf, dj-tree, qr, spiral, download", done.stderr)
+            self.assertIn("goldberg, chor, dpf, dj-tree, qr, spiral, inspire, download", done.stderr)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ import json
 import os
 import pickle
 import signal
+import subprocess
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from support import RECORDS, Proxies, Served, pirx
 
@@ -100,6 +102,22 @@ class Clients(Served):
                     with self.assertRaises(pirx.StaleEpoch) as caught:
                         pirx.Deployment.parse(json.dumps(old)).get("7")
         self.assertEqual(caught.exception.code, 7)
+
+    def test_a_pinned_publisher(self):
+        key, manifest = self.path / "publisher.key", self.path / "manifest"
+        for words in (("key", key), ("sign", self.plain.path, "--key", key, "--out", manifest)):
+            subprocess.run([os.environ["PIRX_PROGRAM"], "manifest", *words], check=True, capture_output=True)
+        good = json.loads(self.by_position.deployment_file.read_text())
+        good |= {"publisher": Path(f"{key}.pub").read_text().strip(), "manifest": manifest.read_bytes().hex()}
+        with pirx.Deployment.parse(json.dumps(good)) as deployment:
+            self.assertEqual(deployment.get(7), RECORDS[7])
+        for change, error in (({"database": good["database"] | {"epoch": 2}}, pirx.StaleEpoch),
+                              ({"manifest": good["manifest"][:-2] + "ff"}, pirx.Unauthenticated)):
+            with self.assertRaises(error):
+                pirx.Deployment.parse(json.dumps(good | change))
+        del good["manifest"]
+        with self.assertRaisesRegex(pirx.DataLoss, "a publisher is pinned"):
+            pirx.Deployment.parse(json.dumps(good))
 
     def test_believe(self):
         with pirx.serve(self.plain, servers=2) as servers:

@@ -327,9 +327,11 @@ class Spiral(unittest.TestCase):
         (self.path / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         self.run_pirx("db", "build", self.path / "db.pirx", self.path / "records.jsonl", "--from", "jsonl", "--value", "text", *words)
 
-    def serve(self, *words):
-        process = subprocess.Popen([PIRX, "serve", str(self.path / "db.pirx"), *words, "--protocol", "spiral", "--listen", "127.0.0.1:0"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    PROTOCOL = "spiral"
+
+    def start(self, *words):
+        words = (*words, "--protocol", self.PROTOCOL, "--listen", "127.0.0.1:0")
+        process = subprocess.Popen([PIRX, "serve", str(self.path / "db.pirx"), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
         def stop():
             process.terminate()
@@ -338,6 +340,9 @@ class Spiral(unittest.TestCase):
 
         self.addCleanup(stop)
         self.url = f"http://127.0.0.1:{re.search(r'port ([0-9]+)', process.stdout.readline().decode()).group(1)}"
+
+    def serve(self, *words):
+        self.start(*words)
         return Plan(call(self.url + "/v1/parameters")[2])
 
     def ask(self, message):

@@ -7,11 +7,11 @@
 namespace pirx::shards {
 namespace {
 
-Product shape(std::size_t rows, std::size_t words, std::size_t elem_bytes = 1, std::size_t sum_bytes = 1) {
+Product shape(std::size_t rows, std::size_t words, std::size_t elem_bits = 8, std::size_t sum_bytes = 1) {
   Product product;
   product.rows = rows;
   product.words = words;
-  product.elem_bytes = elem_bytes;
+  product.elem_bits = elem_bits;
   product.sum_bytes = sum_bytes;
   return product;
 }
@@ -42,10 +42,29 @@ TEST(Split, PartsMakeTheWholeAndDifferByOneAtMost) {
   }
 }
 
+TEST(Split, ElementsInBitsAreCutWhereAByteBegins) {
+  for (const std::size_t rows : {0u, 1u, 7u, 8u, 9u, 17u, 100u, 1000u}) {
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+      const auto whole = shape(rows, 5, 1);
+      std::size_t next = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto part = part_of(whole, Split::kRows, ranks, rank);
+        EXPECT_EQ(part.first_row, next);
+        EXPECT_TRUE(part.first_row % 8 == 0 || part.rows == 0);
+        next += part.rows;
+        EXPECT_LE(part.rows, (rows / 8 + 1) / static_cast<std::size_t>(ranks) * 8 + 8);
+      }
+      EXPECT_EQ(next, rows);
+    }
+  }
+}
+
 TEST(Split, ColumnsWhereARowIsTheLongSide) {
+  EXPECT_EQ(choose_split(Split::kAuto, shape(800, 101, 1)), Split::kColumns);
+  EXPECT_EQ(choose_split(Split::kAuto, shape(800, 100, 1)), Split::kRows);
   EXPECT_EQ(choose_split(Split::kAuto, shape(100, 100)), Split::kRows);
   EXPECT_EQ(choose_split(Split::kAuto, shape(100, 101)), Split::kColumns);
-  EXPECT_EQ(choose_split(Split::kAuto, shape(100, 60, 1, 2)), Split::kColumns);
+  EXPECT_EQ(choose_split(Split::kAuto, shape(100, 60, 8, 2)), Split::kColumns);
   EXPECT_EQ(choose_split(Split::kRows, shape(1, 1000)), Split::kRows);
   EXPECT_EQ(choose_split(Split::kColumns, shape(1000, 1)), Split::kColumns);
 }

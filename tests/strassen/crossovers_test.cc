@@ -37,7 +37,7 @@ TYPED_TEST(AnyCrossovers, ChangeNoProduct) {
   for (int round = 0; round < 4; ++round) {
     testing::ProductCase<TypeParam> product(f, {1 + random() % 70, 130 + random() % 70, 70 + random() % 60},
                                             random() % 3, random);
-    with_crossovers(f, {any(), any(), any(), any(), any(), any(), any()},
+    with_crossovers(f, {any(), any(), any(), any(), any(), any(), any(), any()},
                     [&](const auto& kernels, const auto& engine) {
                       product.expect_words(engine, {1 + static_cast<int>(random() % 3), -1});
                       if (kernels.sliced != nullptr)

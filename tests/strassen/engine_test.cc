@@ -273,6 +273,38 @@ TEST(Engine, PassesAndChunksAddUp) {
   expect_passes_and_chunks(fp::W160(), {300, 2'500, 30});
 }
 
+TEST(Engine, BitsInRowsAreUnpackedAFewAtATime) {
+  auto engine = seeded_engine(5);
+  for (const auto& shape : {strassen::Shape{600, 5001, 3}, {300, 4000, 40}}) {
+    ProductCase<gf2e::Gf2> product(gf2e::Gf2(), shape, 1, engine);
+    for (const Kernels<gf2e::Gf2>& kernels : kernel_table(gf2e::Gf2())) {
+      if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+      const strassen::Engine<gf2e::Gf2> with_kernel(gf2e::Gf2(), kernels);
+      product.expect_words(with_kernel, {3, -1}, strassen::Layout::kRows);
+      product.expect_words(with_kernel, {2, 1}, strassen::Layout::kRows);
+    }
+  }
+}
+
+TEST(Engine, BitsOfAnotherShapeAreRefused) {
+  const strassen::Engine<gf2e::Gf2> engine((gf2e::Gf2()));
+  const std::vector<std::byte> d(100 * 40), q(64);
+  std::vector<std::uint8_t> r(64, 0xEE);
+  for (const auto layout : {strassen::Layout::kRows, strassen::Layout::kSliced}) {
+    const auto prepared = engine.prepare({d.data(), 100, 40, 40}, {layout});
+    ASSERT_TRUE(prepared);
+    const auto refused = [&](strassen::ConstView<std::byte> Q, strassen::View<std::uint8_t> R) {
+      const auto done = engine.multiply_bits(Q, *prepared, R);
+      return !done && done.error().code() == ErrorCode::kInvalidArgument;
+    };
+    EXPECT_TRUE(refused({q.data(), 1, 12, 13}, {r.data(), 1, 40, 40})) << "Q has 96 columns";
+    EXPECT_TRUE(refused({q.data(), 1, 14, 14}, {r.data(), 1, 40, 40})) << "Q has 112 columns";
+    EXPECT_TRUE(refused({q.data(), 1, 13, 13}, {r.data(), 2, 20, 20})) << "R has another shape";
+    EXPECT_TRUE(refused({q.data(), 2, 13, 12}, {r.data(), 2, 40, 40})) << "the rows of Q overlap";
+    EXPECT_EQ(r, std::vector<std::uint8_t>(64, 0xEE)) << "a refused product must leave R alone";
+  }
+}
+
 TEST(Engine, ADatabasePreparedForAnotherIsRefused) {
   const std::vector<std::byte> d(1024);
   std::vector<std::uint8_t> q(64 * 16), r(16 * 16);

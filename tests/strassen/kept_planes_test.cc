@@ -2,11 +2,14 @@
 // Planes that are kept in a file: every kernel reads what another one wrote.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "pirx/fp/w160.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/gf2e/gf2_16.h"
 #include "pirx/gf2e/gf2_8.h"
 #include "pirx/strassen/engine.h"
+#include "src/database/prepared_file.h"
 #include "support/files.h"
 #include "support/seed.h"
 
@@ -116,6 +119,15 @@ TEST(KeptPlanes, AreMadeAnewForAnythingElse) {
   expect_remade(noted(engine, part(128, 4097), version), "wanted are planes of gf2_8");
   expect_remade(noted(engine, part(128, 4096), version, {.depth = 1}), "1 levels of Strassen");
   expect_remade(noted(Engine<gf2e::Gf2_16>(gf2e::Gf2_16()), part(128, 4096), version), "planes of gf2_16");
+  // Planes of another order or basis, otherwise alike.
+  Bytes planes(128 * 4096);
+  const std::array<MutableByteSpan, 1> parts{planes};
+  const database::PreparedLabel other{
+      version, "planes of gf2_8 (order 2, 8 planes), 128 rows of 4096 bytes, 0 levels of Strassen", 1,
+      planes.size()};
+  ASSERT_TRUE(good(database::read_or_prepare(
+      folder / "f", other, parts, 1, [] { return Result<void>(); }, nullptr)));
+  expect_remade(noted(engine, part(128, 4096), version), "order 2");
   const std::string nothing = "there is nothing to keep";
   EXPECT_NE(noted(engine, part(3, 5), version).find(nothing), std::string::npos) << note;
   EXPECT_NE(noted(Engine<fp::W160>(fp::W160()), part(128, 4000), version).find(nothing), std::string::npos);

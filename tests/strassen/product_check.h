@@ -74,6 +74,14 @@ class ProductCase {
     if (words_answer_.empty()) words_answer_ = triple_loop(words_);
     expect(engine, options, words_answer_,
            [&](auto Q, auto R) { return engine.multiply(Q, *prepared, R, options); });
+    if (prepared->window(0, shape_.r)) {
+      expect(engine, options, words_answer_,
+             [&](auto Q, auto R) { return in_windows(engine, Q, *prepared, R, options); });
+    }
+    if constexpr (std::same_as<F, gf2e::Gf2>) {
+      expect(engine, options, words_answer_,
+             [&](auto Q, auto R) { return engine.multiply_bits(in_bits(Q), *prepared, R, options); });
+    }
   }
   /// The product of Q with other values, given as sums.
   void expect_sums(const strassen::Engine<F>& engine, const strassen::ExecOptions& options) {
@@ -84,6 +92,33 @@ class ProductCase {
   }
 
  private:
+  /// The sum of the products with the first rows and with the others.
+  Result<void> in_windows(const strassen::Engine<F>& engine, matrix::ConstView<Elem> Q,
+                          const strassen::PreparedMatrix<F>& D, matrix::View<Sum> R,
+                          const strassen::ExecOptions& options) const {
+    const std::size_t cut = shape_.r / 32 * 16, rest = shape_.r - cut;
+    PIRX_ASSIGN(auto part, matrix::Matrix<Sum>::create(R.rows, R.cols));
+    PIRX_TRY(engine.multiply(Q.window(0, 0, Q.rows, cut), *D.window(0, cut), R, options));
+    PIRX_TRY(engine.multiply(Q.window(0, cut, Q.rows, rest), *D.window(cut, rest), part.view(), options));
+    for (std::size_t i = 0; i < R.rows; ++i) {
+      for (std::size_t j = 0; j < R.cols; ++j) R.at(i, j) = f_.sum_add(R.at(i, j), part.at(i, j));
+    }
+    return {};
+  }
+
+  /// Q with its scalars in bits, and with ones wherever nothing is to be read. Rows lie apart with a gap.
+  matrix::ConstView<std::byte> in_bits(matrix::ConstView<Elem> Q) {
+    const std::size_t bytes = Q.cols / 8 + (Q.cols % 8 != 0), stride = bytes + q_width_ % 5;
+    bits_.assign(Q.rows * stride, std::byte{0xFF});
+    for (std::size_t i = 0; i < Q.rows; ++i) {
+      for (std::size_t k = 0; k < Q.cols; ++k) {
+        const auto zero = static_cast<std::byte>((Q.at(i, k) ^ 1) << (k % 8));
+        bits_[i * stride + k / 8] ^= zero;
+      }
+    }
+    return {bits_.data(), Q.rows, bytes, stride};
+  }
+
   std::vector<Sum> triple_loop(const std::vector<Sum>& D) const {
     std::vector<Sum> answer(shape_.q * r_width_, Sum{});
     for (std::size_t i = 0; i < shape_.q; ++i) {
@@ -126,7 +161,7 @@ class ProductCase {
   strassen::Shape shape_;
   std::size_t q_width_, d_width_, r_width_;
   std::vector<Elem> q_;
-  std::vector<std::byte> d_;
+  std::vector<std::byte> d_, bits_;
   std::vector<Sum> words_, sums_, words_answer_, sums_answer_;
 };
 

@@ -81,5 +81,30 @@ TYPED_TEST(Sliced, TheWaysAgreeWithTheTripleLoop) {
   }
 }
 
+// At odd shapes, with stored levels, plainly and fused.
+TYPED_TEST(Sliced, TheSchemesAgreeWithTheTripleLoop) {
+  auto engine = testing::seeded_engine(3);
+  for (const std::size_t q : {1, 7, 19, 45}) {
+    testing::ProductCase<TypeParam> product(TypeParam(), {q, 75 + engine() % 60, 130 + engine() % 9},
+                                            engine() % 3, engine);
+    TestFixture::for_each_kernel([&](Kernels<TypeParam> kernels) {
+      for (const std::size_t fewest : {0, 1}) {
+        for (const std::size_t fused : {0, 100}) {
+          for (const int stored : {0, 1, 2}) {
+            kernels.crossovers = {.fused = fused, .stored_level = 1, .fewest_products = fewest};
+            const Engine<TypeParam> multiplier(TypeParam(), kernels);
+            const Plan plan = multiplier.plan({q, 75, 130}, {1, -1}, {Layout::kSliced, 1, stored});
+            const auto schemes = kernels.sliced->schemes;
+            EXPECT_EQ(plan.products, (fewest == 1 ? schemes.back() : schemes.front()).products);
+            EXPECT_EQ(plan.way == Way::kFused, fused > 0 && fewest == 0 && kernels.sliced->planes > 1);
+            product.expect_words(multiplier, {1 + static_cast<int>(engine() % 3), -1}, Layout::kSliced,
+                                 stored);
+          }
+        }
+      }
+    });
+  }
+}
+
 }  // namespace
 }  // namespace pirx::strassen

@@ -22,7 +22,7 @@ class Forgiveness(unittest.TestCase):
     def test_unknown_words(self):
         cases = [(["gte"], "no command 'gte': did you mean 'get'?"),
                  (["serv", "x"], "no command 'serv': did you mean 'serve'?"),
-                 (["frobnicate"], "no command 'frobnicate': there are try, get, db, serve, deploy, bench, load, plan"),
+                 (["frobnicate"], "no command 'frobnicate': there are try, get, db, serve, deploy, manifest, bench, load, plan"),
                  (["db", "biuld", "x", "y"], "no command 'biuld' of 'pirx db': did you mean 'build'?"),
                  (["db", "build", "a", "b", "--form", "csv"], "no option '--form' of 'pirx db build': did you mean '--from'?"),
                  (["get", "x", "--kye", "a"], "no option '--kye' of 'pirx get': did you mean '--key'?"),

@@ -107,19 +107,23 @@ def expand_key(key):
     return [sum(words[i:i + 4], []) for i in range(0, 60, 4)]
 
 
+# What the byte in row r of a column adds to the mixed column, as a number of 32 bits.
+MIXED = [[sum(AES_FIELD.mul(x, factor) << (24 - 8 * row) for row, factor in enumerate(factors)) for x in SBOX]
+         for factors in ((2, 1, 1, 3), (3, 2, 1, 1), (1, 3, 2, 1), (1, 1, 3, 2))]
+
+
 def encrypt(round_keys, block):
-    state = [a ^ b for a, b in zip(block, round_keys[0])]
-    for number, round_key in enumerate(round_keys[1:], 1):
-        state = [SBOX[state[(i + 4 * (i % 4)) % 16]] for i in range(16)]
-        if number < 14:
-            mixed = []
-            for column in range(0, 16, 4):
-                for row in range(4):
-                    a, b, c, d = (state[column + (row + k) % 4] for k in range(4))
-                    mixed.append(AES_FIELD.mul(a, 2) ^ AES_FIELD.mul(b, 3) ^ c ^ d)
-            state = mixed
-        state = [a ^ b for a, b in zip(state, round_key)]
-    return bytes(state)
+    def xor_key(words, key):
+        return [word ^ int.from_bytes(key[4 * i:4 * i + 4], "big") for i, word in enumerate(words)]
+
+    first, second, third, fourth = MIXED
+    w = xor_key([0] * 4, [a ^ b for a, b in zip(block, round_keys[0])])
+    for round_key in round_keys[1:-1]:
+        w = xor_key([first[w[i] >> 24] ^ second[w[i - 3] >> 16 & 255] ^ third[w[i - 2] >> 8 & 255] ^ fourth[w[i - 1] & 255] for i in range(4)],
+                    round_key)
+    # The last round mixes nothing.
+    state = [SBOX[w[(i + row) % 4] >> (24 - 8 * row) & 255] for i in range(4) for row in range(4)]
+    return bytes(a ^ b for a, b in zip(state, round_keys[-1]))
 
 
 assert encrypt(expand_key(bytes(range(32))), bytes(17 * i for i in range(16))).hex() == "8ea2b7ca516745bfeafc49904b496089"

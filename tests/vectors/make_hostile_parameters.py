@@ -5,7 +5,7 @@
     tests/vectors/make_hostile_parameters.py            writes the file
     tests/vectors/make_hostile_parameters.py --check    exits 1 if the file differs
 
-Each is well formed (docs/wire_format.md, docs/protocols) and has some 150 bytes. "refused" is the option of `pirx get` that raises the limit.
+Each is well formed (docs/wire_format.md, docs/protocols) and has some 150 bytes, that of inspire 4 KB. "refused" is the option of `pirx get` that raises the limit.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 
 FILE = pathlib.Path(__file__).resolve().parent / "hostile_parameters.json"
 VERSION = bytes(range(32)) + struct.pack("<Q", 1)  # identity, epoch
-DJ, QR, SPIRAL = 3, 4, 5
+DJ, QR, SPIRAL, INSPIRE = 3, 4, 5, 7
 
 
 def message(protocol, plan, records, record_bytes, per_row=1):
@@ -41,6 +41,13 @@ def spiral(records, record_bytes):
     return message(SPIRAL, scheme + fold + exact, records, record_bytes)
 
 
+def inspire(records, record_bytes):
+    """The set s8, rows of 256 KiB, with a digest for each of 128 blocks of masks."""
+    rows = records * (record_bytes // (1 << 18))
+    plan = struct.pack("<10I2Q", 8, 32, 11, 28, 46, 20, 12, 1, 24, 32, rows, 1 << 18)
+    return message(INSPIRE, plan, records, record_bytes) + bytes(32 + 128 * 32).hex()
+
+
 PLANS = (
     ("4,092 selectors of 4,096 bits: minutes to make a query", "--max-work", dj(4096, [1024] * 4, 1 << 40, 1)),
     ("313,000 chunks to open: half an hour for a reply of 229 MiB", "--max-work", dj(3072, [2], 2, 120_000_000)),
@@ -49,6 +56,7 @@ PLANS = (
     ("488,000 numbers to tell apart", "--max-work", qr(4096, 61_000, 61_000, 1)),
     ("a request of 219 MiB, in memory several times", "--max-memory", qr(4096, 1, 449_000, 1)),
     ("a reply of 588 MiB", "--max-bytes", spiral(2, 200_000_000)),
+    ("2,048 queries for a record", "--max-bytes", inspire(2, 2048 << 18)),
 )
 
 

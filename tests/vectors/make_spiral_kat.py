@@ -5,7 +5,7 @@
     tests/vectors/make_spiral_kat.py            writes the file
     tests/vectors/make_spiral_kat.py --check    exits 1 if the file differs
 
-Polynomials are lists of integers modulo q, products one multiplication of long integers, transforms plain evaluation. Randomness
+Polynomials are lists of integers modulo q, products one multiplication of long integers, transforms remainders. Randomness
 comes from one seed: block i of the coins is SHA-256("pirx spiral kat" | i as 8 bytes, little-endian).
 """
 
@@ -64,10 +64,6 @@ def centred(x, modulus=Q):
     return x - modulus if x > modulus // 2 else x
 
 
-def reverse_bits(i, bits):
-    return int(format(i, f"0{bits}b")[::-1], 2)
-
-
 class Ring:
     def __init__(self, d):
         self.d, self.bits = d, d.bit_length() - 1
@@ -77,14 +73,11 @@ class Ring:
             while pow(pow(x, (prime - 1) // (2 * d), prime), d, prime) != prime - 1:
                 x += 1
             self.roots.append(pow(x, (prime - 1) // (2 * d), prime))
-        self.powers = [[pow(psi, 2 * reverse_bits(i, self.bits) + 1, prime) for i in range(d)]
-                       for psi, prime in zip(self.roots, PRIMES)]
 
     def multiply(self, a, b):
-        shift = 128
-        pack = lambda x: sum((c % Q) << (shift * i) for i, c in enumerate(x))
-        product, mask = pack(a) * pack(b), (1 << shift) - 1
-        c = [product >> (shift * i) & mask for i in range(2 * self.d)]
+        pack = lambda x: int.from_bytes(b"".join((c % Q).to_bytes(16, "little") for c in x), "little")
+        product = (pack(a) * pack(b)).to_bytes(32 * self.d, "little")
+        c = [int.from_bytes(product[at:at + 16], "little") for at in range(0, 32 * self.d, 16)]
         return [(c[i] - c[i + self.d]) % Q for i in range(self.d)]
 
     def automorphism(self, a, exponent):
@@ -103,27 +96,28 @@ class Ring:
         return out
 
     def to_slots(self, a):
-        out = []
-        for prime, points in zip(PRIMES, self.powers):
-            values = []
-            for x in points:
-                value = 0
-                for c in reversed(a):
-                    value = (value * x + c) % prime
-                values.append(value)
-            out.append(values)
-        return out
+        """Values at the powers: remainders modulo x^n - psi^e, halved again and again from x^d - psi^d = x^d + 1."""
+        def values(a, e, psi, prime):
+            if len(a) == 1:
+                return a
+            half = len(a) // 2
+            root = pow(psi, e // 2, prime)
+            high = [c * root for c in a[half:]]
+            return (values([(x + y) % prime for x, y in zip(a, high)], e // 2, psi, prime)
+                    + values([(x - y) % prime for x, y in zip(a, high)], e // 2 + self.d, psi, prime))
+
+        return [values(a, self.d, psi, prime) for psi, prime in zip(self.roots, PRIMES)]
 
     def from_slots(self, slots):
-        residues = []
-        for prime, points, values in zip(PRIMES, self.powers, slots):
-            inverse_d = pow(self.d, -1, prime)
-            back, total = [pow(x, -1, prime) for x in points], []
-            current = list(values)
-            for _ in range(self.d):
-                total.append(sum(current) * inverse_d % prime)
-                current = [v * y % prime for v, y in zip(current, back)]
-            residues.append(total)
+        def coefficients(values, e, psi, prime):
+            if len(values) == 1:
+                return values
+            half, inverse = len(values) // 2, pow(2, -1, prime)
+            u, v = coefficients(values[:half], e // 2, psi, prime), coefficients(values[half:], e // 2 + self.d, psi, prime)
+            scale = inverse * pow(psi, -(e // 2), prime)
+            return [(x + y) * inverse % prime for x, y in zip(u, v)] + [(x - y) * scale % prime for x, y in zip(u, v)]
+
+        residues = [coefficients(values, self.d, psi, prime) for psi, prime, values in zip(self.roots, PRIMES, slots)]
         inverse = pow(PRIMES[0], -1, PRIMES[1])
         return [a + PRIMES[0] * ((b - a) * inverse % PRIMES[1]) for a, b in zip(*residues)]
 
@@ -401,6 +395,7 @@ def ring_answers():
 def main():
     cases = [
         Case("truncated", 6, 32, 6, 1, 22, 2, Gadget(512, drop=3, bits=2), Gadget(16), Gadget(16), Gadget(4096), 21, 20, 10),
+        Case("truncated, full size", 11, 32, 11, 1, 24, 1, Gadget(512, drop=3, bits=2), Gadget(2319), Gadget(4096), Gadget(4096), 3, 2816, 2),
         Case("packed, base 3", 6, 32, 5, 2, 20, 1, Gadget(16), Gadget(3), Gadget(128, residues=True), Gadget(7), 5, 150, 1),
     ]
     answers = {"command": "tests/vectors/make_spiral_kat.py", "gadgets": gadget_answers(), "ring": ring_answers(),

@@ -49,6 +49,7 @@ void add_db_encode(CLI::App& db);
 void add_db_update(CLI::App& db);
 void add_serve_command(CLI::App& app, WithRanks with_ranks = nullptr);
 void add_deploy_command(CLI::App& app);
+void add_manifest_command(CLI::App& app);
 void add_get_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_load_command(CLI::App& app);

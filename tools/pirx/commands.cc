@@ -23,6 +23,7 @@ void add_commands(CLI::App& app) {
   add_db_command(app);
   add_serve_command(app);
   add_deploy_command(app);
+  add_manifest_command(app);
   add_bench_command(app);
   add_load_command(app);
   add_plan_command(app);

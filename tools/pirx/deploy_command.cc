@@ -5,12 +5,13 @@
 #include "pirx/database/database.h"
 #include "pirx/http/http_client.h"
 #include "protocol_options.h"
+#include "publisher.h"
 
 namespace pirx::cli {
 namespace {
 
 struct DeployArguments {
-  std::string target, database;
+  std::string target, database, publisher;
   http::Endpoint server;                ///< what all have in common
   std::optional<std::string> expected;  ///< an empty one is wrong, not none
   std::vector<std::string> urls, others;
@@ -48,6 +49,21 @@ Result<void> check_no_rollback(const std::string& target, bool allow_rollback, c
                                           "; ask the operator, then give --allow-rollback");
 }
 
+/// Whether FILE may lose what it says of its publisher. No flag allows that: FILE would protect less than
+/// before.
+Result<void> check_pin(const std::string& target, const Deployment& old, const Deployment& next) {
+  const auto follows = check_manifest_follows(old, next);
+  if (follows) return {};
+  const auto key = to_hex(old.manifest->spec().publisher);
+  const auto advice = next.manifest == nullptr
+                          ? "give --manifest " + key + ", or remove the file to trust the servers alone"
+                      : follows.error().code() == ErrorCode::kUnauthenticated
+                          ? "remove the file if the publisher has told you of another key"
+                          : "ask the publisher";
+  return fail(follows.error().code(),
+              target + " pins a publisher: " + follows.error().message() + "; " + advice);
+}
+
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
 /// for the same epoch stays.
 Result<void> save(const DeployArguments& a, const Deployment& deployment) {
@@ -55,6 +71,7 @@ Result<void> save(const DeployArguments& a, const Deployment& deployment) {
   std::vector<Deployment> after;
   std::string left;
   for (auto& old : before) {
+    PIRX_TRY(check_pin(a.target, old, deployment));
     PIRX_TRY(check_no_rollback(a.target, a.allow_rollback, old, deployment));
     if (&old.plan->protocol() == &deployment.plan->protocol()) continue;
     if (a.add && old.plan->version().epoch >= deployment.plan->version().epoch) {
@@ -144,7 +161,12 @@ Result<Digest> deploy(const DeployArguments& a) {
     if (!a.server.ca_file.empty()) server.ca_file = (folder / a.server.ca_file).string();
   }
   PIRX_TRY(give_credentials(a.credentials, deployment.servers));
-  PIRX_ASSIGN(const auto said, ask_parameters(deployment.servers, ask_options(a)));
+  auto ask = ask_options(a);
+  if (!a.publisher.empty()) {
+    PIRX_ASSIGN(ask.publisher, read_publisher(a.publisher));
+  }
+  PIRX_ASSIGN(const auto said, ask_parameters(deployment.servers, ask));
+  deployment.manifest = said.manifest;
   const auto& first = said.told[0];
   PIRX_TRY(check_digest(a, deployment.servers[0], first.digest));
   PIRX_TRY(check_version(a, first.version, first.geometry));
@@ -233,6 +255,10 @@ void add_deploy_command(CLI::App& app) {
       add_text_option(command, option, std::string(option.help), a->options);
     }
   }
+  command.add_option(
+      "--manifest", a->publisher,
+      "Key of the database's publisher, or the file with it: FILE pins it, and every epoch needs the "
+      "publisher's manifest");
   command.add_option("--database", a->database, "Check that the servers hold this very database file");
   command.add_option_function<std::string>(
       "--expect", [a](const std::string& digest) { a->expected = digest; },
@@ -258,8 +284,8 @@ void add_deploy_command(CLI::App& app) {
   add_duration(command, "--wait", a->wait,
                "Ask servers that cannot be reached again for so long: they may be starting [0s]");
   for (auto* option : command.get_options()) {
-    static constexpr std::array kKept{"--server",          "--add",     "--force",     "--ca-file",
-                                      "--allow-plaintext", "--tls-1.2", "--threshold", "--ramp"};
+    static constexpr std::array kKept{"--server",  "--add",       "--force", "--ca-file", "--allow-plaintext",
+                                      "--tls-1.2", "--threshold", "--ramp",  "--manifest"};
     if (std::any_of(kKept.begin(), kKept.end(), [&](auto* name) { return option->check_name(name); })) {
       refresh->excludes(option);
     }

@@ -20,8 +20,10 @@ struct Group {
 };
 
 const Group kCommandGroups[] = {
-    {"Start here", {"try", "get"}},   {"Databases", {"db"}},
-    {"Servers", {"serve", "deploy"}}, {"Measure", {"bench", "load", "plan"}},
+    {"Start here", {"try", "get"}},
+    {"Databases", {"db"}},
+    {"Servers", {"serve", "deploy", "manifest"}},
+    {"Measure", {"bench", "load", "plan"}},
     {"This program", {"completion"}},
 };
 

@@ -55,7 +55,7 @@ Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const T
 }
 
 /// Requests for records that nobody wants. Each client retrieves once before, so that the server holds its
-/// keys, where the protocol has such.
+/// keys, or the client what it must have, where the protocol has such.
 Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, const Send& send) {
   PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
   PIRX_ASSIGN(const auto told, protocol->tell(parameters));
@@ -87,7 +87,6 @@ Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, cons
         PIRX_ASSIGN(auto wave, retrieval->outgoing());
         if (wave.empty()) break;
         PIRX_ASSIGN(const auto reply, send(wave.front().bytes));
-        if (reply.size() == wave.front().reply_bytes) break;  // an answer: keys are held
         PIRX_TRY(retrieval->receive(wave.front().id, reply));
       }
     }

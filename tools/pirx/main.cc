@@ -2,7 +2,9 @@
 // pirx: the command-line program. Parses, runs the chosen subcommand, leaves nothing of what was asked for in
 // memory.
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "cli.h"
 #include "pirx/base/secret_memory.h"
@@ -22,9 +24,8 @@ namespace {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
+  wipe_stack();  // so that the stack has that size, which it may not get any more when memory is short
   CLI::App app;
   pirx::cli::add_commands(app);
   if (const auto code = pirx::cli::parse(app, argc, argv)) return *code;
@@ -34,4 +35,15 @@ int main(int argc, char** argv) {
   const auto done = pirx::cli::chosen_action()();
   wipe_stack();
   return pirx::cli::report(app, done);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {  // outside of the library, such as while the command line was read
+    std::fputs("pirx: ResourceExhausted: out of memory; give this process more\n", stderr);
+    return 6;
+  }
 }

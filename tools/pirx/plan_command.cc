@@ -164,7 +164,10 @@ void print_plan(const planner::Plan& plan, const std::string& machine) {
       static_cast<unsigned long long>(question.queries), question.queries == 1 ? "query" : "queries");
   for (const auto& [scheme, why] : plan.left_out)
     std::printf("Left out: %s: %s\n", scheme.c_str(), why.c_str());
-  std::printf("\n%s\n", plan.advice.c_str());
+  std::string advice = plan.advice;  // a sentence a line
+  for (auto at = advice.find(". "); at != std::string::npos; at = advice.find(". ", at))
+    advice[at + 1] = '\n';
+  std::printf("\n%s\n", advice.c_str());
 }
 
 tl::unexpected<Error> keyed_refused() {

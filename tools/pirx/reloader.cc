@@ -9,15 +9,15 @@
 namespace pirx::cli {
 namespace {
 
-/// What tells a changed file from the same one, cheaply: of the database and its delta.
-std::string stamp(const std::string& path) {
+/// What tells a changed file from the same one, cheaply: of the database, its delta and its manifest.
+std::string stamp(const DatabaseSettings& settings) {
   std::string text;
   std::error_code error;
-  auto file = std::filesystem::canonical(path, error);
-  if (error) file = path;
-  for (const char* suffix : {"", ".delta"}) {
+  auto file = std::filesystem::canonical(settings.file, error);
+  if (error) file = settings.file;
+  for (const auto& name : {file.native(), file.native() + ".delta", settings.manifest}) {
     struct stat status {};
-    const bool there = ::stat((file.native() + suffix).c_str(), &status) == 0;
+    const bool there = ::stat(name.c_str(), &status) == 0;
     for (const auto part :
          {there ? static_cast<long>(status.st_ino) : -1L, static_cast<long>(status.st_size),
           static_cast<long>(status.st_mtim.tv_sec), static_cast<long>(status.st_mtim.tv_nsec)}) {
@@ -32,11 +32,12 @@ double epoch_of(const database::Database& database) { return static_cast<double>
 }  // namespace
 
 Reloader::Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace,
-                   std::chrono::microseconds watch, Log log)
+                   Publish publish, std::chrono::microseconds watch, Log log)
     : settings_(std::move(settings)),
       context_(std::move(context)),
       served_(std::move(served)),
       replace_(std::move(replace)),
+      publish_(std::move(publish)),
       watch_(watch),
       log_(std::move(log)),
       thread_([this] { run(); }) {}
@@ -88,7 +89,7 @@ void Reloader::refused(const Error& error) {
 }
 
 void Reloader::look(bool asked) {
-  std::string now = stamp(settings_.file);
+  std::string now = stamp(settings_);
   if (now == stamp_ && !asked) return;
   stamp_ = std::move(now);  // a bad file is named once, not at every look
   const auto taken = take(asked);
@@ -96,6 +97,16 @@ void Reloader::look(bool asked) {
   const auto code = taken.error().code();
   if (code == ErrorCode::kResourceExhausted || code == ErrorCode::kUnavailable) stamp_.clear();  // may pass
   refused(taken.error());
+}
+
+/// Gives clients the manifest of now, if it is another one for the same epoch.
+Result<void> Reloader::take_manifest() {
+  PIRX_ASSIGN(auto now, open_manifest(settings_, *served_.server));
+  if (now == nullptr || now->bytes() == served_.manifest->bytes()) return {};
+  PIRX_TRY(publish_(now->bytes()));
+  served_.manifest = std::move(now);
+  log({.event = "manifest", .text = {}, .numbers = {{"epoch", epoch_of(*served_.database)}}});
+  return {};
 }
 
 Result<void> Reloader::take(bool asked) {
@@ -107,6 +118,7 @@ Result<void> Reloader::take(bool asked) {
     return database.content_version() == served_.database->content_version();
   };
   if (same(*found) && !damaged) {
+    PIRX_TRY(take_manifest());
     if (!asked) return {};
     log({.event = "epoch_unchanged", .text = {}, .numbers = {{"epoch", epoch_of(*found)}}});
     served_.server->verify();
@@ -116,7 +128,7 @@ Result<void> Reloader::take(bool asked) {
   if (!same(*found)) PIRX_TRY(check_next(*served_.database, *found));
   PIRX_ASSIGN(Served next, open_served(settings_, context_));
   if (!same(*next.database)) PIRX_TRY(check_next(*served_.database, *next.database));
-  PIRX_ASSIGN(auto old, replace_(next.server));
+  PIRX_ASSIGN(auto old, replace_(next.server, next.manifest_bytes()));
   const auto seconds = [&start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };

@@ -16,11 +16,15 @@ namespace pirx::cli {
 /// the server. If anything is wrong with it, the server goes on with the old one.
 class Reloader {
  public:
-  /// Makes the server answer from the next epoch, and returns the one before (HttpServer::replace).
-  using Replace = std::function<Result<std::shared_ptr<const AnyServer>>(std::shared_ptr<const AnyServer>)>;
+  /// Makes the server answer from the next epoch and give its manifest, and returns the one before
+  /// (HttpServer::replace).
+  using Replace =
+      std::function<Result<std::shared_ptr<const AnyServer>>(std::shared_ptr<const AnyServer>, Bytes)>;
+  /// Makes the server give another manifest (HttpServer::publish).
+  using Publish = std::function<Result<void>(Bytes)>;
 
   /// Checks the file every `watch`; if `watch` is zero, only on request().
-  Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace,
+  Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace, Publish publish,
            std::chrono::microseconds watch, Log log);
   ~Reloader();
   Reloader(const Reloader&) = delete;
@@ -32,6 +36,7 @@ class Reloader {
   void run();
   void look(bool asked);
   Result<void> take(bool asked);
+  Result<void> take_manifest();
   void refused(const Error& error);
   void log(http::LogEvent event) const;
 
@@ -39,6 +44,7 @@ class Reloader {
   const OpenContext context_;
   Served served_;
   const Replace replace_;
+  const Publish publish_;
   const std::chrono::microseconds watch_;
   const Log log_;
   std::string stamp_;

@@ -91,7 +91,7 @@ Result<ServeSettings> settle(const ServeArguments& a, bool is_rank) {
     if (a.database.file.empty()) return invalid("give a database file, or --config");
     file.databases.push_back({.settings = a.database, .limits = {}});
   } else {
-    if (!a.database.file.empty() || !a.database.options.empty() ||
+    if (!a.database.file.empty() || !a.database.options.empty() || !a.database.manifest.empty() ||
         a.database.protocol != DatabaseSettings().protocol) {
       return invalid(
           "with --config the databases and their options are in the config file: leave them out here");
@@ -174,7 +174,8 @@ Result<void> serve(const ServeArguments& a, const StartRank& start) {
         if (limit.queue) one.opened.numbers.push_back(http::logged(limit, limits));
       }
     }
-    hosted.push_back({database.settings.name, one.served.server, database.queue, database.settings.protocol});
+    hosted.push_back({database.settings.name, one.served.server, database.queue, database.settings.protocol,
+                      one.served.manifest_bytes()});
     open.push_back(std::move(one));
   }
   if (rank) {
@@ -193,11 +194,15 @@ Result<void> serve(const ServeArguments& a, const StartRank& start) {
 
   std::vector<std::unique_ptr<Reloader>> reloaders;
   for (auto& one : open) {
-    const auto replace = [&server, name = one.settings->name](std::shared_ptr<const AnyServer> next) {
-      return server.replace(std::move(next), name);
+    const auto replace = [&server, name = one.settings->name](std::shared_ptr<const AnyServer> next,
+                                                              Bytes manifest) {
+      return server.replace(std::move(next), name, std::move(manifest));
     };
-    reloaders.push_back(std::make_unique<Reloader>(*one.settings, std::move(one.context),
-                                                   std::move(one.served), replace, settings.watch, log));
+    const auto publish = [&server, name = one.settings->name](Bytes manifest) {
+      return server.publish(std::move(manifest), name);
+    };
+    reloaders.push_back(std::make_unique<Reloader>(
+        *one.settings, std::move(one.context), std::move(one.served), replace, publish, settings.watch, log));
   }
   std::thread waiter([&] {
     for (int signal = SIGHUP; signal == SIGHUP;) {
@@ -244,6 +249,8 @@ void add_serve_command(CLI::App& app, WithRanks with_ranks) {
       "--config", a->config,
       "JSON file that names one or more databases, and may set what flags set (docs/operations.md)");
   command.add_option("--protocol", a->database.protocol, protocol_help())->capture_default_str();
+  command.add_option("--manifest", a->database.manifest,
+                     "Manifest of the database (pirx manifest sign), for clients that pin its publisher");
   for (const auto& option : database_options()) {
     add_text_option(command, option, std::string(option.help), a->database.options);
   }

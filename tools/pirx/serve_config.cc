@@ -52,7 +52,7 @@ const Option kServerOptions[] = {
 const Option kDatabaseKeys[] = {
     {"name", Kind::kText, 0, 0, ""},        {"file", Kind::kPath, 0, 0, ""},
     {"protocol", Kind::kText, 0, 0, ""},    {"deployment", Kind::kPath, 0, 0, ""},
-    {"server", Kind::kNumber, 0, 1023, ""},
+    {"server", Kind::kNumber, 0, 1023, ""}, {"manifest", Kind::kPath, 0, 0, ""},
 };
 
 std::vector<Option> make_limit_options() {
@@ -151,6 +151,7 @@ Result<ServeFile::Database> read_database(const Json& json, const std::filesyste
   PIRX_ASSIGN(settings.name, json["name"].string());
   PIRX_TRY(json["file"].string());
   settings.file = texts["file"];
+  settings.manifest = texts["manifest"];
   if (texts.count("protocol") > 0) settings.protocol = texts["protocol"];
   for (const auto& option : database_options()) {
     if (auto text = texts.find(option.name); text != texts.end()) settings.options.insert(*text);

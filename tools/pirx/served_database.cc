@@ -6,6 +6,7 @@
 
 #include "pirx/database/serving.h"
 #include "protocol_options.h"
+#include "publisher.h"
 
 namespace pirx::cli {
 std::span<const Option> database_options() {
@@ -13,15 +14,42 @@ std::span<const Option> database_options() {
   return all;
 }
 
+namespace {
+
+tl::unexpected<Error> wrong_manifest(const DatabaseSettings& settings, const Error& error) {
+  return fail(error.code(),
+              settings.manifest + ": " + error.message() +
+                  "; sign what is served (pirx manifest sign), with the options that it is served with");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Manifest>> open_manifest(const DatabaseSettings& settings,
+                                                      const AnyServer& server) {
+  std::shared_ptr<const Manifest> none;
+  if (settings.manifest.empty()) return none;
+  PIRX_ASSIGN(auto manifest, load_manifest(settings.manifest));
+  PIRX_ASSIGN(const auto* protocol, find_protocol(settings.protocol));
+  PIRX_ASSIGN(const auto told, tell(server.parameters()));
+  if (const auto fits = manifest.check(*protocol, told); !fits) return wrong_manifest(settings, fits.error());
+  return std::make_shared<const Manifest>(std::move(manifest));
+}
+
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context) {
   PIRX_ASSIGN(const auto* protocol, find_protocol(settings.protocol));
   PIRX_ASSIGN(auto database, database::Database::open(settings.file));
   PIRX_TRY(check_sample(*database));
+  if (!settings.manifest.empty()) {  // before the work of preparing
+    PIRX_ASSIGN(const auto manifest, load_manifest(settings.manifest));
+    const auto fits = manifest.check(database->geometry(), database->version());
+    if (!fits) return wrong_manifest(settings, fits.error());
+  }
   auto spec = context.spec;
   spec.database = database;
   PIRX_ASSIGN(std::unique_ptr<const AnyServer> server, serve(*protocol, std::move(spec), settings.options));
+  PIRX_ASSIGN(auto manifest, open_manifest(settings, *server));
   auto sound = std::make_shared<SoundServer>(database, std::move(server), context.damaged);
-  return Served{std::move(database), std::move(sound)};
+  return Served{std::move(database), std::move(sound), std::move(manifest)};
 }
 
 std::string Served::parameters_digest() const { return to_hex(tell(server->parameters())->digest); }
@@ -77,6 +105,7 @@ http::LogEvent database_event(const DatabaseSettings& settings, const Served& se
                                 {"parameters_digest", served.parameters_digest()}},
                        .numbers = {{"epoch", static_cast<double>(served.database->version().epoch)},
                                    {"seconds_to_open", seconds}}};
+  if (served.manifest) event.text.emplace_back("publisher", to_hex(served.manifest->spec().publisher));
   for (auto& fact : served.server->facts()) event.text.push_back(std::move(fact));
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
   return event;

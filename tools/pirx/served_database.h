@@ -8,12 +8,15 @@
 #include <span>
 #include <string>
 
+#include "pirx/client/manifest.h"
 #include "pirx/database/database.h"
 #include "pirx/protocol.h"
 #include "serve_log.h"
 #include "sound_server.h"
 
 namespace pirx::cli {
+
+using client::Manifest;
 
 /// options_of_all(&Protocol::options).
 std::span<const Option> database_options();
@@ -22,7 +25,8 @@ struct DatabaseSettings {
   std::string name;  ///< used in paths, logs and metrics; empty if it is the only database
   std::string file;
   std::string protocol = std::string(protocols().front()->name);
-  Texts options = {};  ///< by the names of the protocol's options
+  Texts options = {};         ///< by the names of the protocol's options
+  std::string manifest = {};  ///< the publisher's manifest, a file; empty: there is none
 };
 
 /// What the process gives to each database that it opens.
@@ -35,14 +39,23 @@ struct OpenContext {
 struct Served {
   std::shared_ptr<const database::Database> database;
   std::shared_ptr<SoundServer> server;
+  std::shared_ptr<const Manifest> manifest = {};  ///< for these very parameters; null: there is none
 
+  /// The manifest as clients get it; empty: there is none.
+  Bytes manifest_bytes() const { return manifest == nullptr ? Bytes() : manifest->bytes(); }
   /// Told::digest in hexadecimal digits: what operators publish.
   std::string parameters_digest() const;
 };
 
 /// Opens the current content of the file and its delta, and checks a sample of it. InvalidArgument names the
-/// option that does not fit. Other errors are those of opening the file, and of the protocol.
+/// option that does not fit. StaleEpoch: the manifest is for something else. Other errors are those of
+/// opening the files, and of the protocol.
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context);
+
+/// The manifest that the settings name, for what this server serves; null: they name none. Errors are those
+/// of load_manifest and Manifest::check.
+Result<std::shared_ptr<const Manifest>> open_manifest(const DatabaseSettings& settings,
+                                                      const AnyServer& server);
 
 /// Checks that clients of `now` can go on with `next`, which must have a later epoch and records of the same
 /// kind.

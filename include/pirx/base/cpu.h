@@ -19,6 +19,8 @@ enum CpuFeature : std::uint32_t {
   kCpuAvx512Vbmi = 1u << 4,
   kCpuAvx512Vnni = 1u << 5,
   kCpuAmxInt8 = 1u << 6,  ///< and the operating system lets this process use it
+  kCpuAes = 1u << 7,      ///< with AVX encodings
+  kCpuVaes = 1u << 8,     ///< on 512-bit vectors
 };
 using CpuFeatures = std::uint32_t;
 
@@ -26,7 +28,7 @@ using CpuFeatures = std::uint32_t;
 CpuFeatures detected_cpu_features() noexcept;
 
 /// The features that kernels may use: those detected, limited by the environment variable PIRX_FORCE_ISA to
-/// `portable` (none), `avx2` (AVX2 only), `avx2-gfni`, `avx512` (all but AMX) or `amx` (all). Read once.
+/// `portable` (none), `avx2` (AVX2 and AES), `avx2-gfni`, `avx512` (all but AMX) or `amx` (all). Read once.
 /// InvalidArgument: PIRX_FORCE_ISA has another value. Unavailable: the CPU lacks the forced features.
 Result<CpuFeatures> allowed_cpu_features();
 

@@ -101,6 +101,9 @@ struct Crossovers {
   std::size_t level_in_rows = 0;
   /// From planes with stored levels of Strassen: a level is used while each half has this many queries.
   std::size_t stored_level = 0;
+  /// From planes: the scheme with the fewest products of bits is used from this many queries on. For fewer,
+  /// the one with the cheapest sums.
+  std::size_t fewest_products = 0;
 };
 template <class F>
 struct ToomKernels;

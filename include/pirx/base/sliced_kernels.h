@@ -3,14 +3,52 @@
 //
 // A panel is 64 to 256 columns (words, or bits for GF(2)); a group is 8 rows. A group is stored as n planes.
 // Plane b holds one byte per column, and bit i of that byte is bit b of row i. A product of two elements of
-// GF(2^n), n = 2^k, is 3^k products of sums of planes (k levels of Karatsuba). Each of them is a product of
-// matrices of bits, computed 8 x 8 bits at a time.
+// GF(2^n) is several products of sums of planes: a bilinear scheme says which sums. Each of them is a product
+// of matrices of bits, computed 8 x 8 bits at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace pirx {
+
+/// Memory to fetch into the cache during a product: `lines` cache lines from `at` on, for every two groups of
+/// every register tile.
+struct FetchAhead {
+  const std::byte* at;
+  std::size_t lines;
+};
+
+/// A way to multiply in GF(2^n) by products of bits. Sum p of an element is what product p multiplies. All
+/// schemes take the same planes and give the same results.
+struct SlicedScheme {
+  const char* name;
+  std::size_t products;  ///< of bits
+  /// form() makes the products / parts sums of one part at a time.
+  std::size_t parts;
+
+  /// Forms the sums of planes of `part`. Plane b of item i is at from + i * item_stride + b * plane_stride
+  /// and has item_bytes bytes, a multiple of 64. Sum p of the part, of item i, goes to out + p *
+  /// product_stride + i * item_bytes.
+  void (*form)(std::size_t part, const std::byte* from, std::size_t items, std::size_t item_stride,
+               std::size_t plane_stride, std::size_t item_bytes, std::byte* out,
+               std::size_t product_stride) noexcept;
+
+  /// form() and the SlicedKernels::multiply() of products 3 triple, 3 triple + 1 and 3 triple + 2 in one
+  /// call, for few queries: the sums are formed in registers each time they are needed. D: `groups` groups,
+  /// an even number, of `vectors` vectors. The matrices of two products lie A_stride matrices apart, in tiles
+  /// of fused_tile; their results lie out_stride bytes apart. Null if the scheme has no such kernel.
+  void (*multiply_fused)(std::size_t triple, std::size_t query_groups, std::size_t groups,
+                         std::size_t vectors, const std::uint64_t* A, std::size_t A_stride,
+                         const std::byte* D, std::byte* out, std::size_t out_stride,
+                         FetchAhead ahead) noexcept;
+
+  /// Turns products into rows. Product p of one query group is at from + p * product_stride. Adds the first
+  /// `rows` rows, of `bytes` bytes each, to `to`.
+  void (*finish)(const std::byte* from, std::size_t product_stride, std::size_t vectors, std::size_t rows,
+                 std::size_t bytes, std::byte* to, std::size_t stride) noexcept;
+};
 
 /// One implementation. All implementations lay planes out in the same way. Columns are counted in vectors of
 /// 64; a panel has at most kPanelVectors. A function that adds to (XORs) its target says so.
@@ -20,10 +58,9 @@ struct SlicedKernels {
   static constexpr std::size_t kColumns = 64;      ///< columns in a vector
   static constexpr std::size_t kPanelVectors = 4;  ///< vectors in a full panel
 
-  std::size_t planes;    ///< n
-  std::size_t products;  ///< 3^k: 1, 27 or 81
-  /// The number of parts: 1, 9 or 27. form() makes the products / parts sums of one part at a time.
-  std::size_t parts;
+  std::size_t planes;  ///< n
+  /// The schemes to choose from, the one with the most products and the cheapest sums first.
+  std::span<const SlicedScheme> schemes;
   std::size_t tile;        ///< query groups that multiply() takes at once
   std::size_t tile_bytes;  ///< bytes of columns of D that multiply() takes at once
   std::size_t fused_tile;  ///< query groups that multiply_fused() takes at once
@@ -38,7 +75,8 @@ struct SlicedKernels {
   /// The bytes of a group in a panel of `vectors` vectors.
   std::size_t group_bytes(std::size_t vectors) const noexcept { return planes * kColumns * vectors; }
 
-  /// Writes `rows` <= 8 rows of `bytes` bytes as one group of a panel. What is missing is taken as zero.
+  /// Writes the first `vectors` vectors of `rows` <= 8 rows as one group of a panel. Rows have `bytes` bytes
+  /// from here on, which may be more than are written; what is missing is taken as zero.
   void (*slice)(const std::byte* from, std::size_t stride, std::size_t rows, std::size_t bytes,
                 std::size_t vectors, std::byte* group) noexcept;
 
@@ -49,43 +87,16 @@ struct SlicedKernels {
                         std::size_t groups, std::uint64_t* to, std::size_t plane_stride,
                         std::size_t group_stride) noexcept;
 
-  /// The number of planes that form() takes at once.
-  static constexpr std::size_t formed_planes(std::size_t planes) noexcept { return planes < 2 ? planes : 2; }
-
-  /// Forms the sums of planes that Karatsuba multiplies, from the bytewise sum of `count` sources. Plane b of
-  /// item i is at source + i * item_stride + b * plane_stride and has item_bytes bytes, a multiple of 64. Sum
-  /// p of item i goes to out + p * product_stride + i * item_bytes. Takes formed_planes() planes and makes
-  /// products / parts sums.
-  void (*form)(const std::byte* const* sources, std::size_t count, std::size_t items, std::size_t item_stride,
-               std::size_t plane_stride, std::size_t item_bytes, std::byte* out,
-               std::size_t product_stride) noexcept;
-
-  /// Memory to fetch into the cache during a product: `lines` cache lines from `at` on, for every two groups
-  /// of every register tile.
-  struct Ahead {
-    const std::byte* at;
-    std::size_t lines;
-  };
+  /// As slice_queries, of queries of GF(2) whose scalars lie in bits: bit k of byte g is that of row 8 g + k.
+  /// `bytes` bytes of each of the `rows` <= 8 rows are read; missing ones are zero. Null if planes > 1.
+  void (*slice_bits)(const std::byte* from, std::size_t stride, std::size_t rows, std::size_t bytes,
+                     std::size_t groups, std::uint64_t* to, std::size_t group_stride) noexcept;
 
   /// out ^= A * D over GF(2). A: query_groups x groups matrices in tiles of `tile` query groups (the last
   /// tile may be narrower); within a tile, group after group. D: `groups` groups, an even number, of
   /// `vectors` vectors. out: query_groups groups of `vectors` vectors.
   void (*multiply)(std::size_t query_groups, std::size_t groups, std::size_t vectors, const std::uint64_t* A,
-                   const std::byte* D, std::byte* out, Ahead ahead) noexcept;
-
-  /// form() and the multiply() of its products in one call, for few queries: the sums are formed in registers
-  /// each time they are needed. `count` is a power of two up to 8. The matrices of two products lie A_stride
-  /// matrices apart, in tiles of fused_tile; their results lie out_stride bytes apart. Null if there are no
-  /// sums to form.
-  void (*multiply_fused)(std::size_t query_groups, std::size_t groups, std::size_t vectors,
-                         const std::uint64_t* A, std::size_t A_stride, const std::byte* const* sources,
-                         std::size_t count, std::size_t group_stride, std::size_t plane_stride,
-                         std::byte* out, std::size_t out_stride, Ahead ahead) noexcept;
-
-  /// Turns products into rows. Product p of one query group is at from + p * product_stride. Adds the first
-  /// `rows` rows, of `bytes` bytes each, to `to`.
-  void (*finish)(const std::byte* from, std::size_t product_stride, std::size_t vectors, std::size_t rows,
-                 std::size_t bytes, std::byte* to, std::size_t stride) noexcept;
+                   const std::byte* D, std::byte* out, FetchAhead ahead) noexcept;
 
   /// to ^= from, over `bytes` bytes.
   void (*add)(const std::byte* from, std::size_t bytes, std::byte* to) noexcept;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pirx/client/manifest.h"
 #include "pirx/http/endpoint.h"
 #include "pirx/protocol.h"
 
@@ -17,7 +18,16 @@ namespace pirx::client {
 struct Deployment {
   std::shared_ptr<const Plan> plan;
   std::vector<http::Endpoint> servers;  ///< in the order of plan->coordinates(), or the only one
+  /// The manifest of this epoch, which fits the plan. Its publisher is pinned: later epochs must have theirs,
+  /// too. Null: no publisher is pinned.
+  std::shared_ptr<const Manifest> manifest = {};
 };
+
+/// Whether the manifest, if a publisher is pinned, is one for the plan. Errors of Manifest::check.
+Result<void> check_manifest(const Deployment& deployment);
+/// Whether `next` may follow what the pinned publisher said before. Nothing allows an exception.
+/// Unauthenticated: it has no manifest any more. Else errors of Manifest::check_next.
+Result<void> check_manifest_follows(const Deployment& before, const Deployment& next);
 
 /// Reads and validates the deployments of a file: one, or several of one database, each by a protocol of its
 /// own. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an unknown version or
@@ -34,7 +44,8 @@ Result<void> save_deployments(const std::filesystem::path& path, std::span<const
 /// is no such protocol, or none is named and there are several. Else errors of load_deployments.
 Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol = {});
 
-/// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database.
+/// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database, or
+/// not all are pinned to one publisher.
 Result<void> check_one_database(std::span<const Deployment> deployments);
 
 /// Whether `next` may follow what a client was told before. StaleEpoch: it has an older epoch, or fewer

@@ -66,7 +66,8 @@ class Fetcher {
  public:
   /// Asks by `ask`, or if that is empty over HTTP connections of its own. If there are several servers, it
   /// closes these before it decodes anything. `options` are the protocol's client options, such as {"seeded",
-  /// "on"}. InvalidArgument: a wrong option, or a plan that hides nothing (Plan::check).
+  /// "on"}. InvalidArgument: a wrong option, or a plan that hides nothing (Plan::check). StaleEpoch: the plan
+  /// is not what the pinned publisher signed.
   static Result<Fetcher> create(Deployment deployment, const Texts& options = {}, Ask ask = {});
   /// What a person should be told of the plan before it is used (Plan::check); usually empty.
   const std::string& warning() const noexcept { return warning_; }

@@ -13,6 +13,8 @@ struct AskOptions {
   std::chrono::milliseconds deadline{10'000};  ///< for all servers to answer
   /// Servers that cannot be reached are asked again until this has passed: they may be starting.
   std::chrono::milliseconds wait{0};
+  /// Asks every server for a manifest of this publisher, too.
+  std::optional<ed25519::PublicKey> publisher = {};
   /// Called once, with the first reason, before anybody is asked again.
   std::function<void(const std::string& why)> waiting = {};
 };
@@ -21,11 +23,14 @@ struct AskOptions {
 struct Parameters {
   const Protocol* protocol = nullptr;
   std::vector<Told> told;  ///< in the order of the servers
+  /// The publisher's manifest, if a publisher was asked for: it is for what all servers said.
+  std::shared_ptr<const Manifest> manifest = {};
 };
 
 /// Asks all servers for their parameters. InvalidArgument: an endpoint is malformed, one server was given
 /// twice, or a protocol with one server is spoken by several. StaleEpoch: the servers do not hold the same.
-/// Else the error of the first server that gave no parameters.
+/// Unauthenticated: a manifest that was asked for is missing, damaged or not the publisher's. Else the error
+/// of the first server that gave no parameters, or of Manifest::check.
 Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options = {});
 
 /// The plan of a deployment on these servers. `chosen` are options of Protocol::chosen. InvalidArgument: they
@@ -48,8 +53,9 @@ struct RefreshOptions {
 /// The deployment with the parameters that its servers have now. Servers, trust anchors and what was chosen
 /// (threshold, ramp) stay. StaleEpoch: the parameters do not follow (check_follows), or they are of another
 /// kind of deployment: another protocol or field, other coordinates, a database that lost its keys or its
-/// digests. Such a change weakens what the deployment vouches for, so somebody must deploy anew. Errors of
-/// ask_parameters, plan_for and Plan::check.
+/// digests. Such a change weakens what the deployment vouches for, so somebody must deploy anew. If a
+/// publisher is pinned, every epoch needs its manifest, and no option takes an older one
+/// (check_manifest_follows). Errors of ask_parameters, plan_for and Plan::check.
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options = {});
 
 }  // namespace pirx::client

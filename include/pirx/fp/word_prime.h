@@ -83,11 +83,11 @@ class WordPrime {
   std::size_t word_bytes() const noexcept { return kWordBytes; }
   /// Reads kWordBytes bytes, little-endian.
   Sum load_word(const std::byte* from) const noexcept { return load<kWordBytes>(from); }
-  /// Writes kWordBytes bytes. If s is one of the values from 2^kBits on, writes nothing and returns false.
+  /// Writes kWordBytes bytes. If s is one of the values from 2^kBits on, these mean nothing, and the result
+  /// is false.
   bool store_word(const Sum& s, std::byte* to) const noexcept {
-    if ((s[kLimbs - 1] >> kTopBits) != 0) return false;
     store<kWordBytes>(s, to);
-    return true;
+    return (s[kLimbs - 1] >> kTopBits) == 0;
   }
   Sum sum_add(const Sum& a, const Sum& b) const noexcept { return add(a, b); }
   Sum sum_sub(const Sum& a, const Sum& b) const noexcept { return sub(a, b); }

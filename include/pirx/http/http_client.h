@@ -58,12 +58,14 @@ class HttpTransport {
   /// Called when a server's call has ended. True: no others are needed; the calls that still run are
   /// abandoned.
   using OnSettled = std::function<bool(std::size_t server, const CallOutcome& outcome)>;
-  /// Sends requests[i] to the database of server i (POST), all at the same time. Returns one outcome for each
-  /// server; Unavailable for those that were abandoned or late.
+  /// Sends requests[i] to the database of server i (POST), all at the same time; an empty one is not sent.
+  /// Returns one outcome for each server; Unavailable for those that were abandoned, late or not asked.
   std::vector<CallOutcome> query_all(const std::vector<Bytes>& requests, const CallOptions& options,
                                      const OnSettled& on_settled = {});
   /// Asks all servers for the parameters of their databases (GET), at the same time.
   std::vector<CallOutcome> parameters_all(const CallOptions& options);
+  /// Likewise for the manifests of their publisher (docs/manifest.md).
+  std::vector<CallOutcome> manifests_all(const CallOptions& options);
   /// Closes all connections; the next call opens new ones. Call it before replies are decoded: a server that
   /// sees the connection close afterwards learns how long decoding took.
   void close() noexcept;

@@ -82,6 +82,7 @@ struct HostedDatabase {
   std::shared_ptr<const AnyServer> server;
   QueueOptions queue = {};
   std::string protocol = {};  ///< its name, for the people who read the status page
+  Bytes manifest = {};        ///< what GET .../manifest gives; empty: there is none
 };
 
 /// A log line: the name of the event, and public fields such as sizes, counts, milliseconds and codes. It
@@ -100,11 +101,11 @@ std::string to_json(const LogEvent& event);
 /// All but printable ASCII is shown as `\xHH`, so that a terminal acts on nothing.
 std::string to_text(const LogEvent& event);
 
-/// Answers POST /v1/query and GET /v1/parameters for the first database, the same by name for each database,
-/// GET /healthz (200 while the process lives), GET /readyz (200 while it accepts queries), GET /metrics
-/// (Prometheus) and GET / (status, for people and programs). When more queries wait than a batch holds,
-/// clients take turns; a client is the name that it proved, otherwise its IP address (IPv6: its /64). One
-/// thread computes, for one database at a time. Databases that have work share its time equally.
+/// Answers POST /v1/query, GET /v1/parameters and GET /v1/manifest for the first database, the same by name
+/// for each, GET /healthz (200 while the process lives), GET /readyz (200 while it accepts queries), GET
+/// /metrics (Prometheus) and GET / (status, for people and programs). When more queries wait than a batch
+/// holds, clients take turns; a client is the name that it proved, otherwise its IP address (IPv6: its /64).
+/// One thread computes, for one database at a time. Databases that have work share its time equally.
 class HttpServer {
  public:
   /// Binds the address and loads the TLS files. InvalidArgument: an option is wrong. Unavailable: the address
@@ -119,13 +120,16 @@ class HttpServer {
   ~HttpServer();
   std::uint16_t port() const noexcept;
   /// Puts `next` in the place of the server of the database with this name (empty: the first one). From then
-  /// on `next` admits queries and gives the parameters. Queries that the old server admitted are answered by
-  /// it. Returns the old server, which may still be answering; the caller releases it, so that no thread of
-  /// this server has to free a database. Call it from any thread.
-  /// InvalidArgument: the limits of this server are too small for `next`, or there is no such database;
-  /// nothing has changed then.
+  /// on `next` admits queries and gives the parameters, with this manifest. Queries that the old server
+  /// admitted are answered by it. Returns the old server, which may still be answering; the caller releases
+  /// it, so that no thread of this server has to free a database. Call it from any thread. InvalidArgument:
+  /// the limits of this server are too small for `next`, or there is no such database; nothing has changed
+  /// then.
   Result<std::shared_ptr<const AnyServer>> replace(std::shared_ptr<const AnyServer> next,
-                                                   std::string_view database = {});
+                                                   std::string_view database = {}, Bytes manifest = {});
+  /// Puts another manifest beside the server of now. Not while another thread calls replace().
+  /// InvalidArgument: there is no such database.
+  Result<void> publish(Bytes manifest, std::string_view database = {});
   /// Serves on this thread, on io_threads - 1 more, and on one that computes. Returns after stop(), when all
   /// requests in progress are answered or drain_timeout has passed.
   Result<void> run();

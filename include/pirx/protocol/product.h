@@ -22,13 +22,29 @@ struct Part {
 struct Product {
   FieldTag field;
   std::size_t rows = 0, words = 0;
-  std::size_t elem_bytes = 0, sum_bytes = 0;  ///< in memory, not on the wire
-  std::uint64_t workspace_bytes = 0;          ///< memory that multiply() takes beside Q and R, at most
-  std::uint64_t bytes_per_query = 0;          ///< memory that it takes in addition for each query
-  std::size_t preferred_queries = 0;          ///< see AnyServer::preferred_queries
+  /// Of an element in memory, not on the wire: whole bytes, or 1. Then bit k of byte g of a row of Q is
+  /// element 8 g + k; bits after the last one mean nothing.
+  std::size_t elem_bits = 0;
+  std::size_t sum_bytes = 0;          ///< in memory, not on the wire
+  std::uint64_t workspace_bytes = 0;  ///< memory that multiply() takes beside Q and R, at most
+  std::uint64_t bytes_per_query = 0;  ///< memory that it takes in addition for each query
+  std::size_t preferred_queries = 0;  ///< see AnyServer::preferred_queries
+
+  /// The bytes of the first `n` elements of a row of Q.
+  std::size_t elems_bytes(std::size_t n) const noexcept {
+    return elem_bits % 8 == 0 ? n * (elem_bits / 8) : n / 8 + (n % 8 != 0);
+  }
+  /// A part begins at a multiple of so many rows: where a byte of Q begins.
+  std::size_t row_unit() const noexcept { return elem_bits % 8 == 0 ? 1 : 8; }
+
   /// Q: any number of rows of `rows` elements. R: the same number of rows of `words` sums, overwritten.
   /// Errors are those of Engine::multiply, and Unavailable if other machines take part.
   std::function<Result<void>(matrix::ConstView<std::byte> Q, matrix::View<std::byte> R)> multiply;
+  /// As multiply() with the rows [first, first + rows) of D alone, if they need not all be at hand at a time:
+  /// Q has `rows` elements to a row. Both are multiples of 16, unless these are the last rows. May be empty.
+  std::function<Result<void>(std::size_t first, std::size_t rows, matrix::ConstView<std::byte> Q,
+                             matrix::View<std::byte> R)>
+      multiply_window;
   /// `to` += `from` over n sums. Adds up partial products.
   std::function<void(std::size_t n, const std::byte* from, std::byte* to)> add;
 };

@@ -131,7 +131,7 @@ class Retrieval {
     Bytes bytes;
     std::uint64_t reply_bytes;
   };
-  /// The next messages: none, or one to every server, in their order.
+  /// The next messages: none, or one to every server that is asked, in their order.
   virtual Result<std::vector<Request>> next() = 0;
   virtual Result<void> take(std::size_t server, ByteSpan reply) = 0;
   virtual void miss(std::size_t server, const Error& why) = 0;

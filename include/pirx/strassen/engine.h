@@ -12,6 +12,10 @@
 #include "pirx/base/matrix.h"
 #include "pirx/database/geometry.h"
 
+namespace pirx::gf2e {
+class Gf2;
+}
+
 namespace pirx::strassen {
 
 using matrix::ConstView;
@@ -66,7 +70,7 @@ enum class Way : std::uint8_t {
   kRows,      ///< the database row by row, with levels of Strassen around it
   kToom,      ///< from rows, for many queries: Toom-Cook
   kResidues,  ///< from rows or residues, for many queries: modulo many small moduli
-  kPlanes,    ///< from planes: Karatsuba on sums of planes
+  kPlanes,    ///< from planes: a bilinear scheme on sums of planes
   kFused,     ///< from planes, for fewer queries: as kPlanes, but the sums are formed in registers
   kDirect,    ///< from planes, for few queries: no sums are formed
 };
@@ -80,6 +84,9 @@ struct Plan {
   /// For kSliced: levels that are stored with the database. If there are any, the members below describe the
   /// product of one stored part.
   int stored = 0;
+  /// kPlanes and kFused: the scheme, as its place in the kernel's list, and how many products of bits it
+  /// makes of one product of elements.
+  std::size_t scheme = 0, products = 0;
   int threads = 1;
   /// True: each thread multiplies some of the rows, and the results are added up, because the rows are short.
   /// False: each thread computes some of the columns.
@@ -115,6 +122,18 @@ class PreparedMatrix {
   int depth() const noexcept { return depth_; }
   /// The bytes of memory that it owns, without those that it borrows.
   std::uint64_t bytes() const noexcept { return bytes_; }
+  /// The same without the rows before `first` and from `first` + `rows` on. Both are multiples of 16, unless
+  /// it ends with the last row. Nothing if levels of Strassen or residues are stored, which need all rows.
+  std::optional<PreparedMatrix> window(std::size_t first, std::size_t rows) const {
+    PIRX_CHECK(first % 16 == 0 && first <= this->rows() && rows <= this->rows() - first);
+    PIRX_CHECK(rows % 16 == 0 || first + rows == this->rows());
+    if (depth_ > 0 || residues_) return std::nullopt;
+    PreparedMatrix part = *this;
+    part.words_.rows = rows;
+    if (part.words_.data != nullptr) part.words_.data = words_.row(first);
+    part.first_row_ += first;
+    return part;
+  }
 
  private:
   template <class>
@@ -123,6 +142,7 @@ class PreparedMatrix {
       : words_(words), word_bytes_(word_bytes), cols_(words.cols / word_bytes) {}
   ConstView<std::byte> words_;  // cols counts bytes
   std::size_t word_bytes_, cols_;
+  std::size_t first_row_ = 0;  // of the planes
   int depth_ = 0;
   std::uint64_t bytes_ = 0;
   std::shared_ptr<const PreparedPlanes> planes_;
@@ -163,6 +183,11 @@ class Engine {
   /// shares, never an index.
   Result<void> multiply(ConstView<Elem> Q, const PreparedMatrix<F>& D, View<Sum> R,
                         const ExecOptions& options = {}) const;
+
+  /// multiply() over GF(2) with the scalars of Q in bits: bit k of byte g of a row is scalar 8 g + k. Q: q x
+  /// ceil(r / 8) bytes; bits after the last scalar mean nothing.
+  Result<void> multiply_bits(ConstView<std::byte> Q, const PreparedMatrix<F>& D, View<Sum> R,
+                             const ExecOptions& options = {}) const requires std::same_as<F, gf2e::Gf2>;
 
   /// R = Q * D where D holds sums (shares, replies) instead of database words. The rest is as in multiply().
   Result<void> multiply_sums(ConstView<Elem> Q, ConstView<Sum> D, View<Sum> R,

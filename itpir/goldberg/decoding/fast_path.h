@@ -4,9 +4,8 @@
 // else runs.
 #pragma once
 
-#include <cstring>
-
 #include "replies.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::itpir::goldberg::decoding {
 
@@ -82,8 +81,10 @@ void weigh(const strassen::Engine<F>& engine, matrix::ConstView<typename F::Elem
 
 template <SharingField F>
 std::size_t first_unequal(const F& f, std::size_t n, const typename F::Sum* a, const typename F::Sum* b) {
-  // Equal bytes are equal values; the search for the word runs only where bytes differ.
-  if (std::memcmp(a, b, n * sizeof *a) == 0) return n;
+  // Equal bytes are equal values; the search for the word runs only where bytes differ. That they do may be
+  // known to everybody: a server lied, and knows it.
+  const auto bytes = [n](const auto* from) { return std::as_bytes(std::span(from, n)); };
+  if (!reveal(difference(bytes(a), bytes(b)))) return n;
   for (std::size_t i = 0; i < n; ++i) {
     if (!f.sum_equal(a[i], b[i])) return i;
   }

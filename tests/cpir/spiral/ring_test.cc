@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring against schoolbook arithmetic, every kernel of this machine, and the worst case of lazy sums.
-#include "cpir/spiral/ring.h"
+#include "cpir/ring/ring.h"
 
 #include <gtest/gtest.h>
 
@@ -168,6 +168,37 @@ TEST_P(RingTest, FusedTransformsAndProducts) {
                                      out.begin() + static_cast<std::ptrdiff_t>(begin + d)),
                     expected);
         }
+      }
+    }
+  }
+}
+
+TEST_P(RingTest, FusedTransformsAndSum) {
+  for (const unsigned log_d : {kMinLogDimension, 7u, kLogDimension}) {
+    const Ring ring(log_d, *GetParam());
+    const std::size_t d = ring.d(), stride = polynomial_stride(d);
+    for (const std::size_t count : {1u, 2u, 3u, 7u, 24u, 25u, 64u}) {
+      for (const bool worst : {false, true}) {
+        // As in a workspace: digits in the second halves, which the second prime overwrites.
+        std::vector<U32> digits(count * stride), factors(count * stride), transforms(count * stride),
+            out(2 * d), expected(2 * d);
+        for (std::size_t at = 0; at < factors.size(); ++at) {
+          const U32 q = kPrimes[at % stride / d % 2];
+          factors[at] = worst ? q - 1 : static_cast<U32>(engine_() % q);
+          const std::int32_t most = (1 << 27) - 1;
+          digits[at] = static_cast<U32>(worst ? most : static_cast<std::int32_t>(engine_()) % most);
+        }
+        for (std::size_t j = 0; j < count; ++j) {
+          ring.forward_small(transforms.data() + j * stride,
+                             reinterpret_cast<const std::int32_t*>(digits.data() + j * stride + d));
+        }
+        for (std::size_t k = 0; k < 2; ++k) {
+          ring.kernel().inner_product(ring.prime(k), expected.data() + k * d, transforms.data() + k * d,
+                                      stride, factors.data() + k * d, stride, count);
+          ring.kernel().transform_sum(ring.prime(k), out.data() + k * d, digits.data() + k * d,
+                                      digits.data() + d, factors.data() + k * d, stride, count);
+        }
+        ASSERT_EQ(out, expected);
       }
     }
   }

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "cpir/spiral/ring.h"
+#include "cpir/ring/ring.h"
 #include "pirx/base/cpu.h"
 
 namespace pirx::cpir::spiral::testing {
@@ -15,7 +15,7 @@ __extension__ typedef __int128 Wide;
 /// Every kernel of this machine.
 inline std::vector<const RingKernel*> kernels() {
   std::vector<const RingKernel*> out = {&kPortableKernel};
-#if defined(PIRX_SPIRAL_X86)
+#if defined(PIRX_RING_X86)
   const auto features = allowed_cpu_features_or_die();
   for (const auto* kernel : {&kAvx2Kernel, &kAvx512Kernel}) {
     if ((kernel->needs & ~features) == 0) out.push_back(kernel);

@@ -177,7 +177,7 @@ TEST(KnownAnswers, WholeTranscripts) {
     BitWriter writer(reply);
     for (std::size_t trial = 0; trial < params.trials(); ++trial) {
       for (std::size_t k = 0; k < n * n; ++k) {
-        evaluator.first_dimension(encoded.words(), trial * n * n + k, factors, results);
+        ASSERT_TRUE(evaluator.first_dimension(encoded.words(), trial * n * n + k, factors, results));
         first.add_ciphertexts(results[0], params.columns());
         evaluator.fold(gsw, results[0], params.fold_form());
         folded.add_ciphertexts(results[0], 1);
@@ -249,6 +249,31 @@ TEST(NoiseModel, EveryStageOfEveryBase) {
     const auto products =
         profile(params, {.threads = 1, .samples = 1, .queries = 2, .two_products = true}).value();
     EXPECT_EQ(products.wrong, 0);
+  }
+}
+
+TEST(NoiseModel, AtFullSize) {
+  // The ring of the secure sets. Base 3 as in 3-PIR, and what set s3 has. (Digits of base 2 are -1 and 0.
+  // Their mean is not 0, so that the error differs from key to key.)
+  for (const auto& fold : {Gadget::Spec{.z = 3}, Gadget::Spec{.z = 4096, .drop = 2, .bits = 8}}) {
+    const Scheme scheme{.log_p = 9,
+                        .log_q2 = 24,
+                        .log_columns = 2,
+                        .fold = fold,
+                        .left = {.z = 128},
+                        .right = {.z = 16},
+                        .conversion = {.z = 4096}};
+    const auto params = plan_of(scheme, 4 * 32, 2048 * 9 / 8).value();
+    ASSERT_EQ(params.rows(), 32u);
+    const auto measured = profile(params, {.threads = 1, .samples = 1, .queries = 2}).value();
+    EXPECT_EQ(measured.wrong, 0);
+    const auto& model = params.noise();
+    EXPECT_NEAR(bits(measured.noise.expanded, model.expanded), 0, 0.25);
+    EXPECT_NEAR(bits(measured.noise.gsw_bit, model.gsw_bit), 0, 0.25);
+    EXPECT_NEAR(bits(measured.noise.gsw_secret, model.gsw_secret), 0, 0.25);
+    EXPECT_NEAR(bits(measured.noise.first, model.first), 0, 0.25);
+    EXPECT_LT(bits(measured.noise.folded, model.folded), 0.25);
+    EXPECT_GT(bits(measured.noise.folded, model.folded), fold.drop == 0 ? -0.25 : -1.5);
   }
 }
 

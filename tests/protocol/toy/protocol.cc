@@ -98,13 +98,14 @@ class ToyClient final : public cpir::RowsClient {
     return geometry().locate(slot_or_row);
   }
   std::uint64_t reply_bytes() const override { return params_.reply_bytes(); }
-  Result<Bytes> query(std::uint64_t row, Rng&, const Stop&) const override {
+  Result<Asked> query(std::uint64_t row, Rng&, const Stop&) const override {
     Writer writer;
     encode_header(writer, kToy, MessageType::kQuery, params_.digest());
     writer.put(row);
     return std::move(writer).take();
   }
-  Result<SecretVector<std::byte>> decode(std::uint64_t, ByteSpan reply, const Stop&) const override {
+  Result<SecretVector<std::byte>> decode(std::uint64_t, std::unique_ptr<cpir::QuerySecret>, ByteSpan reply,
+                                         const Stop&) const override {
     PIRX_ASSIGN(const auto body,
                 decode_header(reply, kToy, MessageType::kReply, params_.digest(), params_.reply_bytes()));
     return SecretVector<std::byte>(body);

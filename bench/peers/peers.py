@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs other programs on the same work as ours. README.md says what such a program is called with and prints."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+
+import gbench
+
+# By name: where it comes from, the environment variable that names the program, and what it is measured beside.
+PEERS = {
+    "Percy++": ("https://percy.sourceforge.net", "PIRX_PEER_PERCY", "goldberg"),
+    "SimplePIR": ("https://github.com/ahenzinger/simplepir", "PIRX_PEER_SIMPLEPIR", "inspire"),
+    "YPIR": ("https://github.com/menonsamir/ypir", "PIRX_PEER_YPIR", "inspire"),
+}
+
+
+def installed(name):
+    """The program that the peer's environment variable names, or None."""
+    path = os.environ.get(PEERS[name][1])
+    return pathlib.Path(path).resolve() if path and pathlib.Path(path).exists() else None
+
+
+def theirs(program, mib, queries):
+    """{way: seconds} of one pass of the peer. Failed: it ends with an error, or an answer is wrong."""
+    done = subprocess.run([program, str(mib), str(queries)], capture_output=True, text=True)
+    if done.returncode:
+        raise gbench.Failed(f"{program} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+    ways = [json.loads(line) for line in done.stdout.splitlines()]
+    if not ways or not all(way["right"] for way in ways):
+        raise gbench.Failed(f"{program}: an answer is wrong, or there is none")
+    return {way["way"]: way["seconds"] for way in ways}
+
+
+def ours(build_dir, protocol, mib, queries):
+    """{way: seconds} of one pass of ours, processor time of one core."""
+    if protocol == "goldberg":
+        _, found = gbench.run(build_dir, "bench/engine/engine_bench", f"--mib={mib}", f"--q={queries}", "--benchmark_min_time=0",
+                              only=["product/field:gf2_8"])
+        (one,) = found.values()
+        return {"pirx, " + gbench.parts(next(iter(found)))["kernel"]: one["cpu_time"]}
+    _, found = gbench.run(build_dir, "bench/inspire/inspire_server", f"--mib={mib}", f"--q={queries}", only=["answer"])
+    return {"pirx, inspire": found[f"answer/q:{queries}"]["ms_per_query"] * queries / 1e3}
+
+
+def in_turns(build_dir, name, mib, queries, rounds):
+    """[(way, seconds)]: medians of so many rounds, one of each in every round; ours last."""
+    runs = {}
+    for _ in range(rounds):
+        for way, seconds in (theirs(installed(name), mib, queries) | ours(build_dir, PEERS[name][2], mib, queries)).items():
+            runs.setdefault(way, []).append(seconds)
+    return [(way, statistics.median(seconds)) for way, seconds in runs.items()]

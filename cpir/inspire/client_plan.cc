@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of inspire, and the client that joins one: it fetches masks that it does not have before it asks.
+#include "client_plan.h"
+
+#include <filesystem>
+
+#include "cpir/rows_client.h"
+#include "pirx/base/small_file.h"
+#include "pirx/cpir/inspire/client.h"
+#include "src/base/guarded.h"
+
+namespace pirx {
+extern const Protocol kInspireProtocol;
+}
+
+namespace pirx::cpir::inspire {
+namespace {
+
+/// Rough rates of one core of a client: seconds for a polynomial of a query or of a reply.
+constexpr double kPolynomialSeconds = 30e-6;
+/// Bytes of data and of H that one core of a server reads in a second.
+constexpr double kServerRate = 10e9;
+
+/// A folder with a file for each block's masks, named by their digest. Of a browser's client, which has no
+/// files, nothing is read or written unless the option is given.
+class MaskFolder {
+ public:
+  explicit MaskFolder(std::string path) : path_(std::move(path)) {}
+  /// Takes what is there. Files that are missing, damaged or something else are as if they were not there.
+  void load(const Client& client) const {
+    if (path_.empty()) return;
+    const auto& params = client.params();
+    for (std::size_t block = 0; block < params.blocks(); ++block) {
+      const auto text = read_file(file_of(params, block), params.masks_bytes(), "masks");
+      if (text) client.put_masks(block, as_bytes(*text));
+    }
+  }
+  Result<void> store(const Params& params, std::size_t block, ByteSpan masks) const {
+    if (path_.empty()) return {};
+    std::error_code exists_or_seen_below;
+    std::filesystem::create_directories(path_, exists_or_seen_below);
+    return replace_file(file_of(params, block), {reinterpret_cast<const char*>(masks.data()), masks.size()});
+  }
+
+ private:
+  std::string file_of(const Params& params, std::size_t block) const {
+    return path_ + '/' + to_hex(params.spec().masks[block]);
+  }
+  std::string path_;
+};
+
+struct KeptSecret final : QuerySecret {
+  explicit KeptSecret(RowSecret of) : secret(std::move(of)) {}
+  RowSecret secret;
+};
+
+class RecordClient final : public RowsClient {
+ public:
+  RecordClient(Client client, MaskFolder folder) : client_(std::move(client)), folder_(std::move(folder)) {}
+
+ private:
+  const Params& params() const { return client_.params(); }
+  const database::Geometry& geometry() const override { return params().geometry(); }
+  Result<database::Location> locate(std::uint64_t unit) const override { return params().locate(unit); }
+  std::uint64_t rows_each() const override { return params().spec().layout.rows_each; }
+  std::uint64_t reply_bytes() const override { return params().reply_bytes(); }
+  Result<Asked> query(std::uint64_t row, Rng& rng, const Stop&) const override {
+    PIRX_ASSIGN(auto query, client_.query(row, rng));
+    return Asked(std::move(query.message), std::make_unique<KeptSecret>(std::move(query.secret)));
+  }
+  Result<SecretVector<std::byte>> decode(std::uint64_t, std::unique_ptr<QuerySecret> secret, ByteSpan reply,
+                                         const Stop&) const override {
+    return client_.decode(std::move(static_cast<KeptSecret&>(*secret).secret), reply);
+  }
+  std::optional<Fetch> fetch() const override {
+    const auto missing = client_.missing_masks();
+    if (missing.empty()) return std::nullopt;
+    const Client::Blocks blocks = missing.front();
+    return Fetch{client_.masks_request(blocks), params().masks_reply_bytes(blocks.count),
+                 [this, blocks](ByteSpan reply) -> Result<void> {
+                   PIRX_ASSIGN(const auto masks, client_.take_masks(blocks, reply));
+                   for (std::size_t i = 0; i < masks.size(); ++i) {
+                     PIRX_TRY(folder_.store(params(), blocks.first + i, masks[i]));
+                   }
+                   return {};
+                 }};
+  }
+  const Client client_;
+  const MaskFolder folder_;
+};
+
+class RecordPlan final : public PlanOf<Params> {
+ public:
+  using PlanOf::PlanOf;
+  const Protocol& protocol() const noexcept override { return kInspireProtocol; }
+  Texts members() const override { return {{"parameters", to_hex(params().encode())}}; }
+  Work work() const override {
+    const auto each = static_cast<double>(params().spec().layout.rows_each),
+               up = each * static_cast<double>(params().request_bytes()),
+               down = each * static_cast<double>(params().reply_bytes()),
+               row = each * static_cast<double>(params().row_bytes()),
+               blocks = static_cast<double>(params().blocks()),
+               rows = static_cast<double>(params().row_blocks()),
+               secret = 8 * static_cast<double>(params().d()),
+               packing = static_cast<double>(params().set().l * params().d() * params().set().packing_bytes),
+               scanned = static_cast<double>(params().rows()) * static_cast<double>(params().row_bytes()) +
+                         packing * static_cast<double>(params().columns());
+    return {.up = up,
+            .down = down,
+            .once_up = Params::kMasksRequestBytes,
+            .once_down = static_cast<double>(params().masks_reply_bytes(params().blocks())),
+            .query_messages = each,
+            .once_messages = 1,
+            .memory = 2 * (up + down + row) + secret * (rows + 4 * blocks),
+            .row_bytes = static_cast<double>(params().unit_bytes()) + down + each * secret,
+            .seconds = each * kPolynomialSeconds * (rows + blocks),
+            .once_seconds = kPolynomialSeconds * (rows + 2 * blocks),
+            .server_seconds = each * scanned / kServerRate,
+            .key_queries = kRowsOfAKey};
+  }
+  std::string summary() const override {
+    return "one server; a client fetches masks of " +
+           std::to_string(params().masks_reply_bytes(params().blocks())) + " bytes once, then\n" + traffic();
+  }
+  Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const override {
+    PIRX_ASSIGN(auto client, Client::create(params()));
+    MaskFolder folder(spec.options.text("masks"));
+    const auto make = [&]() -> Result<std::unique_ptr<AnyClient>> {
+      folder.load(client);
+      return std::make_unique<RecordClient>(std::move(client), std::move(folder));
+    };
+    return guarded(make, "no memory for masks");
+  }
+};
+
+}  // namespace
+
+Result<Told> tell(ByteSpan parameters) {
+  PIRX_ASSIGN(auto params, Params::decode(parameters));
+  return RecordPlan::told(RecordPlan(std::move(params)));
+}
+
+Result<std::shared_ptr<const Plan>> make_plan(const PlanSpec& spec) {
+  PIRX_TRY(spec.members.require({"parameters"}));
+  const auto message = from_hex(spec.members.text("parameters"));
+  if (!message) return fail(ErrorCode::kDataLoss, "'parameters' is not hexadecimal");
+  PIRX_ASSIGN(auto params, Params::decode(*message));
+  return std::make_shared<RecordPlan>(std::move(params));
+}
+
+}  // namespace pirx::cpir::inspire

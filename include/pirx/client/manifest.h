@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manifests: what the publisher of a database signs, so that no server can tell a client of another database,
+// of other parameters or of an epoch of its own (docs/manifest.md).
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "pirx/base/ed25519.h"
+#include "pirx/protocol.h"
+
+namespace pirx::client {
+
+/// A signed statement about one epoch of a database. Immutable; its signature is right.
+class Manifest {
+ public:
+  /// The parameters that servers of a protocol may give: Told::digest of them.
+  struct Served {
+    std::uint64_t protocol = 0;  ///< a ProtocolId, perhaps one that this program does not know
+    Digest parameters{};
+    friend auto operator<=>(const Served&, const Served&) = default;
+  };
+  struct Spec {
+    database::Geometry geometry;
+    database::Version version;
+    std::vector<Served> served;  ///< ascending, no two alike
+    ed25519::PublicKey publisher{};
+  };
+  /// Gives the publisher's signature of a message.
+  using Signer = std::function<ed25519::Signature(ByteSpan message)>;
+
+  static constexpr std::size_t kMaxServed = 64;
+  static constexpr std::size_t kMaxBytes = 240 + 40 * kMaxServed;
+
+  /// Reads a manifest that anybody may have made. DataLoss: it has another form than create() gives it, to
+  /// the byte. Unauthenticated: the signature is not that of the publisher whom it names.
+  static Result<Manifest> parse(ByteSpan bytes);
+  /// InvalidArgument: nothing is served, more than kMaxServed are, they are in disorder, or the signature or
+  /// the publisher's key is wrong.
+  static Result<Manifest> create(const Spec& spec, const Signer& sign);
+
+  const Spec& spec() const noexcept { return spec_; }
+  /// As parse() takes it and servers give it.
+  const Bytes& bytes() const noexcept { return bytes_; }
+  /// StaleEpoch: the manifest is for another database or epoch. Says in what they differ.
+  Result<void> check(const database::Geometry& geometry, const database::Version& version) const;
+  /// The same, and StaleEpoch, too: it names no such parameters of the protocol.
+  Result<void> check(const Protocol& protocol, const Told& told) const;
+  /// The same for what is in a deployment file. If there are several servers, other members of the plan than
+  /// the database's are not compared: queries say which field they are for.
+  Result<void> check(const Plan& plan) const;
+  /// Whether a manifest of the same publisher may follow this one. StaleEpoch: its epoch is older, or the
+  /// same with other content. Unauthenticated: another publisher signed it.
+  Result<void> check_next(const Manifest& next) const;
+
+ private:
+  Manifest(Spec spec, Bytes bytes) : spec_(std::move(spec)), bytes_(std::move(bytes)) {}
+  Result<void> check_served(const Protocol& protocol, const Digest& parameters) const;
+  Spec spec_;
+  Bytes bytes_;
+};
+
+/// A publisher's key as people write it: 64 hexadecimal digits. InvalidArgument: it is something else, or no
+/// key (ed25519::is_key).
+Result<ed25519::PublicKey> parse_publisher(std::string_view text);
+
+}  // namespace pirx::client

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads, writes and compares manifests.
+#include "pirx/client/manifest.h"
+
+#include <algorithm>
+
+namespace pirx::client {
+namespace {
+
+constexpr std::string_view kMagic = "PIRXMF\r\n";
+constexpr std::uint32_t kFormat = 1;
+constexpr std::string_view kDomain = "pirx manifest v1";
+
+/// All but the signature.
+Bytes body_of(const Manifest::Spec& spec) {
+  Writer writer(Manifest::kMaxBytes);
+  writer.put_bytes(as_bytes(kMagic));
+  writer.put(kFormat);
+  writer.put(static_cast<std::uint32_t>(spec.served.size()));
+  spec.geometry.encode(writer);
+  spec.version.encode(writer);
+  for (const auto& one : spec.served) {
+    writer.put(one.protocol);
+    writer.put_bytes(one.parameters);
+  }
+  writer.put_bytes(spec.publisher);
+  return std::move(writer).take();
+}
+
+/// What is signed: the body after a text that no other signed message of pirx begins with.
+Bytes signed_text(ByteSpan body) {
+  Writer writer(kDomain.size() + body.size());
+  writer.put_bytes(as_bytes(kDomain));
+  writer.put_bytes(body);
+  return std::move(writer).take();
+}
+
+tl::unexpected<Error> malformed(const std::string& what) {
+  return fail(ErrorCode::kDataLoss, "the manifest is damaged or no manifest: " + what);
+}
+
+bool in_order(std::span<const Manifest::Served> served) {
+  return std::adjacent_find(served.begin(), served.end(),
+                            [](const auto& a, const auto& b) { return !(a < b); }) == served.end();
+}
+
+tl::unexpected<Error> not_signed(const std::string& what) {
+  return fail(ErrorCode::kStaleEpoch, "the publisher's manifest is for " + what);
+}
+
+std::string epoch_of(const database::Version& version) { return "epoch " + std::to_string(version.epoch); }
+
+}  // namespace
+
+Result<Manifest> Manifest::parse(ByteSpan bytes) {
+  if (bytes.size() > kMaxBytes) return malformed("it is longer than any");
+  Reader reader(bytes, "manifest");
+  PIRX_ASSIGN(const auto magic, reader.get_bytes(kMagic.size()));
+  if (as_text(magic) != kMagic) return malformed("it begins with other bytes than every manifest");
+  PIRX_ASSIGN(const auto format, reader.get<std::uint32_t>());
+  if (format != kFormat) {
+    return malformed("it has version " + std::to_string(format) + ", and this pirx reads version 1");
+  }
+  PIRX_ASSIGN(const auto count, reader.get<std::uint32_t>());
+  if (count == 0 || count > kMaxServed) return malformed("it names " + std::to_string(count) + " parameters");
+  auto geometry = database::Geometry::decode(reader);
+  if (!geometry) return malformed(geometry.error().message());
+  PIRX_ASSIGN(const auto version, database::Version::decode(reader));
+  Spec spec{.geometry = std::move(*geometry), .version = version, .served = {}};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Served one;
+    PIRX_ASSIGN(one.protocol, reader.get<std::uint64_t>());
+    PIRX_TRY(reader.read(one.parameters));
+    spec.served.push_back(one);
+  }
+  if (!in_order(spec.served)) return malformed("its parameters are not in order");
+  PIRX_TRY(reader.read(spec.publisher));
+  ed25519::Signature signature;
+  PIRX_TRY(reader.read(signature));
+  PIRX_TRY(reader.expect_end());
+  const auto body = bytes.first(bytes.size() - signature.size());
+  if (!ed25519::verify(spec.publisher, signed_text(body), signature)) {
+    return fail(ErrorCode::kUnauthenticated,
+                "the signature of the manifest is wrong: it was changed, or never signed by " +
+                    to_hex(spec.publisher));
+  }
+  return Manifest(std::move(spec), Bytes(bytes.begin(), bytes.end()));
+}
+
+Result<Manifest> Manifest::create(const Spec& spec, const Signer& sign) {
+  if (spec.served.empty() || spec.served.size() > kMaxServed || !in_order(spec.served)) {
+    return invalid("a manifest names 1 to " + std::to_string(kMaxServed) + " parameters, in order");
+  }
+  auto bytes = body_of(spec);
+  const auto signature = sign(signed_text(bytes));
+  bytes.insert(bytes.end(), signature.begin(), signature.end());
+  auto manifest = parse(bytes);
+  if (!manifest) return invalid(manifest.error().message());
+  return manifest;
+}
+
+Result<void> Manifest::check(const database::Geometry& geometry, const database::Version& version) const {
+  if (version.epoch != spec_.version.epoch) {
+    return not_signed(epoch_of(spec_.version) + ", not for " + epoch_of(version));
+  }
+  if (version.identity != spec_.version.identity) {
+    return not_signed("another content of " + epoch_of(version) + ": identity " +
+                      to_hex(spec_.version.identity).substr(0, 16) + "..., not " +
+                      to_hex(version.identity).substr(0, 16) + "...");
+  }
+  if (geometry != spec_.geometry) {
+    return not_signed(std::to_string(spec_.geometry.records()) + " records of " +
+                      std::to_string(spec_.geometry.record_bytes()) + " bytes, not for " +
+                      std::to_string(geometry.records()) + " of " + std::to_string(geometry.record_bytes()) +
+                      ", or for others in a row");
+  }
+  return {};
+}
+
+Result<void> Manifest::check_served(const Protocol& protocol, const Digest& parameters) const {
+  const Served wanted{static_cast<std::uint64_t>(protocol.id), parameters};
+  if (std::ranges::find(spec_.served, wanted) != spec_.served.end()) return {};
+  return not_signed("other parameters of protocol " + std::string(protocol.name) +
+                    " than those with the digest " + to_hex(parameters));
+}
+
+Result<void> Manifest::check(const Protocol& protocol, const Told& told) const {
+  PIRX_TRY(check(told.geometry, told.version));
+  return check_served(protocol, told.digest);
+}
+
+Result<void> Manifest::check(const Plan& plan) const {
+  PIRX_TRY(check(plan.geometry(), plan.version()));
+  const auto digest = plan.digest();
+  return digest ? check_served(plan.protocol(), *digest) : Result<void>();
+}
+
+Result<void> Manifest::check_next(const Manifest& next) const {
+  const auto &was = spec_.version, &is = next.spec_.version;
+  if (next.spec_.publisher != spec_.publisher) {
+    return fail(ErrorCode::kUnauthenticated, "the manifest is signed by " + to_hex(next.spec_.publisher) +
+                                                 ", not by the publisher " + to_hex(spec_.publisher));
+  }
+  if (is.epoch < was.epoch) {
+    return fail(ErrorCode::kStaleEpoch, "the manifest is for " + epoch_of(is) + ", older than " +
+                                            epoch_of(was) + " before: epochs never go back");
+  }
+  const bool other = is.identity != was.identity || next.spec_.geometry != spec_.geometry;
+  if (is.epoch == was.epoch && other) {
+    return fail(ErrorCode::kStaleEpoch, "the publisher signed two contents for " + epoch_of(is) +
+                                            ": clients are told apart, or the publisher made a mistake");
+  }
+  return {};
+}
+
+Result<ed25519::PublicKey> parse_publisher(std::string_view text) {
+  const auto bytes = from_hex(text);
+  ed25519::PublicKey key;
+  if (!bytes || bytes->size() != key.size()) {
+    return invalid("a publisher's key is 64 hexadecimal digits ('pirx manifest key' prints it)");
+  }
+  std::ranges::copy(*bytes, key.begin());
+  if (!ed25519::is_key(key)) return invalid("these 64 hexadecimal digits are no Ed25519 key");
+  return key;
+}
+
+}  // namespace pirx::client

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Manifests by real programs: a publisher signs, servers serve, clients pin the publisher; and servers that lie about the
+database, its parameters or its epoch.
+
+    manifest_test.py PIRX
+"""
+import json
+import signal
+import sys
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import command_line_test as cl
+import epochs_test as epochs
+from single_server_test import ask
+
+STALE, UNAUTHENTICATED, LOSS, WRONG = 8, 7, 4, 2
+
+
+class Front:
+    """A server that answers as another one does, but for the paths in `lies`: bytes, or None for what is not there."""
+
+    def __init__(self, upstream):
+        lies = self.lies = {}
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self, body):
+                found = ask(upstream.port, body, self.path, self.command)
+                status, error, reply = (200, None, lies[self.path]) if self.path in lies else found
+                if reply is None:
+                    status, error, reply = 404, "OutOfRange", b""
+                self.send_response(status)
+                if error:
+                    self.send_header("Pirx-Error", error)
+                self.send_header("Content-Type", "application/octet-stream")
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def do_GET(self):
+                self.answer(None)
+
+            def do_POST(self):
+                self.answer(self.rfile.read(int(self.headers["Content-Length"])))
+
+            def log_message(self, *_):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def stop(self, _=None):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def flipped(message, bit):
+    changed = bytearray(message)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+class Manifests(unittest.TestCase):
+    tearDown = cl.CommandLine.tearDown
+    start, build = cl.CommandLine.start, cl.CommandLine.build
+    event, record = epochs.Epochs.event, epochs.Epochs.record
+
+    def setUp(self):
+        cl.CommandLine.setUp(self)
+        self.key = self.path / "publisher.key"
+        self.publisher = cl.run("manifest", "key", self.key).stdout.split()[-1]
+        self.target = self.path / "deployment.json"
+
+    def sign(self, database, *more, out="manifest", key=None):
+        manifest = self.path / out
+        cl.run("manifest", "sign", database, "--key", key or self.key, "--out", manifest, *more)
+        return manifest
+
+    def serve(self, database, *more):
+        return self.start(cl.PIRX, "serve", database, "--listen", "127.0.0.1:0", *more)
+
+    def front(self, server):
+        front = Front(server)
+        self.processes.append(front)
+        return front
+
+    def deploy(self, servers, *more, code=0):
+        urls = [word for server in servers for word in ("--server", server.url)]
+        return cl.run("deploy", self.target, *urls, "--manifest", self.publisher, *more, code=code)
+
+    def ask(self, server, what):
+        status, _, reply = ask(int(server.url.rsplit(":", 1)[1]), None, f"/v1/{what}", "GET")
+        self.assertEqual(status, 200)
+        return reply
+
+    def other_database(self, name, records):
+        source = self.path / f"{name}.jsonl"
+        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(records)))
+        target = self.path / f"{name}.pirx"
+        cl.run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v")
+        return target
+
+    def refused(self, part, *words, code=STALE):
+        before = self.target.read_text() if self.target.exists() else None
+        done = cl.run(*words, code=code)
+        self.assertIn(part, done.stderr)
+        self.assertEqual(self.target.read_text() if self.target.exists() else None, before)
+
+    def test_keys_and_files(self):
+        self.assertEqual(self.key.stat().st_mode & 0o777, 0o600)
+        public = self.path / "publisher.key.pub"
+        self.assertEqual(public.read_text(), self.publisher + "\n")
+        self.assertIn("exists", cl.run("manifest", "key", self.key, code=WRONG).stderr)
+        database = self.build()
+        manifest = self.sign(database)
+        shown = cl.run("manifest", "show", manifest, "--publisher", public, "--database", database).stdout
+        self.assertIn("the signature is right", shown)
+        self.assertIn("goldberg", shown)
+        once = manifest.read_bytes()
+        self.assertEqual(self.sign(database).read_bytes(), once)
+        # Other servers of the same epoch.
+        self.sign(database, "--protocol", "download", "--add")
+        self.sign(database, "--protocol", "download", "--add")
+        self.assertEqual(cl.run("manifest", "show", manifest).stdout.count("parameters "), 2)
+        cl.run("db", "update", database, "--set", f"3={self.record('three')}")
+        wrong = cl.run("manifest", "sign", database, "--key", self.key, "--out", manifest, "--add", code=WRONG)
+        self.assertIn("sign without --add", wrong.stderr)
+        self.assertIn("for epoch 1, not for epoch 2",
+                      cl.run("manifest", "show", manifest, "--database", database, code=STALE).stderr)
+        other = self.path / "other.key"
+        cl.run("manifest", "key", other)
+        cl.run("manifest", "show", manifest, "--publisher", f"{other}.pub", code=UNAUTHENTICATED)
+        cl.run("manifest", "show", manifest, "--publisher", "00" * 32, code=WRONG)
+        cl.run("manifest", "show", database, code=LOSS)
+        self.key.chmod(0o644)
+        self.assertIn("chmod 600", cl.run("manifest", "sign", database, "--key", self.key, code=WRONG).stderr)
+        # Nobody signs what is damaged.
+        content = bytearray(database.read_bytes())
+        content[5000] ^= 1
+        database.write_bytes(content)
+        cl.run("manifest", "sign", database, "--key", other, code=LOSS)
+
+    def test_every_kind_of_protocol(self):
+        source = self.path / "keyed.jsonl"
+        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(cl.RECORDS[:60])))
+        keyed = self.path / "keyed.pirx"
+        cl.run("db", "build", keyed, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
+        plain = self.other_database("plain", cl.RECORDS[:60])
+        for protocol, count, database in (("goldberg", 3, plain), ("chor", 2, plain), ("dpf", 2, keyed),
+                                          ("spiral", 1, plain), ("download", 1, keyed)):
+            with self.subTest(protocol=protocol):
+                manifest = self.sign(database, "--protocol", protocol)
+                servers = [self.serve(database, "--protocol", protocol, "--manifest", manifest,
+                                      *(("--coordinate", i + 1) if count > 1 else ())) for i in range(count)]
+                self.target.unlink(missing_ok=True)
+                self.deploy(servers, *(("-t", 1) if protocol == "goldberg" else ()))
+                deployment = json.loads(self.target.read_text())
+                self.assertEqual(deployment["publisher"], self.publisher)
+                self.assertEqual(bytes.fromhex(deployment["manifest"]), manifest.read_bytes())
+                wanted = ("--key", "key3", "--key", "key50") if database == keyed else (3, 50)
+                found = json.loads(cl.run("get", self.target, *wanted, "--json").stdout)
+                self.assertEqual([r["text"] for r in found["records"]], [cl.RECORDS[3], cl.RECORDS[50]])
+                self.assertIn("up to date", cl.run("deploy", "--refresh", self.target).stdout)
+                # A file that says something else than its manifest is no deployment.
+                if "database" in deployment:
+                    deployment["database"]["epoch"] = 2
+                    self.target.write_text(json.dumps(deployment))
+                    self.refused("for epoch 1, not for epoch 2", "get", self.target, *wanted)
+                for server in servers:
+                    server.stop()
+
+    def test_servers_that_lie(self):
+        database = self.build()
+        manifest = self.sign(database)
+        honest = [self.serve(database, "--coordinate", x, "--manifest", manifest) for x in (1, 2)]
+        upstream = self.serve(database, "--coordinate", 3, "--manifest", manifest)
+        liar = self.front(upstream)
+        servers = [*honest, liar]
+        words = ["deploy", self.target, "--manifest", self.publisher, "-t", 1]
+        for server in servers:
+            words += ["--server", server.url]
+        signed = manifest.read_bytes()
+
+        def both(part, code):
+            """As the first deployment, and as the next epoch of one that is there."""
+            self.target.unlink(missing_ok=True)
+            self.refused(part, *words, code=code)
+            self.target.write_text(good)
+            self.refused(part, "deploy", "--refresh", self.target, "--allow-rollback", code=code)
+
+        cl.run(*words)
+        good = self.target.read_text()
+        liar.lies["/v1/manifest"] = None
+        both("gave no manifest of the publisher", UNAUTHENTICATED)
+        liar.lies["/v1/manifest"] = b""
+        both("manifest", UNAUTHENTICATED)
+        for bit in range(5, 8 * len(signed), 401):
+            liar.lies["/v1/manifest"] = flipped(signed, bit)
+            both("manifest", UNAUTHENTICATED)
+        liar.lies["/v1/manifest"] = signed + b"\0"
+        both("manifest", UNAUTHENTICATED)
+        other = self.path / "other.key"
+        cl.run("manifest", "key", other)
+        liar.lies["/v1/manifest"] = self.sign(database, out="theirs", key=other).read_bytes()
+        both(f"not by the publisher {self.publisher}", UNAUTHENTICATED)
+        del liar.lies["/v1/manifest"]
+        cl.run(*words)
+
+    def test_one_server_alone(self):
+        """It cannot fork, shrink or tag: it has what the publisher signed, or is found out."""
+        database = self.build()
+        manifest = self.sign(database, "--protocol", "download")
+        upstream = self.serve(database, "--protocol", "download", "--manifest", manifest)
+        liar = self.front(upstream)
+        self.deploy([liar])
+        good = self.target.read_text()
+
+        def parameters_of(name, records, *more):
+            theirs = self.other_database(name, records)
+            server = self.serve(theirs, "--protocol", "download", *more)
+            liar.lies["/v1/parameters"] = self.ask(server, "parameters")
+            server.stop()
+
+        def found_out(part):
+            self.target.write_text(good)
+            self.refused(part, "deploy", "--refresh", self.target, "--allow-rollback")
+            self.target.unlink()
+            urls = ("--server", liar.url, "--manifest", self.publisher)
+            self.refused(part, "deploy", self.target, *urls)
+            self.target.write_text(good)
+
+        parameters_of("forked", [*cl.RECORDS[:17], "forged", *cl.RECORDS[18:]])
+        found_out("another content of epoch 1")
+        parameters_of("shrunk", cl.RECORDS[:400])
+        found_out("another content of epoch 1")
+        # A tag: an epoch of this client's own.
+        tagged = bytearray(self.ask(upstream, "parameters"))
+        at = tagged.index(bytes.fromhex(json.loads(good)["database"]["identity"])) + 32
+        self.assertEqual(tagged[at], 1)
+        tagged[at] = 2
+        liar.lies["/v1/parameters"] = bytes(tagged)
+        found_out("for epoch 1, not for epoch 2")
+        del liar.lies["/v1/parameters"]
+        cl.run("deploy", "--refresh", self.target)
+
+        # An epoch that was signed once does not come back.
+        old = manifest.read_bytes(), self.ask(upstream, "parameters")
+        cl.run("db", "update", database, "--set", f"3={self.record('three')}")
+        self.sign(database, "--protocol", "download")
+        upstream.child.send_signal(signal.SIGHUP)
+        self.event(upstream, "epoch")
+        self.assertEqual(cl.run("get", self.target, 3, "-q", "--refresh").stdout, "three\n")
+        liar.lies["/v1/manifest"], liar.lies["/v1/parameters"] = old
+        self.refused("epochs never go back", "deploy", "--refresh", self.target, "--allow-rollback")
+        self.refused("epochs never go back", "deploy", self.target, "--server", liar.url, "--manifest", self.publisher,
+                     "--allow-rollback")
+
+    def test_parameters_that_nobody_signed(self):
+        """The same database, but a plan of this client's own."""
+        database = self.other_database("small", cl.RECORDS[:60])
+        manifest = self.sign(database, "--protocol", "qr", "--modulus", 2048)
+        upstream = self.serve(database, "--protocol", "qr", "--modulus", 2048, "--manifest", manifest)
+        liar = self.front(upstream)
+        self.deploy([liar])
+        other = self.serve(database, "--protocol", "qr", "--modulus", 3072)
+        liar.lies["/v1/parameters"] = self.ask(other, "parameters")
+        self.refused("other parameters of protocol qr", "deploy", "--refresh", self.target, "--allow-rollback")
+        deployment = json.loads(self.target.read_text())
+        deployment["modulus_bits"] = 3072
+        self.target.write_text(json.dumps(deployment))
+        self.refused("other parameters of protocol qr", "get", self.target, 3)
+        # Such a server does not even start with that manifest.
+        done = cl.run("serve", database, "--protocol", "qr", "--modulus", 3072, "--manifest", manifest, code=STALE)
+        self.assertIn("other parameters of protocol qr", done.stderr)
+
+    def test_a_pin_stays(self):
+        database = self.build()
+        manifest = self.sign(database)
+        servers = [self.serve(database, "--coordinate", x, "--manifest", manifest) for x in (1, 2)]
+        self.deploy(servers)
+        urls = [word for server in servers for word in ("--server", server.url)]
+        self.refused("pins a publisher", "deploy", self.target, *urls, code=UNAUTHENTICATED)
+        self.refused("pins a publisher", "deploy", self.target, *urls, "--allow-rollback", code=UNAUTHENTICATED)
+        whole = self.serve(database, "--protocol", "download")
+        self.refused("pins a publisher", "deploy", self.target, "--add", "--server", whole.url, code=UNAUTHENTICATED)
+        text = self.target.read_text()
+        deployment = json.loads(text)
+        for member, part in (("manifest", "is missing, but a publisher is pinned"),
+                             ("publisher", "without a 'publisher'")):
+            less = {name: value for name, value in deployment.items() if name != member}
+            self.target.write_text(json.dumps(less))
+            self.refused(part, "get", self.target, 3, code=LOSS)
+        self.target.write_text(text)
+        # Both protocols of one publisher.
+        self.sign(database, "--protocol", "download", "--add")
+        for server in servers:  # which take the new manifest of the same epoch
+            server.child.send_signal(signal.SIGHUP)
+            self.event(server, "manifest")
+        whole.stop()
+        whole = self.serve(database, "--protocol", "download", "--manifest", manifest)
+        cl.run("deploy", self.target, "--add", "--server", whole.url, "--manifest", f"{self.key}.pub")
+        for protocol in ("goldberg", "download"):
+            self.assertEqual(cl.run("get", self.target, 3, "-q", "--protocol", protocol).stdout, cl.RECORDS[3] + "\n")
+
+    def test_a_server_waits_for_the_manifest_of_its_epoch(self):
+        database = self.build()
+        manifest = self.sign(database)
+        config = self.path / "servers.json"
+        config.write_text(json.dumps({"listen": "127.0.0.1:0", "databases": [
+            {"name": "a", "file": database.name, "coordinate": 1, "manifest": manifest.name},
+            {"name": "b", "file": database.name, "coordinate": 2}]}))
+        server = self.start(cl.PIRX, "serve", "--config", config)
+        self.assertEqual(self.ask(server, "db/a/manifest"), manifest.read_bytes())
+        status, error, _ = ask(server.port, None, "/v1/db/b/manifest", "GET")
+        self.assertEqual((status, error), (404, "OutOfRange"))
+        cl.run("db", "update", database, "--set", f"3={self.record('three')}")
+        server.child.send_signal(signal.SIGHUP)
+        refused = self.event(server, "epoch_refused")
+        self.assertIn("for epoch 1, not for epoch 2", refused["reason"])
+        self.assertEqual(self.ask(server, "db/a/manifest"), manifest.read_bytes())
+        self.sign(database)
+        server.child.send_signal(signal.SIGHUP)
+        self.event(server, "epoch", 2)  # that of b was the first
+        self.assertEqual(self.ask(server, "db/a/manifest"), manifest.read_bytes())
+        self.assertIn("with --config",
+                      cl.run("serve", "--config", config, "--manifest", manifest, code=WRONG).stderr)
+
+
+if __name__ == "__main__":
+    cl.PIRX = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()

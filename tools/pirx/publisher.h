@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A publisher's files, for the commands that make them and those that take them.
+#pragma once
+
+#include "cli.h"
+#include "pirx/client/manifest.h"
+
+namespace pirx::cli {
+
+/// Reads a manifest. Errors are those of read_file and Manifest::parse.
+Result<Manifest> load_manifest(const std::string& file);
+/// A publisher's key from a command line: 64 hexadecimal digits, or the name of a file with them.
+Result<ed25519::PublicKey> read_publisher(const std::string& text);
+
+}  // namespace pirx::cli
