@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damgard-Jurik trees beside a plain GMP implementation of paper 001, over records of one plaintext each.
+// Damgard-Jurik trees beside a plain GMP implementation of paper 001, over records of one plaintext each
+// unless --record_bytes says otherwise (then with --plain_repetitions=0).
 // Times the server by kernel and threads, and the client: making coins ahead, making a query from such coins,
 // and decrypting all levels of a reply. Of the plain one: the server on one thread, its two parallel
 // versions, and its client.
@@ -47,16 +48,22 @@ int main(int argc, char** argv) {
   auto arities = program.numbers<std::uint32_t>("arities", "", 2, 1u << 16);
   const auto kernels = program.texts("kernels", "auto,gmp");
   const auto threads = program.numbers<unsigned>("threads", "1", 1, 1024);
+  const auto leaf_layer =
+      static_cast<unsigned>(program.number("leaf_layer", 1, 1, dj::Params::kMaxLeafLayer));
+  const auto record_bytes = program.number("record_bytes", (bits - 1) / 8, 1, 1 << 20);
   // Plain ones take seconds and more. 0: none.
   const auto plain_repetitions = static_cast<int>(program.number("plain_repetitions", 1, 0, 1000));
   program.start();
+  if (plain_repetitions > 0 && record_bytes > (bits - 1) / 8) {
+    need<void>(pirx::invalid("the plain tree's records are one plaintext: give --plain_repetitions=0"));
+  }
 
   const std::uint64_t count = std::uint64_t{1} << (digit_bits * levels), wanted = count - 1 - count / 3;
   if (arities.empty()) arities.assign(levels, 1u << digit_bits);
   const auto policy = bits == 1024 ? dj::KeyPolicy::kPaperReproduction : dj::KeyPolicy::kSecure;
   const auto database = need(pirx::bench::random_database(
       std::filesystem::temp_directory_path(), count,
-      {.records_per_row = 1, .fixed_record_bytes = (bits - 1) / 8, .digests = false}));
+      {.records_per_row = 1, .fixed_record_bytes = record_bytes, .digests = false}));
   std::vector<mpz_class> records;
   for (std::uint64_t i = 0; i < count; ++i) records.push_back(number(need(database->record(i))));
 
@@ -66,6 +73,7 @@ int main(int argc, char** argv) {
       dj::ServerOptions options{.arities = arities, .modulus_bits = bits, .policy = policy};
       options.threads = static_cast<int>(count_of_threads);
       options.kernel = kernel;
+      options.leaf_layer = leaf_layer;
       servers.push_back(need(dj::make_dj_server(database, options)));
     }
   }

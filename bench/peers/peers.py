@@ -14,6 +14,7 @@ PEERS = {
     "Percy++": ("https://percy.sourceforge.net", "PIRX_PEER_PERCY", "goldberg"),
     "SimplePIR": ("https://github.com/ahenzinger/simplepir", "PIRX_PEER_SIMPLEPIR", "inspire"),
     "YPIR": ("https://github.com/menonsamir/ypir", "PIRX_PEER_YPIR", "inspire"),
+    "distributed_point_functions": ("https://github.com/google/distributed_point_functions", "PIRX_PEER_DPF", "dpf"),
 }
 
 
@@ -41,6 +42,9 @@ def ours(build_dir, protocol, mib, queries):
                               only=["product/field:gf2_8"])
         (one,) = found.values()
         return {"pirx, " + gbench.parts(next(iter(found)))["kernel"]: one["cpu_time"]}
+    if protocol == "dpf":
+        _, found = gbench.run(build_dir, "bench/dpf/dpf_bench", f"--mib={mib}", f"--q={queries}", only=["server"])
+        return {"pirx, dpf": found[f"server/q:{queries}"]["cpu_time"]}
     _, found = gbench.run(build_dir, "bench/inspire/inspire_server", f"--mib={mib}", f"--q={queries}", only=["answer"])
     return {"pirx, inspire": found[f"answer/q:{queries}"]["ms_per_query"] * queries / 1e3}
 

@@ -165,8 +165,8 @@ Result<Bytes> Cipher::encrypt_bit(unsigned s, unsigned bit, SecretVector<std::by
   return out;
 }
 
-Result<SecretVector<std::byte>> Cipher::decrypt_layers(unsigned s, ByteSpan c) const {
-  return state_->open(s, 1, c);
+Result<SecretVector<std::byte>> Cipher::decrypt_layers(unsigned s, ByteSpan c, unsigned last) const {
+  return state_->open(s, last, c);
 }
 Result<SecretVector<std::byte>> Cipher::decrypt(unsigned s, ByteSpan c) const {
   return state_->open(s, s, c);

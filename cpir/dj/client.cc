@@ -31,7 +31,7 @@ Result<Client> Client::create(Params params, const SecretKey& key) {
     return invalid("the server wants keys of " + std::to_string(spec.modulus_bits) + " bits, this one has " +
                    std::to_string(key.public_key().bits()) + " or was made under another policy");
   }
-  PIRX_ASSIGN(auto cipher, Cipher::create(key, params.levels()));
+  PIRX_ASSIGN(auto cipher, Cipher::create(key, params.layer(params.levels())));
   return Client(std::make_shared<const State>(std::move(params), std::move(cipher)));
 }
 
@@ -41,7 +41,7 @@ Result<Blinding> Client::blind(Rng& rng, const Stop& stop) const {
   const auto process = process_token();
   std::vector<unsigned> layers;
   for (unsigned level = 1; level <= state_->params.levels(); ++level) {
-    layers.insert(layers.end(), state_->params.arities()[level - 1] - 1, level);
+    layers.insert(layers.end(), state_->params.arities()[level - 1] - 1, state_->params.layer(level));
   }
   PIRX_ASSIGN(auto zeros, state_->cipher.encrypt_zeros(layers, rng, stop));
   std::vector<Blinding::Selector> selectors(layers.size());
@@ -88,7 +88,7 @@ Result<Bytes> Client::query(std::uint64_t row, Blinding blinding) const {
     const bool polynomial = params.spec().selectors == Selectors::kPolynomial;
     const auto sets = polynomial ? monomials(arity) : std::vector<std::uint32_t>();
     for (std::uint32_t i = 1; i < arity; ++i, ++selector) {
-      if (selector->zero.size() != params.ciphertext_bytes(level)) return wrong_blinding();
+      if (selector->zero.size() != params.ciphertext_bytes(params.layer(level))) return wrong_blinding();
       const auto is_one = polynomial ? mask_equal(digit & sets[i - 1], sets[i - 1]) : mask_equal(digit, i);
       select(is_one, selector->one.expose(), selector->zero.expose(), writer.extend(selector->zero.size()));
     }
@@ -100,7 +100,8 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop)
   const auto& params = state_->params;
   PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kDamgardJurikTree, MessageType::kReply,
                                              params.digest(), params.reply_bytes()));
-  const std::size_t each = params.ciphertext_bytes(params.levels());
+  const unsigned top = params.layer(params.levels());
+  const std::size_t each = params.ciphertext_bytes(top);
   SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
   SecretVector<std::byte> wrong(params.chunks());  // not zero: what was decrypted is too long
   std::atomic<bool> stopped = false;
@@ -109,7 +110,7 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop)
   for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
     if (stop && !stopped && stop()) stopped = true;
     if (stopped) continue;
-    const auto opened = state_->cipher.decrypt_layers(params.levels(), body.subspan(chunk * each, each));
+    const auto opened = state_->cipher.decrypt_layers(top, body.subspan(chunk * each, each), params.layer(1));
     if (!opened) {
       wrong.expose()[chunk] = std::byte{1};
       continue;

@@ -46,6 +46,7 @@ class TreePlan final : public PlanOf<Params> {
       arities += (arities.empty() ? "" : ",") + std::to_string(arity);
     members["arities"] = arities;
     if (params().spec().selectors == Selectors::kPolynomial) members["selectors"] = "polynomial";
+    if (params().layer(1) > 1) members["leaf_layer"] = std::to_string(params().layer(1));
     return members;
   }
   Work work() const override {
@@ -53,10 +54,11 @@ class TreePlan final : public PlanOf<Params> {
     // A number of layer s is lifted from p to p^(s+1) by a power for each step, as long as p; opening it
     // takes as many. The same modulo q. A product of two 64-bit limbs takes one nanosecond.
     double lift = 0, selectors = 0;
-    for (unsigned s = 1; s <= params().levels(); ++s) {
+    const unsigned first = params().layer(1);
+    for (unsigned s = 1; s <= params().layer(params().levels()); ++s) {
       const double limbs = (s + 1) * bits / 128;
       lift += bits * limbs * limbs * 1e-9;
-      selectors += (params().arities()[s - 1] - 1) * lift;
+      if (s >= first) selectors += (params().arities()[s - first] - 1) * lift;
     }
     const auto up = static_cast<double>(params().request_bytes()),
                down = static_cast<double>(params().reply_bytes());
@@ -68,7 +70,7 @@ class TreePlan final : public PlanOf<Params> {
             .row_bytes = static_cast<double>(geometry().row_bytes()) + down,
             .seconds = selectors + static_cast<double>(params().chunks()) * lift,
             .once_seconds = key_seconds(params().spec().modulus_bits),
-            .server_seconds = server_seconds(geometry(), limbs),
+            .server_seconds = server_seconds(geometry(), limbs * (first + 1) / 2),
             .key_queries = kRowsOfAKey};
   }
   std::string summary() const override {
@@ -106,7 +108,8 @@ Result<std::shared_ptr<const Plan>> make_plan(const PlanSpec& spec) {
   PIRX_ASSIGN(auto params, Params::create({*spec.geometry, spec.version,
                                            std::vector<std::uint32_t>(arities.begin(), arities.end()),
                                            static_cast<unsigned>(*given.number("modulus_bits")), policy,
-                                           selectors.empty() ? Selectors::kOneHot : Selectors::kPolynomial}));
+                                           selectors.empty() ? Selectors::kOneHot : Selectors::kPolynomial,
+                                           static_cast<unsigned>(given.number("leaf_layer").value_or(1))}));
   return std::make_shared<TreePlan>(std::move(params));
 }
 

@@ -42,9 +42,14 @@ Result<Params> Params::create(Spec spec) {
   auto& arities = params.spec_.arities;
   const auto n = params.rows();
   if (arities.empty()) arities = default_arities(n);
-  if (arities.size() > kMaxLevels) {
+  const unsigned leaf_layer = params.spec_.leaf_layer;
+  if (leaf_layer < 1 || leaf_layer > kMaxLeafLayer) {
+    return invalid("the leaves' layer is from 1 to " + std::to_string(kMaxLeafLayer) + ", not " +
+                   std::to_string(leaf_layer));
+  }
+  if (arities.size() > kMaxLevels + 1 - leaf_layer) {
     return invalid("a tree of " + std::to_string(arities.size()) + " levels is too high: at most " +
-                   std::to_string(kMaxLevels) + "; give larger arities");
+                   std::to_string(kMaxLevels + 1 - leaf_layer) + "; give larger arities");
   }
   std::uint64_t nodes = n;
   std::size_t selectors = 0, selector_bytes = 0;
@@ -64,7 +69,7 @@ Result<Params> Params::create(Spec spec) {
     }
     nodes = div_up(nodes, arity);
     selectors += arity - 1;
-    selector_bytes += (arity - 1) * params.ciphertext_bytes(static_cast<unsigned>(level + 1));
+    selector_bytes += (arity - 1) * params.ciphertext_bytes(params.layer(static_cast<unsigned>(level + 1)));
   }
   if (nodes != 1) {
     return invalid("the tree has fewer leaves than the database's " + std::to_string(n) +
@@ -75,10 +80,10 @@ Result<Params> Params::create(Spec spec) {
                    std::to_string(kMaxSelectors) + "; give smaller arities");
   }
   const std::uint64_t row_bytes = params.geometry().row_bytes();
-  params.chunk_bytes_ =
-      static_cast<std::size_t>(std::min<std::uint64_t>((params.spec_.modulus_bits - 1) / 8, row_bytes));
+  params.chunk_bytes_ = static_cast<std::size_t>(
+      std::min<std::uint64_t>(leaf_layer * (params.spec_.modulus_bits - 1) / 8, row_bytes));
   const std::uint64_t chunks = div_up(row_bytes, params.chunk_bytes_);
-  const auto reply = checked_mul(chunks, params.ciphertext_bytes(params.levels()));
+  const auto reply = checked_mul(chunks, params.ciphertext_bytes(params.layer(params.levels())));
   params.request_bytes_ = kHeaderBytes + params.modulus_bytes() + selector_bytes;
   if (!reply || *reply > kMaxMessageBytes - kHeaderBytes || params.request_bytes_ > kMaxMessageBytes) {
     return invalid("a query takes " + std::to_string(params.request_bytes_) + " bytes and its reply " +
@@ -103,7 +108,8 @@ Bytes Params::encode() const {
   writer.put(static_cast<std::uint32_t>(spec_.modulus_bits));
   writer.put(static_cast<std::uint8_t>(spec_.policy));
   writer.put(static_cast<std::uint8_t>(spec_.selectors));
-  writer.put(static_cast<std::uint16_t>(spec_.arities.size()));
+  writer.put(static_cast<std::uint8_t>(spec_.arities.size()));
+  writer.put(static_cast<std::uint8_t>(spec_.leaf_layer - 1));
   for (const auto arity : spec_.arities) writer.put(arity);
   spec_.geometry.encode(writer);
   return std::move(writer).take();
@@ -116,7 +122,8 @@ Result<Params> Params::decode(ByteSpan bytes) {
   PIRX_ASSIGN(const auto modulus_bits, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto policy, reader.get<std::uint8_t>());
   PIRX_ASSIGN(const auto selectors, reader.get<std::uint8_t>());
-  PIRX_ASSIGN(const auto levels, reader.get<std::uint16_t>());
+  PIRX_ASSIGN(const auto levels, reader.get<std::uint8_t>());
+  PIRX_ASSIGN(const auto below, reader.get<std::uint8_t>());
   if (policy > static_cast<std::uint8_t>(KeyPolicy::kToy)) {
     return fail(ErrorCode::kDataLoss, "key policy " + std::to_string(policy) + " is unknown");
   }
@@ -133,7 +140,7 @@ Result<Params> Params::decode(ByteSpan bytes) {
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
   PIRX_TRY(reader.expect_end());
   return create({geometry, version, std::move(arities), modulus_bits, static_cast<KeyPolicy>(policy),
-                 static_cast<Selectors>(selectors)});
+                 static_cast<Selectors>(selectors), below + 1u});
 }
 
 }  // namespace pirx::cpir::dj

@@ -21,6 +21,8 @@ constexpr Option kOptions[] = {
     {"arity", Kind::kNumbers, 0, std::numeric_limits<std::uint32_t>::max(),
      "Children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
     {"selectors", Kind::kText, 0, 0, "one-hot, or polynomial as in the paper [one-hot]"},
+    {"leaf_layer", Kind::kNumber, 1, Params::kMaxLeafLayer,
+     "s of the leaves: more make replies of long rows shorter, and work longer [1]"},
     {"rerandomise", Kind::kSwitch, 0, 0,
      "Fresh coins in every node, against clients who would learn of other rows"},
     {"tables", Kind::kSize, 0, std::uint64_t{1} << 50, "Memory for tables of powers [64MiB]"},
@@ -33,6 +35,7 @@ constexpr Option kMembers[] = {
     kKeyPolicyMember,
     {"arities", Kind::kNumbers, 2, Params::kMaxArity, "Children of a node of the tree, leaves first"},
     {"selectors", Kind::kText, 0, 0, "polynomial where the server wants the paper's; else left out"},
+    {"leaf_layer", Kind::kNumber, 2, Params::kMaxLeafLayer, "s of the leaves where it is not 1"},
 };
 constexpr std::string_view kFromDatabase[] = {"arities"};
 constexpr Option kClientOptions[] = {kPaperClientOption};
@@ -50,6 +53,7 @@ Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
     }
     if (selectors == "polynomial") options.selectors = Selectors::kPolynomial;
   }
+  options.leaf_layer = static_cast<unsigned>(given.number("leaf_layer").value_or(1));
   const auto arities = given.numbers("arity");
   options.arities.assign(arities.begin(), arities.end());
   const bool polynomial = options.selectors == Selectors::kPolynomial;

@@ -27,10 +27,11 @@ Result<CheckedQuery> decode_query(const Params& params, ByteSpan request) {
               PublicKey::create(take(params.modulus_bytes()), spec.modulus_bits, spec.policy));
   CheckedQuery out{number_from_bytes(key.modulus()), {}};
   mpz_class product = 1;  // of all selectors, modulo N
-  for (unsigned s = 1; s <= params.levels(); ++s) {
+  for (unsigned of = 1; of <= params.levels(); ++of) {
+    const unsigned s = params.layer(of);
     const mpz_class modulus = power_of(out.n, s + 1);
     auto& level = out.levels.emplace_back();
-    for (std::uint32_t i = 1; i < params.arities()[s - 1]; ++i) {
+    for (std::uint32_t i = 1; i < params.arities()[of - 1]; ++i) {
       level.push_back(number_from_bytes(take(params.ciphertext_bytes(s))));
       if (sgn(level.back()) == 0 || level.back() >= modulus) {
         return invalid("a selector of the query is zero or not below N^" + std::to_string(s + 1));
@@ -41,9 +42,9 @@ Result<CheckedQuery> decode_query(const Params& params, ByteSpan request) {
   if (gcd(product, out.n) != 1)
     return invalid("a selector of the query has a factor in common with the modulus");
   if (spec.selectors == Selectors::kPolynomial) {
-    for (unsigned s = 1; s <= params.levels(); ++s) {
-      auto& level = out.levels[s - 1];
-      level = one_hot_from_polynomial(level, power_of(out.n, s + 1));
+    for (unsigned of = 1; of <= params.levels(); ++of) {
+      auto& level = out.levels[of - 1];
+      level = one_hot_from_polynomial(level, power_of(out.n, params.layer(of) + 1));
     }
   }
   return out;
@@ -99,8 +100,9 @@ Result<std::unique_ptr<AnyServer>> make_dj_server(std::shared_ptr<const database
     return invalid("this file is one server's bucket of an encoded database: trees serve plain ones");
   }
   PIRX_ASSIGN(const auto kernel, choose_kernel(options.kernel));
-  PIRX_ASSIGN(auto params, Params::create({database->geometry(), database->version(), options.arities,
-                                           options.modulus_bits, options.policy, options.selectors}));
+  PIRX_ASSIGN(auto params,
+              Params::create({database->geometry(), database->version(), options.arities,
+                              options.modulus_bits, options.policy, options.selectors, options.leaf_layer}));
   const TreeOptions tree{kernel, thread_count(options.threads), options.table_bytes, options.progress,
                          options.rerandomise};
   return std::make_unique<TreeServer>(std::move(database), std::move(params), tree);

@@ -202,24 +202,25 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
     zeros.emplace(std::move(rng));
   }
   auto nodes = static_cast<std::size_t>(params.rows());
-  for (unsigned s = 1; s <= params.levels(); ++s) {
-    Level& level = levels[s - 1];
-    level.shape = {nodes, div_up(nodes, params.arities()[s - 1]), params.arities()[s - 1]};
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    const unsigned s = params.layer(static_cast<unsigned>(at + 1));
+    Level& level = levels[at];
+    level.shape = {nodes, div_up(nodes, params.arities()[at]), params.arities()[at]};
     nodes = level.shape.nodes;
     level.ring = std::make_unique<Ring>(*options.kernel, query.n, s);
     const auto& modulus = level.ring->modulus();
     level.words_each = mpz_size(modulus.get_mpz_t());
-    const Level* lower = s == 1 ? nullptr : &levels[s - 2];
+    const Level* lower = at == 0 ? nullptr : &levels[at - 1];
     auto children =
-        s == 1 ? leaves(params, rows) : results(lower->values, lower->shape.nodes, lower->words_each);
+        at == 0 ? leaves(params, rows) : results(lower->values, lower->shape.nodes, lower->words_each);
     const mpz_class order = modulus / query.n;
     const std::size_t whole = mpz_sizeinbase(order.get_mpz_t(), 2),
-                      own = s == 1 ? 8 * params.chunk_bytes() : whole;
+                      own = at == 0 ? 8 * params.chunk_bytes() : whole;
     const auto [differences, shape] =
         level_shape(level.shape.children, level.shape.arity, params.chunks(), own, whole);
     level.nodes = std::make_unique<Nodes>(std::move(children), level.shape, query.n, s, differences,
                                           zeros ? &*zeros : nullptr);
-    std::vector<mpz_class> bases = query.levels[s - 1];
+    std::vector<mpz_class> bases = query.levels[at];
     if (!differences) bases.insert(bases.begin(), first_selector(query.n, bases, modulus));
     bases.resize(shape.bases);
     const auto plan = plan_powers(*level.ring, shape, options.table_bytes / params.levels(), options.threads);
@@ -252,7 +253,7 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
 
   if (team.no_memory) return fail(ErrorCode::kResourceExhausted, kNoMemory);
   const Level& top = levels.back();
-  const std::size_t each = params.ciphertext_bytes(params.levels());
+  const std::size_t each = params.ciphertext_bytes(params.layer(params.levels()));
   Bytes out(params.chunks() * each);
   for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
     const auto value = std::span(top.values).subspan(chunk * top.words_each, top.words_each);
@@ -263,12 +264,12 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
 
 std::uint64_t tree_bytes(const Params& params, std::uint64_t table_bytes) {
   std::uint64_t total = table_bytes, nodes = params.rows();
-  for (unsigned s = 1; s <= params.levels(); ++s) {
-    nodes = div_up(nodes, params.arities()[s - 1]);
+  for (unsigned level = 1; level <= params.levels(); ++level) {
+    nodes = div_up(nodes, params.arities()[level - 1]);
     const std::uint64_t number =
-        2 * params.ciphertext_bytes(s);  // with the kernel's padding, and conversions
+        2 * params.ciphertext_bytes(params.layer(level));  // with the kernel's padding, and conversions
     // Two entries a base are the least there can be.
-    total += params.chunks() * nodes * number + std::uint64_t{4} * params.arities()[s - 1] * number;
+    total += params.chunks() * nodes * number + std::uint64_t{4} * params.arities()[level - 1] * number;
   }
   return total + params.reply_bytes();
 }

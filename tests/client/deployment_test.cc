@@ -219,6 +219,11 @@ TEST(Deployment, OfOneServerRoundTrips) {
   EXPECT_EQ(same.plan->digest(), paper.plan->digest());
   EXPECT_NE(same.plan->digest(), tree.plan->digest());
 
+  const auto deep = parse_single(tree_with("[8, 5]", "[8, 5], \"leaf_layer\": 3")).value();
+  EXPECT_EQ(deep.plan->members().at("leaf_layer"), "3");
+  EXPECT_EQ(parse_single(format_deployment(deep)).value().plan->digest(), deep.plan->digest());
+  EXPECT_NE(deep.plan->digest(), tree.plan->digest());
+
   auto text = tree_with("\"arities\": [8, 5]", "\"slots\": 4");
   text.replace(text.find("dj-tree"), 7, "qr");
   const auto residues = parse_single(text).value();

@@ -65,17 +65,18 @@ bool encrypts_bit() {
   return marked && tree_cipher().decrypt(1, selector).value().expose().back() == std::byte{1};
 }
 
-dj::Params tree_params(dj::Selectors selectors, std::vector<std::uint32_t> arities) {
+dj::Params tree_params(dj::Selectors selectors, std::vector<std::uint32_t> arities, unsigned leaf_layer) {
   return dj::Params::create({database::Geometry::create({8, 16, 1, false, false}).value(),
                              {},
                              std::move(arities),
                              1024,
                              dj::KeyPolicy::kPaperReproduction,
-                             selectors})
+                             selectors,
+                             leaf_layer})
       .value();
 }
-bool tree_query(dj::Selectors selectors) {
-  const auto client = dj::Client::create(tree_params(selectors, {4, 2}), tree_key()).value();
+bool tree_query(dj::Selectors selectors, unsigned leaf_layer) {
+  const auto client = dj::Client::create(tree_params(selectors, {4, 2}, leaf_layer), tree_key()).value();
   auto rng = Rng::from_os().value();
   auto blinding = client.blind(rng);
   std::uint64_t row = 6;
@@ -125,9 +126,9 @@ bool residues_query() {
 void add_number_cases(std::vector<Case>& cases) {
   cases.push_back({"dj-tree: PrimeSide::lift and open", "primes, coins, plaintext", prime_side});
   cases.push_back({"dj-tree: Cipher::encrypt_bit", "bit, randomness", encrypts_bit});
-  cases.push_back({"dj-tree: Client::query", "row", [] { return tree_query(dj::Selectors::kOneHot); }});
+  cases.push_back({"dj-tree: Client::query", "row", [] { return tree_query(dj::Selectors::kOneHot, 1); }});
   cases.push_back({"dj-tree: Client::query, polynomial selectors", "row",
-                   [] { return tree_query(dj::Selectors::kPolynomial); }});
+                   [] { return tree_query(dj::Selectors::kPolynomial, 2); }});
   cases.push_back({"qr: Residues::encrypt_bit and decrypt_bit", "primes, bits", residue_bits});
   cases.push_back({"qr: Client::query", "row", residues_query});
 }

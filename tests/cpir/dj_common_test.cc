@@ -74,6 +74,39 @@ TEST(Params, ChunksCoverARow) {
   EXPECT_EQ(small.chunks(), 1u);
 }
 
+/// A leaf layer of s carries s times as much in a reply of s + m parts: (s + m) / s times a long row.
+TEST(Params, LeafLayers) {
+  const auto with = [](unsigned leaf_layer, std::vector<std::uint32_t> arities, std::uint64_t bytes) {
+    return Params::create({rows_of(512, bytes),
+                           {},
+                           std::move(arities),
+                           3072,
+                           KeyPolicy::kSecure,
+                           Selectors::kOneHot,
+                           leaf_layer});
+  };
+  const std::uint64_t long_row = 12 * 4604;  // of whole chunks for each layer, but for a few bytes
+  for (const unsigned s : {1u, 2u, 3u, 4u}) {
+    const auto params = with(s, {32, 16}, long_row).value();
+    EXPECT_EQ(params.layer(1), s);
+    EXPECT_EQ(params.layer(2), s + 1);
+    EXPECT_EQ(params.chunk_bytes(), s * 3071 / 8);
+    EXPECT_EQ(params.chunks(), div_up(long_row, s * 3071 / 8));
+    EXPECT_EQ(params.request_bytes(), kHeaderBytes + 384 + 31 * (s + 1) * 384 + 15 * (s + 2) * 384);
+    EXPECT_EQ(params.reply_bytes(), kHeaderBytes + params.chunks() * (s + 2) * 384);
+    EXPECT_NEAR(static_cast<double>(params.reply_bytes()) / static_cast<double>(long_row), (s + 2.0) / s,
+                0.02 * (s + 2.0) / s);
+    const auto bytes = params.encode();
+    EXPECT_EQ(static_cast<unsigned>(bytes[55]), s - 1);
+    EXPECT_EQ(Params::decode(bytes).value().digest(), params.digest());
+  }
+  EXPECT_TRUE(holds(with(0, {32, 16}, 8).error().message(), "from 1 to 4, not 0"));
+  EXPECT_TRUE(holds(with(5, {32, 16}, 8).error().message(), "from 1 to 4, not 5"));
+  const std::vector<std::uint32_t> nine(9, 2);
+  EXPECT_TRUE(with(2, nine, 8).has_value());  // 512 rows
+  EXPECT_TRUE(holds(with(3, nine, 8).error().message(), "9 levels is too high: at most 8"));
+}
+
 TEST(Params, DefaultArities) {
   using List = std::vector<std::uint32_t>;
   EXPECT_EQ(default_arities(1), List({2}));
@@ -145,6 +178,8 @@ TEST(Params, ParametersOfOthers) {
   EXPECT_TRUE(holds(with(52, 3).message(), "key policy 3"));
   EXPECT_TRUE(holds(with(54, 0).message(), "0 levels"));
   EXPECT_TRUE(holds(with(54, 200).message(), "200 levels"));
+  EXPECT_TRUE(holds(with(55, 4).message(), "from 1 to 4, not 5"));
+  EXPECT_TRUE(holds(with(55, 255).message(), "from 1 to 4, not 256"));
 }
 
 }  // namespace

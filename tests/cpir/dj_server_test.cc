@@ -43,8 +43,10 @@ class DjServer : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<AnyServer> toy_server(std::vector<std::uint32_t> arities = {3, 6}) const {
+  std::unique_ptr<AnyServer> toy_server(std::vector<std::uint32_t> arities = {3, 6},
+                                        unsigned leaf_layer = 1) const {
     ServerOptions options;
+    options.leaf_layer = leaf_layer;
     options.arities = std::move(arities);
     options.modulus_bits = 128;
     options.policy = KeyPolicy::kToy;
@@ -69,9 +71,10 @@ class DjServer : public ::testing::Test {
 TEST_F(DjServer, EveryRecordIsFetched) {
   auto rng = Rng::from_os().value();
   const auto secret = KnownKey("128").secret();
+  unsigned leaf_layer = 0;
   for (const std::vector<std::uint32_t>& arities :
        {std::vector<std::uint32_t>{3, 6}, {2, 2, 2, 2, 2}, {17}, {}}) {
-    const auto server = toy_server(arities);
+    const auto server = toy_server(arities, ++leaf_layer);
     EXPECT_EQ(server->protocol(), ProtocolId::kDamgardJurikTree);
     const auto client = Client::create(Params::decode(server->parameters()).value(), secret).value();
     const auto& geometry = client.params().geometry();
@@ -272,6 +275,8 @@ TEST_F(DjServer, OpensThroughTheTable) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_EQ(message({}), "");
+  EXPECT_EQ(Params::decode(open({{"leaf_layer", "3"}}).value()->parameters()).value().layer(1), 3u);
+  EXPECT_TRUE(holds(message({{"leaf_layer", "5"}}), "leaf-layer"));
   const Texts small{{"arity", "5,4"}, {"modulus", "2048"}, {"tables", "8MiB"}, {"kernel", "gmp"}};
   EXPECT_EQ(message(small), "");
   EXPECT_EQ(arities(small), (std::vector<std::uint32_t>{5, 4}));

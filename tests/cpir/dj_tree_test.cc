@@ -20,8 +20,10 @@ using testing::number;
 database::Geometry rows_of(std::uint64_t rows, std::uint64_t bytes) {
   return database::Geometry::create({rows, bytes, 1, false, false}).value();
 }
-Params toy(const database::Geometry& geometry, std::vector<std::uint32_t> arities, unsigned bits = 128) {
-  return Params::create({geometry, {}, std::move(arities), bits, KeyPolicy::kToy}).value();
+Params toy(const database::Geometry& geometry, std::vector<std::uint32_t> arities, unsigned leaf_layer) {
+  return Params::create(
+             {geometry, {}, std::move(arities), 128, KeyPolicy::kToy, Selectors::kOneHot, leaf_layer})
+      .value();
 }
 
 std::vector<TreeOptions> all_options() {
@@ -45,10 +47,13 @@ TEST(Tree, KnownAnswers) {
     const auto& items = known.at("items");
     if (key.n == 35) continue;  // no byte fits below 35
     ++used;
-    const auto params = toy(rows_of(items.size(), 15), arities);
-    std::vector<std::byte> rows(items.size() * 15);
+    const unsigned leaf_layer = known.at("leaf_layer");
+    const std::size_t bytes = leaf_layer * 127 / 8;
+    const auto params = toy(rows_of(items.size(), bytes), arities, leaf_layer);
+    EXPECT_EQ(params.chunks(), 1u);
+    std::vector<std::byte> rows(items.size() * bytes);
     for (std::size_t i = 0; i < items.size(); ++i) {
-      number_to_bytes(number(items[i]), MutableByteSpan(rows).subspan(i * 15, 15));
+      number_to_bytes(number(items[i]), MutableByteSpan(rows).subspan(i * bytes, bytes));
     }
     std::vector<std::vector<mpz_class>> sent;
     for (const auto& level : known.at("selectors")) {
@@ -57,14 +62,16 @@ TEST(Tree, KnownAnswers) {
     }
     const CheckedQuery query{key.n, sent};
     for (const auto& options : all_options()) {
-      const auto root = answer_tree(params, {rows.data(), items.size(), 15, 15}, query, options).value();
+      const auto root =
+          answer_tree(params, {rows.data(), items.size(), bytes, bytes}, query, options).value();
       EXPECT_EQ(number_from_bytes(root), number(known.at("root")));
-      const auto cipher = Cipher::create(key.secret(), params.levels()).value();
-      EXPECT_EQ(number_from_bytes(cipher.decrypt_layers(params.levels(), root).value().expose()),
+      const unsigned top = params.layer(params.levels());
+      const auto cipher = Cipher::create(key.secret(), top).value();
+      EXPECT_EQ(number_from_bytes(cipher.decrypt_layers(top, root, leaf_layer).value().expose()),
                 number(items[known.at("index").get<std::size_t>()]));
     }
   }
-  EXPECT_EQ(used, 3);
+  EXPECT_EQ(used, 5);
 }
 
 TEST(Tree, TheWorkedExampleModulo35) {
@@ -117,9 +124,10 @@ TEST(Tree, EqualsLookUp) {
     }
     const std::uint64_t n = without_top + 1 + engine() % (leaves - without_top);
     const std::uint64_t bytes = 1 + engine() % 50;
-    const auto params = toy(rows_of(n, bytes), arities);
+    const auto leaf_layer = static_cast<unsigned>(1 + engine() % Params::kMaxLeafLayer);
+    const auto params = toy(rows_of(n, bytes), arities, leaf_layer);
     SCOPED_TRACE("rows " + std::to_string(n) + " of " + std::to_string(bytes) + " bytes, levels " +
-                 std::to_string(levels));
+                 std::to_string(levels) + " from layer " + std::to_string(leaf_layer));
     const std::size_t stride = bytes + engine() % 9;
     std::vector<std::byte> rows(n * stride);
     for (auto& byte : rows) byte = static_cast<std::byte>(engine() % 5 == 0 ? 0xff : engine());
@@ -129,10 +137,11 @@ TEST(Tree, EqualsLookUp) {
     // The selectors of a request, big-endian behind the header and N.
     std::vector<std::vector<mpz_class>> sent;
     std::size_t at = kHeaderBytes + params.modulus_bytes();
-    for (unsigned s = 1; s <= params.levels(); ++s) {
+    for (unsigned of = 1; of <= params.levels(); ++of) {
       auto& level = sent.emplace_back();
-      for (std::uint32_t i = 1; i < arities[s - 1]; ++i, at += params.ciphertext_bytes(s)) {
-        level.push_back(number_from_bytes(ByteSpan(request).subspan(at, params.ciphertext_bytes(s))));
+      const std::size_t size = params.ciphertext_bytes(params.layer(of));
+      for (std::uint32_t i = 1; i < arities[of - 1]; ++i, at += size) {
+        level.push_back(number_from_bytes(ByteSpan(request).subspan(at, size)));
       }
     }
     ASSERT_EQ(at, request.size());
@@ -186,10 +195,12 @@ TEST(Tree, FormAEqualsFormB) {
       arities.push_back(static_cast<std::uint32_t>(2 + engine() % 6));
       leaves *= arities.back();
     }
-    const std::uint64_t rows = leaves - engine() % (leaves / arities.back()), bytes = 1 + engine() % 15,
-                        wanted = engine() % rows;
+    const auto leaf_layer = static_cast<unsigned>(1 + engine() % 3);
+    const std::uint64_t rows = leaves - engine() % (leaves / arities.back()),
+                        bytes = 1 + engine() % (leaf_layer * 127 / 8), wanted = engine() % rows;
     SCOPED_TRACE("row " + std::to_string(wanted) + " of " + std::to_string(rows) + " of " +
-                 std::to_string(bytes) + " bytes, levels " + std::to_string(arities.size()));
+                 std::to_string(bytes) + " bytes, levels " + std::to_string(arities.size()) + " from layer " +
+                 std::to_string(leaf_layer));
     std::vector<std::byte> data(rows * bytes);
     for (auto& byte : data) byte = static_cast<std::byte>(engine());
     std::vector<mpz_class> items;
@@ -198,8 +209,9 @@ TEST(Tree, FormAEqualsFormB) {
     CheckedQuery query{key.n, {}};
     std::vector<mpz_class> a = items, b = items, chosen_form = items;
     std::uint64_t index = wanted;
-    for (unsigned s = 1; s <= arities.size(); ++s) {
-      const std::size_t arity = arities[s - 1];
+    const auto top = static_cast<unsigned>(leaf_layer + arities.size() - 1);
+    for (unsigned s = leaf_layer; s <= top; ++s) {
+      const std::size_t arity = arities[s - leaf_layer];
       auto& c = query.levels.emplace_back();
       for (std::size_t i = 1; i < arity; ++i) {
         const mpz_class coin = 1 + testing::random_below(key.n - 1, engine);
@@ -208,7 +220,7 @@ TEST(Tree, FormAEqualsFormB) {
       index /= arity;
       const auto order_bits = mpz_sizeinbase(mpz_class(power_of(key.n, s)).get_mpz_t(), 2);
       const bool differences =
-          level_shape(a.size(), arity, 1, s == 1 ? 8 * bytes : order_bits, order_bits).differences;
+          level_shape(a.size(), arity, 1, s == leaf_layer ? 8 * bytes : order_bits, order_bits).differences;
       ++chosen[differences];
       const auto next_level = [&](std::vector<mpz_class>& nodes, const auto& form) {
         nodes.resize((nodes.size() + arity - 1) / arity * arity);  // missing children are zero
@@ -222,13 +234,12 @@ TEST(Tree, FormAEqualsFormB) {
       next_level(b, form_b);
       next_level(chosen_form, differences ? form_b : form_a);
     }
-    const auto root = number_from_bytes(
-        answer_tree(toy(rows_of(rows, bytes), arities), {data.data(), rows, bytes, bytes}, query, {})
-            .value());
+    const auto root = number_from_bytes(answer_tree(toy(rows_of(rows, bytes), arities, leaf_layer),
+                                                    {data.data(), rows, bytes, bytes}, query, {})
+                                            .value());
     EXPECT_EQ(root, chosen_form.at(0));
     for (mpz_class c : {a.at(0), b.at(0), root}) {
-      for (auto s = static_cast<unsigned>(arities.size()); s >= 1; --s)
-        c = testing::decrypt_ref(key.p, key.q, s, c);
+      for (unsigned s = top; s >= leaf_layer; --s) c = testing::decrypt_ref(key.p, key.q, s, c);
       EXPECT_EQ(c, items[wanted]);
     }
   }

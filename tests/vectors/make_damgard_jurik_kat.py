@@ -44,10 +44,10 @@ def encrypt(n, s, m, r):
     return pow(1 + n, m, n ** (s + 1)) * pow(r, n**s, n ** (s + 1)) % n ** (s + 1)
 
 
-def one_hot_tree(n, arities, items, index, coins):
+def one_hot_tree(n, arities, items, index, coins, leaf_layer):
     """Selectors c_1 .. c_{a-1} of every level, and the root: nodes (1+N)^f_0 c_1^((f_1 - f_0) mod N^s) c_2^(...) ..."""
     selectors, level = [], list(items)
-    for s, arity in enumerate(arities, 1):
+    for s, arity in enumerate(arities, leaf_layer):
         modulus = n ** (s + 1)
         digit, index = index % arity, index // arity
         sent = []
@@ -80,14 +80,15 @@ def main():
         encryptions.append({"key": name, "s": s, "m": str(m), "r": str(r), "c": str(c),
                             "sha256": hashlib.sha256(text).hexdigest()})
     trees = []
-    for name, arities, count, index in (("35", (8,), 8, 5), ("128", (8, 8), 64, 42), ("128", (3, 2, 4), 22, 20),
-                                        ("128", (2, 2, 2, 2), 16, 9)):
+    for name, arities, count, index, leaf_layer in (("35", (8,), 8, 5, 1), ("128", (8, 8), 64, 42, 1),
+                                                    ("128", (3, 2, 4), 22, 20, 1), ("128", (2, 2, 2, 2), 16, 9, 1),
+                                                    ("128", (4, 3), 11, 7, 2), ("128", (3,), 3, 2, 4)):
         n = keys[name][0] * keys[name][1]
-        bound = n if name == "35" else 1 << 120
-        items = [1 + 4 * i if name == "35" else (i**5 + i + 1) * 10**20 % bound for i in range(count)]
+        bound = n if name == "35" else 1 << 127 * leaf_layer // 8 * 8
+        items = [1 + 4 * i if name == "35" else (i**5 + i + 1) * 10 ** (20 + 30 * (leaf_layer - 1)) % bound for i in range(count)]
         coins = (r for r in range(2, 99) if r % 5 and r % 7) if name == "35" else iter(range(3, 99))
-        selectors, root = one_hot_tree(n, arities, items, index, coins)
-        trees.append({"key": name, "arities": arities, "items": [str(f) for f in items], "index": index,
+        selectors, root = one_hot_tree(n, arities, items, index, coins, leaf_layer)
+        trees.append({"key": name, "arities": arities, "leaf_layer": leaf_layer, "items": [str(f) for f in items], "index": index,
                       "selectors": selectors, "root": str(root)})
     p, q = 5, 7
     lifts = [{"prime": "5", "cofactor": "7", "u": "2", "s": 3, "lift": str(pow(2, p**3, p**4))},

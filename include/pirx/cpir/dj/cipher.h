@@ -36,10 +36,11 @@ class Cipher {
   /// E_s(bit) from an unused E_s(0). On input `bit` is 0 or 1. Takes microseconds.
   Result<Bytes> encrypt_bit(unsigned s, unsigned bit, SecretVector<std::byte> zero) const;
 
-  /// Decrypts all layers: D_1(D_2(... D_s(c))), the plaintext modulo N in ceil(k / 8) bytes. On input c has
-  /// ciphertext_bytes(s) bytes. Undecodable: c is not below N^(s+1), or is no unit at some layer. This is
-  /// decided after everything was computed, so that time does not tell.
-  Result<SecretVector<std::byte>> decrypt_layers(unsigned s, ByteSpan c) const;
+  /// Decrypts the layers down to `last`: D_last(... D_s(c)), the plaintext modulo N^last in
+  /// ciphertext_bytes(last - 1) bytes. On input c has ciphertext_bytes(s) bytes. Undecodable: c is not below
+  /// N^(s+1), or is no unit at some layer. This is decided after everything was computed, so that time does
+  /// not tell.
+  Result<SecretVector<std::byte>> decrypt_layers(unsigned s, ByteSpan c, unsigned last = 1) const;
   /// Decrypts one layer: D_s(c), the plaintext modulo N^s in ciphertext_bytes(s - 1) bytes. Errors as
   /// decrypt_layers.
   Result<SecretVector<std::byte>> decrypt(unsigned s, ByteSpan c) const;

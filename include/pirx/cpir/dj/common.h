@@ -37,24 +37,31 @@ class Params {
     unsigned modulus_bits = kDefaultModulusBits;
     KeyPolicy policy = KeyPolicy::kSecure;
     Selectors selectors = Selectors::kOneHot;
+    /// s of the leaves' level, 1 to kMaxLeafLayer; each level above has one more. A chunk has s times as many
+    /// bytes, and a reply of m levels takes (s + m) / s times its row. The server works longer.
+    unsigned leaf_layer = 1;
   };
+  static constexpr unsigned kMaxLeafLayer = 4;
   static constexpr std::uint32_t kMaxArity = 1024;
   /// The greatest number of selectors in a query. Limits the work that a client does for a server it does not
   /// know.
   static constexpr std::size_t kMaxSelectors = 4096;
 
   /// InvalidArgument: the policy forbids the modulus (or a toy's modulus has less than 16 bits), an arity is
-  /// not in 2 .. kMaxArity (2, 4 or 8 with polynomial selectors), there are too many levels or selectors, the
-  /// tree is too small for the rows or has one level too many, or a message exceeds kMaxMessageBytes.
+  /// not in 2 .. kMaxArity (2, 4 or 8 with polynomial selectors), there are too many levels, layers or
+  /// selectors, the tree is too small for the rows or has one level too many, or a message exceeds
+  /// kMaxMessageBytes.
   static Result<Params> create(Spec spec);
 
   const Spec& spec() const noexcept { return spec_; }
   const database::Geometry& geometry() const noexcept { return spec_.geometry; }
   const std::vector<std::uint32_t>& arities() const noexcept { return spec_.arities; }
   unsigned levels() const noexcept { return static_cast<unsigned>(spec_.arities.size()); }  ///< m
-  std::uint64_t rows() const noexcept { return spec_.geometry.rows(); }                     ///< n
+  /// s of a level, of which the leaves' is level 1.
+  unsigned layer(unsigned level) const noexcept { return spec_.leaf_layer + level - 1; }
+  std::uint64_t rows() const noexcept { return spec_.geometry.rows(); }  ///< n
 
-  /// The bytes of a row that one tree holds: (k - 1) / 8, or the whole row if it is shorter.
+  /// The bytes of a row that one tree holds: leaf_layer * (k - 1) / 8, or the whole row if it is shorter.
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   std::size_t chunks() const noexcept { return chunks_; }
   /// The length of chunk c, which starts at byte c * chunk_bytes() of a row.

@@ -14,6 +14,7 @@ struct ServerOptions {
   unsigned modulus_bits = kDefaultModulusBits;
   KeyPolicy policy = KeyPolicy::kSecure;
   Selectors selectors = Selectors::kOneHot;
+  unsigned leaf_layer = 1;  ///< as in Params::Spec
   /// Multiplies every node with a fresh encryption of zero. Then a client that makes its selectors honestly
   /// learns nothing about other rows. Costs two long powers for each node and chunk, and replies become
   /// random.
