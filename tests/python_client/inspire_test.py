@@ -203,23 +203,27 @@ class Inspire(Spiral):
         plan = client.plan
         self.assertGreater(plan.a, 1)
         query, _ = client.query(1)
+        wanted = prefix(MASKS_WANTED) + plan.digest
 
         def changed(message, at, value):
             return message[:at] + bytes([value]) + message[at + 1 :]
 
         self.refused(changed(query, 8, query[8] ^ 1), "StaleEpoch", 409)
         self.refused(query[:-1], "DataLoss", 400)
-        self.refused(query + b"\0", "InvalidArgument", 413)
+        # A request holds one query, so no option of the server allows longer ones.
+        for longer in (query + b"\0", wanted + bytes(len(query))):
+            text = self.refused(longer, "InvalidArgument", 413).decode()
+            self.assertIn(f"no request of this database is longer than {len(query)} bytes", text)
+            self.assertNotIn("--max-queries", text)
         self.refused(changed(query, 0, 0), "DataLoss", 400)
         self.refused(changed(query, 6, REPLY), "DataLoss", 400)
         self.refused(changed(query, 4, 2), "InvalidArgument", 400)
         self.refused(changed(query, 7, 4), "InvalidArgument", 400)
         if plan.R * plan.t % 8:
             self.refused(changed(query, len(query) - 1, query[-1] | 0x80), "InvalidArgument", 400)
-        wanted = prefix(MASKS_WANTED) + plan.digest
         for first, count in ((0, 0), (0, plan.blocks + 1), (plan.blocks, 1), (2**32 - 1, 2)):
             self.refused(wanted + struct.pack("<II", first, count), "InvalidArgument", 400)
-        self.refused(wanted + bytes(9), "DataLoss", 400)
+        self.assertIn(b"the masks request has 49 bytes, not 48", self.refused(wanted + bytes(9), "DataLoss", 400))
 
     def test_words_of_two_bytes(self):
         lines = [{"text": secrets.token_hex(1000 + i)} for i in range(60)]

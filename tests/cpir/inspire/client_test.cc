@@ -414,7 +414,7 @@ TEST_P(Whole, MasksAreRefusedUnlessTheyAreThoseOfTheParameters) {
   auto spec = world.params.spec();
   spec.version.epoch = 2;
   const auto later = Client::create(Params::create(spec).value()).value();
-  expect_error(later.take_masks({0, 3}, good), ErrorCode::kStaleEpoch, "");
+  expect_error(later.take_masks({0, 3}, good), ErrorCode::kStaleEpoch, "the masks message is for other");
   spec.masks[1] = {};
   const auto changed = Params::create(spec).value();
   const auto other = Client::create(changed).value();

@@ -159,6 +159,15 @@ TEST(InspireServer, RefusesWhatIsNoRequest) {
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 0}, {0, 3}, {2, 1}, {1, ~0u}, {~0u, 2}}) {
     refused(masks(first, count), ErrorCode::kInvalidArgument);
   }
+  // Errors name the message, whose type has another name in other protocols.
+  auto wanted = masks(0, 2);
+  wanted.push_back(std::byte{0});
+  expect_error(server.admit(wanted), ErrorCode::kDataLoss, "the masks request has 49 bytes, not 48");
+  expect_error(server.admit(ByteSpan(wanted).first(47)), ErrorCode::kDataLoss,
+               "the masks request has 47 bytes, not 48");
+  expect_error(server.admit(ByteSpan(wanted).first(30)), ErrorCode::kDataLoss, "masks request");
+  wanted[20] ^= std::byte{1};
+  expect_error(server.admit(wanted), ErrorCode::kStaleEpoch, "the masks request is for other parameters");
 }
 
 TEST(InspireServer, RefusesWhatItCannotServe) {
