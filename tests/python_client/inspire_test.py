@@ -13,7 +13,7 @@ import sys
 import unittest
 
 import spiral_test
-from spiral_test import PRIMES, Q, Ring, Spiral, Stream, call, pointwise, sha
+from spiral_test import PRIMES, Q, Ring, Spiral, Stream, call, pointwise, read_slot, sha, small_polynomial, values
 
 QUERY, REPLY, PARAMETERS, MASKS_WANTED, MASKS = range(1, 6)
 D = 2048
@@ -46,20 +46,8 @@ def from_slots(ring, slots):
         natural = [half[i] for i in ring.reverse]
         back = pow(psi, -1, q)
 
-        def values(part, root):
-            if len(part) == 1:
-                return part
-            even, odd = values(part[::2], root * root % q), values(part[1::2], root * root % q)
-            low, high, power = [], [], 1
-            for x, y in zip(even, odd):
-                y = y * power % q
-                low.append((x + y) % q)
-                high.append((x - y) % q)
-                power = power * root % q
-            return low + high
-
         factor, out = pow(ring.d, -1, q), []
-        for c in values(natural, back * back % q):
+        for c in values(natural, back * back % q, q):
             out.append(c * factor % q)
             factor = factor * back % q
         halves.append(out)
@@ -128,8 +116,7 @@ class Client:
         return Stream(sha(use, self.plan.salt, struct.pack("<Q", number)), 9 * D).slots(D)
 
     def small(self):
-        words = struct.unpack(f"<{2 * D}I", secrets.token_bytes(8 * D))
-        return [bin(a).count("1") - bin(b).count("1") for a, b in zip(words[::2], words[1::2])]
+        return small_polynomial(D)
 
     def query(self, row):
         """The message, and the secret."""
@@ -172,12 +159,7 @@ class Client:
         return rows[x % plan.a * plan.L :][: plan.L]
 
     def record(self, position):
-        """By section 6."""
-        slot = self.unit(position)
-        length = struct.unpack_from("<I", slot)[0] if self.plan.variable else self.plan.record_bytes
-        digest, data = slot[4 * self.plan.variable :][:16], slot[4 * self.plan.variable + 16 :]
-        assert digest == sha(b"pirx record v1", struct.pack("<QQ", position, length), data[:length])[:16] and not any(data[length:])
-        return data[:length]
+        return read_slot(self.plan, self.unit(position), position)
 
 
 class Inspire(Spiral):
