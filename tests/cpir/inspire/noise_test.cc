@@ -25,6 +25,7 @@ class Measurement {
     database::BuildOptions options;
     options.fixed_record_bytes = kColumns * set.word_bytes();
     options.digests = false;
+    options.records_per_row = 1;
     auto builder = database::DatabaseBuilder::create(folder_ / "db", options).value();
     for (std::size_t i = 0; i < rows_; ++i) {
       EXPECT_TRUE(builder.add(pirx::testing::random_bytes(engine, options.fixed_record_bytes)));
