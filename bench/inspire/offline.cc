@@ -90,7 +90,7 @@ void run(Program& program) {
   const auto rows_list = program.numbers<std::size_t>("rows", "20165", 1, Params::kMostRows);
   const auto threads_list = program.numbers<int>("threads", "1", 1, 64);
   program.start();
-  benchmark::AddCustomContext("kernel", cpir::best_kernel().name);
+  benchmark::AddCustomContext("kernel", cpir::usable_kernels().back()->name);
   for (const unsigned w : sets) {
     for (const auto rows : rows_list) {
       for (const int threads : threads_list) {

@@ -54,8 +54,9 @@ Bytes Client::masks_request(Blocks blocks) const {
 
 Result<std::vector<ByteSpan>> Client::take_masks(Blocks blocks, ByteSpan reply) const {
   PIRX_CHECK(blocks.first <= params().blocks() && blocks.count <= params().blocks() - blocks.first);
-  PIRX_ASSIGN(const auto body, decode_header(reply, ProtocolId::kInspire, MessageType::kMasks,
-                                             params().digest(), params().masks_reply_bytes(blocks.count)));
+  PIRX_ASSIGN(const auto body,
+              decode_header(reply, ProtocolId::kInspire, MessageType::kMasks, params().digest(),
+                            params().masks_reply_bytes(blocks.count), "masks message"));
   Reader reader(body, "masks");
   PIRX_ASSIGN(const auto first, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto count, reader.get<std::uint32_t>());

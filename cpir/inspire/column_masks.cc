@@ -16,22 +16,27 @@ std::size_t column_stride(std::uint64_t rows, unsigned word_bytes, std::size_t d
   return static_cast<std::size_t>(round_up(rows, d)) * word_bytes + 64;
 }
 
+/// One step of a transposition: of rows that are `distance` apart, the numbers under the mask change places
+/// with those that are `shift` bits higher in the other row.
+template <std::size_t kRows>
+void exchange(std::uint64_t (&rows)[kRows], std::size_t distance, unsigned shift,
+              std::uint64_t mask) noexcept {
+  for (std::size_t i = 0; i < kRows; ++i) {
+    if ((i & distance) != 0) continue;
+    const std::uint64_t moved = (rows[i] >> shift ^ rows[i + distance]) & mask;
+    rows[i] ^= moved << shift;
+    rows[i + distance] ^= moved;
+  }
+}
+
 /// Eight rows of eight bytes, at `from` + i stride, to eight columns of eight bytes, at `to` + i to_stride.
 void transpose_bytes(const std::byte* from, std::size_t stride, std::byte* to,
                      std::size_t to_stride) noexcept {
   std::uint64_t x[8];
   for (std::size_t i = 0; i < 8; ++i) x[i] = load_le<std::uint64_t>(from + i * stride);
-  const auto swap = [&x](std::size_t distance, unsigned shift, std::uint64_t mask) {
-    for (std::size_t i = 0; i < 8; ++i) {
-      if ((i & distance) != 0) continue;
-      const std::uint64_t moved = (x[i] >> shift ^ x[i + distance]) & mask;
-      x[i] ^= moved << shift;
-      x[i + distance] ^= moved;
-    }
-  };
-  swap(4, 32, 0x00000000ffffffff);
-  swap(2, 16, 0x0000ffff0000ffff);
-  swap(1, 8, 0x00ff00ff00ff00ff);
+  exchange(x, 4, 32, 0x00000000ffffffff);
+  exchange(x, 2, 16, 0x0000ffff0000ffff);
+  exchange(x, 1, 8, 0x00ff00ff00ff00ff);
   for (std::size_t i = 0; i < 8; ++i) store_le(to + i * to_stride, x[i]);
 }
 
@@ -41,16 +46,8 @@ void transpose_words(const std::byte* from, std::size_t stride, std::byte* to,
   for (std::size_t half = 0; half < 2; ++half) {
     std::uint64_t x[4];
     for (std::size_t i = 0; i < 4; ++i) x[i] = load_le<std::uint64_t>(from + (4 * half + i) * stride);
-    const auto swap = [&x](std::size_t distance, unsigned shift, std::uint64_t mask) {
-      for (std::size_t i = 0; i < 4; ++i) {
-        if ((i & distance) != 0) continue;
-        const std::uint64_t moved = (x[i] >> shift ^ x[i + distance]) & mask;
-        x[i] ^= moved << shift;
-        x[i + distance] ^= moved;
-      }
-    };
-    swap(2, 32, 0x00000000ffffffff);
-    swap(1, 16, 0x0000ffff0000ffff);
+    exchange(x, 2, 32, 0x00000000ffffffff);
+    exchange(x, 1, 16, 0x0000ffff0000ffff);
     for (std::size_t i = 0; i < 4; ++i) store_le(to + i * to_stride + 8 * half, x[i]);
   }
 }

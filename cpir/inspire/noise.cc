@@ -37,8 +37,11 @@ double log2_failure(const Set& set, std::size_t columns, unsigned tr, double var
 }
 
 std::optional<unsigned> least_t(const Set& set, std::size_t rows, std::size_t columns, unsigned tr) noexcept {
+  Noise errors = noise(set, rows, 0);
+  const double rounding = errors.rounding;
   for (unsigned t = set.w + 6; t <= set.most_t(); ++t) {
-    if (log2_failure(set, columns, tr, noise(set, rows, t).total()) <= Params::kFailureBound) return t;
+    errors.rounding = std::ldexp(rounding, -2 * static_cast<int>(t));
+    if (log2_failure(set, columns, tr, errors.total()) <= Params::kFailureBound) return t;
   }
   return std::nullopt;
 }

@@ -87,8 +87,9 @@ class InspireServer final : public AnyServer {
     std::uint32_t first = 0, count = 0;
   };
   Result<Range> masks_range(ByteSpan request) const {
-    PIRX_ASSIGN(const auto body, decode_header(request, ProtocolId::kInspire, MessageType::kMasksWanted,
-                                               params_.digest(), Params::kMasksRequestBytes));
+    PIRX_ASSIGN(const auto body,
+                decode_header(request, ProtocolId::kInspire, MessageType::kMasksWanted, params_.digest(),
+                              Params::kMasksRequestBytes, "masks request"));
     const Range range{load_le<std::uint32_t>(body.data()), load_le<std::uint32_t>(body.data() + 4)};
     if (range.count == 0 || range.first >= params_.blocks() || range.count > params_.blocks() - range.first) {
       return invalid("there are " + std::to_string(params_.blocks()) + " blocks of masks, and " +

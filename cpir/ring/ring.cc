@@ -41,14 +41,15 @@ U32 power(U64 base, U64 exponent, U32 prime) noexcept {
   return static_cast<U32>(out);
 }
 
-const RingKernel& best_kernel() noexcept {
+std::vector<const RingKernel*> usable_kernels() {
+  std::vector<const RingKernel*> usable = {&kPortableKernel};
 #if defined(PIRX_RING_X86)
   const auto features = allowed_cpu_features_or_die();
-  for (const auto* kernel : {&kAvx512Kernel, &kAvx2Kernel}) {
-    if ((kernel->needs & ~features) == 0) return *kernel;
+  for (const auto* kernel : {&kAvx2Kernel, &kAvx512Kernel}) {
+    if ((kernel->needs & ~features) == 0) usable.push_back(kernel);
   }
 #endif
-  return kPortableKernel;
+  return usable;
 }
 
 Result<Polynomials> Polynomials::create(std::uint64_t count, std::size_t d) {
@@ -113,7 +114,8 @@ const Ring& Ring::get(unsigned log_d) {
   static std::array<std::once_flag, kLogDimension + 1> flags;
   static std::array<std::unique_ptr<const Ring>, kLogDimension + 1> rings;
   PIRX_CHECK(log_d >= kMinLogDimension && log_d <= kLogDimension);
-  std::call_once(flags[log_d], [&] { rings[log_d] = std::make_unique<const Ring>(log_d, best_kernel()); });
+  std::call_once(flags[log_d],
+                 [&] { rings[log_d] = std::make_unique<const Ring>(log_d, *usable_kernels().back()); });
   return *rings[log_d];
 }
 

@@ -20,6 +20,9 @@ inline constexpr std::uint64_t kModulus = std::uint64_t{kPrimes[0]} * kPrimes[1]
 static_assert(kPrimes[0] > kPrimes[1] && kLazyProducts <= ~std::uint64_t{0} / kPrimes[0] / kPrimes[0]);
 inline constexpr unsigned kLogDimension = 11, kMinLogDimension = 6;
 
+/// The kernels that may be used (pirx/base/cpu.h): the portable ones first, the fastest last.
+std::vector<const RingKernel*> usable_kernels();
+
 /// base^exponent modulo `prime`.
 std::uint32_t power(std::uint64_t base, std::uint64_t exponent, std::uint32_t prime) noexcept;
 

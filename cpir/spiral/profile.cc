@@ -13,7 +13,6 @@
 #include "encoded_database.h"
 #include "evaluate.h"
 #include "item.h"
-#include "pirx/base/cpu.h"
 #include "src/protocol/message.h"
 #include "wire.h"
 
@@ -238,13 +237,7 @@ Result<Profile> profile(const Params& params, const ProfileOptions& options) {
 
 std::vector<KernelTime> kernel_times() {
   std::vector<KernelTime> out;
-  std::vector<const RingKernel*> kernels = {&kPortableKernel};
-#if defined(PIRX_RING_X86)
-  for (const auto* kernel : {&kAvx2Kernel, &kAvx512Kernel}) {
-    if ((kernel->needs & ~allowed_cpu_features_or_die()) == 0) kernels.push_back(kernel);
-  }
-#endif
-  for (const auto* kernel : kernels) {
+  for (const auto* kernel : usable_kernels()) {
     const Ring ring(kLogDimension, *kernel);
     std::vector<U32> x(ring.d(), 1);
     const auto best = [&](auto transform) {

@@ -112,7 +112,7 @@ class SpiralServer final : public AnyServer {
   Result<ByteSpan> check(ByteSpan request) const {
     if (is_keys(request)) {
       return decode_header(request, ProtocolId::kSpiral, MessageType::kKeys, params_.keys_digest(),
-                           params_.keys_bytes());
+                           params_.keys_bytes(), "keys message");
     }
     return decode_header(request, ProtocolId::kSpiral, MessageType::kQuery, params_.digest(),
                          params_.request_bytes());

@@ -112,7 +112,8 @@ Result<void> check_server(const HttpServerOptions& options, const AnyServer& ser
   return invalid(
       "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
       "raise it (pirx serve --max-in-flight) to at least " +
-      (largest ? std::to_string(*largest) : "2^64") + ", or take fewer queries in a request (--max-queries)");
+      (largest ? std::to_string(*largest) : "2^64") +
+      (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
 }
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {

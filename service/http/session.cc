@@ -417,6 +417,20 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     return std::min(database_->max_request_bytes(), host_.options.max_body_bytes);
   }
 
+  /// Why a request was refused for its length, and which flag of the server, if any, allows more.
+  std::string too_long_text(const AnyServer& server) const {
+    const auto most = std::to_string(longest_request()) + " bytes";
+    if (host_.options.max_body_bytes < database_->max_request_bytes()) {
+      return "this server takes no request that is longer than " + most +
+             " (pirx serve --max-body allows more)";
+    }
+    // Only messages with this header can hold several queries.
+    return "no request of this database is longer than " + most +
+           (has_message_header(server.protocol())
+                ? ": ask for fewer records at a time (pirx serve --max-queries allows more queries in one)"
+                : ": fetch the server's parameters again");
+  }
+
   /// Under which name the request and its connection go; refuses it, and says false, where it may not be
   /// asked.
   bool identify() {
@@ -522,8 +536,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     // Only the head of a request that is too long was read: it may be for an epoch with more rows.
     if (too_long_ && (queries || queries.error().code() != ErrorCode::kStaleEpoch)) {
-      return refuse(413, "no query of this database is longer than " + std::to_string(longest_request()) +
-                             " bytes (pirx serve --max-queries allows more queries in one)");
+      return refuse(413, too_long_text(*epoch->server));
     }
     if (!queries) return refuse(queries.error());
     auto done = [self = this->shared_from_this()](Result<Bytes> result, ByteLease lease) {

@@ -56,10 +56,8 @@ void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const 
 }
 
 Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, MessageType type, const Digest& plan,
-                               std::size_t bytes) {
-  const std::string what = type == MessageType::kQuery  ? "query"
-                           : type == MessageType::kKeys ? "keys message"
-                                                        : "reply";
+                               std::size_t bytes, std::string_view name) {
+  const std::string what(!name.empty() ? name : type == MessageType::kQuery ? "query" : "reply");
   Reader reader(message, what);
   PIRX_TRY(decode_prefix(reader, protocol, type));
   PIRX_ASSIGN(const auto digest, reader.get_bytes(plan.size()));

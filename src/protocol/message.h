@@ -27,8 +27,9 @@ Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type
 inline constexpr std::size_t kHeaderBytes = 40;
 void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const Digest& plan);
 /// What follows the header in a message of exactly `bytes` bytes. Errors are those of decode_prefix().
-/// StaleEpoch: another plan. DataLoss: another length.
+/// StaleEpoch: another plan. DataLoss: another length. `name` is what errors call a message that is neither a
+/// query nor a reply: protocols share the numbers of the other types.
 Result<ByteSpan> decode_header(ByteSpan message, ProtocolId protocol, MessageType type, const Digest& plan,
-                               std::size_t bytes);
+                               std::size_t bytes, std::string_view name = {});
 
 }  // namespace pirx

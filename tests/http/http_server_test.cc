@@ -299,6 +299,36 @@ TEST(HttpServer, ATooLongBodyIsRefusedFromItsHead) {
   EXPECT_EQ(server.fake->seen().size(), 1u);
 }
 
+/// Advice fits the server: which flag, if any, allows longer requests.
+TEST(HttpServer, ATooLongBodyIsToldWhatToDo) {
+  const auto told = [](ProtocolId protocol, std::uint64_t max_body) {
+    auto fake = std::make_shared<FakeServer>();
+    fake->of = protocol;
+    fake->max_bytes = 1000;
+    auto options = quick_options();
+    options.max_body_bytes = max_body;
+    RunningServer server(options, fake);
+    const auto answer = answer_to(server, query_text(std::string(1001, 'x')));
+    EXPECT_TRUE(is_status(answer, 413));
+    return body_of(answer);
+  };
+  const auto several = told(ProtocolId::kGoldberg, 1 << 20);
+  EXPECT_TRUE(has(several, "no request of this database is longer than 1000 bytes")) << several;
+  EXPECT_TRUE(has(several, "pirx serve --max-queries")) << several;
+  // Its requests hold one query each.
+  for (const auto protocol : {ProtocolId::kInspire, ProtocolId::kSpiral, ProtocolId::kDownload}) {
+    const auto one = told(protocol, 1 << 20);
+    EXPECT_TRUE(has(one, "no request of this database is longer than 1000 bytes")) << one;
+    EXPECT_TRUE(has(one, "parameters again")) << one;
+    EXPECT_FALSE(has(one, "--max")) << one;
+  }
+  for (const auto protocol : {ProtocolId::kInspire, ProtocolId::kGoldberg}) {
+    const auto limited = told(protocol, 999);
+    EXPECT_TRUE(has(limited, "longer than 999 bytes (pirx serve --max-body allows more)")) << limited;
+    EXPECT_FALSE(has(limited, "--max-queries")) << limited;
+  }
+}
+
 TEST(HttpServer, ARefusalIsNotLostUnderABodyOnItsWay) {
   auto fake = std::make_shared<FakeServer>();
   fake->max_bytes = 1000;
@@ -927,6 +957,12 @@ TEST(HttpServer, BadOptionsAreRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_TRUE(has(refused.error().message(), "--max-in-flight")) << refused.error().message();
+  EXPECT_TRUE(has(refused.error().message(), "--max-queries")) << refused.error().message();
+  hungry->most_queries = 1;  // it cannot take fewer
+  const auto alone = HttpServer::create(hungry, quick_options(), {});
+  ASSERT_FALSE(alone);
+  EXPECT_TRUE(has(alone.error().message(), "--max-in-flight")) << alone.error().message();
+  EXPECT_FALSE(has(alone.error().message(), "--max-queries")) << alone.error().message();
   EXPECT_FALSE(HttpServer::create(nullptr, quick_options(), {}));
   auto options = quick_options();
   options.address = "0.0.0.0";

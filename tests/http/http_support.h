@@ -57,11 +57,11 @@ inline bool eventually(const std::function<bool()>& condition) {
 /// error code, "a<digit>..." by answer(), and "q<digit>..." counts as that many queries.
 class FakeServer : public AnyServer {
  public:
-  ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
+  ProtocolId protocol() const noexcept override { return of; }
   Bytes parameters() const override { return bytes_of(parameters_text); }
   std::size_t max_request_bytes() const noexcept override { return max_bytes; }
 
-  std::size_t max_queries() const noexcept override { return 9; }
+  std::size_t max_queries() const noexcept override { return most_queries; }
   std::size_t working_bytes(std::size_t queries) const noexcept override {
     return queries > 1'000'000 ? SIZE_MAX : queries * working_per_query;
   }
@@ -124,6 +124,8 @@ class FakeServer : public AnyServer {
   }
 
   std::string parameters_text = "fake parameters";
+  ProtocolId of = ProtocolId::kGoldberg;
+  std::size_t most_queries = 9;
   std::size_t max_bytes = 1 << 20;
   std::size_t working_per_query = 0, per_pass = 0;
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long

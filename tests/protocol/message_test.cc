@@ -48,6 +48,30 @@ TEST(Message, RefusesEveryLengthButTheRightOne) {
   EXPECT_EQ(refusal(bytes, 44), ErrorCode::kDataLoss);
 }
 
+/// A query and a reply have their names; of other types the caller knows the name.
+TEST(Message, ErrorsNameTheMessage) {
+  const struct {
+    MessageType type;
+    std::string_view given, name;
+  } messages[] = {{MessageType::kQuery, {}, "query"},
+                  {MessageType::kReply, {}, "reply"},
+                  {MessageType::kKeys, "keys message", "keys message"},
+                  {MessageType::kMasksWanted, "masks request", "masks request"}};
+  for (const auto& message_type : messages) {
+    const auto said = [&](ByteSpan bytes) {
+      return decode_header(bytes, ProtocolId::kSpiral, message_type.type, kPlan, kHeaderBytes + 8,
+                           message_type.given)
+          .error()
+          .message();
+    };
+    const std::string the = "the " + std::string(message_type.name);
+    auto bytes = message(ProtocolId::kSpiral, message_type.type, 9);
+    EXPECT_EQ(said(bytes), the + " has 49 bytes, not 48");
+    bytes[kHeaderBytes - 1] ^= std::byte{1};
+    EXPECT_EQ(said(bytes).find(the + " is for other parameters"), 0u) << said(bytes);
+  }
+}
+
 TEST(Message, RefusesEveryChangedByteOfTheHeader) {
   const auto bytes = message(ProtocolId::kSpiral, MessageType::kReply, 3);
   for (std::size_t at = 0; at < kHeaderBytes; ++at) {

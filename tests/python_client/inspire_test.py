@@ -13,7 +13,7 @@ import sys
 import unittest
 
 import spiral_test
-from spiral_test import PRIMES, Q, Ring, Spiral, Stream, call, pointwise, sha
+from spiral_test import PRIMES, Q, Ring, Spiral, Stream, call, pointwise, read_slot, sha, small_polynomial, values
 
 QUERY, REPLY, PARAMETERS, MASKS_WANTED, MASKS = range(1, 6)
 D = 2048
@@ -46,20 +46,8 @@ def from_slots(ring, slots):
         natural = [half[i] for i in ring.reverse]
         back = pow(psi, -1, q)
 
-        def values(part, root):
-            if len(part) == 1:
-                return part
-            even, odd = values(part[::2], root * root % q), values(part[1::2], root * root % q)
-            low, high, power = [], [], 1
-            for x, y in zip(even, odd):
-                y = y * power % q
-                low.append((x + y) % q)
-                high.append((x - y) % q)
-                power = power * root % q
-            return low + high
-
         factor, out = pow(ring.d, -1, q), []
-        for c in values(natural, back * back % q):
+        for c in values(natural, back * back % q, q):
             out.append(c * factor % q)
             factor = factor * back % q
         halves.append(out)
@@ -128,8 +116,7 @@ class Client:
         return Stream(sha(use, self.plan.salt, struct.pack("<Q", number)), 9 * D).slots(D)
 
     def small(self):
-        words = struct.unpack(f"<{2 * D}I", secrets.token_bytes(8 * D))
-        return [bin(a).count("1") - bin(b).count("1") for a, b in zip(words[::2], words[1::2])]
+        return small_polynomial(D)
 
     def query(self, row):
         """The message, and the secret."""
@@ -172,12 +159,7 @@ class Client:
         return rows[x % plan.a * plan.L :][: plan.L]
 
     def record(self, position):
-        """By section 6."""
-        slot = self.unit(position)
-        length = struct.unpack_from("<I", slot)[0] if self.plan.variable else self.plan.record_bytes
-        digest, data = slot[4 * self.plan.variable :][:16], slot[4 * self.plan.variable + 16 :]
-        assert digest == sha(b"pirx record v1", struct.pack("<QQ", position, length), data[:length])[:16] and not any(data[length:])
-        return data[:length]
+        return read_slot(self.plan, self.unit(position), position)
 
 
 class Inspire(Spiral):
@@ -203,23 +185,27 @@ class Inspire(Spiral):
         plan = client.plan
         self.assertGreater(plan.a, 1)
         query, _ = client.query(1)
+        wanted = prefix(MASKS_WANTED) + plan.digest
 
         def changed(message, at, value):
             return message[:at] + bytes([value]) + message[at + 1 :]
 
         self.refused(changed(query, 8, query[8] ^ 1), "StaleEpoch", 409)
         self.refused(query[:-1], "DataLoss", 400)
-        self.refused(query + b"\0", "InvalidArgument", 413)
+        # A request holds one query, so no option of the server allows longer ones.
+        for longer in (query + b"\0", wanted + bytes(len(query))):
+            text = self.refused(longer, "InvalidArgument", 413).decode()
+            self.assertIn(f"no request of this database is longer than {len(query)} bytes", text)
+            self.assertNotIn("--max-queries", text)
         self.refused(changed(query, 0, 0), "DataLoss", 400)
         self.refused(changed(query, 6, REPLY), "DataLoss", 400)
         self.refused(changed(query, 4, 2), "InvalidArgument", 400)
         self.refused(changed(query, 7, 4), "InvalidArgument", 400)
         if plan.R * plan.t % 8:
             self.refused(changed(query, len(query) - 1, query[-1] | 0x80), "InvalidArgument", 400)
-        wanted = prefix(MASKS_WANTED) + plan.digest
         for first, count in ((0, 0), (0, plan.blocks + 1), (plan.blocks, 1), (2**32 - 1, 2)):
             self.refused(wanted + struct.pack("<II", first, count), "InvalidArgument", 400)
-        self.refused(wanted + bytes(9), "DataLoss", 400)
+        self.assertIn(b"the masks request has 49 bytes, not 48", self.refused(wanted + bytes(9), "DataLoss", 400))
 
     def test_words_of_two_bytes(self):
         lines = [{"text": secrets.token_hex(1000 + i)} for i in range(60)]

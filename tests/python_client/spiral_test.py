@@ -61,6 +61,34 @@ class Stream:
         return out
 
 
+def values(part, root, q):
+    """A polynomial's values at the powers of a root of unity: it is split into even and odd coefficients until nothing is left to split."""
+    if len(part) == 1:
+        return part
+    even, odd = values(part[::2], root * root % q, q), values(part[1::2], root * root % q, q)
+    low, high, power = [], [], 1
+    for x, y in zip(even, odd):
+        y = y * power % q
+        low.append((x + y) % q)
+        high.append((x - y) % q)
+        power = power * root % q
+    return low + high
+
+
+def small_polynomial(d):
+    """Centred binomial coefficients."""
+    words = struct.unpack(f"<{2 * d}I", secrets.token_bytes(8 * d))
+    return [bin(a).count("1") - bin(b).count("1") for a, b in zip(words[::2], words[1::2])]
+
+
+def read_slot(plan, slot, position):
+    """A record, by section 6."""
+    length = struct.unpack_from("<I", slot)[0] if plan.variable else plan.record_bytes
+    digest, data = slot[4 * plan.variable :][:16], slot[4 * plan.variable + 16 :]
+    assert digest == sha(b"pirx record v1", struct.pack("<QQ", position, length), data[:length])[:16] and not any(data[length:])
+    return data[:length]
+
+
 class Ring:
     def __init__(self, d):
         self.d, bits = d, d.bit_length() - 1
@@ -73,27 +101,13 @@ class Ring:
             self.psi.append(pow(x, (q - 1) // (2 * d), q))
 
     def to_slots(self, a):
-        """Polynomials are split into even and odd coefficients until nothing is left to split."""
         out = []
         for q, psi in zip(PRIMES, self.psi):
             twisted, power = [], 1
             for c in a:  # the values at psi^(2i+1) are those of this at (psi^2)^i
                 twisted.append(c * power % q)
                 power = power * psi % q
-
-            def values(part, root):
-                if len(part) == 1:
-                    return part
-                even, odd = values(part[::2], root * root % q), values(part[1::2], root * root % q)
-                low, high, power = [], [], 1
-                for x, y in zip(even, odd):
-                    y = y * power % q
-                    low.append((x + y) % q)
-                    high.append((x - y) % q)
-                    power = power * root % q
-                return low + high
-
-            natural = values(twisted, psi * psi % q)
+            natural = values(twisted, psi * psi % q, q)
             out.append([natural[i] for i in self.reverse])
         return out
 
@@ -182,8 +196,7 @@ class Client:
         self.packing_slots = [self.ring.to_slots(s) for s in self.packing]
 
     def small(self):
-        words = struct.unpack(f"<{2 * self.plan.d}I", secrets.token_bytes(8 * self.plan.d))
-        return [bin(a).count("1") - bin(b).count("1") for a, b in zip(words[::2], words[1::2])]
+        return small_polynomial(self.plan.d)
 
     def encrypt(self, c0, secret, message):
         error = self.ring.to_slots(self.small())
@@ -273,12 +286,7 @@ class Client:
         return data[place * self.plan.slot_bytes :][: self.plan.slot_bytes]
 
     def record(self, position, ask):
-        """By section 6."""
-        slot = self.slot(position, ask)
-        length = struct.unpack_from("<I", slot)[0] if self.plan.variable else self.plan.record_bytes
-        digest, data = slot[4 * self.plan.variable :][:16], slot[4 * self.plan.variable + 16 :]
-        assert digest == sha(b"pirx record v1", struct.pack("<QQ", position, length), data[:length])[:16] and not any(data[length:])
-        return data[:length]
+        return read_slot(self.plan, self.slot(position, ask), position)
 
 
 class Recorder(http.server.BaseHTTPRequestHandler):

@@ -230,7 +230,7 @@ class SingleServer(unittest.TestCase):
         # A server of another protocol refuses the query, and says why.
         for server in (residues, several):
             refused = run("get", self.at(deployment, server.url), 1, code=2)
-            self.assertRegex(refused.stderr, "protocol|no query of this database is longer")
+            self.assertRegex(refused.stderr, "protocol|no request of this database is longer")
         self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
 
     def serve_several(self, database):

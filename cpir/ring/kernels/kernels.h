@@ -104,7 +104,4 @@ extern const RingKernel kPortableKernel;
 extern const RingKernel kAvx2Kernel, kAvx512Kernel;
 #endif
 
-/// The fastest kernels that may be used (pirx/base/cpu.h).
-const RingKernel& best_kernel() noexcept;
-
 }  // namespace pirx::cpir

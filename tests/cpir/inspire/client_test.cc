@@ -217,6 +217,19 @@ TEST_P(KnownAnswers, RowsOfTheClient) {
   for (std::size_t k = 0; k < params_->columns(); ++k) EXPECT_EQ(words[k], word(target, k));
 }
 
+/// With a secret and errors of zero a query is the scaled unit vector; server_test.cc has what it gets.
+TEST_P(KnownAnswers, AQueryWithoutNoiseNamesTheRow) {
+  const auto core = core_of(*params_, random_);
+  const std::vector<Numbers> zero(params_->row_blocks() + params_->set().l, Numbers(64));
+  for (const std::size_t row : {std::size_t{0}, params_->rows() / 2, params_->rows() - 1}) {
+    const auto made = make_query(*params_, core, {Numbers(64), zero, zero}, row);
+    EXPECT_EQ(made.key, std::vector<U64>(made.key.size()));
+    for (std::size_t i = 0; i < params_->rows(); ++i) {
+      EXPECT_EQ(made.c[i], i == row ? U64{1} << (params_->spec().t - params_->set().w) : 0);
+    }
+  }
+}
+
 TEST_P(KnownAnswers, QueriesOfTwoRowsDifferThereOnly) {
   const auto core = core_of(*params_, random_);
   const auto first = make_query(*params_, core, drawn_, 3);
@@ -414,7 +427,7 @@ TEST_P(Whole, MasksAreRefusedUnlessTheyAreThoseOfTheParameters) {
   auto spec = world.params.spec();
   spec.version.epoch = 2;
   const auto later = Client::create(Params::create(spec).value()).value();
-  expect_error(later.take_masks({0, 3}, good), ErrorCode::kStaleEpoch, "");
+  expect_error(later.take_masks({0, 3}, good), ErrorCode::kStaleEpoch, "the masks message is for other");
   spec.masks[1] = {};
   const auto changed = Params::create(spec).value();
   const auto other = Client::create(changed).value();

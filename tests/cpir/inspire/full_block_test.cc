@@ -7,8 +7,10 @@
 #include <numeric>
 
 #include "cpir/inspire/certificate.h"
+#include "cpir/inspire/client_core.h"
 #include "cpir/inspire/column_masks.h"
 #include "cpir/inspire/noise.h"
+#include "cpir/ring/bits.h"
 #include "offline_support.h"
 #include "support/seed.h"
 
@@ -87,6 +89,16 @@ class Stages {
   Set set_;
 };
 
+/// x / 2^bits - y / q, between -1/2 and 1/2, to 2^-80 or so where it is small.
+double torus(std::uint64_t x, unsigned bits, std::int64_t y) {
+  Wide apart = static_cast<Wide>(x) * static_cast<Wide>(kModulus) - (static_cast<Wide>(y) << bits);
+  const Wide one = static_cast<Wide>(kModulus) << bits;  // the torus
+  apart %= one;
+  if (apart > one / 2) apart -= one;
+  if (apart < -(one / 2)) apart += one;
+  return std::ldexp(static_cast<double>(apart) / static_cast<double>(kModulus), -static_cast<int>(bits));
+}
+
 class FullBlock : public ::testing::Test {
  protected:
   FullBlock() {
@@ -151,7 +163,7 @@ TEST_F(FullBlock, KernelsAgree) {
   for (const Set& set : {kS8, kS16}) {
     const auto params = params_of(set, 3000, kD + 100, false);
     std::optional<Built> first;
-    for (const auto* kernel : kernels()) {
+    for (const auto* kernel : usable_kernels()) {
       const Ring ring(11, *kernel);
       const auto built = build(BlockBuilder::create(params, ring, 2).value(), params, 1,
                                read_words(hashed, set.word_bytes()))
@@ -199,6 +211,159 @@ TEST_F(FullBlock, StructuredDataHaveTheModelsErrors) {
       check(packing, model.key);
       check(secret, model.secret);
     }
+  }
+}
+
+/// Every part of the errors of real queries on its own, each computed exactly from the secret, and the model
+/// of each; together they are the whole error.
+TEST_F(FullBlock, PartsOfTheErrorsAreThoseOfTheModel) {
+  constexpr std::size_t kRows = 3000, kQueries = 128;
+  for (const Set& set : {kS8, kS16}) {
+    auto spec = params_of(set, kRows, kD).spec();
+    spec.tr = set.tm;  // replies are hardly rounded
+    const auto params = Params::create(spec).value();
+    const Stages stages(ring_, params, query_masks_, key_masks_, hashed);
+    for (unsigned j = 0; j < set.l; ++j)
+      ASSERT_TRUE(ring_fft_transposed(ring_.kernel(), stages.digits[j].rows));
+    ring_fft_transposed(ring_.kernel(), stages.residues.rows);
+    ClientCore::Public randomness;
+    const auto append = [&](const std::vector<Polynomial>& from, std::size_t count, auto& to) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto x = slots(ring_, from[i]);
+        to.insert(to.end(), x.begin(), x.end());
+      }
+    };
+    append(query_masks_, 2, randomness.query_masks);
+    append(key_masks_, set.l, randomness.key_masks);
+    const ClientCore core(params, randomness);
+    // mu_+ and mu_-, and what rounding made of M_+ and M_-.
+    Bytes masks;
+    std::vector<double> apart[2];
+    for (std::size_t sign = 0; sign < 2; ++sign) {
+      Bytes run(params.masks_bytes() / 2);
+      BitWriter writer(run);
+      for (const auto x : stages.masks[sign]) {
+        const auto rounded = round_ref(x, set.tm);
+        writer.put(rounded, set.tm);
+        apart[sign].push_back(torus(rounded, set.tm, x));
+      }
+      writer.finish();
+      masks.insert(masks.end(), run.begin(), run.end());
+    }
+    const std::vector slots_of_masks{std::make_shared<const MaskSlots>(core.mask_slots(masks))};
+    std::vector<std::int32_t> words(kRows * kD);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      words[i] = static_cast<std::int32_t>(signed_word(hashed(i / kD, i % kD), set.w));
+    }
+
+    double scan = 0, key = 0, chains = 0, rounding = 0, total = 0, unexplained = 0;
+    for (std::size_t query = 0; query < kQueries; ++query) {
+      const std::size_t row = query * 47 % kRows;
+      // The client's message, and the secret that it is under.
+      const Coins coins = [&](MutableByteSpan out) {
+        for (auto& byte : out) byte = static_cast<std::byte>(engine_());
+      };
+      Bytes drawn;
+      FreshSecret fresh(params, [&](MutableByteSpan out) {
+        coins(out);
+        drawn.insert(drawn.end(), out.begin(), out.end());
+      });
+      std::vector<std::int32_t> small(kD);
+      const Coins replay = [&drawn, at = std::ptrdiff_t{0}](MutableByteSpan out) mutable {
+        std::copy_n(drawn.begin() + at, out.size(), out.begin());
+        at += static_cast<std::ptrdiff_t>(out.size());
+      };
+      centred_binomial(replay, set.eta, small);
+      const Polynomial s(small.begin(), small.end());
+      Bytes key_run(params.key_bytes()), query_run(params.query_bytes());
+      auto secret = core.query(std::move(fresh), row, coins, key_run, query_run);
+      // What c and y' are off, and with them the sums; exactly modulo 2^48.
+      std::vector<double> of_scan(kD), of_key(kD), of_chains(kD), of_masks(kD);
+      std::vector<std::uint64_t> z(kD);
+      BitReader numbers(query_run), keys(key_run);
+      for (std::size_t v = 0; v < 2; ++v) {
+        const auto product = multiply(ring_, query_masks_[v], s);
+        for (std::size_t n = 0; n < kD && v * kD + n < kRows; ++n) {
+          const std::size_t i = v * kD + n;
+          const auto unit =
+              i == row ? static_cast<std::int64_t>((kModulus + (1u << (set.w - 1))) >> set.w) : 0;
+          const std::uint64_t c = numbers.get(spec.t);
+          const double off = torus(c, spec.t, centred(Wide{unit} - product[n]));
+          for (std::size_t k = 0; k < kD; ++k) {
+            of_scan[k] += off * words[i * kD + k];
+            z[k] += static_cast<std::uint64_t>(std::int64_t{words[i * kD + k]}) * (c << (48 - spec.t));
+          }
+        }
+      }
+      const auto turned = automorphism_ref(s, 5);
+      for (unsigned j = 0; j < set.l; ++j) {
+        const auto product = multiply(ring_, key_masks_[j], s);
+        const Wide weight = Wide{1} << (set.delta + j * set.beta);
+        for (std::size_t n = 0; n < kD; ++n) {
+          const std::uint64_t y = keys.get(set.kappa);
+          const double off = torus(y, set.kappa, centred(weight * turned[n] - product[n]));
+          const std::int32_t* column = stages.digits[j].rows[n];
+          for (std::size_t k = 0; k < kD; ++k) {
+            of_key[k] += off * column[k];
+            z[k] += static_cast<std::uint64_t>(std::int64_t{column[k]}) * (y << (48 - set.kappa));
+          }
+        }
+      }
+      // What was dropped below the digits, and the masks' rounding, times the secret.
+      const auto mirrored = automorphism_ref(s, 2 * kD - 1);
+      for (std::size_t n = 0; n < kD; ++n) {
+        const float* column = stages.residues.rows[n];
+        const auto of_s = static_cast<double>(s[n]), of_mirrored = static_cast<double>(mirrored[n]);
+        for (std::size_t k = 0; k < kD; ++k) {
+          of_chains[k] -= of_s / static_cast<double>(kModulus) * static_cast<double>(column[k]);
+          const double plus = of_s * apart[0][(k + kD - n) % kD],
+                       minus = of_mirrored * apart[1][(k + kD - n) % kD];
+          of_masks[k] += k < n ? -plus - minus : plus + minus;
+        }
+      }
+      Bytes body(run_bytes(kD, spec.tr));
+      BitWriter writer(body);
+      for (const auto x : z) {
+        writer.put((x + (std::uint64_t{1} << (47 - spec.tr))) >> (48 - spec.tr) &
+                       ((std::uint64_t{1} << spec.tr) - 1),
+                   spec.tr);
+      }
+      writer.finish();
+      const auto phases = core.phases(std::move(secret), slots_of_masks, body);
+      for (std::size_t k = 0; k < kD; ++k) {
+        const std::uint64_t word = hashed(row, k) & ((1u << set.w) - 1);
+        const auto left = static_cast<std::uint32_t>(phases.expose()[k] - (word << (set.tm - set.w)))
+                          << (32 - set.tm);
+        const double error = std::ldexp(static_cast<double>(static_cast<std::int32_t>(left)), -32);
+        total += error * error;
+        scan += of_scan[k] * of_scan[k];
+        key += of_key[k] * of_key[k];
+        chains += of_chains[k] * of_chains[k];
+        rounding += of_masks[k] * of_masks[k];
+        unexplained =
+            std::max(unexplained, std::abs(error - of_scan[k] - of_key[k] - of_chains[k] - of_masks[k]));
+      }
+    }
+    Noise model = noise(set, kRows, spec.t);
+    model.query /= 3;  // the squares of uniform words are a third of the worst
+    model.rounding /= 3;
+    const double reply = std::ldexp(1.0 / 12, -2 * static_cast<int>(spec.tr));
+    const auto ratio = [&](double squares, double of) { return squares / (kQueries * kD) / of; };
+    const double ratios[] = {ratio(total, model.total() + reply), ratio(scan, model.query + model.rounding),
+                             ratio(key, model.key + model.key_rounding), ratio(chains, model.secret),
+                             ratio(rounding, model.masks)};
+    std::printf(
+        "s%u: measured / model: total %.4f, scan %.4f, key %.4f, chains %.4f, masks %.4f; 2^%.1f left\n",
+        set.w, ratios[0], ratios[1], ratios[2], ratios[3], ratios[4], std::log2(unexplained));
+    EXPECT_NEAR(ratios[0], 1, 0.03);
+    EXPECT_NEAR(ratios[1], 1, 0.02);
+    EXPECT_NEAR(ratios[2], 1, 0.02);
+    EXPECT_NEAR(ratios[3], 1, 0.02);
+    // The masks' 4096 rounding errors are the same in all queries, so that their mean square spreads by 1.4
+    // %.
+    EXPECT_NEAR(ratios[4], 1, 0.08);
+    // Nothing is left but half a step of the reply.
+    EXPECT_LT(unexplained, std::ldexp(0.501, -static_cast<int>(spec.tr)));
   }
 }
 

@@ -15,18 +15,19 @@
 namespace pirx::cpir::inspire {
 namespace {
 
-constexpr std::size_t kRows = 4096, kColumns = 2048;
+constexpr std::size_t kColumns = 2048;
 
 /// One block of columns of random words, and queries for it whose replies are not rounded.
 class Measurement {
  public:
-  Measurement(Set set, unsigned t) : w_(set.w) {
+  Measurement(Set set, unsigned t, std::size_t rows = 4096) : w_(set.w), rows_(rows) {
     auto engine = pirx::testing::seeded_engine();
     database::BuildOptions options;
     options.fixed_record_bytes = kColumns * set.word_bytes();
     options.digests = false;
+    options.records_per_row = 1;
     auto builder = database::DatabaseBuilder::create(folder_ / "db", options).value();
-    for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t i = 0; i < rows_; ++i) {
       EXPECT_TRUE(builder.add(pirx::testing::random_bytes(engine, options.fixed_record_bytes)));
     }
     EXPECT_TRUE(builder.finish());
@@ -52,10 +53,10 @@ class Measurement {
     const unsigned t = params.spec().t, bytes = div_up(t, 8u), tm = set.tm;
     const Coins coins = [this](MutableByteSpan out) { rng_.fill(out); };
     for (std::size_t k = 0; k < queries; ++k) {
-      const std::size_t row = (k * 1237) % kRows;
+      const std::size_t row = (k * 1237) % rows_;
       Bytes key(params.key_bytes()), numbers(params.query_bytes());
       auto secret = core_->query(FreshSecret(params, coins), row, coins, key, numbers);
-      const auto data = product(packed_->words_shape(0), packed_->words(0), numbers, kRows, t, bytes);
+      const auto data = product(packed_->words_shape(0), packed_->words(0), numbers, rows_, t, bytes);
       const auto packing =
           product(packed_->packing_shape(0), packed_->packing(0), key, set.l * set.d(), set.kappa, 6);
       Bytes body(run_bytes(kColumns, tm));
@@ -87,7 +88,7 @@ class Measurement {
   /// rounded to tm bits.
   double model() const {
     const auto& params = packed_->params();
-    auto noise = inspire::noise(params.set(), kRows, params.spec().t);
+    auto noise = inspire::noise(params.set(), rows_, params.spec().t);
     noise.query /= 3;
     noise.rounding /= 3;
     return noise.total() + std::ldexp(1.0 / 12, -2 * static_cast<int>(params.set().tm));
@@ -107,6 +108,7 @@ class Measurement {
   }
 
   const unsigned w_;
+  const std::size_t rows_;
   pirx::testing::TemporaryFolder folder_;
   std::shared_ptr<const database::Database> database_;
   std::unique_ptr<PackedDatabase> packed_;
@@ -117,8 +119,8 @@ class Measurement {
   std::uint64_t wrong_ = 0, words_ = 0;
 };
 
-void expect_model(const Set& set, unsigned t, std::size_t queries, double within) {
-  Measurement errors(set, t);
+void expect_model(const Set& set, unsigned t, std::size_t queries, double within, std::size_t rows = 4096) {
+  Measurement errors(set, t, rows);
   errors.run(queries);
   EXPECT_NEAR(errors.variance() / errors.model(), 1, within);
   EXPECT_EQ(errors.wrong(), 0);
@@ -155,6 +157,8 @@ TEST(InspireNoise, LongRun) {
   expect_model(kS16, 44, 1000, 0.015);
   expect_failures(kS8, 21, 1000);
 }
+
+TEST(InspireNoise, LongRunOfTheMostRows) { expect_model(kS8, 28, 64, 0.03, Params::kMostRows); }
 
 }  // namespace
 }  // namespace pirx::cpir::inspire

@@ -16,7 +16,6 @@ namespace pirx::cpir::inspire::testing {
 using spiral::testing::automorphism_ref;
 using spiral::testing::centred;
 using spiral::testing::coefficients;
-using spiral::testing::kernels;
 using spiral::testing::random_number;
 using spiral::testing::random_polynomial;
 using spiral::testing::slots;

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "cpir/inspire/packed_database.h"
+#include "cpir/ring/bits.h"
 #include "pirx/database/update.h"
+#include "src/protocol/message.h"
 #include "world.h"
 
 namespace pirx::cpir::inspire {
@@ -43,6 +45,50 @@ TEST(InspireServer, QueriesInOnePassGetWhatTheyGetAlone) {
     if (alone) {
       EXPECT_EQ(*alone, *together[i]) << i;
     }
+  }
+}
+
+/// What a client with a secret and errors of zero would send: the words of the reply are exact. And one bit
+/// more in the last byte is refused.
+TEST(InspireServer, QueriesWithoutNoiseGetExactWords) {
+  for (const auto& [words, records] : {std::pair{"8", 41U}, {"16", 43U}}) {
+    World world({"without noise", records, 3001, 1, false, words, "bytes"});
+    world.serve();
+    const auto params = world.params();
+    const unsigned t = params.spec().t, tr = params.spec().tr, w = params.set().w;
+    std::size_t refused = 0;
+    for (std::uint64_t i = 0; i < records; ++i) {
+      const auto at = params.locate(i).value();
+      Writer writer(params.request_bytes());
+      encode_header(writer, ProtocolId::kInspire, MessageType::kQuery, params.digest());
+      const auto body = writer.extend(params.key_bytes() + params.query_bytes());
+      BitWriter numbers(body.subspan(params.key_bytes()));
+      for (std::size_t row = 0; row < params.rows(); ++row) {
+        numbers.put(row == at.row ? std::uint64_t{1} << (t - w) : 0, t);
+      }
+      numbers.finish();
+      Bytes query = std::move(writer).take();
+      const auto reply = world.answer(query);
+      ASSERT_TRUE(good(reply));
+      Bytes row;
+      BitReader reader(ByteSpan(*reply).subspan(kHeaderBytes));
+      for (std::size_t k = 0; k < params.columns(); ++k) {
+        const auto number = reader.get(tr), word = number >> (tr - w);
+        ASSERT_EQ(number, word << (tr - w)) << "a bit below the word";
+        for (unsigned bit = 0; bit < w; bit += 8) row.push_back(static_cast<std::byte>(word >> bit));
+      }
+      const auto slot = ByteSpan(row).subspan(at.offset, params.unit_bytes());
+      const auto record = params.geometry().read_slot(i, slot);
+      ASSERT_TRUE(good(record)) << i;
+      EXPECT_TRUE(
+          std::equal(record->begin(), record->end(), world.records()[i].begin(), world.records()[i].end()));
+
+      if (params.rows() * t % 8 == 0) continue;
+      query.back() |= std::byte{0x80};
+      expect_error(world.server().admit(query), ErrorCode::kInvalidArgument, "bits set that must be zero");
+      ++refused;
+    }
+    EXPECT_EQ(refused, records) << params.rows() << " numbers of " << t << " bits have no bits to spare";
   }
 }
 
@@ -159,6 +205,15 @@ TEST(InspireServer, RefusesWhatIsNoRequest) {
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 0}, {0, 3}, {2, 1}, {1, ~0u}, {~0u, 2}}) {
     refused(masks(first, count), ErrorCode::kInvalidArgument);
   }
+  // Errors name the message, whose type has another name in other protocols.
+  auto wanted = masks(0, 2);
+  wanted.push_back(std::byte{0});
+  expect_error(server.admit(wanted), ErrorCode::kDataLoss, "the masks request has 49 bytes, not 48");
+  expect_error(server.admit(ByteSpan(wanted).first(47)), ErrorCode::kDataLoss,
+               "the masks request has 47 bytes, not 48");
+  expect_error(server.admit(ByteSpan(wanted).first(30)), ErrorCode::kDataLoss, "masks request");
+  wanted[20] ^= std::byte{1};
+  expect_error(server.admit(wanted), ErrorCode::kStaleEpoch, "the masks request is for other parameters");
 }
 
 TEST(InspireServer, RefusesWhatItCannotServe) {

@@ -6,23 +6,10 @@
 #include <vector>
 
 #include "cpir/ring/ring.h"
-#include "pirx/base/cpu.h"
 
 namespace pirx::cpir::spiral::testing {
 
 __extension__ typedef __int128 Wide;
-
-/// Every kernel of this machine.
-inline std::vector<const RingKernel*> kernels() {
-  std::vector<const RingKernel*> out = {&kPortableKernel};
-#if defined(PIRX_RING_X86)
-  const auto features = allowed_cpu_features_or_die();
-  for (const auto* kernel : {&kAvx2Kernel, &kAvx512Kernel}) {
-    if ((kernel->needs & ~features) == 0) out.push_back(kernel);
-  }
-#endif
-  return out;
-}
 
 /// In (-q/2, q/2).
 inline std::int64_t centred(Wide x) {
