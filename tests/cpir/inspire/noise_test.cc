@@ -158,7 +158,7 @@ TEST(InspireNoise, LongRun) {
   expect_failures(kS8, 21, 1000);
 }
 
-TEST(InspireNoise, LongRunOfTheMostRows) { expect_model(kS8, 28, 64, 0.03, Params::kMostRows); }
+TEST(InspireNoise, MostRowsLongRun) { expect_model(kS8, 28, 64, 0.03, Params::kMostRows); }
 
 }  // namespace
 }  // namespace pirx::cpir::inspire
