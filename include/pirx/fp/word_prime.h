@@ -103,7 +103,8 @@ class WordPrime {
     const Elem value = load<kElemBytes>(from);
     // p and more are not negative after subtracting p. No branch: half of all candidates for random elements
     // are refused.
-    const std::uint64_t good = minus(value, prime())[kLimbs - 1] >> 63;
+    std::uint64_t good = minus(value, prime())[kLimbs - 1] >> 63;
+    __asm__("" : "+r"(good));  // clang would make a branch of the mask below
     for (std::size_t i = 0; i < kLimbs; ++i) a[i] ^= (a[i] ^ value[i]) & (std::uint64_t{0} - good);
     return good != 0;
   }
