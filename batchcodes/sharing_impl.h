@@ -63,8 +63,9 @@ void add_unit_vectors(const strassen::Engine<F>& engine, std::span<const SharePo
     const std::size_t n = std::min(kChunk, shares.cols - first);
     for (std::size_t m = 0; m < points.size(); ++m) {
       Unit* const mask = masks.expose().data() + m * kChunk;
+      const std::uint64_t row = points[m].row, filled = opaque(points[m].filled);
       for (std::size_t k = 0; k < n; ++k) {
-        mask[k] = static_cast<Unit>(mask_equal(first + k, points[m].row) & points[m].filled);
+        mask[k] = static_cast<Unit>(lane_equal(first + k, row) & filled);
       }
     }
     for (std::size_t j = 0; j < shares.rows; ++j) {

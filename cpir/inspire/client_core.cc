@@ -6,6 +6,7 @@
 #include "cpir/ring/bits.h"
 #include "public_randomness.h"
 #include "rounding.h"
+#include "src/base/constant_time.h"
 
 namespace pirx::cpir::inspire {
 namespace {
@@ -13,12 +14,8 @@ namespace {
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-/// value under a mask of all ones, 0 under 0. The compiler must not see that the mask is a condition: it
-/// would make a branch of it.
-U64 masked_value(U64 value, U64 mask) noexcept {
-  __asm__("" : "+r"(mask));
-  return value & mask;
-}
+/// value under a mask of all ones, 0 under 0.
+U64 masked_value(U64 value, U64 mask) noexcept { return value & opaque(mask); }
 
 /// x modulo q, for -q <= x < q.
 U64 residue(std::int64_t x) noexcept {

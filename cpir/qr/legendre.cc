@@ -13,6 +13,8 @@
 
 #include <bit>
 
+#include "src/base/constant_time.h"
+
 namespace pirx::cpir::qr {
 namespace {
 
@@ -22,11 +24,8 @@ __extension__ typedef __int128 Wide;
 constexpr unsigned kSteps = 29;  // the last one still needs three exact bits of b: 31 - 28
 constexpr unsigned kExactBits = 31;
 
-/// All ones if `bit` is 1. The compiler must not see that it is a condition.
-Word mask_of(Word bit) {
-  __asm__("" : "+r"(bit));
-  return 0 - bit;
-}
+/// All ones if `bit` is 1.
+Word mask_of(Word bit) { return 0 - opaque(bit); }
 Word is_zero(Word x) { return ((x | (0 - x)) >> 63) ^ 1; }
 Word is_less(Word x, Word y) { return ((~x & y) | ((~x | y) & (x - y))) >> 63; }
 void swap_if(Word mask, Word& x, Word& y) {

@@ -15,12 +15,8 @@ namespace {
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-/// value under a mask of all ones, 0 under 0. The compiler must not see that the mask is a condition: it
-/// would make a branch of it outside of a loop.
-U32 masked(U32 value, U64 mask) noexcept {
-  __asm__("" : "+r"(mask));
-  return value & static_cast<U32>(mask);
-}
+/// value under a mask of all ones, 0 under 0.
+U32 masked(U32 value, U64 mask) noexcept { return value & static_cast<U32>(opaque(mask)); }
 
 U32 inverse_of_power_of_two(unsigned exponent, U32 prime) noexcept {
   return power(power(2, exponent, prime), prime - 2, prime);

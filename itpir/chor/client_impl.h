@@ -16,7 +16,7 @@ inline void flip_bit(MutableByteSpan bits, std::uint64_t row) noexcept {
   const std::uint64_t at = row >> 3;
   const auto bit = static_cast<std::byte>(1u << (row & 7));
   for (std::uint64_t k = 0; k < bits.size(); ++k) {
-    bits[k] ^= bit & static_cast<std::byte>(mask_equal(k, at));
+    bits[k] ^= bit & static_cast<std::byte>(lane_equal(k, at));
   }
 }
 

@@ -597,9 +597,7 @@ class GoldbergCollector : public ReplyCollector {
       return;
     }
     for (std::size_t i = 0; i < rows.rows; ++i) {
-      std::uint64_t mask = mask_equal(i, place);
-      __asm__("" : "+r"(mask));  // or the compiler would make a branch of it
-      select(mask, row(i), to, to);
+      select(mask_equal(i, place), row(i), to, to);
     }
   }
 

@@ -10,15 +10,28 @@
 
 namespace pirx {
 
-/// All ones when a == b, else 0.
-inline std::uint64_t mask_equal(std::uint64_t a, std::uint64_t b) noexcept {
+/// The same number, but the compiler must forget what it knows of it. Of a mask that it knows to be all ones
+/// or 0 it may make a branch.
+inline std::uint64_t opaque(std::uint64_t number) noexcept {
+  __asm__("" : "+r"(number));
+  return number;
+}
+
+/// All ones when a == b, else 0. For loops of which compilers make vectors: a mask that is opaque() would
+/// keep them from it. Put the mask on a local variable, since compilers branch around a read of memory.
+inline std::uint64_t lane_equal(std::uint64_t a, std::uint64_t b) noexcept {
   const std::uint64_t difference = a ^ b;
   return ((difference | (0 - difference)) >> 63) - 1;
 }
 
+/// All ones when a == b, else 0.
+inline std::uint64_t mask_equal(std::uint64_t a, std::uint64_t b) noexcept {
+  return opaque(lane_equal(a, b));
+}
+
 /// All ones when a < b, else 0.
 inline std::uint64_t mask_less(std::uint64_t a, std::uint64_t b) noexcept {
-  return 0 - ((((~a & b) | (~(a ^ b) & (a - b)))) >> 63);
+  return opaque(0 - ((((~a & b) | (~(a ^ b) & (a - b)))) >> 63));
 }
 
 /// a under an all-ones mask, b under 0.
@@ -27,7 +40,7 @@ T select(std::uint64_t mask, const T& a, const T& b) noexcept {
   std::byte x[sizeof(T)], y[sizeof(T)];
   std::memcpy(x, &a, sizeof(T));
   std::memcpy(y, &b, sizeof(T));
-  const auto m = static_cast<std::byte>(mask);
+  const auto m = static_cast<std::byte>(opaque(mask));
   for (std::size_t i = 0; i < sizeof(T); ++i) x[i] = (x[i] & m) | (y[i] & ~m);
   T result;
   std::memcpy(&result, x, sizeof(T));
@@ -36,19 +49,20 @@ T select(std::uint64_t mask, const T& a, const T& b) noexcept {
 
 /// The same byte by byte. On input all three have the same length.
 inline void select(std::uint64_t mask, ByteSpan a, ByteSpan b, MutableByteSpan out) noexcept {
-  const auto m = static_cast<std::byte>(mask);
+  const auto m = static_cast<std::byte>(opaque(mask));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = (a[i] & m) | (b[i] & ~m);
 }
 
 /// Whether `verdict` is not zero, for verdicts that may be known to everybody, such as that a record does not
 /// exist. The one place where a secret becomes a branch; checks of constant time know it by its name.
 [[gnu::noinline]] inline bool reveal(std::uint64_t verdict) noexcept {
-  bool found = false;
+  std::uint64_t found = 0;
   if (verdict != 0) {
-    asm volatile("" ::: "memory");  // keeps the branch here, and the result one of two constants
-    found = true;
+    found = 1;
+    // Keeps the branch: without it clang computes the result from the verdict.
+    __asm__ volatile("" : "+r"(found));
   }
-  return found;
+  return found != 0;
 }
 
 /// A number that may be known to everybody, such as the length of a record that the caller gets. Like
@@ -73,9 +87,7 @@ inline std::uint64_t difference(ByteSpan a, ByteSpan b) noexcept {
 inline void cut_out(ByteSpan row, std::uint64_t offset, MutableByteSpan out) noexcept {
   for (auto& byte : out) byte = std::byte{0};
   for (std::size_t at = 0; at + out.size() <= row.size(); at += out.size()) {
-    std::uint64_t mask = mask_equal(at, offset);
-    __asm__("" : "+r"(mask));  // or the compiler would make a branch of it
-    select(mask, row.subspan(at, out.size()), out, out);
+    select(mask_equal(at, offset), row.subspan(at, out.size()), out, out);
   }
 }
 
