@@ -56,7 +56,7 @@ inline void select(std::uint64_t mask, ByteSpan a, ByteSpan b, MutableByteSpan o
 /// Whether `verdict` is not zero, for verdicts that may be known to everybody, such as that a record does not
 /// exist. The one place where a secret becomes a branch; checks of constant time know it by its name.
 [[gnu::noinline]] inline bool reveal(std::uint64_t verdict) noexcept {
-  std::uint64_t found = 0;
+  std::uint64_t found = opaque(0);  // or gcc would return the verdict itself where it is 0
   if (verdict != 0) {
     found = 1;
     // Keeps the branch: without it clang computes the result from the verdict.
