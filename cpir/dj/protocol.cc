@@ -22,7 +22,7 @@ constexpr Option kOptions[] = {
      "Children of a node, leaves first, the last repeated: 32,16 or 8 [32,16]"},
     {"selectors", Kind::kText, 0, 0, "one-hot, or polynomial as in the paper [one-hot]"},
     {"leaf_layer", Kind::kNumber, 1, Params::kMaxLeafLayer,
-     "s of the leaves: more make replies of long rows shorter, and work longer [1]"},
+     "Layer of the leaves: higher ones shorten long rows' replies, for more work [1]"},
     {"rerandomise", Kind::kSwitch, 0, 0,
      "Fresh coins in every node, against clients who would learn of other rows"},
     {"tables", Kind::kSize, 0, std::uint64_t{1} << 50, "Memory for tables of powers [64MiB]"},
@@ -35,7 +35,7 @@ constexpr Option kMembers[] = {
     kKeyPolicyMember,
     {"arities", Kind::kNumbers, 2, Params::kMaxArity, "Children of a node of the tree, leaves first"},
     {"selectors", Kind::kText, 0, 0, "polynomial where the server wants the paper's; else left out"},
-    {"leaf_layer", Kind::kNumber, 2, Params::kMaxLeafLayer, "s of the leaves where it is not 1"},
+    {"leaf_layer", Kind::kNumber, 2, Params::kMaxLeafLayer, "Layer of the leaves where it is not 1"},
 };
 constexpr std::string_view kFromDatabase[] = {"arities"};
 constexpr Option kClientOptions[] = {kPaperClientOption};
