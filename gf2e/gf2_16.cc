@@ -15,7 +15,7 @@ std::span<const Kernels<Gf2_16>> kernel_table(const Gf2_16&) {
   static const Kernels<Gf2_16> table[] = {
 #if defined(PIRX_GF2E_X86)
     with_sliced("gfni512", kGf2_16Gfni512, kCpuGfni, kGf2_16Sliced512,
-                {.direct = 4, .fused = 16, .stored_level = 128, .fewest_products = 17}),
+                {.direct = 4, .fused = 32, .stored_level = 128, .fewest_products = 33}),
     with_sliced("gfni256", kGf2_16Avx2, kCpuGfni, kGf2_16Sliced256,
                 {.direct = 4, .fused = 8, .fewest_products = 9}),
     with_sliced("avx2", kGf2_16Avx2, 0, kGf2_16SlicedAvx2,

@@ -15,7 +15,7 @@ std::span<const Kernels<Gf2_8>> kernel_table(const Gf2_8&) {
   static const Kernels<Gf2_8> table[] = {
 #if defined(PIRX_GF2E_X86)
     with_sliced("gfni512", kGf2_8Gfni512, kCpuGfni, kGf2_8Sliced512,
-                {.direct = 4, .fused = 16, .stored_level = 128, .fewest_products = 17}),
+                {.direct = 4, .fused = 32, .stored_level = 128, .fewest_products = 33}),
     with_sliced("gfni256", kGf2_8Gfni256, kCpuGfni, kGf2_8Sliced256,
                 {.direct = 4, .fused = 8, .fewest_products = 9}),
     with_sliced("avx2", kGf2_8Avx2, 0, kGf2_8SlicedAvx2,

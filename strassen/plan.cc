@@ -111,7 +111,6 @@ namespace {
 constexpr std::size_t kBlockGroups = 64;
 constexpr std::size_t kBlockGroupsGf2 = 128;  // one product only
 constexpr std::size_t kBlockGroupsDirect = 32;
-constexpr std::size_t kBlockGroupsFused = 12;  // a tile of D stays in the first-level cache
 // The bytes of matrices of queries that are made ready at a time.
 constexpr std::uint64_t kMatricesBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMatricesBytesGf2 = std::uint64_t{2} << 20;  // as large as the queries' bits
@@ -127,7 +126,7 @@ std::size_t row_groups(std::size_t rows) { return static_cast<std::size_t>(div_u
 
 std::size_t nominal_block(const Plan& plan, const SlicedKernels& sliced) {
   if (plan.way == Way::kDirect) return kBlockGroupsDirect;
-  if (plan.way == Way::kFused) return kBlockGroupsFused;
+  if (plan.way == Way::kFused) return SlicedKernels::fused_groups(sliced.planes);
   return sliced.planes == 1 ? kBlockGroupsGf2 : kBlockGroups;
 }
 

@@ -100,10 +100,6 @@ struct ToomSizes {
 };
 ToomSizes toom_sizes(const Plan& plan, const ToomTraits& toom);
 
-/// The query groups in a register tile.
-inline std::size_t query_tile(const Plan& plan, const SlicedKernels& sliced) {
-  return plan.way == Way::kFused ? sliced.fused_tile : sliced.tile;
-}
 SlicedSizes sliced_sizes(const Plan& plan, const SlicedKernels& sliced);
 
 /// The bytes of a row-major block without padding between its rows, rounded up to a cache line.

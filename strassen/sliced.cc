@@ -45,7 +45,7 @@ class Product {
         scheme_(kernels.schemes[plan.scheme]),
         scalars_(scalars),
         sizes_(sliced_sizes(plan, kernels)),
-        tile_(query_tile(plan, kernels)),
+        fused_(plan.way == Way::kFused),
         row_bytes_(plan.shape.s * elem_bytes()) {}
 
   Result<void> run(std::span<const SlicedStep> steps) {
@@ -142,19 +142,22 @@ class Product {
   void slice_queries(const Queries& Q, const Region& region, std::size_t b, std::byte* out,
                      std::byte* own) const noexcept {
     const std::size_t groups = groups_in(region, b), query_groups = region.query_groups;
-    const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes);
+    const std::size_t stride =
+        plane_bytes(query_groups, fused_ ? sizes_.block : groups, kernels_.matrix_bytes);
     const bool bits = scalars_ == Scalars::kBits;
     const std::size_t group_bytes = bits ? 1 : 8 * elem_bytes();
     std::byte* gathered = own + sizes_.per_thread - sizes_.gathered;
     const std::size_t column = (region.first + b * sizes_.block) * group_bytes;
     // A single plane is the only sum of planes.
     auto* planes = reinterpret_cast<std::uint64_t*>(kernels_.planes == 1 ? out : own);
+    // Tiles of query groups; for fused products single ones, of as many matrices as a full block has.
+    const std::size_t tile = fused_ ? 1 : kernels_.tile, pitch = fused_ ? sizes_.block : groups;
     for (std::size_t g = 0; g < query_groups; ++g) {
-      const std::size_t tile = g / tile_;
+      const std::size_t first = g / tile * tile;
       const std::size_t rows = std::min<std::size_t>(8, Q.rows - 8 * g);
-      const std::size_t width = std::min(tile_, query_groups - tile * tile_);
+      const std::size_t width = std::min(tile, query_groups - first);
       const Rows from = rows_of(Q, 8 * g, rows, column, groups * group_bytes, gathered);
-      std::uint64_t* to = planes + (tile * tile_ * groups + g % tile_) * (kernels_.matrix_bytes / 8);
+      std::uint64_t* to = planes + (first * pitch + g % tile) * (kernels_.matrix_bytes / 8);
       if (bits) {
         kernels_.slice_bits(from.data, from.stride, from.rows, from.bytes, groups, to, width);
       } else {
@@ -164,8 +167,16 @@ class Product {
     }
     if (kernels_.planes == 1) return;
     const std::size_t formed = scheme_.products / scheme_.parts;
+    const std::size_t block_bytes = sizes_.block * kernels_.matrix_bytes;
     for (std::size_t part = 0; part < scheme_.parts; ++part) {
-      scheme_.form(part, own, stride / kLine, kLine, stride, kLine, out + part * formed * stride, stride);
+      if (!fused_) {
+        scheme_.form(part, own, stride / kLine, kLine, stride, kLine, out + part * formed * stride, stride);
+        continue;
+      }
+      for (std::size_t g = 0; g < query_groups; ++g) {
+        scheme_.form(part, own + g * block_bytes, block_bytes / kLine, kLine, stride, kLine,
+                     out + (g * scheme_.products + part * formed) * block_bytes, block_bytes);
+      }
     }
   }
 
@@ -209,27 +220,22 @@ class Product {
     const std::size_t stride = plane_bytes(query_groups, groups, kernels_.matrix_bytes),
                       formed_stride = staggered(groups * row_bytes);
     const std::byte* from = panel(tile.panel) + (region.first + tile.b * sizes_.block) * group_bytes;
-    const std::size_t tiles = div_up(query_groups, tile_);
-    const bool fused = plan_.way == Way::kFused;
-    // A register tile may be narrower than the panel.
-    const std::size_t width =
-        fused ? kernels_.fused_bytes / std::min(tile_, query_groups) : kernels_.tile_bytes;
-    const std::size_t passes = std::max<std::size_t>(row_bytes / width, 1);
-    Ahead ahead(fused ? scheme_.products / 3 : scheme_.products, groups / 2 * tiles * passes);
+    std::span<const std::byte> behind;  // what is multiplied next
     if (next.b < end) {
       const std::size_t bytes = kernels_.group_bytes(D_->vectors(next.panel));
-      ahead.begin(panel(next.panel) + (region.first + next.b * sizes_.block) * bytes,
-                  groups_in(region, next.b) * bytes);
+      behind = {panel(next.panel) + (region.first + next.b * sizes_.block) * bytes,
+                groups_in(region, next.b) * bytes};
     }
-    const auto matrices_of = [&](std::size_t product) {
-      return reinterpret_cast<const std::uint64_t*>(A + product * stride);
-    };
-    for (std::size_t product = 0; fused && product < scheme_.products; product += 3) {
-      scheme_.multiply_fused(product / 3, query_groups, groups, vectors, matrices_of(product),
-                             stride / kernels_.matrix_bytes, from, sums + product * sums_stride, sums_stride,
-                             ahead.next());
+    if (fused_) {
+      scheme_.multiply_fused(query_groups, groups, vectors, reinterpret_cast<const std::uint64_t*>(A), from,
+                             sums, behind);
+      return;
     }
-    for (std::size_t part = 0; !fused && part < scheme_.parts; ++part) {
+    // A register tile may be narrower than the panel.
+    const std::size_t tiles =
+        div_up(query_groups, kernels_.tile) * std::max<std::size_t>(row_bytes / kernels_.tile_bytes, 1);
+    Ahead ahead(behind, scheme_.products, groups / 2 * tiles);
+    for (std::size_t part = 0; part < scheme_.parts; ++part) {
       const std::byte* D = from;
       if (kernels_.planes > 1) {
         scheme_.form(part, from, groups, group_bytes, row_bytes, row_bytes, formed_space, formed_stride);
@@ -237,7 +243,8 @@ class Product {
       }
       for (std::size_t k = 0; k < formed; ++k) {
         const std::size_t product = part * formed + k;
-        kernels_.multiply(query_groups, groups, vectors, matrices_of(product), D + k * formed_stride,
+        kernels_.multiply(query_groups, groups, vectors,
+                          reinterpret_cast<const std::uint64_t*>(A + product * stride), D + k * formed_stride,
                           sums + product * sums_stride, ahead.next());
       }
     }
@@ -248,25 +255,24 @@ class Product {
   class Ahead {
    public:
     /// `pairs`: the number of fetches in a call.
-    Ahead(std::size_t calls, std::size_t pairs) noexcept : calls_(calls), pairs_(pairs) {}
-    void begin(const std::byte* at, std::size_t bytes) noexcept {
-      from_ = at;
-      end_ = bytes;
-      lines_ = div_up(end_ / kLine, calls_ * pairs_);
-      idle_ = calls_ - std::min(calls_, div_up(end_ / kLine, lines_ * pairs_));
+    Ahead(std::span<const std::byte> what, std::size_t calls, std::size_t pairs) noexcept
+        : what_(what), pairs_(pairs) {
+      if (what.empty()) return;
+      const std::size_t lines = what.size() / kLine;
+      lines_ = div_up(lines, calls * pairs);
+      idle_ = calls - std::min<std::size_t>(calls, div_up(lines, lines_ * pairs));
     }
     FetchAhead next() noexcept {
       if (idle_ > 0) --idle_;
-      if (idle_ > 0 || at_ >= end_) return {nullptr, 0};
-      const std::byte* at = from_ + at_;
+      if (idle_ > 0 || at_ >= what_.size()) return {nullptr, 0};
+      const std::byte* at = what_.data() + at_;
       at_ += lines_ * pairs_ * kLine;
       return {at, lines_};
     }
 
    private:
-    const std::byte* from_ = nullptr;
-    std::size_t calls_, pairs_;
-    std::size_t end_ = 0, lines_ = 0, at_ = 0;
+    std::span<const std::byte> what_;
+    std::size_t pairs_, lines_ = 0, at_ = 0;
     std::size_t idle_ = 0;  // calls before the first that fetches, and one
   };
 
@@ -280,8 +286,8 @@ class Product {
       for (std::size_t panel = first; panel < last; ++panel) {
         const std::size_t vectors = D_->vectors(panel);
         const std::size_t row_bytes = vectors * SlicedKernels::kColumns;
-        scheme_.finish(sums + (panel - first) * sizes_.sums + g * row_bytes,
-                       staggered(region.query_groups * row_bytes), vectors, 8,
+        scheme_.finish(sums + (panel - first) * sizes_.sums + g * (fused_ ? scheme_.products : 1) * row_bytes,
+                       fused_ ? row_bytes : staggered(region.query_groups * row_bytes), vectors, 8,
                        vectors * kernels_.vector_bytes(), rows_space + (panel - first) * panel_bytes, width);
       }
       for (std::size_t i = 8 * g; i < std::min(8 * g + 8, R.rows); ++i) {
@@ -364,7 +370,7 @@ class Product {
   const SlicedScheme& scheme_;
   const Scalars scalars_;
   const SlicedSizes sizes_;
-  const std::size_t tile_;
+  const bool fused_;
   const std::size_t row_bytes_;
   const SlicedMatrix* D_ = nullptr;
   std::size_t first_group_ = 0;

@@ -3,7 +3,7 @@
 #include "gf2e/kernels/kernels.h"
 
 #if defined(PIRX_GF2E_X86)
-#define PIRX_GF2E_TARGET __attribute__((target("avx2,gfni")))
+#define PIRX_GF2E_ISA "avx2,gfni"
 #include "gf2e/kernels/sliced_impl.h"
 // Uses the macro above.
 #include "gf2e/kernels/sliced_gfni.h"
@@ -13,7 +13,7 @@ namespace pirx::gf2e {
 namespace {
 
 struct Vectors : Ops256 {
-  static constexpr std::size_t kTile = 2, kTileVecs = 4, kFusedTile = 1, kFusedVecs = 2;
+  static constexpr std::size_t kTile = 2, kTileVecs = 4, kFusedVecs = 1;
 
   PIRX_GF2E_INLINE Vec affine(Vec x, Vec matrices) { return _mm256_gf2p8affine_epi64_epi8(x, matrices, 0); }
 };

@@ -5,7 +5,7 @@
 #if defined(PIRX_GF2E_X86)
 #include <immintrin.h>
 
-#define PIRX_GF2E_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,gfni")))
+#define PIRX_GF2E_ISA "avx512f,avx512bw,avx512vl,avx512dq,gfni"
 #include "gf2e/kernels/sliced_impl.h"
 // Uses the macro above.
 #include "gf2e/kernels/sliced_gfni.h"
@@ -16,7 +16,7 @@ namespace {
 struct Vectors {
   using Vec = __m512i;
   static constexpr std::size_t kBytes = 64;
-  static constexpr std::size_t kTile = 4, kTileVecs = 4, kFusedTile = 2, kFusedVecs = 4;
+  static constexpr std::size_t kTile = 4, kTileVecs = 4, kFusedVecs = 2;
 
   PIRX_GF2E_INLINE Vec load(const std::byte* from) { return _mm512_loadu_si512(from); }
   PIRX_GF2E_INLINE void store(std::byte* to, Vec v) { _mm512_storeu_si512(to, v); }

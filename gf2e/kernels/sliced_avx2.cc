@@ -6,7 +6,7 @@
 
 #if defined(PIRX_GF2E_X86)
 
-#define PIRX_GF2E_TARGET __attribute__((target("avx2")))
+#define PIRX_GF2E_ISA "avx2"
 #include "gf2e/kernels/sliced_impl.h"
 // Uses the macro above.
 #include "gf2e/kernels/sliced_ops256.h"
@@ -15,7 +15,7 @@ namespace pirx::gf2e {
 namespace {
 
 struct Ops : Ops256 {
-  static constexpr std::size_t kTile = 4, kTileVecs = 2, kFusedTile = 1, kFusedVecs = 1;
+  static constexpr std::size_t kTile = 4, kTileVecs = 2, kFusedVecs = 1;
 
   /// Transposes by three rounds of swapping off-diagonal blocks. The bytes come out reversed, as from
   /// vgf2p8affineqb.
@@ -47,9 +47,11 @@ struct Ops : Ops256 {
     const Vec nibble = _mm256_set1_epi8(15);
     return {v & nibble, _mm256_srli_epi64(v, 4) & nibble};
   }
+  PIRX_GF2E_INLINE Vec add_product(Vec sum, const Data& x, const Matrix& a) {
+    return sum ^ _mm256_shuffle_epi8(a.low, x.low) ^ _mm256_shuffle_epi8(a.high, x.high);
+  }
   PIRX_GF2E_INLINE Vec add_products(Vec sum, const Data& x, const Matrix& a, const Data& y, const Matrix& b) {
-    sum ^= _mm256_shuffle_epi8(a.low, x.low) ^ _mm256_shuffle_epi8(a.high, x.high);
-    return sum ^ _mm256_shuffle_epi8(b.low, y.low) ^ _mm256_shuffle_epi8(b.high, y.high);
+    return add_product(add_product(sum, x, a), y, b);
   }
 
  private:

@@ -27,6 +27,7 @@ struct Gfni : Base {
     return m;
   }
   PIRX_GF2E_INLINE Data data(Vec v) { return v; }
+  PIRX_GF2E_INLINE Vec add_product(Vec sum, Data x, Matrix a) { return sum ^ Base::affine(x, a); }
   PIRX_GF2E_INLINE Vec add_products(Vec sum, Data x, Matrix a, Data y, Matrix b) {
     return Base::xor3(sum, Base::affine(x, a), Base::affine(y, b));
   }

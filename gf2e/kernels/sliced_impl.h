@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bit-sliced GF(2^n) (SlicedKernels) for any vector width. The includer defines PIRX_GF2E_TARGET, the target
-// attribute of its instruction set, and passes an Ops class:
+// Bit-sliced GF(2^n) (SlicedKernels) for any vector width. The includer defines PIRX_GF2E_ISA, the names of
+// its instruction sets for the target attribute, and passes an Ops class:
 //
 //   Vec, kBytes, load, store, xor3, set64       a vector of kBytes bytes
 //   unpack_low<bits>, unpack_high<bits>         interleave the lanes of two vectors
@@ -11,8 +11,10 @@
 //   Matrix, kMatrixBytes, matrix                8 x 8 bits of queries, ready for products
 //   ready(v), store_matrix(m, to)               makes them of a matrix in each qword, then of one such qword
 //   Data, data                                  a vector that is ready for products
+//   add_product(sum, x, a)                      sum + a x
 //   add_products(sum, x, a, y, b)               sum + a x + b y
-//   kTile, kTileVecs, kFusedTile, kFusedVecs    register tiles: query groups x vectors
+//   kTile, kTileVecs                            a register tile: query groups x vectors
+//   kFusedVecs                                  vectors in a tile of nine products of a query group
 //
 // A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x. Loops and
 // addresses depend on shapes only.
@@ -24,6 +26,10 @@
 #include "gf2e/kernels/schemes.h"
 #include "pirx/base/sliced_kernels.h"
 
+#define PIRX_GF2E_TARGET __attribute__((target(PIRX_GF2E_ISA)))
+// Loops that take what a CPU can issue. In gcc's order for this CPU they are a fifth faster, also on one of
+// AMD (Zen 5), than in its order for no CPU in particular.
+#define PIRX_GF2E_SCHEDULED __attribute__((target(PIRX_GF2E_ISA ",tune=icelake-server")))
 #ifndef PIRX_GF2E_INLINE
 #define PIRX_GF2E_INLINE PIRX_GF2E_TARGET __attribute__((always_inline)) static inline
 #endif
@@ -537,126 +543,116 @@ struct ByScheme {
 
   // --- products with sums that are formed in registers
 
-  /// The arguments of a fused product of one register tile, beside its queries.
+  /// Whether a part's sums, for the products of a register tile, leave registers to form them in.
+  static constexpr bool kFuses = kPlanes > 1 && kFormed == 9;
+  static constexpr std::size_t kFusedGroups = SlicedKernels::fused_groups(kPlanes);
+
+  /// Lines of the next tile that are prefetched for each group, at most: more would be dropped.
+  static constexpr std::size_t kMostFetched = 4;
+
+  /// The arguments of a fused product, and what moves on from tile to tile.
   struct Fused {
-    std::size_t groups, vectors;
-    /// The planes of the first group whose sums are the first two factors of a triple.
-    const std::byte* planes[2][8];
-    std::size_t A_stride, out_stride;
+    std::size_t groups;
+    const std::uint64_t* A;  ///< of a query group
+    const std::byte* D;
+    std::byte* out;
+    const std::byte *next, *end;
+    std::size_t lines;
   };
 
-  template <std::size_t kCount>
-  PIRX_GF2E_INLINE Vec add_up(const std::byte* const* planes, std::size_t offset) {
-    Vec sum = Ops::load(planes[0] + offset);
-    if constexpr (kCount == 2) sum ^= Ops::load(planes[1] + offset);
-    if constexpr (kCount >= 4) {
-      sum = Ops::xor3(sum, Ops::load(planes[1] + offset), Ops::load(planes[2] + offset));
-      if constexpr (kCount == 4) {
-        sum ^= Ops::load(planes[3] + offset);
-      } else {
-        sum = Ops::xor3(sum, Ops::load(planes[3] + offset), Ops::load(planes[4] + offset));
-        sum = Ops::xor3(sum, Ops::load(planes[5] + offset), Ops::load(planes[6] + offset));
-        sum ^= Ops::load(planes[7] + offset);
-      }
-    }
-    return sum;
-  }
-
-  template <std::size_t kCount, std::size_t kQ, std::size_t kV>
-  PIRX_GF2E_INLINE void fused_tile(const Fused& f, std::size_t at, const std::uint64_t* A, std::byte* out,
-                                   FetchAhead& ahead) {
-    const std::size_t row_bytes = f.vectors * kColumns, group_bytes = kPlanes * row_bytes;
-    Vec sum[3][kQ][kV];
-    for (std::size_t p = 0; p < 3; ++p) {
-      for (std::size_t q = 0; q < kQ; ++q) {
+  /// Adds the products of value `value` of `part` to their sums.
+  template <std::size_t part, std::size_t value, std::size_t kV, std::size_t kValues, std::size_t output = 0>
+  PIRX_GF2E_INLINE void add_outputs(const Vec (&values)[kV][kValues], const std::uint64_t* A,
+                                    Vec (&sum)[kFormed][kV]) {
+    if constexpr (output < kFormed) {
+      if constexpr (Scheme::kSums.output[part * kFormed + output] == value) {
+        const auto a = Ops::matrix(A + (part * kFormed + output) * kFusedGroups * kWords);
         for (std::size_t v = 0; v < kV; ++v) {
-          sum[p][q][v] = Ops::load(out + p * f.out_stride + q * row_bytes + at + v * Ops::kBytes);
+          sum[output][v] = Ops::add_product(sum[output][v], Ops::data(values[v][value]), a);
         }
       }
+      add_outputs<part, value, kV, kValues, output + 1>(values, A, sum);
     }
-    std::size_t offset = at;
-    for (std::size_t g = 0; g < f.groups; g += 2) {
-      S::fetch(ahead);
+  }
+
+  template <std::size_t part, std::size_t step, std::size_t kV, std::size_t kValues>
+  PIRX_GF2E_INLINE void add_step(Vec (&values)[kV][kValues], const std::uint64_t* A,
+                                 Vec (&sum)[kFormed][kV]) {
+    for (std::size_t v = 0; v < kV; ++v) {
+      values[v][kPlanes + step] = value_of<Scheme::kSums, part, step>(values[v]);
+    }
+    add_outputs<part, kPlanes + step>(values, A, sum);
+  }
+
+  /// The products of one part, of one query group and kV vectors.
+  template <std::size_t part, std::size_t kV, std::size_t... plane, std::size_t... step>
+  PIRX_GF2E_INLINE void fused_tile(Fused& f, std::size_t row_bytes, std::size_t at,
+                                   std::index_sequence<plane...>, std::index_sequence<step...>) {
+    const std::size_t group_bytes = kPlanes * row_bytes;
+    std::byte* out = f.out + part * kFormed * row_bytes + at;
+    Vec sum[kFormed][kV];
+    for (std::size_t k = 0; k < kFormed; ++k) {
+      for (std::size_t v = 0; v < kV; ++v) sum[k][v] = Ops::load(out + k * row_bytes + v * Ops::kBytes);
+    }
+    const std::byte* D = f.D + at;
+    const std::uint64_t* A = f.A;
+    for (std::size_t g = 0; g < f.groups; ++g) {
+      for (std::size_t i = 0; i < f.lines && f.next < f.end; ++i, f.next += 64)
+        __builtin_prefetch(f.next, 0, 2);
+      Vec values[kV][kPlanes + sizeof...(step)];
       for (std::size_t v = 0; v < kV; ++v) {
-        const std::size_t here = offset + v * Ops::kBytes, next = here + group_bytes;
-        const Vec low0 = add_up<kCount>(f.planes[0], here), high0 = add_up<kCount>(f.planes[1], here);
-        const Vec low1 = add_up<kCount>(f.planes[0], next), high1 = add_up<kCount>(f.planes[1], next);
-        const Vec first[3] = {low0, high0, low0 ^ high0}, second[3] = {low1, high1, low1 ^ high1};
-        for (std::size_t p = 0; p < 3; ++p) {
-          const auto x = Ops::data(first[p]), y = Ops::data(second[p]);
-          for (std::size_t q = 0; q < kQ; ++q) {
-            const std::uint64_t* a = A + (p * f.A_stride + q) * kWords;
-            sum[p][q][v] =
-                Ops::add_products(sum[p][q][v], x, Ops::matrix(a), y, Ops::matrix(a + kQ * kWords));
-          }
-        }
+        ((values[v][plane] = Ops::load(D + plane * row_bytes + v * Ops::kBytes)), ...);
       }
-      offset += 2 * group_bytes;
-      A += 2 * kQ * kWords;
+      (add_outputs<part, plane>(values, A, sum), ...);
+      (add_step<part, step>(values, A, sum), ...);
+      D += group_bytes;
+      A += kWords;
     }
-    for (std::size_t p = 0; p < 3; ++p) {
-      for (std::size_t q = 0; q < kQ; ++q) {
-        for (std::size_t v = 0; v < kV; ++v) {
-          Ops::store(out + p * f.out_stride + q * row_bytes + at + v * Ops::kBytes, sum[p][q][v]);
-        }
+    for (std::size_t k = 0; k < kFormed; ++k) {
+      for (std::size_t v = 0; v < kV; ++v) Ops::store(out + k * row_bytes + v * Ops::kBytes, sum[k][v]);
+    }
+  }
+
+  template <std::size_t part>
+  PIRX_GF2E_SCHEDULED static void fused_part(Fused& f, std::size_t vectors) {
+    constexpr auto kPlane = std::make_index_sequence<kPlanes>();
+    constexpr auto kStep = std::make_index_sequence<Scheme::kSums.steps_of(part)>();
+    constexpr std::size_t kWidth = Ops::kFusedVecs * Ops::kBytes,
+                          kFull = SlicedKernels::kPanelVectors * kColumns;
+    if (vectors == SlicedKernels::kPanelVectors) {  // constant strides need no registers
+      for (std::size_t at = 0; at < kFull; at += kWidth) {
+        fused_tile<part, Ops::kFusedVecs>(f, kFull, at, kPlane, kStep);
       }
+      return;
+    }
+    for (std::size_t at = 0; at < vectors * kColumns; at += Ops::kBytes) {
+      fused_tile<part, 1>(f, vectors * kColumns, at, kPlane, kStep);
     }
   }
 
-  template <std::size_t kCount, std::size_t kQ>
-  PIRX_GF2E_TARGET static void fused_queries(const Fused& f, const std::uint64_t* A, std::byte* out,
-                                             FetchAhead& ahead) {
-    constexpr std::size_t kV = kQ == 1 ? Ops::kFusedVecs : std::max<std::size_t>(Ops::kFusedVecs / kQ, 1);
-    const std::size_t row_bytes = f.vectors * kColumns;
-    std::size_t at = 0;
-    for (; at + kV * Ops::kBytes <= row_bytes; at += kV * Ops::kBytes) {
-      fused_tile<kCount, kQ, kV>(f, at, A, out, ahead);
-    }
-    for (; at < row_bytes; at += Ops::kBytes) fused_tile<kCount, kQ, 1>(f, at, A, out, ahead);
+  template <std::size_t... part>
+  PIRX_GF2E_INLINE void fused_parts(Fused& f, std::size_t vectors, std::index_sequence<part...>) {
+    (fused_part<part>(f, vectors), ...);
   }
 
-  template <std::size_t kCount>
-  PIRX_GF2E_TARGET static void fused_all(std::size_t query_groups, const Fused& f, const std::uint64_t* A,
-                                         std::byte* out, FetchAhead& ahead) {
-    for (; query_groups >= Ops::kFusedTile; query_groups -= Ops::kFusedTile) {
-      fused_queries<kCount, Ops::kFusedTile>(f, A, out, ahead);
-      A += Ops::kFusedTile * f.groups * kWords;
-      out += Ops::kFusedTile * f.vectors * kColumns;
+  PIRX_GF2E_SCHEDULED static void multiply_fused(std::size_t query_groups, std::size_t groups,
+                                                 std::size_t vectors, const std::uint64_t* A,
+                                                 const std::byte* D, std::byte* out,
+                                                 std::span<const std::byte> next) noexcept {
+    if (query_groups == 0 || groups == 0) return;
+    const std::size_t steps =
+        query_groups * kParts * groups * std::max<std::size_t>(vectors / Ops::kFusedVecs, 1);
+    const std::size_t lines = (next.size() / 64 + steps - 1) / steps;
+    // Lines whose prefetch was dropped come sooner in order than in the order in which they are used.
+    for (std::size_t at = 0; at < groups * kPlanes * vectors * kColumns; at += Ops::kBytes) {
+      asm volatile("" ::"v"(Ops::load(D + at)));
     }
-    if (query_groups == 1) fused_queries<kCount, 1>(f, A, out, ahead);
-  }
-
-  /// Whether both factors of every triple are sums of the same number of planes, a power of two up to 8.
-  /// Other sums take too many loads to be formed again for every tile.
-  static constexpr bool even_sums() {
-    if (kPlanes == 1) return false;
-    for (std::size_t k = 0; k < kProducts; k += 3) {
-      const int count = std::popcount(Scheme::kScheme.A[k].low);
-      if (count != std::popcount(Scheme::kScheme.A[k + 1].low)) return false;
-      if (count > 8 || !std::has_single_bit(static_cast<unsigned>(count))) return false;
+    Fused f{groups, A, D, out, next.data(), next.data() + next.size(), std::min(lines, kMostFetched)};
+    for (std::size_t q = 0; q < query_groups; ++q) {
+      fused_parts(f, vectors, std::make_index_sequence<kParts>());
+      f.A += kProducts * kFusedGroups * kWords;
+      f.out += kProducts * vectors * kColumns;
     }
-    return true;
-  }
-
-  PIRX_GF2E_TARGET static void multiply_fused(std::size_t triple, std::size_t query_groups,
-                                              std::size_t groups, std::size_t vectors, const std::uint64_t* A,
-                                              std::size_t A_stride, const std::byte* D, std::byte* out,
-                                              std::size_t out_stride, FetchAhead ahead) noexcept {
-    static_assert(Ops::kFusedTile <= 2);
-    Fused f{groups, vectors, {}, A_stride, out_stride};
-    std::size_t count = 0;
-    for (std::size_t half = 0; half < 2; ++half) {
-      count = 0;
-      for (std::size_t b = 0; b < kPlanes; ++b) {
-        if (Scheme::kScheme.A[3 * triple + half].at(b)) {
-          f.planes[half][count++] = D + b * vectors * kColumns;
-        }
-      }
-    }
-    if (count == 1) return fused_all<1>(query_groups, f, A, out, ahead);
-    if (count == 2) return fused_all<2>(query_groups, f, A, out, ahead);
-    if (count == 4) return fused_all<4>(query_groups, f, A, out, ahead);
-    if constexpr (kPlanes == 16) return fused_all<8>(query_groups, f, A, out, ahead);
   }
 
   // --- results
@@ -714,11 +710,11 @@ struct ByScheme {
                       .parts = kParts,
                       // out[k] = sum k of the planes: row k of A times them.
                       .form = form,
+                      // out[p] ^= A[p] * (sum p of the planes of D), for all products p.
                       .multiply_fused = nullptr,
                       // to[i][j] ^= bit i of each product from[p][j], put together by C.
                       .finish = finish};
-    // out[p] ^= A[p] * (sum p of the planes of D), for the products p of a triple.
-    if constexpr (even_sums()) made.multiply_fused = multiply_fused;
+    if constexpr (kFuses) made.multiply_fused = multiply_fused;
     return made;
   }
 };
@@ -738,8 +734,6 @@ constexpr SlicedKernels make_sliced() {
           .schemes = AllSchemes<Ops, F, typename SchemesOf<F>::Type>::kAll,
           .tile = Ops::kTile,
           .tile_bytes = Ops::kTileVecs * Ops::kBytes,
-          .fused_tile = Ops::kFusedTile,
-          .fused_bytes = Ops::kFusedVecs * Ops::kBytes,
           .matrix_bytes = Ops::kMatrixBytes,
           .direct_tile = S::kDirectTile,
           // group[b][j] bit i = bit b of row[i][j], for 8 rows.

@@ -329,37 +329,32 @@ TYPED_TEST(SlicedKernelsTest, MultiplyFused) {
   this->for_each_scheme(5, [&](const SlicedKernels& kernels, const SlicedScheme& scheme,
                                const std::vector<std::uint64_t>& rows, Engine& rng) {
     if (scheme.multiply_fused == nullptr) return;
-    const std::size_t triple = below(rng, scheme.products / 3);
-    const std::size_t query_groups = below(rng, 6), groups = 2 * below(rng, 6);
+    const std::size_t most = SlicedKernels::fused_groups(kernels.planes);
+    const std::size_t query_groups = below(rng, 4), groups = below(rng, most + 1);
     const std::size_t vectors = between(rng, 1, SlicedKernels::kPanelVectors), width = vectors * kColumns;
-    const std::size_t A_stride = query_groups * groups + below(rng, 5),
-                      out_stride = query_groups * width + below(rng, 100);
-    const std::byte* D = this->from_.place(rng, groups * kernels.group_bytes(vectors));
-    std::uint64_t* A = this->matrices_.place_matrices(rng, 3 * A_stride, kernels.matrix_bytes);
-    std::byte* out = this->out_.place(rng, 3 * out_stride);
+    const std::size_t products = query_groups * scheme.products, group_bytes = kernels.group_bytes(vectors);
+    const std::byte* D = this->from_.place(rng, groups * group_bytes);
+    std::uint64_t* A = this->matrices_.place_matrices(rng, products * most, kernels.matrix_bytes);
+    const auto matrices =
+        random_matrices(rng, products, most, 1, kernels.matrix_bytes, reinterpret_cast<std::byte*>(A));
+    std::byte* out = this->out_.place(rng, products * width);
     this->out_.expect_from_here();
-    for (std::size_t p = 0; p < 3; ++p) {
-      const auto matrices =
-          random_matrices(rng, query_groups, groups, kernels.fused_tile, kernels.matrix_bytes,
-                          reinterpret_cast<std::byte*>(A) + p * A_stride * kernels.matrix_bytes);
+    for (std::size_t i = 0; i < products; ++i) {
       for (std::size_t g = 0; g < groups; ++g) {
         for (std::size_t c = 0; c < width; ++c) {
           std::byte x{0};
           for (std::size_t b = 0; b < kernels.planes; ++b) {
-            if ((rows[3 * triple + p] >> b & 1) != 0)
-              x ^= D[g * kernels.group_bytes(vectors) + b * width + c];
+            if ((rows[i % scheme.products] >> b & 1) != 0) x ^= D[g * group_bytes + b * width + c];
           }
-          for (std::size_t q = 0; q < query_groups; ++q) {
-            this->out_.wanted()[p * out_stride + q * width + c] ^=
-                std::byte{product(matrices[q * groups + g], std::to_integer<std::uint8_t>(x))};
-          }
+          this->out_.wanted()[i * width + c] ^=
+              std::byte{product(matrices[i * most + g], std::to_integer<std::uint8_t>(x))};
         }
       }
     }
-    scheme.multiply_fused(triple, query_groups, groups, vectors, A, A_stride, D, out, out_stride,
-                          {out, below(rng, 3)});
+    const std::span<const std::byte> next(out, below(rng, 3) * width);
+    scheme.multiply_fused(query_groups, groups, vectors, A, D, out, next);
     EXPECT_TRUE(this->out_.as_wanted())
-        << "triple " << triple << ", " << query_groups << " x " << groups << " groups";
+        << query_groups << " query groups x " << groups << " groups, " << vectors << " vectors";
   });
 }
 

@@ -35,14 +35,14 @@ struct SlicedScheme {
                std::size_t plane_stride, std::size_t item_bytes, std::byte* out,
                std::size_t product_stride) noexcept;
 
-  /// form() and the SlicedKernels::multiply() of products 3 triple, 3 triple + 1 and 3 triple + 2 in one
-  /// call, for few queries: the sums are formed in registers each time they are needed. D: `groups` groups,
-  /// an even number, of `vectors` vectors. The matrices of two products lie A_stride matrices apart, in tiles
-  /// of fused_tile; their results lie out_stride bytes apart. Null if the scheme has no such kernel.
-  void (*multiply_fused)(std::size_t triple, std::size_t query_groups, std::size_t groups,
-                         std::size_t vectors, const std::uint64_t* A, std::size_t A_stride,
-                         const std::byte* D, std::byte* out, std::size_t out_stride,
-                         FetchAhead ahead) noexcept;
+  /// form() and the SlicedKernels::multiply() of all products in one call, for few queries: the sums are
+  /// formed in registers each time they are needed. D: at most fused_groups() groups of `vectors` vectors.
+  /// A: the matrices of query group after query group; within it, of product after product, fused_groups()
+  /// each. out: in the same order, `vectors` vectors for each query group and product. Fetches `next` into
+  /// the cache meanwhile. Null if the scheme has no such kernel.
+  void (*multiply_fused)(std::size_t query_groups, std::size_t groups, std::size_t vectors,
+                         const std::uint64_t* A, const std::byte* D, std::byte* out,
+                         std::span<const std::byte> next) noexcept;
 
   /// Turns products into rows. Product p of one query group is at from + p * product_stride. Adds the first
   /// `rows` rows, of `bytes` bytes each, to `to`.
@@ -63,15 +63,14 @@ struct SlicedKernels {
   std::span<const SlicedScheme> schemes;
   std::size_t tile;        ///< query groups that multiply() takes at once
   std::size_t tile_bytes;  ///< bytes of columns of D that multiply() takes at once
-  std::size_t fused_tile;  ///< query groups that multiply_fused() takes at once
-  /// Bytes of columns of D, times query groups, that multiply_fused() takes at once.
-  std::size_t fused_bytes;
   /// Bytes of 8 x 8 bits of queries in the form that multiply() takes: a multiple of 8.
   std::size_t matrix_bytes;
   std::size_t direct_tile;  ///< queries that multiply_direct() takes at once
 
   /// The bytes of a row that make one vector of columns.
   std::size_t vector_bytes() const noexcept { return planes * 8; }
+  /// The groups that multiply_fused() takes at most: a panel's 32 KiB, which stay in the first-level cache.
+  static constexpr std::size_t fused_groups(std::size_t planes) noexcept { return 128 / planes; }
   /// The bytes of a group in a panel of `vectors` vectors.
   std::size_t group_bytes(std::size_t vectors) const noexcept { return planes * kColumns * vectors; }
 
