@@ -163,7 +163,11 @@ function(pirx_add_ctest name)
   if(programs)
     add_dependencies(tests_${arg_LABEL} ${programs})
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${timeout}" ENVIRONMENT
+  # The folder of a test is a label, too: ctest -L itpir.
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REGEX REPLACE "^tests/" "" folder "${folder}")
+  string(REGEX REPLACE "/.*" "" folder "${folder}")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL};${folder}" TIMEOUT "${timeout}" ENVIRONMENT
                                                                                      "${pirx_test_environment}")
 endfunction()
 
