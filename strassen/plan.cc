@@ -118,7 +118,8 @@ constexpr std::uint64_t kMatricesBytesGf2 = std::uint64_t{2} << 20;  // as large
 constexpr std::uint64_t kSumsBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{6} << 20;  // matrices for one block of rows
 constexpr std::size_t kMostRun = 4;
-constexpr std::size_t kMostRunGf2 = 16;  // a panel has only 32 bytes of a row
+// Over GF(2) a panel has only 32 bytes of a row. Few queries' matrices take as long to come as a panel of D.
+constexpr std::size_t kMostLongRun = 16;
 constexpr std::size_t kMostQueries = 1024;
 constexpr int kMostStoredDepth = 2;
 
@@ -220,7 +221,7 @@ Plan make_sliced_plan(const Shape& shape, int threads, bool threads_forced, cons
       plan.split_rows ? panels : panels / wanted;  // of one thread, in four runs or more
   plan.run =
       std::clamp<std::uint64_t>(std::min(kSumsBytes / std::max<std::uint64_t>(sizes.sums, 1), share / 4), 1,
-                                sliced.planes == 1 ? kMostRunGf2 : kMostRun);
+                                sliced.planes == 1 || plan.way == Way::kFused ? kMostLongRun : kMostRun);
   plan.tile_rows = sizes.block * 8;
   const std::uint64_t sharing = plan.split_rows ? wanted : 1;
   const std::uint64_t matrices = block_matrices(plan, plan.tile_queries, sizes.block, sliced);
