@@ -32,7 +32,7 @@ class MaskFolder {
   void load(const Client& client) const {
     if (path_.empty()) return;
     const auto& params = client.params();
-    const auto text = read_file(file_of(params), params.masks_reply_bytes(params.blocks()), "masks");
+    const auto text = read_file(file_of(params), params.masks_reply_bytes(params.blocks()), "masks", true);
     if (text) static_cast<void>(client.take_masks(as_bytes(*text)));
   }
   Result<void> store(const Params& params, ByteSpan reply) const {

@@ -2,10 +2,15 @@
 // Retrievals: which masks are fetched and when, several rows for a record, records at every place of a row,
 // the folder of masks, and what a server must not be told. The masks of the server here are zero, so that a
 // reply's words are the row's; the whole scheme is in client_test.cc.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "cpir/inspire/client_plan.h"
@@ -291,6 +296,18 @@ TEST(InspirePlan, TheFolderIsUsedAsAWholeOrNotAtAll) {
     world.expect_records(mended, {1});
     EXPECT_TRUE(asks(world).empty());
   }
+}
+
+TEST(InspirePlan, APipeInTheFolderIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const World world(kS8, 10, 500, {});
+  const auto file = folder.path() / to_hex(world.params().digest());
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  auto joined = std::async(std::launch::async, [&] { return world.join(folder.path()); });
+  const bool in_time = joined.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  if (!in_time) ::close(::open(file.c_str(), O_WRONLY | O_NONBLOCK));  // ends the wait
+  world.expect_records(world.drive(**joined.get(), {1}), {1});
 }
 
 TEST(InspirePlan, AFolderThatIsNotThereIsMade) {
