@@ -4,6 +4,7 @@
 
 const STATUS = ["Ok", "InvalidArgument", "OutOfRange", "DataLoss", "Unavailable", "ResourceExhausted", "Unauthenticated",
   "StaleEpoch", "Undecodable", "Internal", "BufferTooSmall"];
+const INTERNAL = STATUS.indexOf("Internal");
 const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "stale"];
 const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
@@ -173,7 +174,7 @@ class Deployment {
     signal?.throwIfAborted();
     const instances = new Map();
     const retrieval = this.#begin(client, wish, liars, maxBytes);
-    let answer = 0;
+    let answer = 0, unsettled;
     try {
       for (let round = 1; ; ++round) {
         const messages = [];
@@ -186,6 +187,7 @@ class Deployment {
           if (message.action !== SEND) break;
           messages.push(message);
         }
+        if (messages.length === 0) throw unsettled ?? new PirxError("Internal", "a round without messages");
         // Every server is waited for, so that no connection's end tells how the others answered. What a caller's onEvent throws
         // is thrown after that.
         let thrown;
@@ -211,6 +213,10 @@ class Deployment {
             server.message = error.message;
             try {
               if (!settled) this.#lose(retrieval, message.id, error instanceof Lost ? error : new Lost("Unavailable", error.message));
+            } catch (other) {
+              unsettled ??= other; // The other servers' replies may do without this one.
+            }
+            try {
               if (!(error instanceof PirxError)) throw error;
               event("lost", { message: error.message });
             } catch (other) {
@@ -268,10 +274,12 @@ class Deployment {
     });
   }
 
+  /// The name of the reason is the server's word: only what pirx_retrieval_lost takes is passed on.
   #lose(retrieval, id, lost) {
     const machine = this.#machine;
+    const named = STATUS.indexOf(lost.code), why = named >= 1 && named <= INTERNAL ? named : INTERNAL;
     machine.with(new TextEncoder().encode(lost.message + "\0"),
-      (at) => machine.call("pirx_retrieval_lost", retrieval, id, Math.max(1, STATUS.indexOf(lost.code)), at));
+      (at) => machine.call("pirx_retrieval_lost", retrieval, id, why, at));
   }
 
   #read(answer, servers) {

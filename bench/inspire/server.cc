@@ -29,9 +29,7 @@ struct World {
         [&] { server = need(inspire::make_inspire_server(database, sizes.options)); }, processor_clock);
     client = std::make_unique<inspire::Client>(
         need(inspire::Client::create(need(inspire::Params::decode(server->parameters())))));
-    for (const auto blocks : client->missing_masks()) {
-      need(client->take_masks(blocks, ask(client->masks_request(blocks))));
-    }
+    need(client->take_masks(ask(client->masks_request())));
   }
   Bytes ask(ByteSpan request) const { return need(std::move(server->answer({&request, 1}).at(0))); }
   const inspire::Params& params() const { return client->params(); }

@@ -125,9 +125,7 @@ void add_inspire(const std::shared_ptr<Case>& c) {
   std::shared_ptr<const AnyServer> server = c->serve();
   const auto client = std::make_shared<const inspire::Client>(
       need(inspire::Client::create(need(inspire::Params::decode(server->parameters())))));
-  for (const auto blocks : client->missing_masks()) {
-    need(client->take_masks(blocks, ask(*server, client->masks_request(blocks))));
-  }
+  need(client->take_masks(ask(*server, client->masks_request())));
   const auto at = need(client->params().locate(c->wanted));
   const auto query = need(client->query(at.row, c->rng));
   const auto opens = [=](inspire::Client::Query own, const Bytes& reply) {

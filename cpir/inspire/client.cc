@@ -2,7 +2,6 @@
 // Messages, randomness and masks around ClientCore.
 #include "pirx/cpir/inspire/client.h"
 
-#include <algorithm>
 #include <mutex>
 
 #include "client_core.h"
@@ -14,12 +13,11 @@
 namespace pirx::cpir::inspire {
 
 struct Client::State {
-  explicit State(Params of)
-      : params(std::move(of)), core(params, ClientCore::expand(params)), masks(params.blocks()) {}
+  explicit State(Params of) : params(std::move(of)), core(params, ClientCore::expand(params)) {}
   const Params params;
   const ClientCore core;
   std::mutex mutex;
-  std::vector<std::shared_ptr<const MaskSlots>> masks;  ///< null: missing
+  std::vector<std::shared_ptr<const MaskSlots>> masks;  ///< of all blocks, or none
 };
 
 const Params& Client::params() const noexcept { return state_->params; }
@@ -31,71 +29,45 @@ Result<Client> Client::create(Params params) {
   return guarded(make, "no memory for a client's public polynomials");
 }
 
-std::vector<Client::Blocks> Client::missing_masks() const {
-  std::vector<Blocks> missing;
+bool Client::has_masks() const {
   const std::lock_guard lock(state_->mutex);
-  for (std::size_t block = 0; block < state_->masks.size(); ++block) {
-    if (state_->masks[block] != nullptr) continue;
-    if (missing.empty() || missing.back().first + missing.back().count != block) {
-      missing.push_back({block, 0});
-    }
-    ++missing.back().count;
-  }
-  return missing;
+  return !state_->masks.empty();
 }
 
-Bytes Client::masks_request(Blocks blocks) const {
+Bytes Client::masks_request() const {
   Writer writer(Params::kMasksRequestBytes);
   encode_header(writer, ProtocolId::kInspire, MessageType::kMasksWanted, params().digest());
-  writer.put(static_cast<std::uint32_t>(blocks.first));
-  writer.put(static_cast<std::uint32_t>(blocks.count));
+  writer.put(std::uint32_t{0});
+  writer.put(static_cast<std::uint32_t>(params().blocks()));
   return std::move(writer).take();
 }
 
-Result<std::vector<ByteSpan>> Client::take_masks(Blocks blocks, ByteSpan reply) const {
-  PIRX_CHECK(blocks.first <= params().blocks() && blocks.count <= params().blocks() - blocks.first);
+Result<void> Client::take_masks(ByteSpan reply) const {
   PIRX_ASSIGN(const auto body,
               decode_header(reply, ProtocolId::kInspire, MessageType::kMasks, params().digest(),
-                            params().masks_reply_bytes(blocks.count), "masks message"));
+                            params().masks_reply_bytes(params().blocks()), "masks message"));
   Reader reader(body, "masks");
   PIRX_ASSIGN(const auto first, reader.get<std::uint32_t>());
   PIRX_ASSIGN(const auto count, reader.get<std::uint32_t>());
-  if (first != blocks.first || count != blocks.count) {
+  if (first != 0 || count != params().blocks()) {
     return fail(ErrorCode::kDataLoss, "the server sent the masks of other blocks than were asked for");
   }
-  std::vector<ByteSpan> masks;
-  for (std::size_t i = 0; i < blocks.count; ++i) {
-    PIRX_ASSIGN(const auto of_block, reader.get_bytes(params().masks_bytes()));
-    if (mask_digest(params().spec().salt, blocks.first + i, of_block) !=
-        params().spec().masks[blocks.first + i]) {
-      return fail(
-          ErrorCode::kDataLoss,
-          "the server's masks are not those that its parameters name: they would betray what is asked");
+  const auto take = [&]() -> Result<void> {
+    std::vector<std::shared_ptr<const MaskSlots>> masks;
+    for (std::size_t block = 0; block < params().blocks(); ++block) {
+      PIRX_ASSIGN(const auto of_block, reader.get_bytes(params().masks_bytes()));
+      if (mask_digest(params().spec().salt, block, of_block) != params().spec().masks[block]) {
+        return fail(
+            ErrorCode::kDataLoss,
+            "the server's masks are not those that its parameters name: they would betray what is asked");
+      }
+      masks.push_back(std::make_shared<const MaskSlots>(state_->core.mask_slots(of_block)));
     }
-    masks.push_back(of_block);
-  }
-  const auto keep = [&]() -> Result<void> {
-    for (std::size_t i = 0; i < blocks.count; ++i) {
-      auto slots = std::make_shared<const MaskSlots>(state_->core.mask_slots(masks[i]));
-      const std::lock_guard lock(state_->mutex);
-      state_->masks[blocks.first + i] = std::move(slots);
-    }
+    const std::lock_guard lock(state_->mutex);
+    state_->masks = std::move(masks);
     return {};
   };
-  PIRX_TRY(guarded(keep, "no memory for masks"));
-  return masks;
-}
-
-bool Client::put_masks(std::size_t block, ByteSpan masks) const {
-  PIRX_CHECK(block < params().blocks());
-  if (masks.size() != params().masks_bytes() ||
-      mask_digest(params().spec().salt, block, masks) != params().spec().masks[block]) {
-    return false;
-  }
-  auto slots = std::make_shared<const MaskSlots>(state_->core.mask_slots(masks));
-  const std::lock_guard lock(state_->mutex);
-  state_->masks[block] = std::move(slots);
-  return true;
+  return guarded(take, "no memory for masks");
 }
 
 Result<Client::Query> Client::query(std::uint64_t row, Rng& rng) const {
@@ -129,9 +101,7 @@ Result<SecretVector<std::byte>> Client::decode(RowSecret secret, ByteSpan reply)
       const std::lock_guard lock(state_->mutex);
       masks = state_->masks;
     }
-    if (std::find(masks.begin(), masks.end(), nullptr) != masks.end()) {
-      return invalid("masks are missing: fetch them before a reply is decoded");
-    }
+    if (masks.empty()) return invalid("masks are missing: fetch them before a reply is decoded");
     return state_->core.decode(std::move(secret), masks, body);
   };
   return guarded(read, "no memory to decode a reply");

@@ -21,31 +21,29 @@ constexpr double kPolynomialSeconds = 30e-6;
 /// Bytes of data and of H that one core of a server reads in a second.
 constexpr double kServerRate = 10e9;
 
-/// A folder with a file for each block's masks, named by their digest. Of a browser's client, which has no
-/// files, nothing is read or written unless the option is given.
+/// A folder that keeps the masks message of each version of a database, in a file that is named by the
+/// parameters' digest. It is the whole message or nothing, so that a client asks for all masks or for none: a
+/// request for some of them would tell the server which it has, and so which versions it saw. Of a browser's
+/// client, which has no files, nothing is read or written unless the option is given.
 class MaskFolder {
  public:
   explicit MaskFolder(std::string path) : path_(std::move(path)) {}
-  /// Takes what is there. Files that are missing, damaged or something else are as if they were not there.
+  /// Takes what is there. A file that is missing, damaged or something else is as if it were not there.
   void load(const Client& client) const {
     if (path_.empty()) return;
     const auto& params = client.params();
-    for (std::size_t block = 0; block < params.blocks(); ++block) {
-      const auto text = read_file(file_of(params, block), params.masks_bytes(), "masks");
-      if (text) client.put_masks(block, as_bytes(*text));
-    }
+    const auto text = read_file(file_of(params), params.masks_reply_bytes(params.blocks()), "masks", true);
+    if (text) static_cast<void>(client.take_masks(as_bytes(*text)));
   }
-  Result<void> store(const Params& params, std::size_t block, ByteSpan masks) const {
+  Result<void> store(const Params& params, ByteSpan reply) const {
     if (path_.empty()) return {};
     std::error_code exists_or_seen_below;
     std::filesystem::create_directories(path_, exists_or_seen_below);
-    return replace_file(file_of(params, block), {reinterpret_cast<const char*>(masks.data()), masks.size()});
+    return replace_file(file_of(params), {reinterpret_cast<const char*>(reply.data()), reply.size()});
   }
 
  private:
-  std::string file_of(const Params& params, std::size_t block) const {
-    return path_ + '/' + to_hex(params.spec().masks[block]);
-  }
+  std::string file_of(const Params& params) const { return path_ + '/' + to_hex(params.digest()); }
   std::string path_;
 };
 
@@ -73,16 +71,11 @@ class RecordClient final : public RowsClient {
     return client_.decode(std::move(static_cast<KeptSecret&>(*secret).secret), reply);
   }
   std::optional<Fetch> fetch() const override {
-    const auto missing = client_.missing_masks();
-    if (missing.empty()) return std::nullopt;
-    const Client::Blocks blocks = missing.front();
-    return Fetch{client_.masks_request(blocks), params().masks_reply_bytes(blocks.count),
-                 [this, blocks](ByteSpan reply) -> Result<void> {
-                   PIRX_ASSIGN(const auto masks, client_.take_masks(blocks, reply));
-                   for (std::size_t i = 0; i < masks.size(); ++i) {
-                     PIRX_TRY(folder_.store(params(), blocks.first + i, masks[i]));
-                   }
-                   return {};
+    if (client_.has_masks()) return std::nullopt;
+    return Fetch{client_.masks_request(), params().masks_reply_bytes(params().blocks()),
+                 [this](ByteSpan reply) -> Result<void> {
+                   PIRX_TRY(client_.take_masks(reply));
+                   return folder_.store(params(), reply);
                  }};
   }
   const Client client_;

@@ -89,7 +89,12 @@ Result<ClientSeconds> client_seconds(const Set& set, std::size_t row_blocks) {
   spec.masks = {mask_digest(spec.salt, 0, masks)};
   PIRX_ASSIGN(const auto params, Params::create(std::move(spec)));
   PIRX_ASSIGN(const auto client, Client::create(params));
-  PIRX_CHECK(client.put_masks(0, masks));
+  Writer mask_writer(params.masks_reply_bytes(1));
+  encode_header(mask_writer, ProtocolId::kInspire, MessageType::kMasks, params.digest());
+  mask_writer.put(std::uint32_t{0});
+  mask_writer.put(std::uint32_t{1});
+  mask_writer.put_bytes(masks);
+  PIRX_TRY(client.take_masks(std::move(mask_writer).take()));
   Writer writer(params.reply_bytes());
   encode_header(writer, ProtocolId::kInspire, MessageType::kReply, params.digest());
   writer.extend(params.reply_bytes() - kHeaderBytes);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "pirx/base/buffer.h"
+#include "src/base/constant_time.h"
 #include "src/protocol/message.h"
 
 namespace pirx::cpir::qr {
@@ -50,11 +51,12 @@ Result<Params> Params::create(Spec spec) {
 }
 
 Result<database::Location> Params::locate(std::uint64_t record) const {
-  if (record >= geometry().records()) {
+  if (reveal(~mask_less(record, geometry().records()))) {
     return fail(ErrorCode::kOutOfRange,
                 "there is no such record: the database has " + std::to_string(geometry().records()));
   }
-  return database::Location{record / slots(), record % slots() * geometry().slot_bytes()};
+  const Division at = divide(record, slots());
+  return database::Location{at.quotient, at.remainder * geometry().slot_bytes()};
 }
 
 Bytes Params::encode() const {

@@ -110,7 +110,8 @@ typedef enum pirx_status {
    for ever. */
 PIRX_API const char* pirx_status_name(pirx_status status);
 /* The status with that name. Servers name the reason of a refusal in the HTTP header Pirx-Error; this turns
-   its value into what pirx_retrieval_lost() takes. PIRX_INTERNAL for NULL and for a name that is none. */
+   its value into what pirx_retrieval_lost() takes. PIRX_INTERNAL for NULL and for any other name,
+   "Ok" and "BufferTooSmall" among them, which a server has no reason to say. */
 PIRX_API pirx_status pirx_status_from_name(const char* name);
 
 /* The status of the last call in this thread that failed; PIRX_OK if none has.

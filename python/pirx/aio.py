@@ -5,8 +5,8 @@
         record = await client.get("bash")
 
 The retrieval is the one of pirx.Client: the messages are the same. Work of the processor is done in threads, so that the
-event loop goes on. With enough replies, the other messages are still sent, and then all connections of the round are ended
-before the work that follows.
+event loop goes on. With enough replies, the other messages are still sent if their servers take them within a second, and
+then all connections of the round are ended before the work that follows.
 """
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from ._library import library
 _MAX_HEAD = 64 * 1024
 _MAX_REFUSAL = 16 * 1024
 _CONNECT_SECONDS = 10.0
+_LATE_SECONDS = 1.0
 
 _Outcome = Union[bytes, Error]
 _Place = Tuple[str, int]
@@ -160,9 +161,10 @@ class Client:
                 wanted = await asyncio.to_thread(_hand_in, retrieval, number, outcome)
                 if not wanted:
                     break
-        # Every message is sent, even where its reply is of no use any more. Then the connections end before the work that
-        # follows, so that their end tells nothing of it.
-        await asyncio.wait(written, timeout=max(0.0, end - loop.time()))
+        # Every message is sent, even where its reply is of no use any more, if its server takes it soon: one that reads nothing
+        # does not hold the look-up until its deadline. Then the connections end before the work that follows, so that their
+        # end tells nothing of it.
+        await asyncio.wait(written, timeout=max(0.0, min(_LATE_SECONDS, end - loop.time())))
         await _end(tasks)
         return await asyncio.to_thread(retrieval.next)
 

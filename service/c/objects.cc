@@ -152,7 +152,7 @@ const char* pirx_status_name(pirx_status status) {
 
 pirx_status pirx_status_from_name(const char* name) {
   if (name == nullptr) return PIRX_INTERNAL;
-  for (int i = PIRX_OK; i <= PIRX_BUFFER_TOO_SMALL; ++i) {
+  for (int i = PIRX_INVALID_ARGUMENT; i <= PIRX_INTERNAL; ++i) {
     const auto status = static_cast<pirx_status>(i);
     if (std::string_view(name) == pirx_status_name(status)) return status;
   }

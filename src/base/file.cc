@@ -194,8 +194,9 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target, Over ove
   return {};
 }
 
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit, std::string_view what) {
-  const auto opened = open_for_reading(path, false);
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit, std::string_view what,
+                              bool regular_only) {
+  const auto opened = open_for_reading(path, regular_only);
   if (!opened) {
     return fail(opened.error().code(), std::string(what) + ": " + opened.error().message());
   }

@@ -39,7 +39,7 @@ AlignedBuffer::~AlignedBuffer() {
   if (data_ != nullptr) secret_free(data_, static_cast<std::size_t>(size_));
 }
 
-Result<std::string> read_file(const std::filesystem::path&, std::size_t, std::string_view what) {
+Result<std::string> read_file(const std::filesystem::path&, std::size_t, std::string_view what, bool) {
   return fail(ErrorCode::kUnavailable, std::string(what) + ": there are no files here; give its text");
 }
 

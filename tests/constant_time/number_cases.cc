@@ -120,6 +120,17 @@ bool residues_query() {
   const auto query = client.query(row, rng);
   return query && hidden(*query);
 }
+/// A row has 7 slots, as a division by a power of two could be a shift.
+bool residues_locate(std::uint64_t record, bool there) {
+  const auto params =
+      qr::Params::create(
+          {database::Geometry::create({50, 2, 1, false, false}).value(), {}, 7, 512, qr::KeyPolicy::kToy})
+          .value();
+  hide(record);
+  const auto at = params.locate(record);
+  if (!there) return !at;
+  return at && hidden(at->row) && hidden(at->offset);
+}
 
 }  // namespace
 
@@ -131,6 +142,9 @@ void add_number_cases(std::vector<Case>& cases) {
                    [] { return tree_query(dj::Selectors::kPolynomial, 2); }});
   cases.push_back({"qr: Residues::encrypt_bit and decrypt_bit", "primes, bits", residue_bits});
   cases.push_back({"qr: Client::query", "row", residues_query});
+  cases.push_back({"qr: Params::locate", "record", [] { return residues_locate(24, true); }});
+  cases.push_back(
+      {"qr: Params::locate of what there is not", "record", [] { return residues_locate(50, false); }});
 }
 
 }  // namespace pirx::constant_time

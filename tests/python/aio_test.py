@@ -141,6 +141,26 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await self.status(None, deadline=3.0))[0], "SILENT")
         self.assertGreaterEqual(time.monotonic() - start, 2.9)
 
+    async def test_a_server_that_reads_nothing(self):
+        """With enough replies, a request that its server does not take gets a second and not the deadline."""
+        write = pirx.aio._Connection.write
+        stuck = []
+
+        async def write_or_wait(connection, data):
+            if f":{connection._socket.getpeername()[1]}" in hostile.url:
+                stuck.append(connection)
+                await asyncio.sleep(60)
+            await write(connection, data)
+
+        async with Hostile(None) as hostile:
+            with mock.patch.object(pirx.aio._Connection, "write", write_or_wait):
+                async with pirx.aio.Client(replaced(self.four, {1: hostile.url})) as client:
+                    start = time.monotonic()
+                    self.assertEqual(await client.get("key3"), RECORDS[3])
+                    self.assertLess(time.monotonic() - start, 8)  # of a deadline of 10
+                    self.assertEqual(client._unwaited, set())
+            self.assertEqual(len(stuck), 1)
+
     async def test_a_server_that_answers_too_much(self):
         status, hostile = await self.status(endless())
         self.assertEqual(status, "MALFORMED")

@@ -99,6 +99,18 @@ class KeyedUpdate(unittest.TestCase):
         listed.write_text(text[:100])
         cl.run(*change)
 
+    def test_the_list_is_as_private_as_the_database(self):
+        database = self.build(count=50)
+        listed = Path(f"{database}.keys")
+        self.assertEqual(listed.stat().st_mode, database.stat().st_mode)
+        for mode in (0o600, 0o640):
+            database.chmod(mode)
+            cl.run("db", "build", database, self.path / "keyed.jsonl", "--key", "k", "--value", "v", "--keyed")
+            self.assertEqual([path.stat().st_mode & 0o777 for path in (database, listed)], [mode] * 2)
+            listed.chmod(0o644)
+            cl.run("db", "update", database, "--key", f"new {mode}={self.record('x' * 5000)}")
+            self.assertEqual([path.stat().st_mode & 0o777 for path in (database, listed)], [mode] * 2)
+
     def test_files_of_others_stay(self):
         database = self.build(count=50)
         victim = self.path / "victim"

@@ -3,6 +3,7 @@
 #include "key_list.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -57,9 +58,13 @@ Result<KeyListWriter> KeyListWriter::create(const std::string& database) {
   }
   std::error_code ignored;
   std::filesystem::remove(made, ignored);
-  const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  // Who may not read the database may not read its keys. A new database gets what the umask leaves.
+  struct stat old {};
+  const bool there = ::stat(database.c_str(), &old) == 0;
+  const mode_t mode = there ? old.st_mode & 0777 : 0666;
+  const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   KeyListWriter writer(name, std::unique_ptr<std::FILE, Close>(fd < 0 ? nullptr : ::fdopen(fd, "wb")));
-  if (!writer.file_) return tl::unexpected(writer.cannot_write());
+  if (!writer.file_ || (there && ::fchmod(fd, mode) != 0)) return tl::unexpected(writer.cannot_write());
   PIRX_TRY(writer.add(kHeader));
   return writer;
 }

@@ -10,10 +10,11 @@
 
 namespace pirx {
 
-/// Reads a file. `what` names it in messages ("deployment file"). Unavailable: it cannot be opened or read.
+/// Reads a file. `what` names it in messages ("deployment file"). With `regular_only` it refuses everything
+/// but regular files, and does not wait for the writer of a pipe. Unavailable: it cannot be opened or read.
 /// DataLoss: it is longer than `limit` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit,
-                              std::string_view what = "file");
+                              std::string_view what = "file", bool regular_only = false);
 
 /// Replaces the file at `path` by `text`. Writes another file beside it, syncs that and renames it, so that
 /// after any failure the file is the old one or the new one. `mode` is that of open(2). ResourceExhausted:

@@ -338,12 +338,13 @@ struct World {
     }
     return out;
   }
-  Bytes masks_reply(Client::Blocks wanted) const {
+  Bytes masks_reply() const { return masks_reply(0, masks.size()); }
+  Bytes masks_reply(std::size_t first, std::size_t count) const {
     Writer writer;
     encode_header(writer, ProtocolId::kInspire, MessageType::kMasks, params.digest());
-    writer.put(static_cast<U32>(wanted.first));
-    writer.put(static_cast<U32>(wanted.count));
-    for (std::size_t i = 0; i < wanted.count; ++i) writer.put_bytes(masks[wanted.first + i]);
+    writer.put(static_cast<U32>(first));
+    writer.put(static_cast<U32>(count));
+    for (std::size_t i = 0; i < count; ++i) writer.put_bytes(masks[first + i]);
     return std::move(writer).take();
   }
   Bytes reply(ByteSpan message) const {
@@ -368,7 +369,7 @@ TEST_P(Whole, EveryRowOfAPartialBlockDecodes) {
   auto engine = pirx::testing::seeded_engine();
   const World world(GetParam(), 70, 67, engine);
   const auto client = Client::create(world.params).value();
-  ASSERT_TRUE(client.take_masks({0, 2}, world.masks_reply({0, 2})));
+  ASSERT_TRUE(client.take_masks(world.masks_reply()));
   auto rng = Rng::from_os().value();
   for (std::size_t i = 0; i < world.params.rows(); ++i) {
     auto query = client.query(i, rng).value();
@@ -405,56 +406,45 @@ TEST_P(Whole, MasksAreRefusedUnlessTheyAreThoseOfTheParameters) {
   auto engine = pirx::testing::seeded_engine();
   const World world(GetParam(), 64, 130, engine);
   const auto client = Client::create(world.params).value();
-  const Bytes good = world.masks_reply({0, 3});
-  const auto missing = client.missing_masks();
-  ASSERT_EQ(missing.size(), 1U);
-  EXPECT_EQ(missing[0].count, 3U);
+  const Bytes good = world.masks_reply();
+  EXPECT_FALSE(client.has_masks());
   for (std::size_t byte = 0; byte < good.size(); ++byte) {
     Bytes wrong = good;
     wrong[byte] ^= static_cast<std::byte>(1U << byte % 8);
-    ASSERT_FALSE(client.take_masks({0, 3}, wrong)) << byte;
+    ASSERT_FALSE(client.take_masks(wrong)) << byte;
   }
   Bytes flipped = good;
   flipped.back() ^= std::byte{1};
-  expect_error(client.take_masks({0, 3}, flipped), ErrorCode::kDataLoss,
-               "not those that its parameters name");
-  expect_error(client.take_masks({0, 3}, world.masks_reply({0, 2})), ErrorCode::kDataLoss, "bytes");
-  expect_error(client.take_masks({1, 2}, world.masks_reply({0, 2})), ErrorCode::kDataLoss, "other blocks");
+  expect_error(client.take_masks(flipped), ErrorCode::kDataLoss, "not those that its parameters name");
+  expect_error(client.take_masks(world.masks_reply(0, 2)), ErrorCode::kDataLoss, "bytes");
+  flipped = good;
+  flipped[40] = std::byte{1};
+  expect_error(client.take_masks(flipped), ErrorCode::kDataLoss, "other blocks");
   Bytes longer = good;
   longer.push_back(std::byte{0});
-  expect_error(client.take_masks({0, 3}, longer), ErrorCode::kDataLoss, "");
+  expect_error(client.take_masks(longer), ErrorCode::kDataLoss, "");
   // Of another epoch: in a message of that epoch, and in one that says it was of this one.
   auto spec = world.params.spec();
   spec.version.epoch = 2;
   const auto later = Client::create(Params::create(spec).value()).value();
-  expect_error(later.take_masks({0, 3}, good), ErrorCode::kStaleEpoch, "the masks message is for other");
+  expect_error(later.take_masks(good), ErrorCode::kStaleEpoch, "the masks message is for other");
   spec.masks[1] = {};
   const auto changed = Params::create(spec).value();
   const auto other = Client::create(changed).value();
   Writer writer;
   encode_header(writer, ProtocolId::kInspire, MessageType::kMasks, changed.digest());
   writer.put_bytes(ByteSpan(good).subspan(kHeaderBytes));
-  expect_error(other.take_masks({0, 3}, std::move(writer).take()), ErrorCode::kDataLoss, "not those");
+  expect_error(other.take_masks(std::move(writer).take()), ErrorCode::kDataLoss, "not those");
   // Nothing was taken by halves.
-  EXPECT_EQ(client.missing_masks().size(), 1U);
-  EXPECT_EQ(other.missing_masks()[0].count, 3U);
-  EXPECT_FALSE(other.put_masks(1, world.masks[1]));
-  EXPECT_FALSE(other.put_masks(0, world.masks[1]));
-  EXPECT_FALSE(other.put_masks(0, ByteSpan(world.masks[0]).first(8)));
-  EXPECT_TRUE(other.put_masks(2, world.masks[2]));
-  EXPECT_TRUE(other.put_masks(0, world.masks[0]));
-  ASSERT_EQ(other.missing_masks().size(), 1U);
-  EXPECT_EQ(other.missing_masks()[0].first, 1U);
-  EXPECT_EQ(other.missing_masks()[0].count, 1U);
-  const auto masks = client.take_masks({0, 3}, good);
-  ASSERT_TRUE(masks);
-  EXPECT_TRUE(std::equal((*masks)[1].begin(), (*masks)[1].end(), world.masks[1].begin()));
-  EXPECT_TRUE(client.missing_masks().empty());
-  // The request says what the reply repeats.
-  const Bytes request = client.masks_request({1, 2});
+  EXPECT_FALSE(client.has_masks());
+  EXPECT_FALSE(other.has_masks());
+  ASSERT_TRUE(client.take_masks(good));
+  EXPECT_TRUE(client.has_masks());
+  // The request says what the reply repeats: all blocks.
+  const Bytes request = client.masks_request();
   ASSERT_EQ(request.size(), Params::kMasksRequestBytes);
-  EXPECT_EQ(load_le<U32>(request.data() + 40), 1U);
-  EXPECT_EQ(load_le<U32>(request.data() + 44), 2U);
+  EXPECT_EQ(load_le<U32>(request.data() + 40), 0U);
+  EXPECT_EQ(load_le<U32>(request.data() + 44), 3U);
 }
 
 TEST_P(Whole, RepliesAreRefused) {
@@ -467,7 +457,7 @@ TEST_P(Whole, RepliesAreRefused) {
   const Bytes reply = world.reply(query.message);
   expect_error(client.decode(std::move(query.secret), reply), ErrorCode::kInvalidArgument,
                "masks are missing");
-  ASSERT_TRUE(client.take_masks({0, 2}, world.masks_reply({0, 2})));
+  ASSERT_TRUE(client.take_masks(world.masks_reply()));
   for (std::size_t length = 0; length < reply.size(); ++length) {
     expect_error(client.decode(asked(), ByteSpan(reply).first(length)), ErrorCode::kDataLoss, "");
   }

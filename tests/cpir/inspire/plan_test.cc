@@ -2,9 +2,15 @@
 // Retrievals: which masks are fetched and when, several rows for a record, records at every place of a row,
 // the folder of masks, and what a server must not be told. The masks of the server here are zero, so that a
 // reply's words are the row's; the whole scheme is in client_test.cc.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <thread>
 
 #include "cpir/inspire/client_plan.h"
@@ -237,43 +243,71 @@ TEST(InspirePlan, TheServerIsNotToldOfAWrongRow) {
   EXPECT_FALSE(*seen.answer);
 }
 
-TEST(InspirePlan, TheFolderKeepsMasksOfAllEpochs) {
+/// Whatever is in the folder, a client asks for the masks of all blocks or for none. Otherwise the request
+/// would say which versions the client has seen, or spell a number that a server of several versions wrote.
+TEST(InspirePlan, TheFolderIsUsedAsAWholeOrNotAtAll) {
   const TemporaryFolder folder;
   const World world(kS8, 10, 9000, {});
   ASSERT_EQ(world.params().blocks(), 5U);
-  world.expect_records(world.drive(**world.join(folder.path()), {1}), {1});
+  const auto everything = world.drive(**world.join(), {1}).masks_requests;
+  ASSERT_EQ(everything.size(), 1U);
+  const auto asks = [&](const World& of) { return of.drive(**of.join(folder.path()), {2}).masks_requests; };
+  EXPECT_EQ(asks(world), everything);
   // Another client finds them.
   const auto second = world.drive(**world.join(folder.path()), {2});
   EXPECT_TRUE(second.masks_requests.empty());
   world.expect_records(second, {2});
-  // After an update only those of changed blocks are fetched: two runs of neighbours.
-  const World updated(kS8, 10, 9000, {}, 2, {0, 3, 4});
-  const auto later = updated.drive(**updated.join(folder.path()), {2});
-  ASSERT_EQ(later.masks_requests.size(), 2U);
-  EXPECT_EQ(load_le<std::uint32_t>(later.masks_requests[0].data() + 40), 0U);
-  EXPECT_EQ(load_le<std::uint32_t>(later.masks_requests[0].data() + 44), 1U);
-  EXPECT_EQ(load_le<std::uint32_t>(later.masks_requests[1].data() + 40), 3U);
-  EXPECT_EQ(load_le<std::uint32_t>(later.masks_requests[1].data() + 44), 2U);
-  EXPECT_TRUE(updated.drive(**updated.join(folder.path()), {2}).masks_requests.empty());
-  // Names are digests, and nothing else is left in the folder.
+  // At another epoch all are asked for, although some or all are the same: by every client alike.
+  for (const auto& changed : {std::vector<std::size_t>{}, {0}, {1, 2, 4}}) {
+    const World updated(kS8, 10, 9000, {}, 2 + changed.size(), changed);
+    const auto whole = updated.drive(**updated.join(), {2}).masks_requests;
+    EXPECT_EQ(load_le<std::uint32_t>(whole.at(0).data() + 40), 0U);
+    EXPECT_EQ(load_le<std::uint32_t>(whole.at(0).data() + 44), 5U);
+    EXPECT_EQ(asks(updated), whole) << changed.size();
+    EXPECT_TRUE(asks(updated).empty());
+  }
+  EXPECT_TRUE(asks(world).empty());
+  // A file is named by the parameters' digest, and nothing else is left in the folder.
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     ++files;
     EXPECT_EQ(entry.path().filename().string().size(), 64U);
   }
-  EXPECT_EQ(files, 8U);
-  // A damaged file, one that is longer, one that is another's: fetched anew, and mended.
-  const auto file = [&](std::size_t block) {
-    return folder.path() / to_hex(world.params().spec().masks[block]);
+  EXPECT_EQ(files, 4U);
+  // A damaged file, one that is longer or shorter, another's and none: all are fetched anew, and the file is
+  // mended.
+  const auto file = folder.path() / to_hex(world.params().digest());
+  const World other(kS8, 10, 9000, {}, 2);
+  const std::function<void()> damages[] = {
+      [&] { std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(99) << "damage"; },
+      [&] { std::ofstream(file, std::ios::app | std::ios::binary) << "more"; },
+      [&] { std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1); },
+      [&] { std::filesystem::resize_file(file, 0); },
+      [&] {
+        std::filesystem::copy_file(folder.path() / to_hex(other.params().digest()), file,
+                                   std::filesystem::copy_options::overwrite_existing);
+      },
+      [&] { std::filesystem::remove(file); },
   };
-  std::ofstream(file(0), std::ios::in | std::ios::out | std::ios::binary) << "damage";
-  std::ofstream(file(2), std::ios::app | std::ios::binary) << "more";
-  std::filesystem::remove(file(4));
-  std::filesystem::copy_file(folder.path() / to_hex(updated.params().spec().masks[3]), file(4));
-  const auto mended = world.drive(**world.join(folder.path()), {1});
-  EXPECT_EQ(mended.masks_requests.size(), 3U);
-  world.expect_records(mended, {1});
-  EXPECT_TRUE(world.drive(**world.join(folder.path()), {1}).masks_requests.empty());
+  for (const auto& damage : damages) {
+    damage();
+    const auto mended = world.drive(**world.join(folder.path()), {1});
+    EXPECT_EQ(mended.masks_requests, everything);
+    world.expect_records(mended, {1});
+    EXPECT_TRUE(asks(world).empty());
+  }
+}
+
+TEST(InspirePlan, APipeInTheFolderIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const World world(kS8, 10, 500, {});
+  const auto file = folder.path() / to_hex(world.params().digest());
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  auto joined = std::async(std::launch::async, [&] { return world.join(folder.path()); });
+  const bool in_time = joined.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  if (!in_time) ::close(::open(file.c_str(), O_WRONLY | O_NONBLOCK));  // ends the wait
+  world.expect_records(world.drive(**joined.get(), {1}), {1});
 }
 
 TEST(InspirePlan, AFolderThatIsNotThereIsMade) {

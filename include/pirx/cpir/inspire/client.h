@@ -34,20 +34,15 @@ class Client {
 
   const Params& params() const noexcept;
 
-  /// Neighbouring blocks.
-  struct Blocks {
-    std::size_t first = 0, count = 0;
-  };
-  /// The blocks whose masks the client does not have, in ascending order.
-  std::vector<Blocks> missing_masks() const;
-  /// The request for the masks of some blocks, Params::kMasksRequestBytes long.
-  Bytes masks_request(Blocks blocks) const;
-  /// Takes the reply to it, and gives the masks of each block, borrowed from the reply. DataLoss: the message
-  /// is malformed, or the masks do not have the digests of the parameters; none was taken then.
-  /// InvalidArgument: another protocol or format version. StaleEpoch: another version of the database.
-  Result<std::vector<ByteSpan>> take_masks(Blocks blocks, ByteSpan reply) const;
-  /// Takes a block's masks from anywhere, if they have the digest of the parameters.
-  bool put_masks(std::size_t block, ByteSpan masks) const;
+  /// Whether the client has the masks of all blocks. It has all or none.
+  bool has_masks() const;
+  /// The request for the masks of all blocks, Params::kMasksRequestBytes long. It is the same for every
+  /// client: one for some blocks only would tell the server what the client has seen before.
+  Bytes masks_request() const;
+  /// Takes the reply to it, from the server or from where it was kept. DataLoss: the message is malformed, or
+  /// the masks do not have the digests of the parameters; none was taken then. InvalidArgument: another
+  /// protocol or format version. StaleEpoch: another version of the database.
+  Result<void> take_masks(ByteSpan reply) const;
 
   struct Query {
     Bytes message;
