@@ -135,6 +135,10 @@ class Manifests(unittest.TestCase):
         cl.run("manifest", "key", other)
         cl.run("manifest", "show", manifest, "--publisher", f"{other}.pub", code=UNAUTHENTICATED)
         cl.run("manifest", "show", manifest, "--publisher", "00" * 32, code=WRONG)
+        # Digits are the key, whoever puts a file of that name there.
+        (self.path / self.publisher).write_text(Path(f"{other}.pub").read_text())
+        cl.run("manifest", "show", manifest, "--publisher", self.publisher, cwd=self.path)
+        cl.run("manifest", "show", manifest, "--publisher", f"./{self.publisher}", cwd=self.path, code=UNAUTHENTICATED)
         cl.run("manifest", "show", database, code=LOSS)
         self.key.chmod(0o644)
         self.assertIn("chmod 600", cl.run("manifest", "sign", database, "--key", self.key, code=WRONG).stderr)

@@ -9,7 +9,8 @@ namespace pirx::cli {
 
 /// Reads a manifest. Errors are those of read_file and Manifest::parse.
 Result<Manifest> load_manifest(const std::string& file);
-/// A publisher's key from a command line: 64 hexadecimal digits, or the name of a file with them.
+/// A publisher's key from a command line: 64 hexadecimal digits, or the name of a file with them. Digits are
+/// the key, also where a file has that name.
 Result<ed25519::PublicKey> read_publisher(const std::string& text);
 
 }  // namespace pirx::cli
