@@ -152,21 +152,19 @@ Result<std::shared_ptr<const Manifest>> parse_manifest(const Json& deployment) {
     return none;
   }
   PIRX_ASSIGN(const auto text, pinned.string());
-  const auto publisher = parse_publisher(text);
-  if (!publisher) return pinned.error(": " + publisher.error().message());
+  const auto pin = parse_pin(text);
+  if (!pin) return pinned.error(": " + pin.error().message());
   if (!given.exists()) {
     return given.error(
-        "is missing, but a publisher is pinned: write the file anew (pirx deploy --manifest KEY)");
+        "is missing, but a publisher is pinned: write the file anew (pirx deploy --manifest KEY:NAME)");
   }
   PIRX_ASSIGN(const auto hex, given.string());
   const auto bytes = from_hex(hex);
   if (!bytes) return given.error("is not made of hexadecimal digits");
   auto manifest = Manifest::parse(*bytes);
   if (!manifest) return fail(manifest.error().code(), manifest.error().message());
-  if (manifest->spec().publisher != *publisher) {
-    return fail(ErrorCode::kUnauthenticated,
-                "the manifest is signed by " + to_hex(manifest->spec().publisher) +
-                    ", not by the publisher " + to_hex(*publisher) + " whom the file pins");
+  if (const auto pinned_one = manifest->check(*pin); !pinned_one) {
+    return fail(pinned_one.error().code(), pinned_one.error().message() + ", which the file pins");
   }
   return std::make_shared<const Manifest>(std::move(*manifest));
 }
@@ -221,7 +219,7 @@ OutJson to_json(const Deployment& deployment, OutJson json = {}) {
   }
   if (!protocol.describes_database) json["database"] = format_database(plan.version(), plan.geometry());
   if (deployment.manifest != nullptr) {
-    json["publisher"] = to_hex(deployment.manifest->spec().publisher);
+    json["publisher"] = deployment.manifest->spec().pin.text();
     json["manifest"] = to_hex(deployment.manifest->bytes());
   }
   json["servers"] = OutJson::list();
@@ -291,8 +289,7 @@ Result<void> check_manifest_follows(const Deployment& before, const Deployment& 
   if (before.manifest == nullptr) return {};
   if (next.manifest == nullptr) {
     return fail(ErrorCode::kUnauthenticated, "there is no manifest of the publisher " +
-                                                 to_hex(before.manifest->spec().publisher) +
-                                                 ", who is pinned");
+                                                 before.manifest->spec().pin.text() + ", which is pinned");
   }
   return before.manifest->check_next(*next.manifest);
 }
@@ -310,10 +307,10 @@ Result<void> check_one_database(std::span<const Deployment> deployments) {
       return invalid("the deployments are not of one database: identity, epoch or shape differ");
     }
     const auto &one = deployments[i].manifest, &other = deployments[0].manifest;
-    if ((one == nullptr) != (other == nullptr) ||
-        (one != nullptr && one->spec().publisher != other->spec().publisher)) {
+    if ((one == nullptr) != (other == nullptr) || (one != nullptr && one->spec().pin != other->spec().pin)) {
       return invalid(
-          "not all deployments are pinned to one publisher: add each with the same --manifest KEY");
+          "not all deployments are pinned to one publisher's database: add each with the same --manifest "
+          "KEY:NAME");
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (&plan.protocol() == &deployments[j].plan->protocol()) {

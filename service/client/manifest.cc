@@ -3,13 +3,18 @@
 #include "pirx/client/manifest.h"
 
 #include <algorithm>
+#include <array>
+
+#include "service/http/paths.h"
+#include "src/base/printable.h"
 
 namespace pirx::client {
 namespace {
 
 constexpr std::string_view kMagic = "PIRXMF\r\n";
-constexpr std::uint32_t kFormat = 1;
-constexpr std::string_view kDomain = "pirx manifest v1";
+constexpr std::uint32_t kFormat = 2;
+constexpr std::string_view kDomain = "pirx manifest v2";
+constexpr std::size_t kNameBytes = 64;  // http::is_database_name allows no more
 
 /// All but the signature.
 Bytes body_of(const Manifest::Spec& spec) {
@@ -23,7 +28,11 @@ Bytes body_of(const Manifest::Spec& spec) {
     writer.put(one.protocol);
     writer.put_bytes(one.parameters);
   }
-  writer.put_bytes(spec.publisher);
+  std::array<std::byte, kNameBytes> name{};
+  std::ranges::copy(as_bytes(spec.pin.database).first(std::min(spec.pin.database.size(), kNameBytes)),
+                    name.begin());
+  writer.put_bytes(name);
+  writer.put_bytes(spec.pin.publisher);
   return std::move(writer).take();
 }
 
@@ -48,6 +57,12 @@ tl::unexpected<Error> not_signed(const std::string& what) {
   return fail(ErrorCode::kStaleEpoch, "the publisher's manifest is for " + what);
 }
 
+tl::unexpected<Error> wrong_name(std::string_view name) {
+  return invalid(
+      "'" + printable_ascii(name, 100) +
+      "' is no name of a database: 1 to 64 letters, digits, '-', '_' and '.', the first a letter or digit");
+}
+
 std::string epoch_of(const database::Version& version) { return "epoch " + std::to_string(version.epoch); }
 
 }  // namespace
@@ -59,14 +74,14 @@ Result<Manifest> Manifest::parse(ByteSpan bytes) {
   if (as_text(magic) != kMagic) return malformed("it begins with other bytes than every manifest");
   PIRX_ASSIGN(const auto format, reader.get<std::uint32_t>());
   if (format != kFormat) {
-    return malformed("it has version " + std::to_string(format) + ", and this pirx reads version 1");
+    return malformed("it has version " + std::to_string(format) + ", and this pirx reads version 2");
   }
   PIRX_ASSIGN(const auto count, reader.get<std::uint32_t>());
   if (count == 0 || count > kMaxServed) return malformed("it names " + std::to_string(count) + " parameters");
   auto geometry = database::Geometry::decode(reader);
   if (!geometry) return malformed(geometry.error().message());
   PIRX_ASSIGN(const auto version, database::Version::decode(reader));
-  Spec spec{.geometry = std::move(*geometry), .version = version, .served = {}};
+  Spec spec{.geometry = std::move(*geometry), .version = version, .served = {}, .pin = {}};
   for (std::uint32_t i = 0; i < count; ++i) {
     Served one;
     PIRX_ASSIGN(one.protocol, reader.get<std::uint64_t>());
@@ -74,15 +89,21 @@ Result<Manifest> Manifest::parse(ByteSpan bytes) {
     spec.served.push_back(one);
   }
   if (!in_order(spec.served)) return malformed("its parameters are not in order");
-  PIRX_TRY(reader.read(spec.publisher));
+  PIRX_ASSIGN(const auto name, reader.get_bytes(kNameBytes));
+  const auto end = as_text(name).find('\0');
+  spec.pin.database = as_text(name).substr(0, end);
+  const bool padded = std::ranges::all_of(name.subspan(spec.pin.database.size()),
+                                          [](std::byte b) { return b == std::byte(); });
+  if (!padded || !http::is_database_name(spec.pin.database)) return malformed("it names no database");
+  PIRX_TRY(reader.read(spec.pin.publisher));
   ed25519::Signature signature;
   PIRX_TRY(reader.read(signature));
   PIRX_TRY(reader.expect_end());
   const auto body = bytes.first(bytes.size() - signature.size());
-  if (!ed25519::verify(spec.publisher, signed_text(body), signature)) {
+  if (!ed25519::verify(spec.pin.publisher, signed_text(body), signature)) {
     return fail(ErrorCode::kUnauthenticated,
                 "the signature of the manifest is wrong: it was changed, or never signed by " +
-                    to_hex(spec.publisher));
+                    to_hex(spec.pin.publisher));
   }
   return Manifest(std::move(spec), Bytes(bytes.begin(), bytes.end()));
 }
@@ -91,12 +112,25 @@ Result<Manifest> Manifest::create(const Spec& spec, const Signer& sign) {
   if (spec.served.empty() || spec.served.size() > kMaxServed || !in_order(spec.served)) {
     return invalid("a manifest names 1 to " + std::to_string(kMaxServed) + " parameters, in order");
   }
+  if (!http::is_database_name(spec.pin.database)) return wrong_name(spec.pin.database);
   auto bytes = body_of(spec);
   const auto signature = sign(signed_text(bytes));
   bytes.insert(bytes.end(), signature.begin(), signature.end());
   auto manifest = parse(bytes);
   if (!manifest) return invalid(manifest.error().message());
   return manifest;
+}
+
+Result<void> Manifest::check(const Pin& pin) const {
+  if (spec_.pin.publisher != pin.publisher) {
+    return fail(ErrorCode::kUnauthenticated, "the manifest is signed by " + to_hex(spec_.pin.publisher) +
+                                                 ", not by the publisher " + to_hex(pin.publisher));
+  }
+  if (spec_.pin.database != pin.database) {
+    return fail(ErrorCode::kUnauthenticated, "the publisher signed the manifest for the database '" +
+                                                 spec_.pin.database + "', not for '" + pin.database + "'");
+  }
+  return {};
 }
 
 Result<void> Manifest::check(const database::Geometry& geometry, const database::Version& version) const {
@@ -137,10 +171,7 @@ Result<void> Manifest::check(const Plan& plan) const {
 
 Result<void> Manifest::check_next(const Manifest& next) const {
   const auto &was = spec_.version, &is = next.spec_.version;
-  if (next.spec_.publisher != spec_.publisher) {
-    return fail(ErrorCode::kUnauthenticated, "the manifest is signed by " + to_hex(next.spec_.publisher) +
-                                                 ", not by the publisher " + to_hex(spec_.publisher));
-  }
+  PIRX_TRY(next.check(spec_.pin));
   if (is.epoch < was.epoch) {
     return fail(ErrorCode::kStaleEpoch, "the manifest is for " + epoch_of(is) + ", older than " +
                                             epoch_of(was) + " before: epochs never go back");
@@ -162,6 +193,17 @@ Result<ed25519::PublicKey> parse_publisher(std::string_view text) {
   std::ranges::copy(*bytes, key.begin());
   if (!ed25519::is_key(key)) return invalid("these 64 hexadecimal digits are no Ed25519 key");
   return key;
+}
+
+std::string Pin::text() const { return to_hex(publisher) + ":" + database; }
+
+Result<Pin> parse_pin(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) return invalid("it names no database of the publisher: write KEY:NAME");
+  Pin pin{.database = std::string(text.substr(colon + 1))};
+  PIRX_ASSIGN(pin.publisher, parse_publisher(text.substr(0, colon)));
+  if (!http::is_database_name(pin.database)) return wrong_name(pin.database);
+  return pin;
 }
 
 }  // namespace pirx::client

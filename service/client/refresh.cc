@@ -78,9 +78,8 @@ Result<void> check_kind(const Deployment& before, const Plan& next) {
 }
 
 /// What a server gave as its manifest, if the publisher signed it for what the server says of itself.
-Result<Manifest> read_manifest(const std::string& url, const Result<Bytes>& reply,
-                               const ed25519::PublicKey& publisher, const Protocol& protocol,
-                               const Told& told) {
+Result<Manifest> read_manifest(const std::string& url, const Result<Bytes>& reply, const Pin& pin,
+                               const Protocol& protocol, const Told& told) {
   if (!reply) {
     // A server that cannot be reached is no server that has none.
     const bool refused = reply.error().code() != ErrorCode::kUnavailable;
@@ -89,10 +88,8 @@ Result<Manifest> read_manifest(const std::string& url, const Result<Bytes>& repl
   }
   auto manifest = Manifest::parse(*reply);
   if (!manifest) return fail(ErrorCode::kUnauthenticated, url + ": " + manifest.error().message());
-  if (manifest->spec().publisher != publisher) {
-    return fail(ErrorCode::kUnauthenticated, url + ": the manifest is signed by " +
-                                                 to_hex(manifest->spec().publisher) +
-                                                 ", not by the publisher " + to_hex(publisher));
+  if (const auto pinned = manifest->check(pin); !pinned) {
+    return fail(pinned.error().code(), url + ": " + pinned.error().message());
   }
   if (const auto fits = manifest->check(protocol, told); !fits) {
     return fail(fits.error().code(),
@@ -108,8 +105,8 @@ Result<void> ask_manifest(std::span<const http::Endpoint> servers, const AskOpti
                                                  .connect_timeout = options.deadline,
                                                  .max_reply_bytes = Manifest::kMaxBytes});
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    PIRX_ASSIGN(auto one, read_manifest(servers[i].url, outcomes[i].reply, *options.publisher, *all.protocol,
-                                        all.told[i]));
+    PIRX_ASSIGN(auto one,
+                read_manifest(servers[i].url, outcomes[i].reply, *options.pin, *all.protocol, all.told[i]));
     if (i == 0) all.manifest = std::make_shared<const Manifest>(std::move(one));
   }
   return {};
@@ -149,7 +146,7 @@ Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const
     }
     all.told.push_back(std::move(*one));
   }
-  if (options.publisher) PIRX_TRY(ask_manifest(servers, options, all));
+  if (options.pin) PIRX_TRY(ask_manifest(servers, options, all));
   return all;
 }
 
@@ -171,7 +168,7 @@ Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const
 
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options) {
   auto ask = options.ask;
-  if (deployment.manifest != nullptr) ask.publisher = deployment.manifest->spec().publisher;
+  if (deployment.manifest != nullptr) ask.pin = deployment.manifest->spec().pin;
   PIRX_ASSIGN(const auto now, ask_parameters(deployment.servers, ask));
   const auto& protocol = deployment.plan->protocol();
   if (now.protocol != &protocol) {

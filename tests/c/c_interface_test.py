@@ -67,14 +67,15 @@ class CInterface(unittest.TestCase):
     def test_a_pinned_publisher(self):
         database, key = self.build(), self.path / "publisher.key"
         cl.run("manifest", "key", key)
-        cl.run("manifest", "sign", database, "--key", key)
+        cl.run("manifest", "sign", database, "--key", key, "--name", "lists")
         servers = [self.serve(database, "goldberg", "--coordinate", x, "--manifest", f"{database}.manifest") for x in (1, 2)]
-        deployment = self.deploy(servers, 1, "--manifest", f"{key}.pub")
+        deployment = self.deploy(servers, 1, "--manifest", f"{key}.pub:lists")
         good = json.loads(deployment.read_text())
         flipped = good["manifest"][:-1] + ("0" if good["manifest"][-1] != "0" else "1")
         for over in OVER:
             for change, code in (({}, OK), ({"database": good["database"] | {"epoch": 2}}, STALE),
-                                 ({"manifest": flipped}, UNAUTHENTICATED), ({"publisher": "66" * 32}, UNAUTHENTICATED)):
+                                 ({"manifest": flipped}, UNAUTHENTICATED), ({"publisher": "66" * 32 + ":lists"}, UNAUTHENTICATED),
+                                 ({"publisher": good["publisher"].replace("lists", "packages")}, UNAUTHENTICATED)):
                 deployment.write_text(json.dumps(good | change))
                 done = look_up(*over, deployment, 7, code=code)
                 self.assertEqual(records(done), [cl.RECORDS[7]] if code == OK else [])

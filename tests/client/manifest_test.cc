@@ -34,7 +34,7 @@ Manifest::Spec spec_of(unsigned who = 0, std::uint64_t epoch = 7) {
               database::Geometry::create({.records = 100, .record_bytes = 40, .records_per_row = 3}).value(),
           .version = {digest_of(0x11), epoch},
           .served = {{1, digest_of(2)}, {1, digest_of(3)}, {6, digest_of(1)}},
-          .publisher = ed25519::public_key(seed_of(who))};
+          .pin = {ed25519::public_key(seed_of(who)), "lists"}};
 }
 
 Manifest make(const Manifest::Spec& spec, unsigned who = 0) {
@@ -43,13 +43,13 @@ Manifest make(const Manifest::Spec& spec, unsigned who = 0) {
 
 TEST(Manifest, RoundTrip) {
   const auto a = make(spec_of());
-  EXPECT_EQ(a.bytes().size(), 240u + 3 * 40);
+  EXPECT_EQ(a.bytes().size(), 304u + 3 * 40);
   const auto b = Manifest::parse(a.bytes()).value();
   EXPECT_EQ(b.bytes(), a.bytes());
   EXPECT_EQ(b.spec().version, a.spec().version);
   EXPECT_EQ(b.spec().geometry, a.spec().geometry);
   EXPECT_EQ(b.spec().served, a.spec().served);
-  EXPECT_EQ(b.spec().publisher, a.spec().publisher);
+  EXPECT_EQ(b.spec().pin, a.spec().pin);
   EXPECT_EQ(make(spec_of()).bytes(), a.bytes());  // signing draws no coins
 }
 
@@ -88,24 +88,37 @@ TEST(Manifest, WhatCannotBeSigned) {
     spec.served.clear();
     for (std::uint64_t i = 0; i <= Manifest::kMaxServed; ++i) spec.served.push_back({i, {}});
   });
-  refused([](auto& spec) { spec.publisher = ed25519::public_key(seed_of(1)); });
-  refused([](auto& spec) { spec.publisher = {}; });  // a point of small order
+  refused([](auto& spec) { spec.pin.publisher = ed25519::public_key(seed_of(1)); });
+  refused([](auto& spec) { spec.pin.publisher = {}; });  // a point of small order
+  for (const auto& name :
+       {std::string(), std::string("a:b"), std::string("-a"), std::string(65, 'a'), std::string("a\0", 2)}) {
+    refused([&](auto& spec) { spec.pin.database = name; });
+  }
   auto most = spec_of();
   most.served.clear();
   for (std::uint64_t i = 0; i < Manifest::kMaxServed; ++i) most.served.push_back({i, {}});
   EXPECT_EQ(make(most).bytes().size(), Manifest::kMaxBytes);
 }
 
-TEST(Manifest, ADisorderThatIsSignedIsRefused) {
+TEST(Manifest, WhatIsSignedInAnotherFormIsRefused) {
   auto bytes = make(spec_of()).bytes();
   const auto resign = [&] {
-    constexpr std::string_view kDomain = "pirx manifest v1";
+    constexpr std::string_view kDomain = "pirx manifest v2";
     Bytes message(as_bytes(kDomain).begin(), as_bytes(kDomain).end());
     message.insert(message.end(), bytes.begin(), bytes.end() - 64);
     std::ranges::copy(ed25519::sign(seed_of(0), message), bytes.end() - 64);
   };
   resign();
   EXPECT_TRUE(Manifest::parse(bytes));
+  // The name of the database: 64 bytes, zeros after its end.
+  const auto name = bytes.begin() + 144 + 3 * 40;
+  EXPECT_EQ(as_text(ByteSpan(bytes).subspan(144 + 3 * 40, 5)), "lists");
+  for (const auto& [at, to] : {std::pair(5, ':'), std::pair(0, '\0'), std::pair(63, 'x')}) {
+    const auto was = std::exchange(name[at], static_cast<std::byte>(to));
+    resign();
+    EXPECT_NE(Manifest::parse(bytes).error().message().find("names no database"), std::string::npos) << at;
+    name[at] = was;
+  }
   std::swap_ranges(bytes.begin() + 144, bytes.begin() + 184, bytes.begin() + 184);
   resign();
   EXPECT_NE(Manifest::parse(bytes).error().message().find("not in order"), std::string::npos);
@@ -128,6 +141,8 @@ TEST(Manifest, TheNextOne) {
   EXPECT_EQ(code(other), ErrorCode::kStaleEpoch);
   other.version.epoch = 8;
   EXPECT_EQ(code(other), std::nullopt);
+  other.pin.database = "packages";  // another database of the publisher is no epoch of this one
+  EXPECT_EQ(code(other), ErrorCode::kUnauthenticated);
   other = spec_of();
   other.geometry =
       database::Geometry::create({.records = 99, .record_bytes = 40, .records_per_row = 3}).value();
@@ -140,6 +155,16 @@ TEST(Manifest, APublishersKeyInWords) {
   for (const auto& text : {std::string(), std::string(64, '0'), std::string(64, 'x'), to_hex(key) + "00"}) {
     EXPECT_EQ(parse_publisher(text).error().code(), ErrorCode::kInvalidArgument) << text;
   }
+}
+
+TEST(Manifest, APinInWords) {
+  const Pin pin{ed25519::public_key(seed_of(0)), std::string(64, 'z')};
+  EXPECT_EQ(parse_pin(pin.text()).value(), pin);
+  const auto key = to_hex(pin.publisher);
+  for (const auto* name : {"", ":", ":a:b", ":a/b", ":lists "}) {
+    EXPECT_EQ(parse_pin(key + name).error().code(), ErrorCode::kInvalidArgument) << name;
+  }
+  EXPECT_EQ(parse_pin("lists:" + key).error().code(), ErrorCode::kInvalidArgument);
 }
 
 constexpr const char* kDeployment = R"({
@@ -157,9 +182,9 @@ Result<Deployment> pinned(const std::string& members) {
   return all->at(0);
 }
 
-std::string members_of(const Manifest& manifest, unsigned publisher = 0) {
-  return "\"publisher\": \"" + to_hex(ed25519::public_key(seed_of(publisher))) + "\", \"manifest\": \"" +
-         to_hex(manifest.bytes()) + "\",";
+std::string members_of(const Manifest& manifest, unsigned publisher = 0, const std::string& name = "lists") {
+  return "\"publisher\": \"" + to_hex(ed25519::public_key(seed_of(publisher))) + ":" + name +
+         "\", \"manifest\": \"" + to_hex(manifest.bytes()) + "\",";
 }
 
 TEST(PinnedDeployment, RoundTrip) {
@@ -179,14 +204,17 @@ void expect_refused(const std::string& members, ErrorCode code, std::string_view
 
 TEST(PinnedDeployment, WhatIsRefused) {
   const auto good = make(spec_of());
-  const auto key = "\"publisher\": \"" + to_hex(good.spec().publisher) + "\",";
+  const auto key = "\"publisher\": \"" + good.spec().pin.text() + "\",";
   expect_refused(key, ErrorCode::kDataLoss, "is missing, but a publisher is pinned");
   expect_refused(key + "\"manifest\": \"xy\",", ErrorCode::kDataLoss, "hexadecimal");
   expect_refused(key + "\"manifest\": \"\",", ErrorCode::kDataLoss, "manifest");
   expect_refused("\"manifest\": \"" + to_hex(good.bytes()) + "\",", ErrorCode::kDataLoss,
                  "without a 'publisher'");
-  expect_refused("\"publisher\": \"00\", \"manifest\": \"00\",", ErrorCode::kDataLoss, "64 hexadecimal");
+  expect_refused("\"publisher\": \"00:a\", \"manifest\": \"00\",", ErrorCode::kDataLoss, "64 hexadecimal");
+  expect_refused(members_of(good, 0, "a/b"), ErrorCode::kDataLoss, "'a/b' is no name of a database");
   expect_refused(members_of(good, 1), ErrorCode::kUnauthenticated, "not by the publisher");
+  expect_refused(members_of(good, 0, "packages"), ErrorCode::kUnauthenticated,
+                 "for the database 'lists', not for 'packages'");
   auto text = members_of(good);
   auto& digit = text[text.size() - 100];
   digit = digit == '0' ? '1' : '0';
@@ -205,6 +233,10 @@ TEST(PinnedDeployment, AllProtocolsHaveOnePublisher) {
   std::vector<Deployment> two{pinned(members_of(make(spec_of()))).value(), pinned("").value()};
   EXPECT_NE(check_one_database(two).error().message().find("one publisher"), std::string::npos);
   two[1] = pinned(members_of(make(spec_of(1), 1), 1)).value();
+  EXPECT_NE(check_one_database(two).error().message().find("one publisher"), std::string::npos);
+  auto other = spec_of();
+  other.pin.database = "packages";
+  two[1] = pinned(members_of(make(other), 0, "packages")).value();
   EXPECT_NE(check_one_database(two).error().message().find("one publisher"), std::string::npos);
 }
 
@@ -228,7 +260,12 @@ TEST(PinnedDeployment, ARenewedOneKeepsThePublisher) {
   };
   auto other = deployment;
   other.manifest = std::make_shared<const Manifest>(make(spec_of(0, 8)));
+  auto packages = deployment;
+  auto named = spec_of();
+  named.pin.database = "packages";
+  packages.manifest = std::make_shared<const Manifest>(make(named));
   const std::pair<Deployment, std::string_view> cases[] = {
+      {packages, "for the database 'packages', not for 'lists'"},
       {deployment, "another epoch"},  // taken, and the servers are asked again
       {pinned("").value(), "there is no manifest of the publisher"},
       {other, "for epoch 8, not for epoch 7"}};

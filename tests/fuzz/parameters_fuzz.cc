@@ -106,7 +106,7 @@ Seeds manifests() {
     seeds.push_back(client::Manifest::create({.geometry = told.geometry,
                                               .version = told.version,
                                               .served = {{id, told.digest}, {id + 1, {}}},
-                                              .publisher = ed25519::public_key(ed25519::Seed())},
+                                              .pin = {ed25519::public_key(ed25519::Seed()), "packages"}},
                                              sign_manifest)
                         .value()
                         .bytes());
@@ -124,8 +124,8 @@ void read_manifest(ByteSpan bytes) {
   expect(manifest->check(spec.geometry, spec.version).has_value(), "a manifest is for its own database");
   expect(manifest->check_next(*manifest).has_value(), "a manifest follows itself");
   const auto again = client::Manifest::create(spec, [&](ByteSpan message) {
-    return spec.publisher == ed25519::public_key(ed25519::Seed()) ? sign_manifest(message)
-                                                                  : ed25519::Signature{};
+    return spec.pin.publisher == ed25519::public_key(ed25519::Seed()) ? sign_manifest(message)
+                                                                      : ed25519::Signature{};
   });
   if (again) expect(again->bytes() == manifest->bytes(), "one form of every content");
 }
@@ -141,7 +141,7 @@ PIRX_FUZZ(manifest, manifests) {
   const auto key = sealed.end() - kSigned, signature = key + sizeof(ed25519::PublicKey);
   std::ranges::copy(ed25519::public_key(ed25519::Seed()), key);
   Bytes message;
-  for (const auto c : std::string_view("pirx manifest v1")) message.push_back(static_cast<std::byte>(c));
+  for (const auto c : std::string_view("pirx manifest v2")) message.push_back(static_cast<std::byte>(c));
   message.insert(message.end(), sealed.begin(), signature);
   std::ranges::copy(sign_manifest(message), signature);
   read_manifest(sealed);

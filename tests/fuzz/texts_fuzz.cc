@@ -32,7 +32,7 @@ Seeds deployments() {
         client::Manifest::create({.geometry = plan.geometry(),
                                   .version = plan.version(),
                                   .served = {{static_cast<std::uint64_t>(plan.protocol().id), parameters}},
-                                  .publisher = ed25519::public_key(key)},
+                                  .pin = {ed25519::public_key(key), "packages"}},
                                  [&](ByteSpan message) { return ed25519::sign(key, message); })
             .value());
     seeds.push_back(bytes_of(client::format_deployments({&deployment, 1})));

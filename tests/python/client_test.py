@@ -105,14 +105,15 @@ class Clients(Served):
 
     def test_a_pinned_publisher(self):
         key, manifest = self.path / "publisher.key", self.path / "manifest"
-        for words in (("key", key), ("sign", self.plain.path, "--key", key, "--out", manifest)):
+        for words in (("key", key), ("sign", self.plain.path, "--key", key, "--name", "lists", "--out", manifest)):
             subprocess.run([os.environ["PIRX_PROGRAM"], "manifest", *words], check=True, capture_output=True)
         good = json.loads(self.by_position.deployment_file.read_text())
-        good |= {"publisher": Path(f"{key}.pub").read_text().strip(), "manifest": manifest.read_bytes().hex()}
+        good |= {"publisher": Path(f"{key}.pub").read_text().strip() + ":lists", "manifest": manifest.read_bytes().hex()}
         with pirx.Deployment.parse(json.dumps(good)) as deployment:
             self.assertEqual(deployment.get(7), RECORDS[7])
         for change, error in (({"database": good["database"] | {"epoch": 2}}, pirx.StaleEpoch),
-                              ({"manifest": good["manifest"][:-2] + "ff"}, pirx.Unauthenticated)):
+                              ({"manifest": good["manifest"][:-2] + "ff"}, pirx.Unauthenticated),
+                              ({"publisher": good["publisher"].replace("lists", "packages")}, pirx.Unauthenticated)):
             with self.assertRaises(error):
                 pirx.Deployment.parse(json.dumps(good | change))
         del good["manifest"]

@@ -73,11 +73,12 @@ class Manifests(unittest.TestCase):
         cl.CommandLine.setUp(self)
         self.key = self.path / "publisher.key"
         self.publisher = cl.run("manifest", "key", self.key).stdout.split()[-1]
+        self.pin = f"{self.publisher}:lists"
         self.target = self.path / "deployment.json"
 
-    def sign(self, database, *more, out="manifest", key=None):
+    def sign(self, database, *more, out="manifest", key=None, name="lists"):
         manifest = self.path / out
-        cl.run("manifest", "sign", database, "--key", key or self.key, "--out", manifest, *more)
+        cl.run("manifest", "sign", database, "--key", key or self.key, "--name", name, "--out", manifest, *more)
         return manifest
 
     def serve(self, database, *more):
@@ -90,7 +91,7 @@ class Manifests(unittest.TestCase):
 
     def deploy(self, servers, *more, code=0):
         urls = [word for server in servers for word in ("--server", server.url)]
-        return cl.run("deploy", self.target, *urls, "--manifest", self.publisher, *more, code=code)
+        return cl.run("deploy", self.target, *urls, "--manifest", self.pin, *more, code=code)
 
     def ask(self, server, what):
         status, _, reply = ask(int(server.url.rsplit(":", 1)[1]), None, f"/v1/{what}", "GET")
@@ -127,7 +128,8 @@ class Manifests(unittest.TestCase):
         self.sign(database, "--protocol", "download", "--add")
         self.assertEqual(cl.run("manifest", "show", manifest).stdout.count("parameters "), 2)
         cl.run("db", "update", database, "--set", f"3={self.record('three')}")
-        wrong = cl.run("manifest", "sign", database, "--key", self.key, "--out", manifest, "--add", code=WRONG)
+        sign = ("manifest", "sign", database, "--name", "lists", "--out", manifest)
+        wrong = cl.run(*sign, "--key", self.key, "--add", code=WRONG)
         self.assertIn("sign without --add", wrong.stderr)
         self.assertIn("for epoch 1, not for epoch 2",
                       cl.run("manifest", "show", manifest, "--database", database, code=STALE).stderr)
@@ -135,14 +137,54 @@ class Manifests(unittest.TestCase):
         cl.run("manifest", "key", other)
         cl.run("manifest", "show", manifest, "--publisher", f"{other}.pub", code=UNAUTHENTICATED)
         cl.run("manifest", "show", manifest, "--publisher", "00" * 32, code=WRONG)
+        # Digits are the key, whoever puts a file of that name there.
+        (self.path / self.publisher).write_text(Path(f"{other}.pub").read_text())
+        cl.run("manifest", "show", manifest, "--publisher", self.publisher, cwd=self.path)
+        cl.run("manifest", "show", manifest, "--publisher", f"./{self.publisher}", cwd=self.path, code=UNAUTHENTICATED)
         cl.run("manifest", "show", database, code=LOSS)
+        # A slip of the publisher is found before a manifest is lost by it.
+        before = manifest.read_bytes()
+        for key, name, out, part in ((other, "lists", manifest, f"is the manifest of {self.pin}"),
+                                     (self.key, "packages", manifest, f"is the manifest of {self.pin}"),
+                                     (self.key, "a:b", self.path / "new", "no name of a database")):
+            wrong = cl.run("manifest", "sign", database, "--out", out, "--key", key, "--name", name, code=WRONG)
+            self.assertIn(part, wrong.stderr)
+        self.assertEqual(manifest.read_bytes(), before)
         self.key.chmod(0o644)
-        self.assertIn("chmod 600", cl.run("manifest", "sign", database, "--key", self.key, code=WRONG).stderr)
+        self.assertIn("chmod 600", cl.run(*sign, "--key", self.key, code=WRONG).stderr)
         # Nobody signs what is damaged.
         content = bytearray(database.read_bytes())
         content[5000] ^= 1
         database.write_bytes(content)
-        cl.run("manifest", "sign", database, "--key", other, code=LOSS)
+        cl.run("manifest", "sign", database, "--key", other, "--name", "lists", code=LOSS)
+
+    def test_another_database_of_the_publisher(self):
+        """One key signs two databases, and the server of one gives the other, whose epoch is later."""
+        lists, packages = (self.other_database(name, [f"{name} {i}" for i in range(40)]) for name in ("lists", "packages"))
+        cl.run("db", "update", packages, "--set", f"3={self.record('three')}")
+        asked = self.serve(lists, "--protocol", "download",
+                           "--manifest", self.sign(lists, "--protocol", "download", out="of_lists"))
+        other = self.serve(packages, "--protocol", "download", "--manifest",
+                           self.sign(packages, "--protocol", "download", out="of_packages", name="packages"))
+        liar = self.front(asked)
+        self.deploy([liar])
+        for what in ("manifest", "parameters"):
+            liar.lies[f"/v1/{what}"] = self.ask(other, what)
+        swapped = "for the database 'packages', not for 'lists'"
+        self.refused(swapped, "deploy", "--refresh", self.target, "--allow-rollback", code=UNAUTHENTICATED)
+        again = ("deploy", self.target, "--server", liar.url, "--manifest")
+        self.refused(swapped, *again, self.pin, code=UNAUTHENTICATED)
+        # Nor does the file change which database it pins.
+        self.refused("pins a publisher", *again, f"{self.publisher}:packages", code=UNAUTHENTICATED)
+        self.target.unlink()
+        self.refused(swapped, *again, self.pin, code=UNAUTHENTICATED)  # a new client
+        self.refused("write KEY:NAME", *again, self.publisher, code=WRONG)
+        self.refused("write KEY:NAME", *again, f"{self.key}.pub", code=WRONG)
+        self.refused("64 hexadecimal digits", *again, "no-such-file:lists", code=WRONG)
+        cl.run(*again, f"{self.publisher}:packages")
+        self.target.unlink()
+        cl.run(*again, f"{self.key}.pub:packages")
+        self.assertEqual(json.loads(self.target.read_text())["publisher"], f"{self.publisher}:packages")
 
     def test_every_kind_of_protocol(self):
         source = self.path / "keyed.jsonl"
@@ -159,7 +201,7 @@ class Manifests(unittest.TestCase):
                 self.target.unlink(missing_ok=True)
                 self.deploy(servers, *(("-t", 1) if protocol == "goldberg" else ()))
                 deployment = json.loads(self.target.read_text())
-                self.assertEqual(deployment["publisher"], self.publisher)
+                self.assertEqual(deployment["publisher"], self.pin)
                 self.assertEqual(bytes.fromhex(deployment["manifest"]), manifest.read_bytes())
                 wanted = ("--key", "key3", "--key", "key50") if database == keyed else (3, 50)
                 found = json.loads(cl.run("get", self.target, *wanted, "--json").stdout)
@@ -180,7 +222,7 @@ class Manifests(unittest.TestCase):
         upstream = self.serve(database, "--coordinate", 3, "--manifest", manifest)
         liar = self.front(upstream)
         servers = [*honest, liar]
-        words = ["deploy", self.target, "--manifest", self.publisher, "-t", 1]
+        words = ["deploy", self.target, "--manifest", self.pin, "-t", 1]
         for server in servers:
             words += ["--server", server.url]
         signed = manifest.read_bytes()
@@ -229,7 +271,7 @@ class Manifests(unittest.TestCase):
             self.target.write_text(good)
             self.refused(part, "deploy", "--refresh", self.target, "--allow-rollback")
             self.target.unlink()
-            urls = ("--server", liar.url, "--manifest", self.publisher)
+            urls = ("--server", liar.url, "--manifest", self.pin)
             self.refused(part, "deploy", self.target, *urls)
             self.target.write_text(good)
 
@@ -256,7 +298,7 @@ class Manifests(unittest.TestCase):
         self.assertEqual(cl.run("get", self.target, 3, "-q", "--refresh").stdout, "three\n")
         liar.lies["/v1/manifest"], liar.lies["/v1/parameters"] = old
         self.refused("epochs never go back", "deploy", "--refresh", self.target, "--allow-rollback")
-        self.refused("epochs never go back", "deploy", self.target, "--server", liar.url, "--manifest", self.publisher,
+        self.refused("epochs never go back", "deploy", self.target, "--server", liar.url, "--manifest", self.pin,
                      "--allow-rollback")
 
     def test_parameters_that_nobody_signed(self):
@@ -302,7 +344,7 @@ class Manifests(unittest.TestCase):
             self.event(server, "manifest")
         whole.stop()
         whole = self.serve(database, "--protocol", "download", "--manifest", manifest)
-        cl.run("deploy", self.target, "--add", "--server", whole.url, "--manifest", f"{self.key}.pub")
+        cl.run("deploy", self.target, "--add", "--server", whole.url, "--manifest", f"{self.key}.pub:lists")
         for protocol in ("goldberg", "download"):
             self.assertEqual(cl.run("get", self.target, 3, "-q", "--protocol", protocol).stdout, cl.RECORDS[3] + "\n")
 

@@ -58,14 +58,15 @@ class Node(Served):
         """The module checks signatures by its own code."""
         key, manifest, pinned = (self.path / name for name in ("publisher.key", "manifest", "pinned.json"))
         self.run_pirx("manifest", "key", key)
-        self.run_pirx("manifest", "sign", self.path / "keyed.pirx", "--key", key, "--out", manifest)
+        self.run_pirx("manifest", "sign", self.path / "keyed.pirx", "--key", key, "--name", "lists", "--out", manifest)
         good = json.loads(self.servers("keyed.pirx", 3).read_text())
-        good |= {"publisher": Path(f"{key}.pub").read_text().strip(), "manifest": manifest.read_bytes().hex()}
+        good |= {"publisher": Path(f"{key}.pub").read_text().strip() + ":lists", "manifest": manifest.read_bytes().hex()}
         pinned.write_text(json.dumps(good))
         self.assertEqual(self.ask(pinned, "key77")["record"], record(77))
         for change, code in (({"database": good["database"] | {"epoch": 2}}, "StaleEpoch"),
                              ({"manifest": good["manifest"][:-2] + "ff"}, "Unauthenticated"),
-                             ({"publisher": "66" * 32}, "Unauthenticated")):
+                             ({"publisher": "66" * 32 + ":lists"}, "Unauthenticated"),
+                             ({"publisher": good["publisher"].replace("lists", "packages")}, "Unauthenticated")):
             pinned.write_text(json.dumps(good | change))
             self.assertEqual(self.ask(pinned, "key77")["code"], code)
 

@@ -54,11 +54,10 @@ Result<void> check_no_rollback(const std::string& target, bool allow_rollback, c
 Result<void> check_pin(const std::string& target, const Deployment& old, const Deployment& next) {
   const auto follows = check_manifest_follows(old, next);
   if (follows) return {};
-  const auto key = to_hex(old.manifest->spec().publisher);
-  const auto advice = next.manifest == nullptr
-                          ? "give --manifest " + key + ", or remove the file to trust the servers alone"
+  const auto advice = next.manifest == nullptr ? "give --manifest " + old.manifest->spec().pin.text() +
+                                                     ", or remove the file to trust the servers alone"
                       : follows.error().code() == ErrorCode::kUnauthenticated
-                          ? "remove the file if the publisher has told you of another key"
+                          ? "remove the file if the publisher has told you of another key or name"
                           : "ask the publisher";
   return fail(follows.error().code(),
               target + " pins a publisher: " + follows.error().message() + "; " + advice);
@@ -163,7 +162,7 @@ Result<Digest> deploy(const DeployArguments& a) {
   PIRX_TRY(give_credentials(a.credentials, deployment.servers));
   auto ask = ask_options(a);
   if (!a.publisher.empty()) {
-    PIRX_ASSIGN(ask.publisher, read_publisher(a.publisher));
+    PIRX_ASSIGN(ask.pin, read_pin(a.publisher));
   }
   PIRX_ASSIGN(const auto said, ask_parameters(deployment.servers, ask));
   deployment.manifest = said.manifest;
@@ -257,8 +256,8 @@ void add_deploy_command(CLI::App& app) {
   }
   command.add_option(
       "--manifest", a->publisher,
-      "Key of the database's publisher, or the file with it: FILE pins it, and every epoch needs the "
-      "publisher's manifest");
+      "KEY:NAME, the key of the database's publisher, or the file with it, and the publisher's name of the "
+      "database: FILE pins them, and every epoch needs the publisher's manifest");
   command.add_option("--database", a->database, "Check that the servers hold this very database file");
   command.add_option_function<std::string>(
       "--expect", [a](const std::string& digest) { a->expected = digest; },

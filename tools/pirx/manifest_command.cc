@@ -19,7 +19,7 @@ constexpr std::size_t kMaxKeyFile = std::size_t{1} << 16;
 
 struct ManifestArguments {
   DatabaseSettings database;
-  std::string key, out, manifest, publisher;
+  std::string key, out, manifest, publisher, name;
   bool add = false;
 };
 
@@ -64,19 +64,27 @@ Result<Told> tell_of(const DatabaseSettings& settings, const Protocol& protocol,
   return tell(server->parameters());
 }
 
-/// What the manifest in `file` serves, if it is of the same epoch and publisher.
+/// What the manifest in `file` serves, if it is of the same epoch.
 Result<std::vector<Manifest::Served>> served_before(const std::string& file, const Manifest::Spec& next) {
   PIRX_ASSIGN(const auto old, load_manifest(file));
-  const auto& spec = old.spec();
-  if (spec.version != next.version || spec.geometry != next.geometry || spec.publisher != next.publisher) {
-    return invalid(file + " is for another database, epoch or publisher: sign without --add");
+  if (!old.check(next.geometry, next.version)) {
+    return invalid(file + " is for another content or epoch: sign without --add");
   }
-  return spec.served;
+  return old.spec().served;
+}
+
+/// Refuses a publisher or a name that is not that of the manifest which will be overwritten: one of the two
+/// is a mistake, and clients that pinned the old one would take nothing any more.
+Result<void> check_overwritten(const std::string& file, const client::Pin& next) {
+  const auto old = load_manifest(file);
+  if (!old || old->check(next)) return {};
+  return invalid(file + " is the manifest of " + old->spec().pin.text() +
+                 ": give its key and name, another --out, or remove it");
 }
 
 void print(const Manifest& manifest) {
   const auto& spec = manifest.spec();
-  std::printf("publisher       %s\n", to_hex(spec.publisher).c_str());
+  std::printf("publisher       %s\n", spec.pin.text().c_str());
   std::printf("epoch           %" PRIu64 "\n", spec.version.epoch);
   std::printf("identity        %s\n", to_hex(spec.version.identity).c_str());
   std::printf("records         %" PRIu64 " of up to %" PRIu64 " bytes%s\n", spec.geometry.records(),
@@ -93,6 +101,9 @@ void print(const Manifest& manifest) {
 
 Result<void> sign(const ManifestArguments& a) {
   PIRX_ASSIGN(const auto seed, read_key(a.key));
+  const auto out = a.out.empty() ? a.database.file + ".manifest" : a.out;
+  const client::Pin pin{ed25519::public_key(seed), a.name};
+  PIRX_TRY(check_overwritten(out, pin));
   PIRX_ASSIGN(const auto* protocol, find_protocol(a.database.protocol));
   PIRX_ASSIGN(const std::shared_ptr<const database::Database> database,
               database::Database::open(a.database.file));
@@ -101,8 +112,7 @@ Result<void> sign(const ManifestArguments& a) {
   Manifest::Spec spec{.geometry = told.geometry,
                       .version = told.version,
                       .served = {{static_cast<std::uint64_t>(protocol->id), told.digest}},
-                      .publisher = ed25519::public_key(seed)};
-  const auto out = a.out.empty() ? a.database.file + ".manifest" : a.out;
+                      .pin = pin};
   if (a.add) {
     PIRX_ASSIGN(const auto before, served_before(out, spec));
     spec.served.insert(spec.served.end(), before.begin(), before.end());
@@ -122,11 +132,7 @@ Result<void> show(const ManifestArguments& a) {
   PIRX_ASSIGN(const auto manifest, load_manifest(a.manifest));
   if (!a.publisher.empty()) {
     PIRX_ASSIGN(const auto publisher, read_publisher(a.publisher));
-    if (manifest.spec().publisher != publisher) {
-      return fail(ErrorCode::kUnauthenticated, a.manifest + " is signed by " +
-                                                   to_hex(manifest.spec().publisher) +
-                                                   ", not by the publisher " + to_hex(publisher));
-    }
+    PIRX_TRY(manifest.check({publisher, manifest.spec().pin.database}));
   }
   if (!a.database.file.empty()) {
     PIRX_ASSIGN(const auto database, database::Database::open(a.database.file));
@@ -149,12 +155,24 @@ Result<Manifest> load_manifest(const std::string& file) {
 
 Result<ed25519::PublicKey> read_publisher(const std::string& text) {
   std::error_code ignored;
-  if (!std::filesystem::exists(text, ignored)) return parse_publisher(text);
+  // Digits are never a file: who writes into the working folder would choose the key.
+  const bool digits = text.size() == 2 * sizeof(ed25519::PublicKey) && from_hex(text);
+  if (digits || !std::filesystem::exists(text, ignored)) return parse_publisher(text);
   PIRX_ASSIGN(auto content, read_file(text, kMaxKeyFile, "publisher's key"));
   while (!content.empty() && (content.back() == '\n' || content.back() == '\r')) content.pop_back();
   auto key = parse_publisher(content);
   if (!key) return invalid(text + ": " + key.error().message());
   return key;
+}
+
+Result<client::Pin> read_pin(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == text.npos) {
+    return invalid("'" + text +
+                   "' names no database of the publisher: write KEY:NAME, as 'pirx manifest show' prints it");
+  }
+  PIRX_ASSIGN(const auto publisher, read_publisher(text.substr(0, colon)));
+  return client::parse_pin(to_hex(publisher) + text.substr(colon));
 }
 
 void add_manifest_command(CLI::App& app) {
@@ -174,6 +192,12 @@ void add_manifest_command(CLI::App& app) {
       *command.add_subcommand("sign", "Sign an epoch of a database for the servers of a protocol");
   signing.add_option("database", a->database.file, "Database file")->required();
   signing.add_option("--key", a->key, "The publisher's secret key")->required();
+  signing
+      .add_option(
+          "--name", a->name,
+          "Your name for the database, another one for each and the same at every epoch: clients pin it with "
+          "your key")
+      ->required();
   signing.add_option("--out", a->out, "The manifest [DATABASE.manifest]");
   signing.add_flag("--add", a->add, "Keep the parameters that the manifest there has for the same epoch");
   signing.add_option("--protocol", a->database.protocol, protocol_help())->capture_default_str();
@@ -184,8 +208,8 @@ void add_manifest_command(CLI::App& app) {
       "Give the options that the servers are given: their parameters are signed. A coordinate does not "
       "matter.\n"
       "Examples:\n"
-      "  pirx manifest sign packages.pirx --key publisher.key\n"
-      "  pirx manifest sign packages.pirx --key publisher.key --protocol " +
+      "  pirx manifest sign packages.pirx --key publisher.key --name packages\n"
+      "  pirx manifest sign packages.pirx --key publisher.key --name packages --protocol " +
       std::string(protocols().back()->name) + " --add");
   set_action(signing, [a] { return sign(*a); });
 

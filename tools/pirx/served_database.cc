@@ -105,7 +105,7 @@ http::LogEvent database_event(const DatabaseSettings& settings, const Served& se
                                 {"parameters_digest", served.parameters_digest()}},
                        .numbers = {{"epoch", static_cast<double>(served.database->version().epoch)},
                                    {"seconds_to_open", seconds}}};
-  if (served.manifest) event.text.emplace_back("publisher", to_hex(served.manifest->spec().publisher));
+  if (served.manifest) event.text.emplace_back("publisher", served.manifest->spec().pin.text());
   for (auto& fact : served.server->facts()) event.text.push_back(std::move(fact));
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);
   return event;

@@ -18,8 +18,8 @@ namespace pirx::client {
 struct Deployment {
   std::shared_ptr<const Plan> plan;
   std::vector<http::Endpoint> servers;  ///< in the order of plan->coordinates(), or the only one
-  /// The manifest of this epoch, which fits the plan. Its publisher is pinned: later epochs must have theirs,
-  /// too. Null: no publisher is pinned.
+  /// The manifest of this epoch, which fits the plan. Its publisher and the publisher's name of the database
+  /// are pinned: later epochs must have theirs, too. Null: no publisher is pinned.
   std::shared_ptr<const Manifest> manifest = {};
 };
 
@@ -45,7 +45,7 @@ Result<void> save_deployments(const std::filesystem::path& path, std::span<const
 Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol = {});
 
 /// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database, or
-/// not all are pinned to one publisher.
+/// not all are pinned to one publisher's database.
 Result<void> check_one_database(std::span<const Deployment> deployments);
 
 /// Whether `next` may follow what a client was told before. StaleEpoch: it has an older epoch, or fewer

@@ -11,6 +11,16 @@
 
 namespace pirx::client {
 
+/// What a client pins: one database of one publisher.
+struct Pin {
+  ed25519::PublicKey publisher{};
+  std::string database;  ///< the publisher's name for it, the same at every epoch: as in a server's paths
+
+  /// As people write it: the key's 64 hexadecimal digits, a colon and the name.
+  std::string text() const;
+  friend bool operator==(const Pin&, const Pin&) = default;
+};
+
 /// A signed statement about one epoch of a database. Immutable; its signature is right.
 class Manifest {
  public:
@@ -24,33 +34,35 @@ class Manifest {
     database::Geometry geometry;
     database::Version version;
     std::vector<Served> served;  ///< ascending, no two alike
-    ed25519::PublicKey publisher{};
+    Pin pin;                     ///< who signs, and which of the signer's databases this is
   };
   /// Gives the publisher's signature of a message.
   using Signer = std::function<ed25519::Signature(ByteSpan message)>;
 
   static constexpr std::size_t kMaxServed = 64;
-  static constexpr std::size_t kMaxBytes = 240 + 40 * kMaxServed;
+  static constexpr std::size_t kMaxBytes = 304 + 40 * kMaxServed;
 
   /// Reads a manifest that anybody may have made. DataLoss: it has another form than create() gives it, to
   /// the byte. Unauthenticated: the signature is not that of the publisher whom it names.
   static Result<Manifest> parse(ByteSpan bytes);
-  /// InvalidArgument: nothing is served, more than kMaxServed are, they are in disorder, or the signature or
-  /// the publisher's key is wrong.
+  /// InvalidArgument: nothing is served, more than kMaxServed are, they are in disorder, the database's name
+  /// is none (1 to 64 letters, digits, '-', '_' and '.'), or the signature or the publisher's key is wrong.
   static Result<Manifest> create(const Spec& spec, const Signer& sign);
 
   const Spec& spec() const noexcept { return spec_; }
   /// As parse() takes it and servers give it.
   const Bytes& bytes() const noexcept { return bytes_; }
-  /// StaleEpoch: the manifest is for another database or epoch. Says in what they differ.
+  /// Unauthenticated: another publisher signed it, or this one for another database.
+  Result<void> check(const Pin& pin) const;
+  /// StaleEpoch: the manifest is for another content or epoch. Says in what they differ.
   Result<void> check(const database::Geometry& geometry, const database::Version& version) const;
   /// The same, and StaleEpoch, too: it names no such parameters of the protocol.
   Result<void> check(const Protocol& protocol, const Told& told) const;
   /// The same for what is in a deployment file. If there are several servers, other members of the plan than
   /// the database's are not compared: queries say which field they are for.
   Result<void> check(const Plan& plan) const;
-  /// Whether a manifest of the same publisher may follow this one. StaleEpoch: its epoch is older, or the
-  /// same with other content. Unauthenticated: another publisher signed it.
+  /// Whether a manifest of the same publisher and database may follow this one. StaleEpoch: its epoch is
+  /// older, or the same with other content. Else errors of check(pin).
   Result<void> check_next(const Manifest& next) const;
 
  private:
@@ -63,5 +75,7 @@ class Manifest {
 /// A publisher's key as people write it: 64 hexadecimal digits. InvalidArgument: it is something else, or no
 /// key (ed25519::is_key).
 Result<ed25519::PublicKey> parse_publisher(std::string_view text);
+/// What Pin::text() gives. InvalidArgument: it is something else, or as parse_publisher().
+Result<Pin> parse_pin(std::string_view text);
 
 }  // namespace pirx::client

@@ -13,8 +13,8 @@ struct AskOptions {
   std::chrono::milliseconds deadline{10'000};  ///< for all servers to answer
   /// Servers that cannot be reached are asked again until this has passed: they may be starting.
   std::chrono::milliseconds wait{0};
-  /// Asks every server for a manifest of this publisher, too.
-  std::optional<ed25519::PublicKey> publisher = {};
+  /// Asks every server for a manifest of this publisher and database, too.
+  std::optional<Pin> pin = {};
   /// Called once, with the first reason, before anybody is asked again.
   std::function<void(const std::string& why)> waiting = {};
 };
@@ -23,13 +23,13 @@ struct AskOptions {
 struct Parameters {
   const Protocol* protocol = nullptr;
   std::vector<Told> told;  ///< in the order of the servers
-  /// The publisher's manifest, if a publisher was asked for: it is for what all servers said.
+  /// The publisher's manifest, if one was asked for: it is for what all servers said.
   std::shared_ptr<const Manifest> manifest = {};
 };
 
 /// Asks all servers for their parameters. InvalidArgument: an endpoint is malformed, one server was given
 /// twice, or a protocol with one server is spoken by several. StaleEpoch: the servers do not hold the same.
-/// Unauthenticated: a manifest that was asked for is missing, damaged or not the publisher's. Else the error
+/// Unauthenticated: a manifest that was asked for is missing, damaged or not that of the pin. Else the error
 /// of the first server that gave no parameters, or of Manifest::check.
 Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options = {});
 
