@@ -278,6 +278,9 @@ class Manifests(unittest.TestCase):
                 self.assertEqual(bytes.fromhex(deployment["manifest"]), manifest.read_bytes())
                 wanted = ("--key", "key3", "--key", "key50") if database == keyed else (3, 50)
                 found = json.loads(cl.run("get", self.target, *wanted, "--json").stdout)
+                self.assertTrue(found["pinned"])
+                if protocol == "download":
+                    self.assertIn("which its publisher signed", cl.run("get", self.target, *wanted).stderr)
                 self.assertEqual([r["text"] for r in found["records"]], [cl.RECORDS[3], cl.RECORDS[50]])
                 self.assertIn("up to date", cl.run("deploy", "--refresh", self.target).stdout)
                 # A file that says something else than its manifest is no deployment.
