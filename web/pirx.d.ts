@@ -29,7 +29,8 @@ export interface Answer {
   /** The record; null if the database has none with this key. It comes from servers: never use it as HTML. */
   record: Uint8Array | null;
   certainty: "proven" | "probable" | "unverified";
-  /** If it is proven: the answer is right unless more servers than this lied. */
+  /** If it is proven: the answer is right unless more servers than this lied. With one server that is said of the
+   * identity in the deployment, which may be that server's own word. */
   proofBound: number;
   rounds: number;
   servers: Server[];

@@ -230,7 +230,8 @@ PIRX_API pirx_status pirx_client_free(pirx_client* client);
 
 /* ---- What a look-up may be told ---- */
 
-/* How sure an answer is. */
+/* How sure an answer is. With one server PROVEN is said of the deployment's identity, perhaps its own word.
+ */
 typedef enum pirx_certainty {
   PIRX_PROVEN = 0,    /* right, unless more servers lied than the answer's proof_bound */
   PIRX_PROBABLE = 1,  /* not proven: the records' digests or the caller's `believe` decided */

@@ -35,7 +35,8 @@ class Certainty(enum.IntEnum):
     """How sure an answer is."""
 
     PROVEN = 0
-    """Right, unless more servers lied than the answer's proof_bound."""
+    """Right, unless more servers lied than the answer's proof_bound, or the deployment's identity is wrong: with one
+    server it may be that server's own word."""
     PROBABLE = 1
     """Not proven: the records' digests or the caller's `believe` decided."""
     UNVERIFIED = 2

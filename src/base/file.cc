@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "pirx/base/small_file.h"
 
@@ -225,6 +227,19 @@ Result<void> replace_file(const std::filesystem::path& path, std::string_view te
   PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));
   return file.commit(path);
+}
+
+Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path) {
+  const auto folder = folder_of(path);
+  auto fd = std::make_shared<Fd>(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; *fd && ::flock(fd->get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
+    if (i == 1000) {
+      return fail(ErrorCode::kUnavailable, "another program keeps the folder " + printable(folder.native()) +
+                                               " locked: try again when it has ended");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return fd;
 }
 
 void remove_leftovers(const std::filesystem::path& target) {

@@ -29,6 +29,9 @@ class Download(unittest.TestCase):
         report = json.loads(cl.run("get", deployment, 3, 499, 3, "--json").stdout)
         self.assertEqual([r["text"] for r in report["records"]], [cl.RECORDS[i] for i in (3, 499, 3)])
         self.assertEqual((report["certainty"], report["proof_bound"]), ("proven", 1))
+        # Proven is said of the identity in the file: a report says whether somebody else than the server vouches for that.
+        self.assertFalse(report["pinned"])
+        self.assertIn("which no publisher signed", cl.run("get", deployment, 3).stderr)
         cl.run("get", deployment, 500, code=3)
         cl.run("get", deployment, 1, "--liars", 1, code=2)
         cl.run("get", deployment, 1, "--seeded", code=2)

@@ -5,8 +5,11 @@ database, its parameters or its epoch.
 
     manifest_test.py PIRX
 """
+import fcntl
 import json
+import os
 import signal
+import subprocess
 import sys
 import threading
 import unittest
@@ -21,15 +24,23 @@ STALE, UNAUTHENTICATED, LOSS, WRONG = 8, 7, 4, 2
 
 
 class Front:
-    """A server that answers as another one does, but for the paths in `lies`: bytes, or None for what is not there."""
+    """A server that answers as another one does, but for the paths in `lies`: bytes, or None for what is not there. A reply
+    for a path in `holds` comes late."""
 
     def __init__(self, upstream):
         lies = self.lies = {}
+        holds = self.holds = {}  # path: an event that the next reply waits for, once it has been made
+        self.held = threading.Event()
+
+        outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def answer(self, body):
                 found = ask(upstream.port, body, self.path, self.command)
                 status, error, reply = (200, None, lies[self.path]) if self.path in lies else found
+                if hold := holds.pop(self.path, None):
+                    outer.held.set()
+                    hold.wait(60)
                 if reply is None:
                     status, error, reply = 404, "OutOfRange", b""
                 self.send_response(status)
@@ -186,6 +197,68 @@ class Manifests(unittest.TestCase):
         cl.run(*again, f"{self.key}.pub:packages")
         self.assertEqual(json.loads(self.target.read_text())["publisher"], f"{self.publisher}:packages")
 
+    def test_two_at_a_time(self):
+        """Who comes back late does not undo what another one wrote to the file meanwhile."""
+        database = self.build()
+        manifest = self.sign(database, "--protocol", "download")
+        upstream = self.serve(database, "--protocol", "download", "--manifest", manifest)
+        front = self.front(upstream)
+        said = {}
+        for epoch in (1, 2, 3):
+            if epoch > 1:
+                cl.run("db", "update", database, "--set", f"3={self.record(str(epoch))}")
+                self.sign(database, "--protocol", "download")
+                upstream.child.send_signal(signal.SIGHUP)
+                self.event(upstream, "epoch", epoch - 1)
+            said[epoch] = {f"/v1/{what}": self.ask(upstream, what) for what in ("parameters", "manifest")}
+
+        def late(page, epoch, meanwhile, code):
+            """`deploy --refresh` is told of an epoch, and waits for this page while another program runs."""
+            front.lies.update(said[epoch])
+            go_on = front.holds[page] = threading.Event()
+            front.held.clear()
+            with subprocess.Popen([cl.PIRX, "deploy", "--refresh", str(self.target)], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as child:
+                self.assertTrue(front.held.wait(60))
+                meanwhile()
+                before = self.target.read_text()
+                go_on.set()
+                _, errors = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, "changed by another program meanwhile" in errors), (code, code != 0), errors)
+            self.assertEqual(self.target.read_text(), before)
+
+        def refreshed(epoch):
+            front.lies.update(said[epoch])
+            self.assertIn(f"epoch {epoch}, was", cl.run("deploy", "--refresh", self.target).stdout)
+
+        front.lies.update(said[1])
+        self.deploy([front])
+        late("/v1/manifest", 2, lambda: refreshed(3), STALE)
+        self.assertEqual(json.loads(self.target.read_text())["database"]["epoch"], 3)
+        # The same epoch was found by both.
+        front.lies.update(said[1])
+        self.target.unlink()
+        self.deploy([front])
+        late("/v1/manifest", 2, lambda: refreshed(2), 0)
+        # Nobody was pinned when it began.
+        self.target.unlink()
+        front.lies.update(said[1])
+        cl.run("deploy", self.target, "--server", front.url)
+        late("/v1/parameters", 2, lambda: self.deploy([front]), STALE)
+        self.assertEqual(json.loads(self.target.read_text())["publisher"], self.pin)
+        # Who has the folder's lock is waited for.
+        front.lies.update(said[3])
+        folder = os.open(self.path, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with subprocess.Popen([cl.PIRX, "deploy", "--refresh", str(self.target)], stdout=subprocess.PIPE) as child:
+            with self.assertRaises(subprocess.TimeoutExpired):
+                child.wait(1)
+            self.assertEqual(json.loads(self.target.read_text())["database"]["epoch"], 2)
+            os.close(folder)
+            child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 0)
+        self.assertEqual(json.loads(self.target.read_text())["database"]["epoch"], 3)
+
     def test_every_kind_of_protocol(self):
         source = self.path / "keyed.jsonl"
         source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(cl.RECORDS[:60])))
@@ -205,6 +278,9 @@ class Manifests(unittest.TestCase):
                 self.assertEqual(bytes.fromhex(deployment["manifest"]), manifest.read_bytes())
                 wanted = ("--key", "key3", "--key", "key50") if database == keyed else (3, 50)
                 found = json.loads(cl.run("get", self.target, *wanted, "--json").stdout)
+                self.assertTrue(found["pinned"])
+                if protocol == "download":
+                    self.assertIn("which its publisher signed", cl.run("get", self.target, *wanted).stderr)
                 self.assertEqual([r["text"] for r in found["records"]], [cl.RECORDS[3], cl.RECORDS[50]])
                 self.assertIn("up to date", cl.run("deploy", "--refresh", self.target).stdout)
                 # A file that says something else than its manifest is no deployment.

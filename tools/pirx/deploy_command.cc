@@ -2,6 +2,7 @@
 // pirx deploy: asks the servers what they hold, checks that they agree, and writes the deployment file.
 #include "cli.h"
 #include "deploy.h"
+#include "pirx/base/small_file.h"
 #include "pirx/database/database.h"
 #include "pirx/http/http_client.h"
 #include "protocol_options.h"
@@ -66,6 +67,7 @@ Result<void> check_pin(const std::string& target, const Deployment& old, const D
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
 /// for the same epoch stays.
 Result<void> save(const DeployArguments& a, const Deployment& deployment) {
+  PIRX_ASSIGN(const auto lock, lock_folder(a.target));
   PIRX_ASSIGN(auto before, read_target(a));
   std::vector<Deployment> after;
   std::string left;
@@ -179,6 +181,16 @@ Result<Digest> deploy(const DeployArguments& a) {
   return first.digest;
 }
 
+/// Writes the file if it is as it was read: to ask servers took time, and they chose how much.
+Result<void> save_unless_changed(const std::string& path, const RefreshedFile& file) {
+  PIRX_ASSIGN(const auto lock, lock_folder(path));
+  PIRX_ASSIGN(const auto now, load_deployments(path));
+  const auto text = format_deployments(now);
+  if (text == format_deployments(file.after)) return {};
+  if (text == format_deployments(file.before)) return save_deployments(path, file.after);
+  return fail(ErrorCode::kStaleEpoch, path + " was changed by another program meanwhile: try again");
+}
+
 /// Brings FILE to the parameters that its servers have now.
 Result<void> refresh_and_say(const DeployArguments& a) {
   std::vector<Digest> digests;
@@ -227,7 +239,7 @@ Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& c
                                             " are not at one epoch of one database: try again when all are");
   }
   file.changed = format_deployments(file.after) != format_deployments(file.before);
-  if (file.changed) PIRX_TRY(save_deployments(path, file.after));
+  if (file.changed) PIRX_TRY(save_unless_changed(path, file));
   return file;
 }
 

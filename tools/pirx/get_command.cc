@@ -115,6 +115,7 @@ OutJson to_json(const FetchReport& report, const Deployment& deployment, std::sp
   return {{"protocol", deployment.plan->protocol().name},
           {"certainty", certainty_name(answer.certainty)},
           {"proof_bound", answer.proof_bound},
+          {"pinned", deployment.manifest != nullptr},
           {"responders", answer.responders},
           {"rounds", answer.rounds},
           {"milliseconds",
@@ -155,7 +156,9 @@ void print_report(const FetchReport& report, const Deployment& deployment) {
   switch (answer.certainty) {
     case Certainty::kProven:
       if (answer.responders == 1) {
-        std::fprintf(stderr, ": the deployment file's identity is that of what came");
+        std::fprintf(
+            stderr, ": what came has the identity in the deployment file, %s",
+            deployment.manifest != nullptr ? "which its publisher signed" : "which no publisher signed");
       } else {
         std::fprintf(stderr, ": right unless more than %u of the %u servers that answered lied",
                      answer.proof_bound, answer.responders);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,10 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 /// after any failure the file is the old one or the new one. `mode` is that of open(2). ResourceExhausted:
 /// the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
+
+/// Locks the folder of `path` for this process until the result is destroyed, for the last look at a file
+/// before replace_file(). Only who calls this respects it; where the file system has no such locks, it does
+/// nothing. Unavailable: another process has held it for ten seconds.
+Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path);
 
 }  // namespace pirx

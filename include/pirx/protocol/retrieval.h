@@ -17,7 +17,7 @@
 
 namespace pirx {
 
-/// How sure an answer is.
+/// How sure an answer is. With one server kProven is said of the plan's identity, perhaps its own word.
 enum class Certainty : std::uint8_t {
   kProven,      ///< right unless more than proof_bound servers lied
   kProbable,    ///< not proven; decided by the records' digests or by the caller's check
