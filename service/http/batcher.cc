@@ -64,7 +64,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto bytes = checked_add(server->working_bytes(queries), lease.held());
   if (!bytes || !lease.resize(*bytes)) {
     return fail(ErrorCode::kResourceExhausted,
-                "the server holds too many bytes of other requests: try again later");
+                "the server has too little memory left for another request of yours: try again later");
   }
   const auto now = Clock::now();
   const auto ticket = next_ticket_++;

@@ -5,15 +5,26 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+
 namespace pirx::http {
 
-bool ByteBudget::take(std::size_t count) noexcept {
+std::size_t ByteBudget::free() const noexcept {
+  const auto here = limit_ - used_;
+  return whole_ == nullptr ? here : std::min(here, whole_->free());
+}
+
+bool ByteBudget::take(std::size_t count, std::size_t held) noexcept {
   auto used = used_.load();
+  if (by_client_) {
+    const auto room = whole_->free() + held;
+    if (used > room || count > room - used) return false;
+  }
   do {
     if (count > limit_ - used) return false;
   } while (!used_.compare_exchange_weak(used, used + count));
   if (whole_ != nullptr) {
-    if (whole_->take(count)) return true;
+    if (whole_->take(count, held)) return true;
     used_ -= count;
     return false;
   }

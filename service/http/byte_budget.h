@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace pirx::http {
@@ -14,6 +15,11 @@ class ByteBudget {
   /// Where `whole` is given this is a part of it: what is taken here is taken there, too.
   explicit ByteBudget(std::size_t limit, ByteBudget* whole = nullptr) noexcept
       : limit_(limit), whole_(whole) {}
+  /// What one client may take of `whole`: a lease is granted where it and all the client's others together
+  /// are no more than would be free without it. So a client's first lease can have all that is free, one
+  /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds.
+  struct Client {};
+  ByteBudget(Client, ByteBudget& whole) noexcept : limit_(whole.limit_), whole_(&whole), by_client_(true) {}
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
   std::size_t used() const noexcept { return used_; }
@@ -22,12 +28,15 @@ class ByteBudget {
 
  private:
   friend class ByteLease;
-  bool take(std::size_t count) noexcept;
+  /// For a lease that holds `held` bytes so far.
+  bool take(std::size_t count, std::size_t held) noexcept;
+  std::size_t free() const noexcept;
   /// When much less is used of the whole than there was, what the heap has free goes back to the system.
   void give(std::size_t count) noexcept;
 
   const std::size_t limit_;
   ByteBudget* const whole_;
+  const bool by_client_ = false;
   std::atomic<std::size_t> used_{0};     ///< never above limit_
   std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed
 };
@@ -36,9 +45,10 @@ class ByteBudget {
 class ByteLease {
  public:
   ByteLease() = default;
-  explicit ByteLease(ByteBudget& budget) noexcept : budget_(&budget) {}
+  explicit ByteLease(ByteBudget& budget) noexcept : budget_(std::shared_ptr<void>(), &budget) {}
+  explicit ByteLease(std::shared_ptr<ByteBudget> budget) noexcept : budget_(std::move(budget)) {}
   ByteLease(ByteLease&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), held_(std::exchange(other.held_, 0)) {}
+      : budget_(std::move(other.budget_)), held_(std::exchange(other.held_, 0)) {}
   ByteLease& operator=(ByteLease&& other) noexcept {
     ByteLease old(std::move(other));
     std::swap(budget_, old.budget_);
@@ -53,7 +63,7 @@ class ByteLease {
   /// budget every size is granted.
   bool resize(std::size_t size) noexcept {
     if (budget_ != nullptr) {
-      if (size > held_ && !budget_->take(size - held_)) return false;
+      if (size > held_ && !budget_->take(size - held_, held_)) return false;
       if (size < held_) budget_->give(held_ - size);
     }
     held_ = size;
@@ -61,7 +71,7 @@ class ByteLease {
   }
 
  private:
-  ByteBudget* budget_ = nullptr;
+  std::shared_ptr<ByteBudget> budget_;
   std::size_t held_ = 0;
 };
 

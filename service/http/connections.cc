@@ -9,15 +9,25 @@
 
 namespace pirx::http {
 
-Connections::Connections(const HttpServerOptions& options, ByteBudget& budget, LogSink log)
+struct Connections::Client {
+  Client(ByteBudget& all_memory, ByteBudget& all_requests) noexcept
+      : memory(ByteBudget::Client(), all_memory), requests(ByteBudget::Client(), all_requests) {}
+  std::size_t connections = 0;
+  ByteBudget memory, requests;
+};
+
+Connections::Connections(const HttpServerOptions& options, ByteBudget& memory, ByteBudget& requests,
+                         LogSink log)
     : most_(options.max_connections),
       per_client_(options.connections_per_client),
-      budget_(budget),
+      memory_(memory),
+      requests_(requests),
       log_(std::move(log)) {}
 
 std::optional<Connections::Place> Connections::admit(std::string client, std::size_t bytes,
                                                      Clock::time_point now) {
   std::optional<Limit> reached;
+  std::shared_ptr<Client> entered;
   {
     const std::lock_guard lock(mutex_);
     if (open_ >= most_) {
@@ -25,12 +35,12 @@ std::optional<Connections::Place> Connections::admit(std::string client, std::si
     } else if (!may_have_another(client, most_ - open_)) {
       reached = kClient;
     } else {
-      ++clients_[client];
+      entered = enter(client);
       ++open_;
     }
   }
   if (!reached) {
-    Place place(*this, std::move(client));
+    Place place(*this, std::move(client), std::move(entered));
     if (place.resize(bytes)) return place;
     reached = kMemory;
   }
@@ -45,7 +55,7 @@ std::size_t Connections::open() const {
 
 bool Connections::may_have_another(const std::string& client, std::size_t free) const {
   const auto mine = clients_.find(client);
-  return (mine == clients_.end() ? 0 : mine->second) < std::max(per_client_, free);
+  return (mine == clients_.end() ? 0 : mine->second->connections) < std::max(per_client_, free);
 }
 
 void Connections::refuse(Limit limit, Clock::time_point now) noexcept {
@@ -77,13 +87,29 @@ void Connections::log_refused() noexcept {
   });
 }
 
+std::shared_ptr<Connections::Client> Connections::enter(const std::string& client) {
+  auto mine = clients_.find(client);
+  if (mine == clients_.end()) {
+    mine = clients_.emplace(client, std::make_shared<Client>(memory_, requests_)).first;
+  }
+  ++mine->second->connections;
+  return mine->second;
+}
+
 void Connections::leave(const std::string& client) noexcept {
   const auto mine = clients_.find(client);
-  if (--mine->second == 0) clients_.erase(mine);
+  if (--mine->second->connections == 0) clients_.erase(mine);
 }
+
+Connections::Place::Place(Connections& all, std::string name, std::shared_ptr<Client> client) noexcept
+    : all_(&all),
+      name_(std::move(name)),
+      client_(std::move(client)),
+      lease_(std::shared_ptr<ByteBudget>(client_, &client_->memory)) {}
 
 Connections::Place::Place(Place&& other) noexcept
     : all_(std::exchange(other.all_, nullptr)),
+      name_(std::move(other.name_)),
       client_(std::move(other.client_)),
       lease_(std::move(other.lease_)) {}
 
@@ -91,24 +117,36 @@ Connections::Place::~Place() {
   if (all_ == nullptr) return;
   all_->bytes_ -= lease_.held();
   const std::lock_guard lock(all_->mutex_);
-  all_->leave(client_);
+  all_->leave(name_);
   --all_->open_;
 }
 
 bool Connections::Place::move_to(const std::string& client) {
-  if (client == client_) return true;
+  if (client == name_) return true;
   auto name = client;
+  auto reached = kClient;
   {
     const std::lock_guard lock(all_->mutex_);
     if (all_->may_have_another(name, all_->most_ - all_->open_ + 1)) {
-      ++all_->clients_[name];
-      all_->leave(client_);
-      client_ = std::move(name);
-      return true;
+      auto entered = all_->enter(name);
+      ByteLease lease(std::shared_ptr<ByteBudget>(entered, &entered->memory));
+      if (lease.resize(lease_.held())) {
+        all_->leave(name_);
+        name_ = std::move(name);
+        client_ = std::move(entered);
+        lease_ = std::move(lease);
+        return true;
+      }
+      all_->leave(name);
+      reached = kMemory;
     }
   }
-  all_->refuse(kClient, Clock::now());
+  all_->refuse(reached, Clock::now());
   return false;
+}
+
+ByteLease Connections::Place::lease() const noexcept {
+  return ByteLease(std::shared_ptr<ByteBudget>(client_, &client_->requests));
 }
 
 bool Connections::Place::resize(std::size_t bytes) noexcept {

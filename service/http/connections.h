@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,7 +19,8 @@ namespace pirx::http {
 
 /// The places of a server's connections. A client may open another while it has fewer than there are free
 /// places, or fewer than `connections_per_client`. So one client alone gets half of all places. k clients
-/// that grow together get the (k + 1)-th part each, and as many stay free for the next one. Thread-safe.
+/// that grow together get the (k + 1)-th part each, and as many stay free for the next one. The memory that
+/// its connections and its requests take goes by the same rule: see ByteBudget::Client. Thread-safe.
 class Connections {
  public:
   using Clock = std::chrono::steady_clock;
@@ -26,9 +28,12 @@ class Connections {
   static constexpr std::array<const char*, 3> kLimits{"max_connections", "connections_per_client",
                                                       "max_in_flight"};
 
-  Connections(const HttpServerOptions& options, ByteBudget& budget, LogSink log);
+  /// Connections are charged to `memory`, and their requests and replies to `requests`.
+  Connections(const HttpServerOptions& options, ByteBudget& memory, ByteBudget& requests, LogSink log);
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
+
+  struct Client;
 
   /// One connection's place, and the memory that it is charged for; given back on destruction.
   class Place {
@@ -41,13 +46,15 @@ class Connections {
     bool move_to(const std::string& client);
     /// The connection itself takes so many bytes now. False, and nothing changed, without room for them.
     bool resize(std::size_t bytes) noexcept;
+    /// Of no bytes, for the client's requests and replies.
+    ByteLease lease() const noexcept;
 
    private:
     friend class Connections;
-    Place(Connections& all, std::string client) noexcept
-        : all_(&all), client_(std::move(client)), lease_(all.budget_) {}
+    Place(Connections& all, std::string name, std::shared_ptr<Client> client) noexcept;
     Connections* all_;
-    std::string client_;
+    std::string name_;
+    std::shared_ptr<Client> client_;
     ByteLease lease_;
   };
 
@@ -70,18 +77,19 @@ class Connections {
   bool may_have_another(const std::string& client, std::size_t free) const;
   void refuse(Limit limit, Clock::time_point now) noexcept;
   /// Under mutex_.
+  std::shared_ptr<Client> enter(const std::string& client);
   void leave(const std::string& client) noexcept;
 
   const std::size_t most_, per_client_;
-  ByteBudget& budget_;
+  ByteBudget &memory_, &requests_;
   const LogSink log_;
   std::atomic<std::size_t> bytes_{0};
   std::array<std::atomic<std::uint64_t>, kLimits.size()> refused_{};
 
   mutable std::mutex mutex_;
   std::size_t open_ = 0;
-  std::unordered_map<std::string, std::size_t> clients_;  ///< connections of each; none is 0
-  std::array<std::uint64_t, kLimits.size()> logged_{};    ///< of refused_
+  std::unordered_map<std::string, std::shared_ptr<Client>> clients_;  ///< those with connections
+  std::array<std::uint64_t, kLimits.size()> logged_{};                ///< of refused_
   std::optional<Clock::time_point> logged_at_;
 };
 

@@ -15,8 +15,8 @@ class Hosted {
   /// Who answers, and what GET .../parameters and GET .../manifest give: always of one another.
   struct Epoch {
     std::shared_ptr<const AnyServer> server;
-    Bytes parameters, manifest;
-    std::optional<std::uint64_t> number = parameters_epoch(parameters);
+    std::shared_ptr<const Bytes> parameters, manifest;  ///< replies share them
+    std::optional<std::uint64_t> number = parameters_epoch(*parameters);
   };
 
   Hosted(HostedDatabase database, const LogSink& log, ComputeThread& compute)
@@ -38,8 +38,9 @@ class Hosted {
                                        Bytes manifest) {
     // Queries of an earlier epoch may be longer; they are read all the same, to be told that they are stale.
     max_request_bytes_ = std::max(max_request_bytes_.load(), server->max_request_bytes());
-    auto next =
-        std::make_shared<const Epoch>(Epoch{std::move(server), std::move(parameters), std::move(manifest)});
+    auto next = std::make_shared<const Epoch>(Epoch{std::move(server),
+                                                    std::make_shared<const Bytes>(std::move(parameters)),
+                                                    std::make_shared<const Bytes>(std::move(manifest))});
     const std::lock_guard lock(mutex_);
     epoch_.swap(next);
     return next;

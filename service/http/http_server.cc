@@ -460,7 +460,7 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
 Result<void> HttpServer::publish(Bytes manifest, std::string_view database) {
   PIRX_ASSIGN(auto* hosted, impl_->find(database));
   const auto now = hosted->epoch();
-  hosted->replace(now->server, now->parameters, std::move(manifest));
+  hosted->replace(now->server, *now->parameters, std::move(manifest));
   return {};
 }
 

@@ -76,7 +76,8 @@ constexpr Limit kLimits[] = {
     row<&O::body_timeout>("body_timeout", Unit::kTime, kMillisecond, kDay, "To send a request's body"),
     row<&O::idle_timeout>("idle_timeout", Unit::kTime, kMillisecond, kDay,
                           "Between requests of a connection"),
-    row<&O::write_timeout>("write_timeout", Unit::kTime, kMillisecond, kDay, "To take a reply"),
+    row<&O::write_timeout>("write_timeout", Unit::kTime, kMillisecond, kDay,
+                           "To take a reply, with 64 KiB of it, or the rest, in each sixth of the time"),
     row<&O::drain_timeout>("drain_timeout", Unit::kTime, kMillisecond, kDay,
                            "For requests in flight when stopping"),
 };

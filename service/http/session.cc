@@ -5,6 +5,8 @@
 // counts as gone, too.)
 #include "session.h"
 
+#include <netinet/tcp.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -43,7 +45,10 @@ constexpr std::ptrdiff_t kMaxFields = 64;      // of a header: each takes more t
 // What a connection takes beside the bytes of its header: measured, rounded up.
 constexpr std::size_t kPlainBytes = 8 * 1024;
 constexpr std::size_t kTlsBytes = 96 * 1024;
-constexpr std::size_t kSmallReply = 1024;          // is in them
+constexpr std::size_t kSmallReply = 1024;      // is in them
+constexpr std::size_t kWriteStep = 64 * 1024;  // of a reply, to be taken in a sixth of write_timeout
+// The kernel takes no more ahead of the network than this: else it would hide for long who takes nothing.
+using Ahead = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
@@ -111,6 +116,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     asio::post(stream_.get_executor(), guarded([this] {
                  error_code ignored;
                  socket().set_option(tcp::no_delay(true), ignored);
+                 socket().set_option(Ahead(2 * kWriteStep), ignored);
                  set_timer(host_.options.header_timeout);
                  if constexpr (kTls) {
                    stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
@@ -199,6 +205,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       // Called for every change too; only a deadline that has passed counts.
       if (state_ == State::kClosed || timer_.expiry() > std::chrono::steady_clock::now()) return;
       if (state_ == State::kWaiting && !answer_lost_) return set_timer(kWaitingCheck);
+      if (state_ == State::kWriting && takes_its_reply()) return;
       if (state_ != State::kLingering) write_log(host_.log, {"timeout", {{"during", state_name()}}, {}});
       shut();
     }));
@@ -325,7 +332,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       auto headers = kFileHeaders;
       if (!file->policy.empty()) headers += "Content-Security-Policy: " + file->policy + "\r\n";
       if (file->gzip) headers += "Content-Encoding: gzip\r\n";
-      return reply(200, file->type.c_str(), file->content, headers.c_str());
+      return reply_shared(200, file->type.c_str(), {host_.options.files, &file->content}, headers.c_str());
     }
     if (target.page == Page::kNone ||
         ((is_metrics || is_status) && !host_.options.metrics_for_all && !peer_.local)) {
@@ -359,11 +366,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
     if (target.page == Page::kManifest) {
       const auto epoch = database_->epoch();
-      if (!epoch->manifest.empty()) return reply(200, kOctetStream, epoch->manifest);
+      if (!epoch->manifest->empty()) return reply_shared(200, kOctetStream, epoch->manifest);
       return refuse(404, Error(ErrorCode::kOutOfRange, "this server has no manifest (pirx serve --manifest)"),
                     "");
     }
-    if (!is_query) return reply(200, kOctetStream, database_->epoch()->parameters);
+    if (!is_query) return reply_shared(200, kOctetStream, database_->epoch()->parameters);
 
     if (encoded || !length) {
       keep_alive_ = false;  // whatever follows may be a body all the same
@@ -484,7 +491,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     length_ = length;
     received_ = 0;
     body_ = {};
-    lease_ = ByteLease(host_.budget);
+    lease_ = place_.lease();
     if (!grow_body()) return refuse_for_memory();
     received_ = asio::buffer_copy(asio::buffer(body_.data(), body_.size()), buffer_.data());
     buffer_.consume(received_);
@@ -508,7 +515,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     lease_ = {};
     keep_alive_ = false;
     refuse(Error(ErrorCode::kResourceExhausted,
-                 "the server holds too many bytes of other requests: try again later"));
+                 "the server has too little memory left for another request of yours: try again later"));
   }
 
   void read_body() {
@@ -592,37 +599,62 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const auto header = std::string(kErrorHeader) + ": " + code + "\r\n" + extra;
     const bool stale = error.code() == ErrorCode::kStaleEpoch && database_ != nullptr;
     const auto now = stale ? database_->epoch() : nullptr;
-    const auto body = error_body(error, now ? ByteSpan(now->parameters) : ByteSpan());
+    const auto body = error_body(error, now ? ByteSpan(*now->parameters) : ByteSpan());
     reply(status, kJson, text_bytes(body), header.c_str());
   }
 
   void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {
-    body_ = {};  // one that was refused would stay for as long as the connection is kept
     if (body.size() > std::max(lease_.held(), kSmallReply)) {
-      lease_ = ByteLease(host_.memory);
-      if (!lease_.resize(body.size())) return shut();
+      lease_ = place_.lease();
+      if (!lease_.resize(body.size())) return refuse_for_memory();
     }
+    reply_shared(status, type, std::make_shared<const Bytes>(std::move(body)), extra);
+  }
+
+  /// What lease_ covers, or what is there for everybody and costs no memory however many take it.
+  void reply_shared(unsigned status, const char* type, std::shared_ptr<const Bytes> body,
+                    const char* extra = "") {
+    body_ = {};  // one that was refused would stay for as long as the connection is kept
     state_ = State::kWriting;
-    set_timer(host_.options.write_timeout);
-    host_.metrics.count_reply(status, body.size());
+    written_ = checked_ = 0;
+    write_end_ = std::chrono::steady_clock::now() + host_.options.write_timeout;
+    set_timer(write_pace());
+    host_.metrics.count_reply(status, body->size());
     reply_ = std::move(body);
     head_ = "HTTP/1.1 " + std::to_string(status) + " ";
     head_ += std::string(http::obsolete_reason(http::int_to_status(status)));
     head_ += std::string("\r\nContent-Type: ") + type +
-             "\r\nContent-Length: " + std::to_string(reply_.size()) +
+             "\r\nContent-Length: " + std::to_string(reply_->size()) +
              "\r\nCache-Control: no-store\r\nConnection: " + (keep_alive_ ? "keep-alive" : "close") + "\r\n" +
              kInstanceHeader + ": " + host_.instance + "\r\n" + cors_ + extra + "\r\n";
     const std::array<asio::const_buffer, 2> buffers{asio::buffer(head_),
-                                                    asio::buffer(reply_.data(), reply_.size())};
-    asio::async_write(stream_, buffers, guarded([this](error_code ec, std::size_t) {
+                                                    asio::buffer(reply_->data(), reply_->size())};
+    const auto more = [this](const error_code& ec, std::size_t count) {
+      written_ = count;
+      return ec ? 0 : kWriteStep;
+    };
+    asio::async_write(stream_, buffers, more, guarded([this](error_code ec, std::size_t) {
                         if (state_ == State::kClosed) return;
                         if (ec) return shut();
                         on_written();
                       }));
   }
 
+  std::chrono::milliseconds write_pace() const {
+    return host_.options.write_timeout / 6 + std::chrono::milliseconds(1);
+  }
+
+  /// Whether a client took enough of its reply since this was asked last; if so the timer goes on.
+  bool takes_its_reply() {
+    const auto now = std::chrono::steady_clock::now();
+    if (written_ - checked_ < kWriteStep || now >= write_end_) return false;
+    checked_ = written_;
+    set_timer(std::min(write_pace(), std::chrono::ceil<std::chrono::milliseconds>(write_end_ - now)));
+    return true;
+  }
+
   void on_written() {
-    reply_ = {};
+    reply_ = nullptr;
     lease_ = {};
     end_request();
     keep_alive_ ? next_request() : end();
@@ -676,7 +708,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   std::string client_;  ///< whose turn it is, see Caller
   std::string cors_;    ///< headers of the reply
   std::string head_;
-  Bytes reply_;
+  std::shared_ptr<const Bytes> reply_;
+  std::size_t written_ = 0, checked_ = 0;  ///< bytes of the reply: now, and at the last look
+  std::chrono::steady_clock::time_point write_end_;
   std::size_t swallowed_ = 0;
 };
 

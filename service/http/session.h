@@ -29,7 +29,7 @@ struct SessionHost {
         memory(server_options.max_in_flight_bytes),
         budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
                &memory),
-        connections(options, memory, log) {}
+        connections(options, memory, budget, log) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {

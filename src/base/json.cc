@@ -118,7 +118,7 @@ Result<Json> Json::parse(std::string_view text, Source source) {
       document->lines.insert_or_assign(path.text(), line);
   };
   const auto watch = [&](int depth, Event event, const nlohmann::json& parsed) {
-    if (document->source.lines) note_line(event, parsed);
+    if (document->source.lines && !deep) note_line(event, parsed);  // each path is as long as it is deep
     if (event == Event::object_start || event == Event::array_start) deep = deep || depth >= kMaxDepth;
     if (event == Event::object_start) names.emplace_back();
     if (event == Event::object_end) names.pop_back();

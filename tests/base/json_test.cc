@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "database/memory_limit.h"
 #include "src/base/printable.h"
 #include "support/seed.h"
 
@@ -139,6 +140,11 @@ TEST(Json, DepthAndSizeAreLimited) {
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
   EXPECT_FALSE(parse(objects));
+  // Lines are noted by path: of all depths they would be gigabytes.
+  database::expect_true_within(std::uint64_t{1} << 30, [&] {
+    const auto result = Json::parse(objects + "1" + std::string(100'000, '}'), {.lines = true});
+    return !result && result.error().message() == "it is nested too deeply";
+  });
   expect_error(parse(std::string((1 << 20) + 1, ' ')),
                "it is longer than the 1048576 bytes that it may have");
   EXPECT_TRUE(parse("{}" + std::string((1 << 20) - 2, ' ')));

@@ -43,6 +43,36 @@ TEST(ByteBudget, APartTakesFromTheWhole) {
   EXPECT_EQ(whole.used(), 30u);
 }
 
+TEST(ByteBudget, AClientGetsWhatIsStillFree) {
+  ByteBudget whole(1000), part(900, &whole);
+  ByteBudget greedy(ByteBudget::Client(), part), other(ByteBudget::Client(), part);
+  // A first lease can have all, in steps, too.
+  ByteLease first(greedy);
+  EXPECT_TRUE(first.resize(500));
+  EXPECT_TRUE(first.resize(900));
+  EXPECT_FALSE(first.resize(901));
+  EXPECT_TRUE(first.resize(400));
+  ByteLease second(greedy), newcomer(other);
+  EXPECT_FALSE(second.resize(101));
+  EXPECT_TRUE(second.resize(100));
+  EXPECT_EQ(greedy.used(), 500u);
+  EXPECT_TRUE(newcomer.resize(400));
+  EXPECT_EQ(part.used(), 900u);
+  first = {};
+  EXPECT_EQ(greedy.used(), 100u);
+  EXPECT_TRUE(second.resize(500)) << "its own bytes count as free";
+  second = {};
+  newcomer = {};
+  // What connections hold of the whole is not free.
+  ByteLease connections(whole);
+  EXPECT_TRUE(connections.resize(600));
+  EXPECT_TRUE(first.resize(0));
+  ByteLease third(greedy), fourth(greedy);
+  EXPECT_TRUE(third.resize(200));
+  EXPECT_FALSE(fourth.resize(1));
+  EXPECT_EQ(whole.used(), 800u);
+}
+
 TEST(ByteBudget, WhatIsFreedGoesBackToTheSystem) {
   if (!database::kCanLimitMemory) GTEST_SKIP() << "a sanitizer keeps what is freed";
   constexpr std::size_t kBytes = 64 << 20, kEach = 4000;

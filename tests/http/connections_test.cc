@@ -13,7 +13,7 @@ using namespace testing;
 
 struct Rig {
   explicit Rig(std::size_t connections, std::size_t per_client = 1, std::size_t bytes = 1 << 20)
-      : budget(bytes), all(options(connections, per_client), budget, log.sink()) {}
+      : budget(bytes), all(options(connections, per_client), budget, budget, log.sink()) {}
   static HttpServerOptions options(std::size_t connections, std::size_t per_client) {
     HttpServerOptions options;
     options.max_connections = connections;
@@ -103,6 +103,30 @@ TEST(Connections, TheirMemoryIsCharged) {
   EXPECT_TRUE(rig.all.admit("b", 601));
   first.reset();
   EXPECT_EQ(rig.all.bytes(), 0u);
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+TEST(Connections, TheMemoryOfOneClientLeavesSomeForOthers) {
+  Rig rig(1000, 1000, 1000);
+  std::vector<Connections::Place> places;
+  while (auto place = rig.all.admit("greedy", 100)) places.push_back(std::move(*place));
+  EXPECT_EQ(places.size(), 5u);
+  auto other = rig.all.admit("other", 200);
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->move_to("greedy")) << "it has more than is free";
+  EXPECT_EQ(rig.budget.used(), 700u);
+  // Requests have a share of their own, whatever the connection is called.
+  auto one = places[0].lease(), another = places[1].lease(), third = other->lease();
+  EXPECT_TRUE(one.resize(150));
+  EXPECT_FALSE(another.resize(1));
+  EXPECT_TRUE(third.resize(150));
+  places.clear();
+  EXPECT_EQ(rig.budget.used(), 500u);
+  EXPECT_TRUE(other->move_to("greedy"));
+  other.reset();
+  EXPECT_EQ(rig.all.bytes(), 0u);
+  one = {};
+  third = {};
   EXPECT_EQ(rig.budget.used(), 0u);
 }
 

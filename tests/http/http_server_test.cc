@@ -525,6 +525,86 @@ TEST(HttpServer, AClientThatNeverReadsIsCut) {
   EXPECT_LT(socket.receive_all().size(), fake->reply_bytes);
 }
 
+TEST(HttpServer, AReplyIsToBeTakenStepByStep) {
+  auto options = quick_options();
+  options.write_timeout = 12s;
+  auto fake = std::make_shared<FakeServer>();
+  fake->reply_bytes = 32 << 20;
+  RunningServer server(options, fake);
+  auto deaf = RawSocket::connect_to(server.port());
+  deaf.send(query_text("abc"));
+  auto slow = RawSocket::connect_to(server.port());
+  slow.send(query_text("abc"));
+  // Who takes nothing is cut at the second look; who is slow has it all.
+  std::size_t taken = 0;
+  while (server.log.of("timeout").empty()) {
+    const auto part = slow.receive_some();
+    ASSERT_FALSE(part.empty()) << taken;
+    taken += part.size();
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_LT(taken, fake->reply_bytes) << "this test's reader is too fast to show anything";
+  // Two more looks at who is slow.
+  for (int i = 0; i < 80; ++i) {
+    taken += slow.receive_some().size();
+    std::this_thread::sleep_for(50ms);
+  }
+  while (taken < fake->reply_bytes) {
+    const auto part = slow.receive_some();
+    ASSERT_FALSE(part.empty()) << taken;
+    taken += part.size();
+  }
+  EXPECT_LT(deaf.receive_all().size(), fake->reply_bytes);
+}
+
+TEST(HttpServer, WhoDoesNotReadKeepsNoOtherAddressFromItsReplies) {
+  auto options = quick_options();
+  options.max_in_flight_bytes = with_connections(64 << 20);
+  options.write_timeout = 10min;
+  auto fake = std::make_shared<FakeServer>();
+  fake->most_queries = 1;
+  fake->reply_bytes = fake->working_per_query = 8 << 20;  // beyond what the sockets buffer
+  RunningServer server(options, fake);
+  std::vector<RawSocket> deaf;
+  for (int i = 0; i < 12; ++i) {
+    deaf.push_back(RawSocket::connect_to(server.port()));
+    deaf.back().send(query_text("abc"));
+  }
+  ASSERT_TRUE(eventually([&] { return !server.log.of("refused").empty(); }));
+  for (int i = 0; i < 3; ++i) {
+    auto other = RawSocket::connect_to(server.port(), "127.0.0.2");
+    other.send(query_text("abc"));
+    EXPECT_TRUE(is_status(other.receive_message(), 200));
+  }
+}
+
+TEST(HttpServer, RepliesThatAllShareCostNoMemory) {
+  auto options = quick_options();
+  options.max_in_flight_bytes = with_connections(20 << 20);
+  options.write_timeout = 10min;
+  options.files =
+      std::make_shared<const std::vector<StaticFile>>(std::vector<StaticFile>{{.path = "/page.wasm",
+                                                                               .type = "application/wasm",
+                                                                               .policy = "",
+                                                                               .gzip = false,
+                                                                               .content = Bytes(16 << 20)}});
+  RunningServer server(options);
+  std::vector<RawSocket> deaf;
+  for (int i = 0; i < 30; ++i) {
+    deaf.push_back(RawSocket::connect_to(server.port()));
+    deaf.back().send(get_text("/page.wasm"));
+    EXPECT_TRUE(is_status(deaf.back().receive_some(), 200));
+  }
+  EXPECT_LT(gauge(server.port(), "pirx_in_flight_bytes"), 2 << 20);
+  for (const char* from : {"127.0.0.1", "127.0.0.2"}) {
+    for (const auto& text : {get_text("/healthz"), get_text("/v1/parameters"), query_text("abc")}) {
+      auto other = RawSocket::connect_to(server.port(), from);
+      other.send(text);
+      EXPECT_TRUE(is_status(other.receive_message(), 200));
+    }
+  }
+}
+
 TEST(HttpServer, ConnectionsAreBounded) {
   auto options = quick_options();
   options.max_connections = options.connections_per_client = 3;

@@ -62,9 +62,10 @@ struct HttpServerOptions : QueueOptions {
   std::size_t connections_per_client = 1;
   std::size_t max_header_bytes = 8 * 1024;
   /// The memory for connections, requests, replies and computing them, all at one time. A sixteenth of it is
-  /// kept for connections.
+  /// kept for connections. A client may hold as much as would be free without it.
   std::size_t max_in_flight_bytes = std::size_t{1} << 30;
   std::size_t max_body_bytes = kMaxMessageBytes;  ///< of a request; the protocol may allow fewer
+  /// In each sixth of write_timeout a client must take 64 KiB of its reply, or the rest.
   std::chrono::milliseconds header_timeout{10'000}, body_timeout{30'000}, idle_timeout{60'000},
       write_timeout{30'000};
   /// Pages of these origins ("https://example.org") may ask from a browser (CORS); "*": those of any.
