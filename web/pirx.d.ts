@@ -46,7 +46,8 @@ export interface Settings {
   protocol?: string;
   /** Options of the protocol's client, as `pirx get --help` lists them: { seeded: "on" }. */
   options?: Record<string, string | number>;
-  /** Milliseconds that a server may take in a round. 10000; with one server, which may compute for long, 600000. */
+  /** Milliseconds that a server may take in a round. 10000; with one server, which may compute for long, 600000. For all
+   * rounds together one server has them twice, four times for a key. */
   timeout?: number;
   /** Ends the look-up, which then throws. */
   signal?: AbortSignal;

@@ -8,6 +8,7 @@ const INTERNAL = STATUS.indexOf("Internal");
 const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "stale"];
 const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
+const KEY_QUERIES = 3;  // that a key takes with a single server
 const MAX_REFUSAL = 16 * 1024;
 
 export class PirxError extends Error {
@@ -170,6 +171,9 @@ class Deployment {
     const machine = this.#machine;
     const client = this.client(protocol, options);
     const timeout = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
+    // A single server decides how many rounds there are, and could be just in time in each: all have this time.
+    const queries = typeof wish === "number" || typeof wish === "bigint" ? 1 : KEY_QUERIES;
+    const last = client.servers.length > 1 ? Infinity : performance.now() + timeout * (1 + queries);
     const servers = client.servers.map((url) => ({ url, bytesUp: 0, bytesDown: 0, ms: 0, outcome: "silent", message: "" }));
     signal?.throwIfAborted();
     const instances = new Map();
@@ -199,7 +203,7 @@ class Deployment {
           try {
             server.bytesUp += message.data.length;
             event("sent", { request: message.data });
-            const { reply, instance } = await ask(message, timeout, signal, (count) => { server.bytesDown += count; });
+            const { reply, instance } = await ask(message, timeout, last, signal, (count) => { server.bytesDown += count; });
             const same = instance && (instances.get(instance) ?? instances.set(instance, server.url).get(instance));
             if (same && same !== server.url) server.message = `names the same instance as ${same}: are they one server?`;
             machine.with(reply, (at, size) => {
@@ -300,10 +304,10 @@ class Deployment {
 class Lost extends PirxError {}
 
 /// Sends a message once and reads the reply, at most as long as a valid one is.
-async function ask(message, timeout, signal, count) {
+async function ask(message, timeout, last, signal, count) {
   const end = new AbortController();
   const stop = () => end.abort();
-  const timer = setTimeout(stop, timeout);
+  const timer = setTimeout(stop, Math.max(0, Math.min(timeout, last - performance.now())));
   signal?.addEventListener("abort", stop);
   try {
     const response = await fetch(message.url, {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import math
 import operator
 import os
 import threading
@@ -25,6 +26,7 @@ Wish = Union[str, bytes, SupportsIndex]
 Believe = Callable[[List[Optional[bytes]]], bool]
 """Says whether these can be the records that were asked for, in the order asked for. None: no such key."""
 
+_KEY_QUERIES = 3  # that a key takes with a single server
 BATCH = 256
 """The most records of one look-up that servers take by default."""
 
@@ -389,7 +391,8 @@ class Client(_Handle):
     max_bytes, max_memory, max_work
                 what a single server may ask of this client: bytes (256 MiB), bytes held at once (1 GiB), and seconds of one
                 core for each query (60)
-    deadline    seconds to wait for each round of replies; None: 10, and 600 with a single server
+    deadline    seconds to wait for each round of replies; None: 10, and 600 with a single server, which has them once for
+                each wish (three times for a key), and once more, for all rounds together
     token       for servers that want to know who asks: the token for the only server, or {URL: token}, a URL being scheme,
                 host and port; token_file: in place of it the name of a file with lines "URL TOKEN", or one token
     tls_cert, tls_key   likewise: PEM files of this client's certificate and its private key
@@ -613,6 +616,9 @@ class Retrieval(_Handle):
         raw = ctypes.c_void_p()
         check(begin(client._use(), array, len(array), options, ctypes.byref(raw)))
         self._own(raw)
+        # For all rounds. A single server decides how many there are, and could be just in time in each.
+        self._seconds = (math.inf if len(client.servers) > 1 else
+                         client.deadline * (1 + len(array) * (_KEY_QUERIES if client.keyed else 1)))
 
     def next(self) -> Message:
         """Says what to do next: with SEND, send the message; with RECEIVE, wait for a reply and hand it in; with FINISH,

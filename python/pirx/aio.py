@@ -97,10 +97,11 @@ class Client:
                 self._context(server, client)
         retrieval = await asyncio.to_thread(client.begin, wishes, believe=believe)
         tasks: List[asyncio.Task[_Outcome]] = []
+        last = asyncio.get_running_loop().time() + retrieval._seconds
         try:
             message = await asyncio.to_thread(retrieval.next)
             while message.action != Action.FINISH:
-                message = await self._round(client, retrieval, message, tasks)
+                message = await self._round(client, retrieval, message, tasks, last)
             return await asyncio.to_thread(retrieval.finish)
         except GeneratorExit:  # The event loop was closed: nothing can be waited for.
             retrieval.close()
@@ -128,13 +129,13 @@ class Client:
             return self._made
 
     async def _round(self, client: BlockingClient, retrieval: Retrieval, message: Message,
-                     tasks: List[asyncio.Task[_Outcome]]) -> Message:
+                     tasks: List[asyncio.Task[_Outcome]], last: float) -> Message:
         """Sends the messages of a round and hands in replies until the retrieval wants no more. Gives what it wants then."""
         places: Dict[_Place, int] = {}
         waiting: Dict[asyncio.Task[_Outcome], int] = {}
         written: List[asyncio.Future[None]] = []
         loop = asyncio.get_running_loop()
-        end = loop.time() + client.deadline
+        end = min(loop.time() + client.deadline, last)
         tokens = client._tokens()
         while message.action == Action.SEND:
             sent = loop.create_future()

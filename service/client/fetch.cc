@@ -123,6 +123,10 @@ Result<std::string> check_plan(const Deployment& deployment, const Texts& client
   return deployment.plan->check(spec);
 }
 
+std::size_t queries_of(const Plan& plan, std::size_t wishes) {
+  return wishes * (plan.geometry().keyed() ? plan.work().key_queries : 1);
+}
+
 Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions& options) {
   if (wishes == 0 || wishes > kMaxRecords) {
     return invalid("ask for 1 to " + std::to_string(kMaxRecords) + " records at a time, not " +
@@ -131,9 +135,7 @@ Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions&
   // Of several servers the deployment file vouches for the plan.
   if (plan.protocol().several) return {};
   PIRX_TRY(check_one_server(retrieve_options(options)));
-  const auto work = plan.work();
-  const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
-  return check_work(work, queries, options.limits, deadline_of(plan, options));
+  return check_work(plan.work(), queries_of(plan, wishes), options.limits, deadline_of(plan, options));
 }
 
 }  // namespace
@@ -207,6 +209,10 @@ Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOpti
   outcomes_.clear();
   report.servers.resize(deployment_.servers.size());
   auto start = Clock::now(), end = start + deadline;
+  // A single server decides how many messages a query is, and could be just in time with each.
+  const auto last =
+      several ? Clock::time_point::max()
+              : start + deadline * static_cast<Milliseconds::rep>(1 + queries_of(plan, wishes.size()));
   const Stop stop = [&] { return Clock::now() >= end || (stopped && stopped()); };
   if (client_ == nullptr) {
     PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
@@ -237,7 +243,7 @@ Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOpti
     if (stopped && stopped()) return fail(ErrorCode::kUnavailable, "ended");
     report.network_milliseconds += milliseconds_since(start);
     start = Clock::now();
-    end = start + deadline;
+    end = std::min(start + deadline, last);
   }
   close_();
   start = Clock::now();

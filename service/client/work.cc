@@ -32,6 +32,12 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   const double memory = work.memory + static_cast<double>(queries) * work.row_bytes;
   const double each = work.up + work.down + work.once_up + work.once_down;
   if (each > bytes) return refuse(show_bytes(each) + " of messages", show_bytes(bytes), "--max-bytes");
+  // However little each of them takes: a server that is just in time with every reply makes them last.
+  const double most = std::max(1.0, std::floor(bytes / (1 << 20)));
+  if (work.query_messages > most) {
+    return refuse(std::to_string(std::llround(work.query_messages)) + " messages a query",
+                  std::to_string(std::llround(most)) + ", one for each MiB", "--max-bytes");
+  }
   if (memory > all) return refuse(show_bytes(memory) + " of memory", show_bytes(all), "--max-memory");
   const auto in_seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
   const double time = in_seconds(limits.time);

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "pirx/client/fetch.h"
 #include "pirx/cpir/dj/common.h"
 #include "pirx/cpir/inspire/common.h"
 #include "pirx/cpir/qr/common.h"
 #include "pirx/cpir/spiral/common.h"
+#include "src/protocol/message.h"
 #include "support/files.h"
 #include "support/source_file.h"
 
@@ -45,7 +47,7 @@ Deployment deployment_of(ByteSpan parameters) {
 TEST(Work, HostilePlansAreRefusedBeforeAnythingIsDone) {
   auto file = pirx::testing::source_file("tests/vectors/hostile_parameters.json");
   const auto plans = nlohmann::json::parse(file);
-  EXPECT_EQ(plans.size(), 8u);
+  EXPECT_EQ(plans.size(), 9u);
   for (const auto& one : plans) {
     const auto deployment = deployment_of(*from_hex(one.at("message").get<std::string>()));
     EXPECT_TRUE(good(deployment.plan->check({}))) << one;
@@ -84,6 +86,58 @@ TEST(Work, MakingAQueryCountsAgainstItsDeadline) {
   const auto tree = *cpir::dj::Params::create({.geometry = geometry(1 << 20, 256), .version = {}});
   expect_error(check_work(deployment_of(tree.encode()).plan->work(), 1, {}, std::chrono::milliseconds(5)),
                ErrorCode::kResourceExhausted, "--deadline");
+}
+
+TEST(Work, AServerThatIsAlwaysJustInTimeEndsWithTheLookUp) {
+  using namespace std::chrono_literals;
+  using cpir::inspire::Params;
+  // A record of 8 rows, all masks zero.
+  Params::Spec spec{.geometry = *database::Geometry::create(
+                        {.records = 1, .record_bytes = 8, .variable_length = false, .digests = false}),
+                    .version = {},
+                    .set = cpir::inspire::kS8,
+                    .layout = {.per_row = 1, .rows_each = 8},
+                    .t = cpir::inspire::kS8.most_t(),
+                    .tr = cpir::inspire::kS8.w + 4};
+  const auto unmasked = Params::create(spec);
+  ASSERT_TRUE(good(unmasked));
+  const Bytes mask(unmasked->masks_bytes());
+  spec.masks = {cpir::inspire::mask_digest(spec.salt, 0, mask)};
+  const auto params = *Params::create(spec);
+  constexpr auto kDeadline = 1000ms;
+  int queries = 0;
+  bool in_time = true;
+  const auto ask = [&](const std::vector<Bytes>& requests, const http::CallOptions& call,
+                       const auto& on_settled) {
+    std::this_thread::sleep_for(std::min(call.deadline, kDeadline * 7 / 10));
+    in_time = in_time && call.deadline > kDeadline * 7 / 10;
+    http::CallOutcome outcome{.reply = fail(ErrorCode::kUnavailable, "no reply in time")};
+    if (in_time) {
+      const bool masks = requests[0][6] == static_cast<std::byte>(MessageType::kMasksWanted);
+      queries += masks ? 0 : 1;
+      Writer writer;
+      encode_header(writer, ProtocolId::kInspire, masks ? MessageType::kMasks : MessageType::kReply,
+                    params.digest());
+      if (masks) {
+        writer.put(std::uint32_t{0});
+        writer.put(std::uint32_t{1});
+        writer.put_bytes(mask);
+      }
+      auto reply = std::move(writer).take();
+      if (!masks) reply.resize(static_cast<std::size_t>(params.reply_bytes()));
+      outcome.reply = std::move(reply);
+    }
+    on_settled(0, outcome);
+    return std::vector<http::CallOutcome>{outcome};
+  };
+  auto fetcher = Fetcher::create(deployment_of(params.encode()), {}, ask);
+  ASSERT_TRUE(good(fetcher));
+  const auto begun = std::chrono::steady_clock::now();
+  expect_error(fetcher->fetch(std::vector<std::uint64_t>{0}, {.deadline = kDeadline}),
+               ErrorCode::kUnavailable, "");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 3 * kDeadline);
+  EXPECT_GE(queries, 1);
+  EXPECT_FALSE(in_time);
 }
 
 }  // namespace

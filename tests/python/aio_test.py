@@ -5,11 +5,13 @@ HTTP. The look-up ends when the retrieval has what it needs."""
 import asyncio
 import contextlib
 import gc
+import hashlib
 import json
 import logging
 import random
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
@@ -124,6 +126,42 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             self.assertEqual([s.status.name for s in found.servers if s.number != 1], ["OK"] * 3)
             self.assertEqual(len(hostile.requests), 1)
             return found.servers[1].status.name, hostile
+
+    async def test_a_single_server_that_is_always_just_in_time(self):
+        """It makes 8 queries of a record, and takes 0.7 of the deadline for each."""
+        version = bytes(32) + struct.pack("<Q", 1)
+        plan = struct.pack("<10I2Q", 8, 32, 11, 32, 46, 20, 12, 1, 24, 32, 8, 1)
+        salt, mask = bytes(32), bytes(2 * 2048 * 20 // 8)
+        masks_digest = hashlib.sha256(b"pirx inspire masks" + salt + bytes(8) + mask).digest()
+        geometry = struct.pack("<4Q", 1, 8, 1, 0) + bytes(56)
+        parameters = b"PIRX" + struct.pack("<HBB", 1, 3, 7) + version + plan + geometry + salt + masks_digest
+        digest, queries = hashlib.sha256(parameters).digest(), []
+
+        async def serve(reader, writer):
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                while True:
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+                    body = await reader.readexactly(length)
+                    queries.append(body)
+                    await asyncio.sleep(0.7)
+                    masks = struct.pack("<II", 0, 1) + mask
+                    reply = b"PIRX" + struct.pack("<HBB", 1, 5 if body[6] == 4 else 2, 7) + digest
+                    reply += masks if body[6] == 4 else bytes(2)
+                    writer.write(OK + b"Content-Length: %d\r\n\r\n" % len(reply) + reply)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        content = {"pirx_deployment": 1, "protocol": "inspire", "parameters": parameters.hex(),
+                   "servers": [{"url": "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]}]}
+        deployment = pirx.Deployment.parse(json.dumps(content))
+        async with pirx.aio.Client(pirx.Client(deployment, deadline=1.0)) as client:
+            start = time.monotonic()
+            with self.assertRaisesRegex(pirx.Unavailable, "in time"):
+                await client.get(0)
+            self.assertLess(time.monotonic() - start, 4)
+        self.assertIn(len(queries), (2, 3))
+        server.close()
 
     async def test_a_server_that_never_answers(self):
         async with Hostile(None) as hostile:

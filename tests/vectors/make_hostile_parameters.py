@@ -48,6 +48,12 @@ def inspire(records, record_bytes):
     return message(INSPIRE, plan, records, record_bytes) + bytes(32 + 128 * 32).hex()
 
 
+def thin_inspire(record_bytes):
+    """The set s8, one record, rows of a byte."""
+    plan = struct.pack("<10I2Q", 8, 32, 11, 32, 46, 20, 12, 1, 24, 32, record_bytes, 1)
+    return message(INSPIRE, plan, 1, record_bytes) + bytes(2 * 32).hex()
+
+
 PLANS = (
     ("4,092 selectors of 4,096 bits: minutes to make a query", "--max-work", dj(4096, [1024] * 4, 1 << 40, 1)),
     ("313,000 chunks to open: half an hour for a reply of 229 MiB", "--max-work", dj(3072, [2], 2, 120_000_000)),
@@ -57,6 +63,7 @@ PLANS = (
     ("a request of 219 MiB, in memory several times", "--max-memory", qr(4096, 1, 449_000, 1)),
     ("a reply of 588 MiB", "--max-bytes", spiral(2, 200_000_000)),
     ("2,048 queries for a record", "--max-bytes", inspire(2, 2048 << 18)),
+    ("6,000 queries for a short record, each for a deadline's time", "--max-bytes", thin_inspire(6000)),
 )
 
 

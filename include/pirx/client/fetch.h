@@ -11,7 +11,9 @@ namespace pirx::client {
 
 struct FetchOptions {
   /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server, for
-  /// making the messages, too. Nothing: 10 s, or 10 minutes with a single server, which may compute for long.
+  /// making the messages, too. A single server decides how many messages a query is: all of a look-up have
+  /// this time once for every query (three for a key), and once more. Nothing: 10 s, or 10 minutes with a
+  /// single server, which may compute for long.
   std::optional<std::chrono::milliseconds> deadline = {};
   // The next four are explained in RetrieveOptions.
   std::optional<unsigned> liars = {};

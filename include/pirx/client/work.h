@@ -11,9 +11,10 @@ namespace pirx::client {
 
 /// The most that a server's plan may ask of a client. A plan is a few bytes that the server chooses.
 struct WorkLimits {
-  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< a query and its reply, and keys
-  std::uint64_t memory = std::uint64_t{1} << 30;   ///< for these, and for the rows of all queries
-  std::chrono::milliseconds time{60'000};          ///< of one core, for each query, without making keys
+  /// A query and its reply, and keys. A query may be one message for each MiB of this.
+  std::uint64_t bytes = std::uint64_t{256} << 20;
+  std::uint64_t memory = std::uint64_t{1} << 30;  ///< for these, and for the rows of all queries
+  std::chrono::milliseconds time{60'000};         ///< of one core, for each query, without making keys
 };
 /// Checks before anything is done that `queries` queries of a plan stay within the limits, and that one of
 /// them takes the client no longer than `deadline`. Sizes are exact; times are those of a model that is right
