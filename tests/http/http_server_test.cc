@@ -527,7 +527,7 @@ TEST(HttpServer, AClientThatNeverReadsIsCut) {
 
 TEST(HttpServer, AReplyIsToBeTakenStepByStep) {
   auto options = quick_options();
-  options.write_timeout = 12s;
+  options.write_timeout = 24s;
   auto fake = std::make_shared<FakeServer>();
   fake->reply_bytes = 32 << 20;
   RunningServer server(options, fake);
@@ -544,11 +544,6 @@ TEST(HttpServer, AReplyIsToBeTakenStepByStep) {
     std::this_thread::sleep_for(50ms);
   }
   EXPECT_LT(taken, fake->reply_bytes) << "this test's reader is too fast to show anything";
-  // Two more looks at who is slow.
-  for (int i = 0; i < 80; ++i) {
-    taken += slow.receive_some().size();
-    std::this_thread::sleep_for(50ms);
-  }
   while (taken < fake->reply_bytes) {
     const auto part = slow.receive_some();
     ASSERT_FALSE(part.empty()) << taken;

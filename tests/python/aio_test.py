@@ -144,7 +144,7 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                     length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
                     body = await reader.readexactly(length)
                     queries.append(body)
-                    await asyncio.sleep(0.7)
+                    await asyncio.sleep(2.1)
                     masks = struct.pack("<II", 0, 1) + mask
                     reply = b"PIRX" + struct.pack("<HBB", 1, 5 if body[6] == 4 else 2, 7) + digest
                     reply += masks if body[6] == 4 else bytes(2)
@@ -155,12 +155,12 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         content = {"pirx_deployment": 1, "protocol": "inspire", "parameters": parameters.hex(),
                    "servers": [{"url": "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]}]}
         deployment = pirx.Deployment.parse(json.dumps(content))
-        async with pirx.aio.Client(pirx.Client(deployment, deadline=1.0)) as client:
+        async with pirx.aio.Client(pirx.Client(deployment, deadline=3.0)) as client:
             start = time.monotonic()
             with self.assertRaisesRegex(pirx.Unavailable, "in time"):
                 await client.get(0)
-            self.assertLess(time.monotonic() - start, 4)
-        self.assertIn(len(queries), (2, 3))
+            self.assertLess(time.monotonic() - start, 15)  # 8 queries and masks take 18.9 s
+        self.assertLessEqual(len(queries), 3)
         server.close()
 
     async def test_a_server_that_never_answers(self):
