@@ -177,8 +177,9 @@ def make(papers, kept, folder):
                             "and do not compare with the papers'.")
     page.add("text", "Figures, tables and stated numbers of five papers, redone by `bench/reproduce` (after `scripts/build release`). "
                      "The column *paper* has the authors' own numbers, of their machine. Every other number was measured, counted or "
-                     "computed in the run that made this page. *ours* is the column of pirx, or of the re-creation if there is no other; "
-                     "*plain* the one before it.")
+                     "computed here, in the run that is named under each table; *load* says how busy the machine was. *ours* is the column of "
+                     "pirx, or of the re-creation if there is no other; *plain* the one before it. Of times, ours / paper compares machines as "
+                     "well as programs; only plain / ours compares programs.")
     machine = {}
     for one in done:
         for name, value in one["machine"].items():

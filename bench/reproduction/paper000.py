@@ -316,7 +316,8 @@ def show_percy(kept):
     *theirs, (ours, seconds) = kept["ways"]
     scale = 1024 / kept["mib"] / kept["queries"]
     rows = [Row(f"{way}, q = {kept['queries']}", None, seconds * scale, took * scale, "s") for way, took in theirs]
-    return Result([Table(rows, f"Seconds of processor time for a query and GiB, {kept['mib']} MiB", plain="Percy++, here", ours=ours)])
+    return Result([Table(rows, f"Seconds of processor time for a query and GiB, {kept['mib']} MiB", plain="Percy++, here", ours=ours)],
+                  "Over GF(2^8), on one core. How Percy++ was built is in `bench/peers/README.md`.")
 
 
 ITEMS = [

@@ -90,7 +90,7 @@ def show_times(years, data):
     rows = [Row(f"{year}: t_mul / t_t, {link}", None, t_mul(year) / t_t(link, year), note=f"{key_bits(year)} bits") for year in years for link in LINKS
             if year > 2005 or year in LINKS[link]]
     bits, seconds = today(data)
-    points = [Row(f"{data['year']}: t_mul, {name} bits, Montgomery's reduction", 3700 if name == "1024" else None, 1e9 * one["montgomery"],
+    points = [Row(f"{data['year']}: t_mul, {name} bits, ours by Montgomery's reduction", 3700 if name == "1024" else None, 1e9 * one["montgomery"],
                   1e9 * one["division"], "ns", "the paper's is of 2006, section 3.2" if name == "1024" else "") for name, one in data["t_mul"].items()]
     points += [Row(f"{data['year']}: t_mul / t_t, {link} as predicted for this year", None, seconds / t_t(link, data["year"]), note=f"{bits} bits, measured t_mul")
                for link in LINKS]
