@@ -5,7 +5,8 @@
 // counts as gone, too.)
 #include "session.h"
 
-#include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <array>
@@ -45,10 +46,8 @@ constexpr std::ptrdiff_t kMaxFields = 64;      // of a header: each takes more t
 // What a connection takes beside the bytes of its header: measured, rounded up.
 constexpr std::size_t kPlainBytes = 8 * 1024;
 constexpr std::size_t kTlsBytes = 96 * 1024;
-constexpr std::size_t kSmallReply = 1024;      // is in them
-constexpr std::size_t kWriteStep = 64 * 1024;  // of a reply, to be taken in a sixth of write_timeout
-// The kernel takes no more ahead of the network than this: else it would hide for long who takes nothing.
-using Ahead = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+constexpr std::size_t kSmallReply = 1024;          // is in them
+constexpr std::size_t kWriteStep = 64 * 1024;      // of a reply, to be taken in a sixth of write_timeout
 constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
@@ -116,7 +115,6 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     asio::post(stream_.get_executor(), guarded([this] {
                  error_code ignored;
                  socket().set_option(tcp::no_delay(true), ignored);
-                 socket().set_option(Ahead(2 * kWriteStep), ignored);
                  set_timer(host_.options.header_timeout);
                  if constexpr (kTls) {
                    stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
@@ -647,8 +645,12 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   /// Whether a client took enough of its reply since this was asked last; if so the timer goes on.
   bool takes_its_reply() {
     const auto now = std::chrono::steady_clock::now();
-    if (written_ - checked_ < kWriteStep || now >= write_end_) return false;
-    checked_ = written_;
+    int queued = 0;  // in the kernel: written, but not taken
+    const bool known = ::ioctl(socket().native_handle(), SIOCOUTQ, &queued) == 0;
+    const std::size_t waiting = known ? static_cast<std::size_t>(queued) : 0;
+    const std::size_t taken = written_ - std::min(written_, waiting);
+    if (taken < checked_ + kWriteStep || now >= write_end_) return false;
+    checked_ = taken;
     set_timer(std::min(write_pace(), std::chrono::ceil<std::chrono::milliseconds>(write_end_ - now)));
     return true;
   }
