@@ -39,16 +39,16 @@ std::string describe(const Protocol& protocol, const Told& told) {
          to_hex(told.version.identity).substr(0, 16) + "...";
 }
 
-tl::unexpected<Error> another_kind(const Deployment& before, const std::string& what) {
+tl::unexpected<Error> another_kind(const std::string& url, const std::string& what) {
   return fail(ErrorCode::kStaleEpoch,
-              before.servers[0].url + " " + what +
+              url + " " + what +
                   ": that is another deployment, so ask the operator, and write a new file (pirx deploy FILE "
                   "--server ...)");
 }
 
 /// Whether a plan of the same protocol is of the same kind. Epochs are check_follows' concern.
 Result<void> check_kind(const Deployment& before, const Plan& next) {
-  const auto refuse = [&](const std::string& what) { return another_kind(before, what); };
+  const auto refuse = [&](const std::string& what) { return another_kind(before.servers[0].url, what); };
   const auto& was = *before.plan;
   const auto& protocol = was.protocol();
   const auto old_members = was.members(), new_members = next.members();
@@ -64,9 +64,6 @@ Result<void> check_kind(const Deployment& before, const Plan& next) {
                     text(old_members));
     }
   }
-  if (next.coordinates() != was.coordinates()) {
-    return refuse("or another server has another coordinate than before");
-  }
   const auto &old_shape = was.geometry(), &new_shape = next.geometry();
   if (old_shape.keyed() != new_shape.keyed()) {
     return refuse(new_shape.keyed() ? "has records by key now, not by position"
@@ -78,8 +75,9 @@ Result<void> check_kind(const Deployment& before, const Plan& next) {
 }
 
 /// What a server gave as its manifest, if the publisher signed it for what the server says of itself.
-Result<Manifest> read_manifest(const std::string& url, const Result<Bytes>& reply, const Pin& pin,
-                               const Protocol& protocol, const Told& told) {
+Result<std::shared_ptr<const Manifest>> read_manifest(const std::string& url, const Result<Bytes>& reply,
+                                                      const Pin& pin, const Protocol& protocol,
+                                                      const Told& told) {
   if (!reply) {
     // A server that cannot be reached is no server that has none.
     const bool refused = reply.error().code() != ErrorCode::kUnavailable;
@@ -95,59 +93,125 @@ Result<Manifest> read_manifest(const std::string& url, const Result<Bytes>& repl
     return fail(fits.error().code(),
                 url + ": " + fits.error().message() + ": an epoch began meanwhile, or the server lies");
   }
-  return manifest;
+  return std::make_shared<const Manifest>(std::move(*manifest));
 }
 
-Result<void> ask_manifest(std::span<const http::Endpoint> servers, const AskOptions& options,
-                          Parameters& all) {
-  PIRX_ASSIGN(auto transport, http::HttpTransport::create({servers.begin(), servers.end()}));
-  const auto outcomes = transport.manifests_all({.deadline = options.deadline,
-                                                 .connect_timeout = options.deadline,
-                                                 .max_reply_bytes = Manifest::kMaxBytes});
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    PIRX_ASSIGN(auto one,
-                read_manifest(servers[i].url, outcomes[i].reply, *options.pin, *all.protocol, all.told[i]));
-    if (i == 0) all.manifest = std::make_shared<const Manifest>(std::move(one));
+/// What one server says.
+struct Said {
+  std::string url;
+  const Protocol* protocol;
+  Told told;
+  std::shared_ptr<const Manifest> manifest = {};
+};
+
+Result<Said> read_parameters(std::span<const http::Endpoint> servers, std::size_t i,
+                             const http::CallOutcome& outcome) {
+  const auto& url = servers[i].url;
+  if (!outcome.reply) {
+    return fail(outcome.reply.error().code(),
+                url + " gave no parameters: " + outcome.reply.error().message());
   }
-  return {};
+  if (outcome.same_as) {
+    return invalid(url + " and " + servers[*outcome.same_as].url +
+                   " name the same instance (Pirx-Instance): they are one server, which would get two "
+                   "servers' shares, or one of them claims to be the other. Give each server once");
+  }
+  auto told = tell(*outcome.reply);
+  if (!told) return fail(told.error().code(), url + ": " + told.error().message());
+  const auto* protocol = find_protocol_of(*outcome.reply).value();
+  if (!protocol->several && servers.size() != 1) {
+    return invalid(url + " serves by " + std::string(protocol->name) +
+                   ", which needs one server and cannot use more: give it alone");
+  }
+  return Said{url, protocol, std::move(*told)};
+}
+
+/// What every server says, or why nothing can be made of it.
+Result<std::vector<Result<Said>>> ask_each(std::span<const http::Endpoint> servers,
+                                           const AskOptions& options) {
+  PIRX_CHECK(!servers.empty());
+  PIRX_ASSIGN(const auto outcomes, ask_until_reached(servers, options));
+  std::vector<Result<Said>> all;
+  for (std::size_t i = 0; i < servers.size(); ++i) all.push_back(read_parameters(servers, i, outcomes[i]));
+  if (!options.pin) return all;
+  PIRX_ASSIGN(auto transport, http::HttpTransport::create({servers.begin(), servers.end()}));
+  const auto manifests = transport.manifests_all({.deadline = options.deadline,
+                                                  .connect_timeout = options.deadline,
+                                                  .max_reply_bytes = Manifest::kMaxBytes});
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    if (!all[i]) continue;
+    auto manifest =
+        read_manifest(all[i]->url, manifests[i].reply, *options.pin, *all[i]->protocol, all[i]->told);
+    if (manifest) {
+      all[i]->manifest = std::move(*manifest);
+    } else {
+      all[i] = tl::unexpected(manifest.error());
+    }
+  }
+  return all;
+}
+
+Result<void> check_same(const Said& one, const Said& first) {
+  if (one.protocol == first.protocol && one.told.members == first.told.members &&
+      one.told.geometry == first.told.geometry && one.told.version == first.told.version) {
+    return {};
+  }
+  return fail(ErrorCode::kStaleEpoch, one.url + " (" + describe(*one.protocol, one.told) +
+                                          ") does not serve what " + first.url + " does (" +
+                                          describe(*first.protocol, first.told) +
+                                          "): bring all servers to one database file, or its buckets, first");
+}
+
+Result<Parameters> all_of(const std::vector<Result<Said>>& said) {
+  Parameters all;
+  for (const auto& one : said) {
+    if (!one) return tl::unexpected(one.error());
+    PIRX_TRY(check_same(*one, *said[0]));
+    all.told.push_back(one->told);
+  }
+  all.protocol = said[0]->protocol;
+  all.manifest = said[0]->manifest;
+  return all;
+}
+
+/// What more than half of the servers say, as if the others said it, too: each of these is down, late or
+/// lies, and no single one shall decide whether clients find the next epoch.
+Result<Parameters> ask_most(const Deployment& before, const RefreshOptions& options, const AskOptions& ask) {
+  PIRX_ASSIGN(auto said, ask_each(before.servers, ask));
+  const auto coordinates = before.plan->coordinates();
+  const auto check_server = [&](const Result<Said>& one, std::size_t i, const Said& first) -> Result<void> {
+    if (!one) return tl::unexpected(one.error());
+    PIRX_TRY(check_same(*one, first));
+    if (i >= coordinates.size() || one->told.coordinate == coordinates[i]) return {};
+    return another_kind(one->url, "has another coordinate than before");
+  };
+  for (const auto& first : said) {
+    if (!first) continue;
+    auto most = said;
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      const auto same = check_server(said[i], i, *first);
+      if (same) continue;
+      others.push_back(same.error().message());
+      most[i] = *first;
+      if (i < coordinates.size()) most[i]->told.coordinate = coordinates[i];
+    }
+    if (2 * others.size() >= said.size()) continue;
+    if (options.warn) {
+      for (const auto& why : others) options.warn(why + "; the other servers agree, so it is left as it was");
+    }
+    return all_of(most);
+  }
+  if (!said[0]) return tl::unexpected(said[0].error());
+  for (std::size_t i = 0; i < said.size(); ++i) PIRX_TRY(check_server(said[i], i, *said[0]));
+  return fail(ErrorCode::kStaleEpoch, "the servers do not agree");
 }
 
 }  // namespace
 
 Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options) {
-  PIRX_CHECK(!servers.empty());
-  PIRX_ASSIGN(const auto outcomes, ask_until_reached(servers, options));
-  Parameters all;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const auto& reply = outcomes[i].reply;
-    const auto& url = servers[i].url;
-    if (!reply) return fail(reply.error().code(), url + " gave no parameters: " + reply.error().message());
-    if (outcomes[i].same_as) {
-      return invalid(url + " and " + servers[*outcomes[i].same_as].url +
-                     " name the same instance (Pirx-Instance): they are one server, which would get two "
-                     "servers' shares, or one of them claims to be the other. Give each server once");
-    }
-    auto one = tell(*reply);
-    if (!one) return fail(one.error().code(), url + ": " + one.error().message());
-    const auto* speaks = find_protocol_of(*reply).value();
-    if (!speaks->several && servers.size() != 1) {
-      return invalid(url + " serves by " + std::string(speaks->name) +
-                     ", which needs one server and cannot use more: give it alone");
-    }
-    if (i == 0) {
-      all.protocol = speaks;
-    } else if (const auto& first = all.told[0]; speaks != all.protocol || one->members != first.members ||
-                                                one->geometry != first.geometry ||
-                                                one->version != first.version) {
-      return fail(ErrorCode::kStaleEpoch,
-                  url + " (" + describe(*speaks, *one) + ") does not serve what " + servers[0].url +
-                      " does (" + describe(*all.protocol, first) +
-                      "): bring all servers to one database file, or its buckets, first");
-    }
-    all.told.push_back(std::move(*one));
-  }
-  if (options.pin) PIRX_TRY(ask_manifest(servers, options, all));
-  return all;
+  PIRX_ASSIGN(const auto said, ask_each(servers, options));
+  return all_of(said);
 }
 
 Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const Texts& chosen) {
@@ -169,11 +233,11 @@ Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options) {
   auto ask = options.ask;
   if (deployment.manifest != nullptr) ask.pin = deployment.manifest->spec().pin;
-  PIRX_ASSIGN(const auto now, ask_parameters(deployment.servers, ask));
+  PIRX_ASSIGN(const auto now, ask_most(deployment, options, ask));
   const auto& protocol = deployment.plan->protocol();
   if (now.protocol != &protocol) {
-    return another_kind(deployment, "serves by " + std::string(now.protocol->name) + " now, not by " +
-                                        std::string(protocol.name));
+    return another_kind(deployment.servers[0].url, "serves by " + std::string(now.protocol->name) +
+                                                       " now, not by " + std::string(protocol.name));
   }
   if (options.accept) PIRX_TRY(options.accept(deployment, now));
   Texts chosen, used;

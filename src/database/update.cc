@@ -47,7 +47,8 @@ struct DatabaseUpdate::State {
   std::uint64_t kept_records;  ///< of the old ones: the fewest that there ever were
   std::uint64_t kept_rows;     ///< rows from here on begin as zeros
   std::map<std::uint64_t, Bytes> rows;
-  std::vector<std::string> keys;  ///< of the records from kept_records on
+  /// Of the records from kept_records on: the positions of those with this key, in order.
+  std::map<std::string, std::vector<std::uint64_t>, std::less<>> keys;
   bool done = false;
 
   State(std::filesystem::path path_in, UpdateLock lock_in, std::shared_ptr<const Database> before_in)
@@ -108,8 +109,8 @@ Result<std::uint64_t> DatabaseUpdate::State::find(std::string_view key) const {
   if (!before->has_keys()) return invalid("this database was built without keys: name records by position");
   PIRX_ASSIGN(const auto position, before->find(key));
   if (position && *position < kept_records) return *position;
-  const auto added = std::find(keys.begin(), keys.end(), key);
-  if (added != keys.end()) return kept_records + static_cast<std::uint64_t>(added - keys.begin());
+  const auto added = keys.find(key);
+  if (added != keys.end() && !added->second.empty()) return added->second.front();
   return fail(ErrorCode::kOutOfRange, "no record has that key");
 }
 
@@ -128,7 +129,7 @@ Result<void> DatabaseUpdate::State::append(const std::string_view* key, ByteSpan
   PIRX_TRY(Geometry::create(spec));
   // First what may find no memory.
   const MutableByteSpan at = slot(records);
-  if (key != nullptr) keys.emplace_back(*key);
+  if (key != nullptr) keys[std::string(*key)].push_back(records);
   old().fill_slot(records, data, at);
   ++records;
   return {};
@@ -151,7 +152,9 @@ Result<void> DatabaseUpdate::State::truncate(std::uint64_t count) {
   }
   rows.erase(rows.lower_bound(left), rows.end());
   kept_rows = std::min(kept_rows, left);
-  keys.resize(count > kept_records ? std::min<std::uint64_t>(keys.size(), count - kept_records) : 0);
+  for (auto& [key, positions] : keys) {
+    positions.erase(std::lower_bound(positions.begin(), positions.end(), count), positions.end());
+  }
   kept_records = std::min(kept_records, count);
   records = count;
   return {};
@@ -163,8 +166,9 @@ Result<Bytes> DatabaseUpdate::State::merged_keys() const {
     if (position < kept_records) kept.push_back({key, position});
     return true;
   }));
-  for (std::size_t i = 0; i < keys.size(); ++i) added.push_back({keys[i], kept_records + i});
-  std::sort(added.begin(), added.end());
+  for (const auto& [key, positions] : keys) {
+    for (const auto position : positions) added.push_back({key, position});
+  }
   all.reserve(kept.size() + added.size());
   std::merge(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(all));
   if (all.size() != records) {

@@ -112,8 +112,35 @@ class Refresh(unittest.TestCase):
         change(lambda d, _: d["servers"].pop())
         cl.run("deploy", "--refresh", target)  # two of the three, as the file says
         self.assertEqual(len(json.loads(target.read_text())["servers"]), 2)
-        change(lambda d, _: d["servers"][2].update(url="http://127.0.0.1:1"))
-        refused("http://127.0.0.1:1 gave no parameters", code=5)
+        change(lambda d, _: [d["servers"][i].update(url=f"http://127.0.0.1:{i + 1}") for i in (0, 2)])
+        refused("http://127.0.0.1:1 gave no parameters", code=5)  # and one of three is not most of them
+
+    def test_most_servers_decide(self):
+        """One that is down, and one that is late or lies, of five stop nobody: but a half is not most."""
+        database, servers = self.served(count=5)
+        target = self.deploy(servers, 1)
+        before = json.loads(target.read_text())
+        self.update(database, servers[1:4], "--set", f"3={self.record('new')}")
+        servers[4].stop()
+        done = cl.run("get", target, 3, "-q", "--refresh")
+        self.assertEqual(done.stdout, "new\n")
+        for late, why in ((servers[0], "does not serve what"), (servers[4], "gave no parameters")):
+            self.assertRegex(done.stderr, f"{late.url}[^\n]* {why}[^\n]*left as it was")
+        after = json.loads(target.read_text())
+        self.assertEqual(after["servers"], before["servers"])
+        self.assertEqual(after["database"]["epoch"], 2)
+        # The whole file of each, one of them with the coordinate of another.
+        servers[0].stop()
+        servers[0] = self.start(cl.PIRX, "serve", database, "--coordinate", 2, "--listen", f"127.0.0.1:{servers[0].port}")
+        done = cl.run("deploy", "--refresh", target)
+        self.assertIn(f"{servers[0].url} has another coordinate than before", done.stderr)
+        self.assertIn("up to date: epoch 2", done.stdout)
+        # Two at epoch 2, two at epoch 3, one down.
+        servers[0].stop()
+        servers[0] = self.start(cl.PIRX, "serve", database, "--coordinate", 1, "--listen", f"127.0.0.1:{servers[0].port}")
+        self.update(database, servers[2:4], "--set", f"3={self.record('newer')}")
+        self.assertIn("does not serve what", cl.run("deploy", "--refresh", target, code=8).stderr)
+        self.assertEqual(json.loads(target.read_text()), after)
 
     def test_another_kind_of_database(self):
         database, servers = self.served()

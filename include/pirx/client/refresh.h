@@ -43,19 +43,20 @@ struct RefreshOptions {
   bool allow_rollback = false;
   /// Those that the client will use, as Plan::check() depends on them. Others of other protocols do no harm.
   Texts client_options = {};
-  /// Called with what the client should know of the new plan, such as weak keys, if there is something.
+  /// Called with what somebody should know: weak keys of the new plan, servers that do not agree with most.
   std::function<void(const std::string& warning)> warn = {};
   /// Called with the deployment and what its servers said, before anything is made of that. An error is the
   /// result of refresh().
   std::function<Result<void>(const Deployment& before, const Parameters& said)> accept = {};
 };
 
-/// The deployment with the parameters that its servers have now. Servers, trust anchors and what was chosen
-/// (threshold, ramp) stay. StaleEpoch: the parameters do not follow (check_follows), or they are of another
-/// kind of deployment: another protocol or field, other coordinates, a database that lost its keys or its
-/// digests. Such a change weakens what the deployment vouches for, so somebody must deploy anew. If a
-/// publisher is pinned, every epoch needs its manifest, and no option takes an older one
-/// (check_manifest_follows). Errors of ask_parameters, plan_for and Plan::check.
+/// The deployment with the parameters that more than half of its servers have now. `warn` is told of each
+/// other server; these stay as they were. Servers, trust anchors and what was chosen (threshold, ramp) stay.
+/// StaleEpoch: the parameters do not follow (check_follows), or they are of another kind of deployment:
+/// another protocol or field, other coordinates, a database that lost its keys or its digests. Such a change
+/// weakens what the deployment vouches for, so somebody must deploy anew. If a publisher is pinned, every
+/// epoch needs its manifest, and no option takes an older one (check_manifest_follows). Errors of
+/// ask_parameters, plan_for and Plan::check.
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options = {});
 
 }  // namespace pirx::client
