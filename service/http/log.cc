@@ -81,4 +81,25 @@ void write_log(const LogSink& sink, const LogEvent& event) noexcept {
   }
 }
 
+void LimitedLog::write(LogEvent event, Clock::time_point now) noexcept {
+  double left_out = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (now - minute_ >= std::chrono::minutes(1)) {
+      minute_ = now;
+      written_ = 0;
+      left_out = std::exchange(left_out_, 0);
+    }
+    if (written_ == kMost) {
+      ++left_out_;
+      return;
+    }
+    ++written_;
+  }
+  write_log(sink_, [&] {
+    if (left_out > 0) event.numbers.emplace_back("left_out", left_out);
+    return std::move(event);
+  });
+}
+
 }  // namespace pirx::http

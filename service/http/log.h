@@ -2,6 +2,8 @@
 // Calls the owner's log sink safely.
 #pragma once
 
+#include <chrono>
+#include <mutex>
 #include <type_traits>
 
 #include "pirx/http/http_server.h"
@@ -22,5 +24,24 @@ void write_log(const LogSink& sink, const Make& make) noexcept {
   } catch (...) {
   }
 }
+
+/// Lines that anybody may cause, as many as kMost a minute. The first one after more has their number as
+/// `left_out`.
+class LimitedLog {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr unsigned kMost = 100;
+
+  explicit LimitedLog(const LogSink& sink) : sink_(sink) {}
+
+  void write(LogEvent event, Clock::time_point now = Clock::now()) noexcept;
+
+ private:
+  const LogSink& sink_;
+  std::mutex mutex_;
+  Clock::time_point minute_ = Clock::now();  ///< when this minute began
+  unsigned written_ = 0;                     ///< since then
+  double left_out_ = 0;
+};
 
 }  // namespace pirx::http

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTTP/1.1 by callbacks. All callbacks of a connection run on one thread, and there is at most one read
 // and one write in progress. While a request waits for its batch, a read stays in progress: if it ends,
-// the client has gone, and its request leaves the queue. (A client that only shuts down its sending side
+// the client has gone, and its request leaves the queue. If the client sent more behind its request, nothing
+// is read, but a look at the socket each second says as much. (A client that only shuts down its sending side
 // counts as gone, too.)
 #include "session.h"
 
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -26,7 +28,6 @@
 #include <type_traits>
 
 #include "http_error.h"
-#include "log.h"
 #include "paths.h"
 #include "tls.h"
 
@@ -50,7 +51,7 @@ constexpr std::size_t kSmallReply = 1024;          // is in them
 constexpr std::size_t kWriteStep = 64 * 1024;      // of a reply, to be taken in a sixth of write_timeout
 constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{2'000};
-constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer is noticed
+constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer, or client, is noticed
 constexpr char kJson[] = "application/json";
 constexpr char kPreflightHeaders[] =
     "Access-Control-Allow-Methods: GET, POST\r\n"
@@ -202,11 +203,18 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     timer_.async_wait(guarded([this](error_code) {
       // Called for every change too; only a deadline that has passed counts.
       if (state_ == State::kClosed || timer_.expiry() > std::chrono::steady_clock::now()) return;
+      if (state_ == State::kWaiting && client_has_gone()) return shut();
       if (state_ == State::kWaiting && !answer_lost_) return set_timer(kWaitingCheck);
       if (state_ == State::kWriting && takes_its_reply()) return;
-      if (state_ != State::kLingering) write_log(host_.log, {"timeout", {{"during", state_name()}}, {}});
+      if (state_ != State::kLingering) host_.peer_log.write({"timeout", {{"during", state_name()}}, {}});
       shut();
     }));
+  }
+
+  /// Also behind bytes of a next request, which nobody reads yet.
+  bool client_has_gone() {
+    ::pollfd socket_state{socket().native_handle(), POLLRDHUP, 0};
+    return ::poll(&socket_state, 1, 0) > 0;
   }
 
   void clear_timer() { timer_.expires_at(std::chrono::steady_clock::time_point::max()); }
@@ -589,7 +597,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   }
   void refuse(unsigned status, const Error& error, const char* extra) {
     const auto code = std::string(error_code_name(error.code()));
-    write_log(host_.log, {"refused", {{"code", code}}, {{"status", static_cast<double>(status)}}});
+    host_.peer_log.write({"refused", {{"code", code}}, {{"status", static_cast<double>(status)}}});
     send_refusal(status, error, extra);
   }
   void send_refusal(unsigned status, const Error& error, const char* extra) {

@@ -9,6 +9,7 @@
 
 #include "connections.h"
 #include "hosted.h"
+#include "log.h"
 
 namespace pirx::http {
 
@@ -26,6 +27,7 @@ struct SessionHost {
   SessionHost(const HttpServerOptions& server_options, LogSink sink)
       : options(server_options),
         log(std::move(sink)),
+        peer_log(log),
         memory(server_options.max_in_flight_bytes),
         budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
                &memory),
@@ -51,8 +53,9 @@ struct SessionHost {
 
   const HttpServerOptions options;
   const LogSink log;
-  ByteBudget memory;  ///< all of it
-  ByteBudget budget;  ///< requests, replies and computing: a server full of them still has room to say so
+  LimitedLog peer_log;  ///< for what a connection does
+  ByteBudget memory;    ///< all of it
+  ByteBudget budget;    ///< requests, replies and computing: a server full of them still has room to say so
   Connections connections;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session

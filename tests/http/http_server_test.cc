@@ -737,9 +737,12 @@ TEST(HttpServer, AClientThatLeavesIsTakenOutOfTheQueue) {
   halving.send(query_text("halving"));
   auto staying = RawSocket::connect_to(server.port());
   staying.send(query_text("staying"));
+  auto pipelining = RawSocket::connect_to(server.port());
+  pipelining.send(query_text("pipelining") + "POST");
   auto middle = RawSocket::connect_to(server.port());
   middle.send(query_text("middle").substr(0, 50));
-  ASSERT_TRUE(eventually([&] { return gauge(server.port(), "pirx_queued_requests") == 4; }));
+  ASSERT_TRUE(eventually([&] { return gauge(server.port(), "pirx_queued_requests") == 5; }));
+  pipelining.close();
   closing.close();
   resetting.reset();
   middle.reset();

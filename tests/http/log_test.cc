@@ -89,5 +89,20 @@ TEST(Log, ASinkMayBeMissingOrThrow) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(Log, LinesThatAnybodyMayCauseAreCountedFromTheHundredthOn) {
+  std::vector<LogEvent> lines;
+  const LogSink sink = [&](const LogEvent& event) { lines.push_back(event); };
+  LimitedLog log(sink);
+  const auto start = LimitedLog::Clock::now();
+  for (unsigned i = 0; i < 3 * LimitedLog::kMost; ++i) log.write({"refused", {}, {}}, start);
+  ASSERT_EQ(lines.size(), LimitedLog::kMost);
+  EXPECT_TRUE(lines.back().numbers.empty());
+  log.write({"timeout", {}, {}}, start + std::chrono::minutes(2));
+  log.write({"refused", {}, {}}, start + std::chrono::minutes(2));
+  ASSERT_EQ(lines.size(), LimitedLog::kMost + 2);
+  EXPECT_NE(to_json(lines[LimitedLog::kMost]).find("\"left_out\":200"), std::string::npos);
+  EXPECT_TRUE(lines.back().numbers.empty());
+}
+
 }  // namespace
 }  // namespace pirx::http
