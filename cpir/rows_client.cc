@@ -104,14 +104,18 @@ class RowsRetrieval final : public Retrieval {
     std::vector<SecretVector<std::byte>> found;
     const auto each = static_cast<std::size_t>(client_.rows_each());
     std::optional<Error> wrong;
+    // Callers act on an error, which the server may see. So what a reply's header says, which the server
+    // knows, is not hidden by another reply that could not be decrypted, which the server may have chosen row
+    // by row.
+    const auto weight = [](const Error& error) {
+      return error.code() == ErrorCode::kStaleEpoch ? 2 : error.code() == ErrorCode::kUndecodable ? 0 : 1;
+    };
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       SecretVector<std::byte> rows;
       for (std::size_t j = i * each; j < (i + 1) * each; ++j) {
         auto row = client_.decode(row_of(j), std::move(secrets_[j]), replies_[j], options_.stop);
         if (!row) {
-          // After a StaleEpoch callers ask again, which the server sees. Whether they do must depend on the
-          // replies' headers alone, and not on whether another reply could be decoded.
-          if (!wrong || row.error().code() == ErrorCode::kStaleEpoch) wrong = row.error();
+          if (!wrong || weight(row.error()) > weight(*wrong)) wrong = row.error();
           continue;
         }
         if (each == 1) {
@@ -123,6 +127,9 @@ class RowsRetrieval final : public Retrieval {
                   rows.expose().subspan(j % each * row->size()).begin());
       }
       if (!wrong) cut_out(rows.expose(), rows_.expose()[i].offset, found.emplace_back(bytes).expose());
+    }
+    if (wrong && wrong->code() == ErrorCode::kInvalidArgument) {  // that is for callers' mistakes
+      wrong = Error(ErrorCode::kDataLoss, wrong->message());
     }
     if (wrong) return tl::unexpected(*wrong);
     Answer answer;

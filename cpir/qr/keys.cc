@@ -3,6 +3,7 @@
 #include "pirx/cpir/qr/keys.h"
 
 #include <openssl/bn.h>
+#include <openssl/rand.h>
 
 #include <memory>
 
@@ -55,6 +56,8 @@ Result<SecretKey> SecretKey::generate(unsigned bits, KeyPolicy policy) {
   if (bits < 512 || bits % 2 != 0) {
     return invalid("keys below 512 bits or of an odd length are not generated: give their primes");
   }
+  // As for Damgard-Jurik's keys: parent and child of a fork would get the same ones.
+  if (RAND_poll() != 1) return fail(ErrorCode::kUnavailable, "OpenSSL makes no primes: is there randomness?");
   for (;;) {
     PIRX_ASSIGN(const auto p, blum_prime(bits / 2));
     PIRX_ASSIGN(const auto q, blum_prime(bits / 2));

@@ -27,9 +27,6 @@ Believe = Callable[[List[Optional[bytes]]], bool]
 """Says whether these can be the records that were asked for, in the order asked for. None: no such key."""
 
 _KEY_QUERIES = 3  # that a key takes with a single server
-BATCH = 256
-"""The most records of one look-up that servers take by default."""
-
 _Self = TypeVar("_Self", bound="_Handle")
 
 
@@ -500,19 +497,10 @@ class Client(_Handle):
         """The records of many keys or positions, a list in the order asked for, with None where there is no such key.
 
         With `dtype` it is a numpy array: a row for each record, or one item where that is as long as a record. All records
-        must be there and have one length. Servers see how many are asked for, in look-ups of up to 256. All of these are
-        made, even if one fails, and then the first failure is raised."""
-        found: List[Optional[bytes]] = []
-        failed: Optional[Error] = None
-        for part in batches(wishes):
-            try:
-                found += self.look_up(part).data
-            except InvalidArgument:
-                raise
-            except Error as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
+        must be there and have one length. Servers see how many are asked for. 256 is the most: a second look-up would begin
+        when the first one has been read, and so tell servers how long that took, which depends on the records."""
+        wanted = listed(wishes)
+        found = self.look_up(wanted).data if wanted else []
         return found if dtype is None else as_array(found, dtype)
 
     def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:
@@ -687,12 +675,6 @@ def listed(wishes: Iterable[Wish]) -> List[Wish]:
         return list(wishes)
     except TypeError:
         raise TypeError(f"give a list of keys or positions, not {type(wishes).__name__}") from None
-
-
-def batches(wishes: Iterable[Wish]) -> List[List[Wish]]:
-    """The wishes in parts that servers take."""
-    wanted = listed(wishes)
-    return [wanted[at:at + BATCH] for at in range(0, len(wanted), BATCH)]
 
 
 def as_array(records: Sequence[Optional[bytes]], dtype: Any) -> numpy.ndarray[Any, Any]:

@@ -24,7 +24,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Ty
 from urllib.parse import urlsplit
 
 from ._client import (Action, Address, Answer, Believe, Client as BlockingClient, Deployment, Message, Retrieval, Wish,
-                      as_array, batches)
+                      as_array, listed)
 from ._errors import (DataLoss, Error, InvalidArgument, ResourceExhausted, Unauthenticated, Unavailable, error_of)
 from ._library import library
 
@@ -76,17 +76,8 @@ class Client:
 
     async def get_many(self, wishes: Iterable[Wish], *, dtype: Any = None) -> Any:
         """As pirx.Client.get_many()."""
-        found: List[Optional[bytes]] = []
-        failed: Optional[Error] = None
-        for part in batches(wishes):
-            try:
-                found += (await self.look_up(part)).data
-            except InvalidArgument:
-                raise
-            except Error as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
+        wanted = listed(wishes)
+        found = (await self.look_up(wanted)).data if wanted else []
         return found if dtype is None else as_array(found, dtype)
 
     async def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:

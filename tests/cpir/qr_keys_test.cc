@@ -4,6 +4,7 @@
 
 #include "pirx/cpir/qr/keys.h"
 #include "qr_support.h"
+#include "support/forks.h"
 
 namespace pirx::cpir::qr {
 namespace {
@@ -33,6 +34,17 @@ TEST(Keys, GeneratedOnesAreBlumIntegers) {
     EXPECT_NE(dj::number_from_bytes(other.public_key().modulus()), n);
     EXPECT_TRUE(make_public_key(key.public_key().modulus(), bits, policy));
   }
+}
+
+TEST(Keys, AForkedChildWithTheSameProcessIdMakesOthers) {
+  const auto make = [] { return SecretKey::generate(512, KeyPolicy::kToy).value().public_key().modulus(); };
+  const auto both = pirx::testing::with_equal_pids(make, [&] {
+    const auto modulus = make();
+    return Bytes(modulus.begin(), modulus.end());
+  });
+  if (!both) GTEST_SKIP() << "no namespaces for process ids here";
+  ASSERT_EQ(both->size(), 128u);
+  EXPECT_NE(Bytes(both->begin(), both->begin() + 64), Bytes(both->begin() + 64, both->end()));
 }
 
 TEST(Keys, LengthsAreRefused) {

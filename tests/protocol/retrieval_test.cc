@@ -337,8 +337,9 @@ TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
 
 // After a StaleEpoch a Fetcher asks again. If that depended on whether another reply can be decoded, a server
 // that damages one row of its database and sends a foreign header afterwards would learn which row was asked.
-TEST(Retrieval, AStaleReplyIsNotHiddenByAnotherThatIsDamaged) {
-  for_every_protocol([](const World& world, const Protocol& protocol, bool) {
+/// Damages the rows of the first reply, and one byte of the headers of the others.
+void expect_that_headers_decide(std::size_t byte_of_header, ErrorCode code) {
+  for_every_protocol([&](const World& world, const Protocol& protocol, bool) {
     if (protocol.several || protocol.id == ProtocolId::kDownload) return;  // checks all before it decodes
     for (int damage = 0; damage < 8; ++damage) {
       auto retrieval = *world.begin({2, 9});
@@ -351,14 +352,21 @@ TEST(Retrieval, AStaleReplyIsNotHiddenByAnotherThatIsDamaged) {
             reply[i] ^= std::byte{0xff};
           }
         } else if (is_reply) {
-          reply[8] ^= std::byte{1};
+          reply[byte_of_header] ^= std::byte{1};
         }
         first = first && !is_reply;
         static_cast<void>(retrieval->receive(wave.front().id, reply));
       }
-      expect_error(std::move(*retrieval).finish(), ErrorCode::kStaleEpoch, "");
+      expect_error(std::move(*retrieval).finish(), code, "");
     }
   });
+}
+
+TEST(Retrieval, AStaleReplyIsNotHiddenByAnotherThatIsDamaged) {
+  expect_that_headers_decide(8, ErrorCode::kStaleEpoch);
+}
+TEST(Retrieval, AReplyOfAnotherFormatIsNotHiddenByAnotherThatIsDamaged) {
+  expect_that_headers_decide(4, ErrorCode::kDataLoss);
 }
 
 TEST(Retrieval, RefusesRepliesThatItDoesNotAwait) {

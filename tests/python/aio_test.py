@@ -91,7 +91,7 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(pirx.InvalidArgument, "closed"):
             await client.get("key7")
         async with pirx.aio.Client(pirx.Client(self.by_position.deployment)) as client:
-            self.assertEqual(await client.get_many(i % 200 for i in range(300)), [RECORDS[i % 200] for i in range(300)])
+            self.assertEqual(await client.get_many(i % 200 for i in range(256)), [RECORDS[i % 200] for i in range(256)])
             with self.assertRaises(pirx.OutOfRange):
                 await client.get(200)
             with self.assertRaises(TypeError):

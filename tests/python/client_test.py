@@ -48,12 +48,14 @@ class Clients(Served):
         deployment = self.by_position.deployment
         self.assertEqual(deployment.get(199), RECORDS[199])
         self.assertEqual(deployment.get_many(array.array("Q", [5, 0, 5])), [RECORDS[5], RECORDS[0], RECORDS[5]])
-        # More than servers take in one look-up.
-        self.assertEqual(deployment.get_many(i % 200 for i in range(300)), [RECORDS[i % 200] for i in range(300)])
+        self.assertEqual(deployment.get_many(i % 200 for i in range(256)), [RECORDS[i % 200] for i in range(256)])
+        # Two look-ups would tell servers how long it took to read what the first one found.
+        with self.assertRaisesRegex(pirx.InvalidArgument, "1 to 256 records at a time, not 257"):
+            deployment.get_many(range(257))
         with self.assertRaisesRegex(pirx.OutOfRange, "200 records"):
             deployment.get(200)
         with self.assertRaises(LookupError):
-            deployment.get_many([200] + [1] * 299)
+            deployment.get_many([200] + [1] * 199)
         with self.assertRaises(pirx.OutOfRange):
             deployment.get(-1)
         self.assertEqual(deployment.get_many([]), [])

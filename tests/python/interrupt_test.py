@@ -80,7 +80,7 @@ class Interrupts(Served):
 
     def test_ctrl_c(self):
         for servers, call in ((self.by_position, "get(7)"), (self.by_key, "look_up(['key7', 'no'])"),
-                              (self.by_key, "get_many(['key7'] * 300)")):
+                              (self.by_key, "get_many(['key7'] * 200)")):
             for believe in ("None", "len"):
                 said, took = self.run_against(servers, call, [signal.SIGINT], believe)
                 self.assertEqual(said, [["KeyboardInterrupt", "0"]])
