@@ -189,11 +189,12 @@ class Client:
         async def connect() -> None:
             assert parts.hostname is not None
             place = _place_of(await connection.open(parts.hostname, parts.port or (443 if secure else 80)))
+            if secure:
+                await connection.start_tls(self._contexts[server], parts.hostname)
+            # Only now: a name that leads to another server's place must take nothing from that server.
             if places.setdefault(place, message.server) != message.server:
                 raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
                                       "server would get two servers' shares")
-            if secure:
-                await connection.start_tls(self._contexts[server], parts.hostname)
 
         try:
             await asyncio.wait_for(connect(), min(deadline, _CONNECT_SECONDS))

@@ -58,36 +58,31 @@ using List = std::unique_ptr<curl_slist, FreedBy<curl_slist_free_all>>;
 
 /// An IPv6 address, in which IPv4 is mapped and every address of loopback is ::1, and a port.
 struct Place {
-  in6_addr address = IN6ADDR_LOOPBACK_INIT;
-  in_port_t port = 0;
+  in6_addr address = IN6ADDR_ANY_INIT;
+  int port = 0;
   bool operator==(const Place& other) const noexcept {
     return std::memcmp(&address, &other.address, sizeof address) == 0 && port == other.port;
   }
 };
 
-Place place_of(const sockaddr* at) noexcept {
-  Place place;
-  if (at->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(at);
-    place.port = v4->sin_port;
-    const auto host = ntohl(v4->sin_addr.s_addr);
-    if (host == INADDR_ANY || (host >> 24) == IN_LOOPBACKNET) return place;
-    place.address = in6addr_any;
-    place.address.s6_addr[10] = place.address.s6_addr[11] = 0xFF;
-    std::memcpy(&place.address.s6_addr[12], &v4->sin_addr, sizeof v4->sin_addr);
-    return place;
+/// Nothing if `address` is none.
+std::optional<Place> place_of(const char* address, int port) noexcept {
+  Place place{.port = port};
+  auto& bytes = place.address.s6_addr;
+  if (::inet_pton(AF_INET, address, &bytes[12]) == 1) {
+    bytes[10] = bytes[11] = 0xFF;
+  } else if (::inet_pton(AF_INET6, address, bytes) != 1) {
+    return std::nullopt;
   }
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(at);
-  place.port = v6->sin6_port;
-  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = v6->sin6_port;
-    std::memcpy(&v4.sin_addr, &v6->sin6_addr.s6_addr[12], sizeof v4.sin_addr);
-    return place_of(reinterpret_cast<const sockaddr*>(&v4));
+  const bool v4 = IN6_IS_ADDR_V4MAPPED(&place.address);
+  if (v4 ? bytes[12] == 0 || bytes[12] == IN_LOOPBACKNET : IN6_IS_ADDR_UNSPECIFIED(&place.address)) {
+    place.address = in6addr_loopback;
   }
-  if (!IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)) place.address = v6->sin6_addr;
   return place;
+}
+
+curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* to) noexcept {
+  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
 }  // namespace
@@ -117,10 +112,10 @@ struct HttpTransport::Impl {
     Address address;
     std::string url;  ///< as people know it: the origin, and the database if it was named
     const std::vector<std::unique_ptr<Peer>>* all = nullptr;  ///< of the transport, this one too
-    std::vector<Place> places;                                ///< connected to, or tried
+    std::vector<Place> places;                                ///< that requests went to
     std::array<char, 32> instance{};                          ///< that replied last; zeros: unknown
 
-    static curl_socket_t on_open(void* user, curlsocktype purpose, curl_sockaddr* to) noexcept;
+    static int on_ready(void* user, char* address, char* own_address, int port, int own_port) noexcept;
     static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* user) noexcept;
     static std::size_t on_body(char* from, std::size_t size, std::size_t count, void* user) noexcept;
     static std::size_t on_header(char* from, std::size_t size, std::size_t count, void* user) noexcept;
@@ -169,27 +164,29 @@ struct HttpTransport::Impl {
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
 };
 
-/// Two servers at one place are one, which must not get the shares of both.
-curl_socket_t HttpTransport::Impl::Peer::on_open(void* user, curlsocktype, curl_sockaddr* to) noexcept {
+/// Before every request, on a new connection and on a kept one. Two servers at one place are one, which must
+/// not get the shares of both. With https, TLS has shown by now that the server there is the named one, so a
+/// name that leads to another server's place takes nothing from that server.
+int HttpTransport::Impl::Peer::on_ready(void* user, char* address, char*, int port, int) noexcept {
   auto& peer = *static_cast<Peer*>(user);
-  const auto place = place_of(&to->addr);
-  const auto led_there = [&](const auto& other) {
-    return std::find(other->places.begin(), other->places.end(), place) != other->places.end();
+  const auto place = place_of(address, port);
+  if (!place) return CURL_PREREQFUNC_ABORT;
+  const auto was_there = [&](const auto& other) {
+    return std::find(other->places.begin(), other->places.end(), *place) != other->places.end();
   };
-  if (!led_there(&peer)) {
-    const auto other = std::find_if(peer.all->begin(), peer.all->end(), led_there);
-    if (other != peer.all->end()) {
-      peer.twin = other->get();
-      return CURL_SOCKET_BAD;
-    }
-    try {
-      peer.places.push_back(place);
-    } catch (const std::bad_alloc&) {
-      peer.no_memory = true;
-      return CURL_SOCKET_BAD;
-    }
+  if (was_there(&peer)) return CURL_PREREQFUNC_OK;
+  const auto other = std::find_if(peer.all->begin(), peer.all->end(), was_there);
+  if (other != peer.all->end()) {
+    peer.twin = other->get();
+    return CURL_PREREQFUNC_ABORT;
   }
-  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+  try {
+    peer.places.push_back(*place);
+  } catch (const std::bad_alloc&) {
+    peer.no_memory = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  return CURL_PREREQFUNC_OK;
 }
 
 std::size_t HttpTransport::Impl::Peer::on_send(char* to, std::size_t size, std::size_t count,
@@ -342,8 +339,9 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
     set(CURLOPT_XOAUTH2_BEARER, peer.endpoint.token.expose().c_str());
   }
   set(CURLOPT_ERRORBUFFER, peer.error_text);
-  set(CURLOPT_OPENSOCKETFUNCTION, &Peer::on_open);
-  set(CURLOPT_OPENSOCKETDATA, &peer);
+  set(CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+  set(CURLOPT_PREREQFUNCTION, &Peer::on_ready);
+  set(CURLOPT_PREREQDATA, &peer);
   set(CURLOPT_WRITEFUNCTION, &Peer::on_body);
   set(CURLOPT_WRITEDATA, &peer);
   set(CURLOPT_HEADERFUNCTION, &Peer::on_header);
@@ -385,7 +383,7 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
   if (code == CURLE_PARTIAL_FILE || (code == CURLE_OK && !peer.header_complete)) {
     return failed(ErrorCode::kUnavailable, "closed the connection in the middle of its reply");
   }
-  if (peer.twin != nullptr && code == CURLE_COULDNT_CONNECT) {
+  if (peer.twin != nullptr) {
     return failed(ErrorCode::kInvalidArgument, "is at the same address and port as " + peer.twin->url +
                                                    ", so nothing was sent to it: one server would get two "
                                                    "servers' shares");

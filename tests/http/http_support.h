@@ -446,7 +446,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-/// A fresh certificate authority and a certificate of it for 127.0.0.1, as PEM files.
+/// A fresh certificate authority and a certificate of it for 127.0.0.1 and 127.0.0.3, as PEM files.
 class Certificates {
  public:
   Certificates() {
@@ -454,7 +454,8 @@ class Certificates {
     EVP_PKEY* server_key = make_key();
     X509* authority =
         make("pirx test authority", authority_key, nullptr, authority_key, "critical,CA:TRUE", nullptr);
-    X509* server = make("pirx test server", server_key, authority, authority_key, "CA:FALSE", "IP:127.0.0.1");
+    X509* server = make("pirx test server", server_key, authority, authority_key, "CA:FALSE",
+                        "IP:127.0.0.1,IP:127.0.0.3");
     write(ca_file, [&](FILE* out) { return PEM_write_X509(out, authority); });
     write(certificate_file, [&](FILE* out) { return PEM_write_X509(out, server); });
     write(key_file, [&](FILE* out) {

@@ -101,6 +101,46 @@ TEST(Tls, TheNameMustMatch) {
   EXPECT_TRUE(server.fake->seen().empty());
 }
 
+TEST(Tls, ANameThatLeadsToAnotherServersPlaceTakesNothingFromIt) {
+  auto options = tls_options();
+  options.address = "0.0.0.0";
+  RunningServer server(options);
+  // The certificate does not name 127.0.0.2, which is asked first.
+  auto transport = HttpTransport::create({{server.url("https", "127.0.0.2"), certificates().ca_file},
+                                          {server.url("https"), certificates().ca_file}});
+  ASSERT_TRUE(transport);
+  for (int round = 0; round < 2; ++round) {
+    const auto outcomes = transport->query_all({bytes_of("one"), bytes_of("two")}, {});
+    ASSERT_FALSE(outcomes[0].reply);
+    EXPECT_EQ(outcomes[0].reply.error().code(), ErrorCode::kUnauthenticated);
+    EXPECT_TRUE(outcomes[1].reply) << outcomes[1].reply.error().to_string();
+  }
+  EXPECT_EQ(server.fake->seen(), (std::vector<std::string>{"two", "two"}));
+}
+
+TEST(Tls, OneServerUnderTwoNamesOfItsCertificateGetsNoSecondShare) {
+  auto options = tls_options();
+  options.address = "0.0.0.0";
+  RunningServer server(options);
+  auto transport = HttpTransport::create({{server.url("https"), certificates().ca_file},
+                                          {server.url("https", "127.0.0.3"), certificates().ca_file}});
+  ASSERT_TRUE(transport);
+  for (std::size_t round = 1; round <= 3; ++round) {
+    const auto outcomes = transport->query_all({bytes_of("one"), bytes_of("two")}, {});
+    EXPECT_EQ(server.fake->seen(), std::vector<std::string>(round, server.fake->seen().at(0)));
+    ASSERT_NE(outcomes[0].reply.has_value(), outcomes[1].reply.has_value());
+    const auto& refused = outcomes[outcomes[0].reply ? 1 : 0].reply.error();
+    EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument) << refused.to_string();
+    EXPECT_TRUE(has(refused.message(), "the same address and port")) << refused.to_string();
+  }
+  // A round that asks only the other one finds the place taken, too, until the connections are closed.
+  const bool first = server.fake->seen().at(0) == "one";
+  const std::vector<Bytes> other{first ? Bytes() : bytes_of("one"), first ? bytes_of("two") : Bytes()};
+  EXPECT_FALSE(transport->query_all(other, {}).at(first ? 1 : 0).reply);
+  transport->close();
+  EXPECT_TRUE(transport->query_all(other, {}).at(first ? 1 : 0).reply);
+}
+
 TEST(Tls, PlaintextClientAgainstTlsAndTheOtherWayAround) {
   RunningServer secure(tls_options());
   EXPECT_FALSE(ask({secure.url("http"), ""}, "abc"));

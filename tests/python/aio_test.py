@@ -25,11 +25,11 @@ from support import RECORDS, Proxies, Served, pirx
 class Hostile:
     """A server on loopback that reads a request and then does what `answer` says: bytes to send, or None to wait."""
 
-    def __init__(self, answer, tls=None):
-        self.answer, self.tls, self.requests, self.sent = answer, tls, [], 0
+    def __init__(self, answer, tls=None, host="127.0.0.1"):
+        self.answer, self.tls, self.host, self.requests, self.sent = answer, tls, host, [], 0
 
     async def __aenter__(self):
-        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self.tls)
+        self.server = await asyncio.start_server(self.serve, self.host, 0, ssl=self.tls)
         self.url = "http%s://127.0.0.1:%d" % ("s" * bool(self.tls), self.server.sockets[0].getsockname()[1])
         return self
 
@@ -76,7 +76,7 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         super().setUpClass()
         cls.four = cls.start(cls.keyed, servers=4)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                        "2", "-subj", "/CN=pirx", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem",
+                        "2", "-subj", "/CN=pirx", "-addext", "subjectAltName=IP:127.0.0.1,IP:127.0.0.3", "-keyout", "key.pem",
                         "-out", "cert.pem"], check=True, capture_output=True, cwd=cls.path)
         CERTIFICATES.append(cls.path)
         cls.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -275,6 +275,25 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         self.assertEqual(answer.data, [RECORDS[3]])
         self.assertEqual(len(hostile.requests), 1)  # whichever came second sent nothing
         self.assertEqual(sorted(server.status.name for server in answer.servers[:2]), ["MALFORMED", "REFUSED"])
+
+    async def test_two_servers_at_one_place_by_tls(self):
+        opened = pirx.aio._Connection.open
+
+        async def open_late(connection, host, port):
+            if host == "127.0.0.1":
+                await asyncio.sleep(0.3)
+            return await opened(connection, host, port)
+
+        # A name that is not the server's takes nothing from it; of two names that are, one is asked.
+        for host, wanted in (("127.0.0.2", ["REFUSED", "MALFORMED"]), ("127.0.0.3", ["MALFORMED", "REFUSED"])):
+            async with Hostile([OK + b"Content-Length: 3\r\n\r\nabc"], self.tls, "0.0.0.0") as hostile:
+                deployment = replaced(self.four, {0: hostile.url.replace("127.0.0.1", host), 1: hostile.url})
+                async with pirx.aio.Client(pirx.Client(deployment, wait_for_all=True)) as client:
+                    with mock.patch.object(pirx.aio._Connection, "open", open_late):
+                        answer = await client.look_up(["key3"])
+            self.assertEqual(answer.data, [RECORDS[3]])
+            self.assertEqual([server.status.name for server in answer.servers[:2]], wanted)
+            self.assertEqual(len(hostile.requests), 1)
 
     async def test_a_server_that_resets_at_once(self):
         with mock.patch.object(pirx.aio._Connection, "open", side_effect=ConnectionResetError("it ended the connection at once")):
