@@ -37,11 +37,12 @@ TEST(Keys, GeneratedOnesAreBlumIntegers) {
 }
 
 TEST(Keys, AForkedChildWithTheSameProcessIdMakesOthers) {
-  const auto make = [] { return SecretKey::generate(512, KeyPolicy::kToy).value().public_key().modulus(); };
-  const auto both = pirx::testing::with_equal_pids(make, [&] {
-    const auto modulus = make();
+  const auto make = [] {
+    const auto key = SecretKey::generate(512, KeyPolicy::kToy).value();
+    const auto modulus = key.public_key().modulus();
     return Bytes(modulus.begin(), modulus.end());
-  });
+  };
+  const auto both = pirx::testing::with_equal_pids(make, make);
   if (!both) GTEST_SKIP() << "no namespaces for process ids here";
   ASSERT_EQ(both->size(), 128u);
   EXPECT_NE(Bytes(both->begin(), both->begin() + 64), Bytes(both->begin() + 64, both->end()));
