@@ -10,6 +10,9 @@ const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
 const MAX_REFUSAL = 16 * 1024;
+// Node.js closes a connection that it kept when the program ends: servers would see how long decoding took, which depends on
+// the records. A browser, which does not let pages say this, keeps connections after that.
+const NO_KEEPING = globalThis.process?.versions?.node ? { Connection: "close" } : {};
 
 export class PirxError extends Error {
   constructor(code, message) {
@@ -313,7 +316,7 @@ async function ask(message, timeout, last, signal, count) {
     const response = await fetch(message.url, {
       method: "POST", body: message.data, signal: end.signal, mode: "cors", credentials: "omit", cache: "no-store",
       redirect: "error", referrerPolicy: "no-referrer",
-      headers: { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) },
+      headers: { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))), ...NO_KEEPING },
     });
     if (response.status !== 200) {
       const text = new TextDecoder().decode(await read(response, MAX_REFUSAL, count));

@@ -65,7 +65,8 @@ function module(reasons, deaf) {
 async function look_up(name, { refusing = 1, deaf = false } = {}) {
   const reasons = [];
   WebAssembly.instantiate = async () => ({ instance: { exports: module(reasons, deaf) } });
-  globalThis.fetch = async (url) => {
+  globalThis.fetch = async (url, { headers }) => {
+    assert.equal(headers.Connection, "close");  // or Node.js would close it when all has been decoded
     if (Number(/server(.)/.exec(url)[1]) >= 3 - refusing) {
       return new Response("{}", { status: 400, headers: name === null ? {} : { "Pirx-Error": name } });
     }
