@@ -15,8 +15,6 @@ crt         The field is a polynomial ring over GF(4) modulo a polynomial: an el
             y. The product of two such polynomials follows from its values at the five points of the projective line over GF(4)
             and its remainders modulo irreducible quadratics. A value takes one product of GF(4), a remainder takes three, and a
             product of GF(4) takes three products of bits: 24 for a byte, 60 for 16 bits.
-
-Rows of A come in threes: the third is the sum of the first two.
 """
 
 import argparse
@@ -289,7 +287,9 @@ def straight_line(name, rows, n, parts):
 
 
 def scheme(kind, n):
-    A = karatsuba_rows(n, [1 << i for i in range(n)]) if kind == "karatsuba" else crt_rows(n, *CRT[n])
+    A = {"karatsuba": lambda: karatsuba_rows(n, [1 << i for i in range(n)]), "crt": lambda: crt_rows(n, *CRT[n])}[kind]()
+    if A is None:
+        raise ValueError(f"{CRT[n][0]}, of CRT[{n}], does not generate the field over GF(4): take another one")
     C = solve(A, FIELDS[n], n)
     if C is None:
         raise ValueError(f"{kind} is no scheme for GF(2^{n})")

@@ -10,8 +10,7 @@ static_assert(Field<Gf2_8> && Gf2_8::tag() == kTagGf2_8);
 
 std::span<const Kernels<Gf2_8>> kernel_table(const Gf2_8&) {
   // Crossovers: one core of an Intel Xeon with AVX-512 (model 167), at 1 GiB as 32768 rows of 32 KiB, levels
-  // in rows at 16 and 64 MiB, by bench/engine/engine_bench. Fused and fewest products: one core of an AMD
-  // EPYC with AVX-512 that does one 512-bit vgf2p8affineqb a cycle, at 16 to 32 MiB.
+  // in rows at 16 and 64 MiB, by bench/engine/engine_bench. Fused and fewest products: decision 0016.
   static const Kernels<Gf2_8> table[] = {
 #if defined(PIRX_GF2E_X86)
     with_sliced("gfni512", kGf2_8Gfni512, kCpuGfni, kGf2_8Sliced512,

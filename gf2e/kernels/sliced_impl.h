@@ -13,8 +13,10 @@
 //   Data, data                                  a vector that is ready for products
 //   add_product(sum, x, a)                      sum + a x
 //   add_products(sum, x, a, y, b)               sum + a x + b y
-//   kTile, kTileVecs                            a register tile: query groups x vectors
-//   kFusedVecs                                  vectors in a tile of nine products of a query group
+//   kTile, kTileVecs                            a register tile: 2 or 4 query groups x vectors
+//   kFusedVecs                                  vectors in a tile of nine products of a query group: a
+//   divisor
+//                                               of those in a full panel
 //
 // A matrix is a qword whose byte 7 - i is row i: bit i of a product is the parity of row i & x. Loops and
 // addresses depend on shapes only.
@@ -46,6 +48,8 @@ struct Sliced {
   static constexpr std::size_t kWords = Ops::kMatrixBytes / 8;  // qwords of a matrix of queries
   static constexpr std::size_t kColumns = SlicedKernels::kColumns;
   static constexpr std::size_t kVecs = kColumns / Ops::kBytes;  // registers in a vector of columns
+  static_assert(Ops::kTile == 2 || Ops::kTile == 4);            // see multiply_direct
+  static_assert(SlicedKernels::kPanelVectors * kVecs % Ops::kFusedVecs == 0);
 
   // --- transposing
 
@@ -350,7 +354,8 @@ struct Sliced {
 
   static constexpr std::size_t kDirectTile = kPlanes == 1 ? 0 : Ops::kTile / kElem;
 
-  /// Multiplies elements, split into bytes, by x, and reduces what leaves the top bit.
+  /// Multiplies elements, split into bytes, by x, the element 2: bits move up by one, and where the top bit
+  /// falls out, the bits of F::tag().low are added.
   PIRX_GF2E_INLINE void times_x(Vec (&bytes)[kElem]) {
     constexpr std::uint64_t kEach = 0x0101010101010101;
     const Vec carry = Ops::negative(bytes[kElem - 1]);
@@ -543,7 +548,8 @@ struct ByScheme {
 
   // --- products with sums that are formed in registers
 
-  /// Whether a part's sums, for the products of a register tile, leave registers to form them in.
+  /// Whether a part's sums, for the products of a register tile, leave registers to form them in. With 9 they
+  /// do (PARTS in generate_schemes.py decides).
   static constexpr bool kFuses = kPlanes > 1 && kFormed == 9;
   static constexpr std::size_t kFusedGroups = SlicedKernels::fused_groups(kPlanes);
 
@@ -643,7 +649,8 @@ struct ByScheme {
     const std::size_t steps =
         query_groups * kParts * groups * std::max<std::size_t>(vectors / Ops::kFusedVecs, 1);
     const std::size_t lines = (next.size() / 64 + steps - 1) / steps;
-    // Lines whose prefetch was dropped come sooner in order than in the order in which they are used.
+    // A tile whose prefetch the CPU dropped is read once from end to end, which memory does faster than
+    // reading it in the order of the products.
     for (std::size_t at = 0; at < groups * kPlanes * vectors * kColumns; at += Ops::kBytes) {
       asm volatile("" ::"v"(Ops::load(D + at)));
     }
@@ -747,7 +754,8 @@ constexpr SlicedKernels make_sliced() {
           .multiply = S::multiply,
           // to[j] ^= from[j].
           .add = S::add,
-          // Row i of to[g][b][h] = bit 8 h + i of x^b times the scalars 8 g to 8 g + 7.
+          // Row i of to[g][b][h] = bit 8 h + i of x^b times the scalars 8 g to 8 g + 7: multiplying by a
+          // scalar is linear, and these matrices are where it takes bit b of an element.
           .slice_direct = S::slice_direct,
           // to[i][j] ^= Q[i][0] D[0][j] + ... + Q[i][r - 1] D[r - 1][j] in GF(2^n), from planes without sums.
           .multiply_direct = S::kPlanes > 1 ? S::multiply_direct : nullptr};

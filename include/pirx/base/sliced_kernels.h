@@ -59,7 +59,7 @@ struct SlicedKernels {
   static constexpr std::size_t kPanelVectors = 4;  ///< vectors in a full panel
 
   std::size_t planes;  ///< n
-  /// The schemes to choose from, the one with the most products and the cheapest sums first.
+  /// The scheme with the cheapest sums first, the one with the fewest products last. Plans take one of these.
   std::span<const SlicedScheme> schemes;
   std::size_t tile;        ///< query groups that multiply() takes at once
   std::size_t tile_bytes;  ///< bytes of columns of D that multiply() takes at once
