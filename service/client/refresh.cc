@@ -105,13 +105,14 @@ struct Said {
 };
 
 Result<Said> read_parameters(std::span<const http::Endpoint> servers, std::size_t i,
-                             const http::CallOutcome& outcome) {
+                             const http::CallOutcome& outcome, bool first_time) {
   const auto& url = servers[i].url;
   if (!outcome.reply) {
     return fail(outcome.reply.error().code(),
                 url + " gave no parameters: " + outcome.reply.error().message());
   }
-  if (outcome.same_as) {
+  // Later this server, which may be honest, is not to lose its voice: another one may claim its number.
+  if (first_time && outcome.same_as) {
     return invalid(url + " and " + servers[*outcome.same_as].url +
                    " name the same instance (Pirx-Instance): they are one server, which would get two "
                    "servers' shares, or one of them claims to be the other. Give each server once");
@@ -127,12 +128,14 @@ Result<Said> read_parameters(std::span<const http::Endpoint> servers, std::size_
 }
 
 /// What every server says, or why nothing can be made of it.
-Result<std::vector<Result<Said>>> ask_each(std::span<const http::Endpoint> servers,
-                                           const AskOptions& options) {
+Result<std::vector<Result<Said>>> ask_each(std::span<const http::Endpoint> servers, const AskOptions& options,
+                                           bool first_time) {
   PIRX_CHECK(!servers.empty());
   PIRX_ASSIGN(const auto outcomes, ask_until_reached(servers, options));
   std::vector<Result<Said>> all;
-  for (std::size_t i = 0; i < servers.size(); ++i) all.push_back(read_parameters(servers, i, outcomes[i]));
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    all.push_back(read_parameters(servers, i, outcomes[i], first_time));
+  }
   if (!options.pin) return all;
   PIRX_ASSIGN(auto transport, http::HttpTransport::create({servers.begin(), servers.end()}));
   const auto manifests = transport.manifests_all({.deadline = options.deadline,
@@ -177,7 +180,7 @@ Result<Parameters> all_of(const std::vector<Result<Said>>& said) {
 /// What more than half of the servers say, as if the others said it, too: each of these is down, late or
 /// lies, and no single one shall decide whether clients find the next epoch.
 Result<Parameters> ask_most(const Deployment& before, const RefreshOptions& options, const AskOptions& ask) {
-  PIRX_ASSIGN(auto said, ask_each(before.servers, ask));
+  PIRX_ASSIGN(auto said, ask_each(before.servers, ask, false));
   const auto coordinates = before.plan->coordinates();
   const auto check_server = [&](const Result<Said>& one, std::size_t i, const Said& first) -> Result<void> {
     if (!one) return tl::unexpected(one.error());
@@ -210,7 +213,7 @@ Result<Parameters> ask_most(const Deployment& before, const RefreshOptions& opti
 }  // namespace
 
 Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options) {
-  PIRX_ASSIGN(const auto said, ask_each(servers, options));
+  PIRX_ASSIGN(const auto said, ask_each(servers, options, true));
   return all_of(said);
 }
 

@@ -4,12 +4,17 @@
 
     refresh_test.py PIRX
 """
+import contextlib
+import http.server
 import json
 import signal
 import ssl
 import subprocess
 import sys
+import threading
+import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 import command_line_test as cl
@@ -18,6 +23,30 @@ import epochs_test as epochs
 
 # Any certificate: servers here speak http, and the file must only be one.
 CA = ssl.DER_cert_to_PEM_cert(ssl.create_default_context().get_ca_certs(binary_form=True)[0])
+
+
+@contextlib.contextmanager
+def answering(answer, port=0):
+    """A server whose answers to GET have the instance and body that answer(path) gives."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            instance, body = answer(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "application/octet-stream")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Pirx-Instance", instance)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        yield server
+        server.shutdown()
 
 
 class Refresh(unittest.TestCase):
@@ -141,6 +170,28 @@ class Refresh(unittest.TestCase):
         self.update(database, servers[2:4], "--set", f"3={self.record('newer')}")
         self.assertIn("does not serve what", cl.run("deploy", "--refresh", target, code=8).stderr)
         self.assertEqual(json.loads(target.read_text()), after)
+
+    def test_a_liar_does_not_take_another_servers_voice(self):
+        """It claims to be another one, which answers later, and says nonsense."""
+        database, servers = self.served()
+
+        def ask(path):
+            with urllib.request.urlopen(servers[1].url + path) as reply:
+                return reply.headers["Pirx-Instance"], reply.read()
+
+        def late(path):
+            time.sleep(0.3)
+            return ask(path)
+
+        instance, _ = ask("/healthz")
+        with answering(late) as far:
+            target = self.deploy([servers[0], far, servers[2]], 1)
+            servers[0].stop()
+            with answering(lambda path: (instance, b"xyz"), servers[0].port):
+                done = cl.run("deploy", "--refresh", target)
+        self.assertIn("up to date", done.stdout)
+        self.assertRegex(done.stderr, f"{servers[0].url}: [^\n]*left as it was")
+        self.assertNotIn(far.url, done.stderr)
 
     def test_another_kind_of_database(self):
         database, servers = self.served()
