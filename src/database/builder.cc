@@ -218,6 +218,7 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
   report.padding_bytes = geometry.data_bytes() - report.payload_bytes;
   report.file_bytes = layout.file_bytes();
   report.geometry = geometry.spec();
+  PIRX_TRY(file.check());
   if (options.before_commit) PIRX_TRY(options.before_commit());
   PIRX_TRY(std::move(file).commit());
   if (options.progress) options.progress(report.file_bytes, report.file_bytes);

@@ -46,8 +46,10 @@ class Replacement {
   /// replaced; Unavailable when another process changes it.
   static Result<Replacement> begin(const std::filesystem::path& target);
   const TemporaryFile& file() const noexcept { return file_; }
+  /// Unavailable when the target is not what it was at the beginning.
+  Result<void> check() const { return lock_.check(); }
   /// Renames it over the target and removes the delta of what was there; the lock passes from the old file to
-  /// the new one and is let go. Unavailable when the target is not what it was at the beginning.
+  /// the new one and is let go. Errors of check().
   Result<void> commit() &&;
 
  private:

@@ -30,7 +30,7 @@ RECORDS = 300
 
 
 def lines_of(name):
-    return "k,v\n" + "".join(f"key{i},{name} {i}\n" for i in range(RECORDS))
+    return "k,v\n" + "".join(f"key{i},{name} {i}\n" for i in range(RECORDS)) + f"only {name},{name}\n"
 
 
 class DiskFaults(unittest.TestCase):
@@ -145,7 +145,15 @@ class DiskFaults(unittest.TestCase):
             self.succeed("db", "verify", "db")
             epoch = int(re.search(r"^epoch +(\d+)", self.succeed("db", "info", "db"), re.MULTILINE)[1])
             self.assertGreaterEqual(epoch, 2 if done else 1)
+            # Whichever database it is, all of its keys are known.
+            with tempfile.TemporaryDirectory() as copy:
+                shutil.copytree(self.path, copy, dirs_exist_ok=True)
+                self.succeed("db", "update", "db", "--key", "key7=record", folder=copy)
         self.every_fault("build --keyed", lambda before: self.run_it(*words, before=before), whole)
+        # After a crash between database and list, .keys.new alone has all keys.
+        (self.start / "db.keys").rename(self.start / "db.keys.new")
+        (self.start / "db.keys").write_text("pirx key list 1\nkey7\n")
+        self.every_fault("build --keyed again", lambda before: self.run_it(*words, before=before), whole)
 
     def test_update(self):
         self.succeed("db", "build", "db", "old.csv", "--key", "k", "--value", "v", folder=self.start)

@@ -4,9 +4,13 @@
 
     keyed_update_test.py PIRX
 """
+import fcntl
 import json
+import os
 import signal
+import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -98,6 +102,64 @@ class KeyedUpdate(unittest.TestCase):
         listed.with_name(listed.name + ".new").write_text(text)
         listed.write_text(text[:100])
         cl.run(*change)
+
+    def test_a_failing_build_keeps_what_a_crash_left(self):
+        database = self.build(count=50)
+        listed, left = Path(f"{database}.keys"), Path(f"{database}.keys.new")
+        # As after a crash between the database and its list, which may end within a line.
+        left.write_text(listed.read_text() + "cut \\x")
+        listed.write_text("pirx key list 1\nkey 3\n")
+        before = [path.read_text() for path in (listed, left)]
+        few, bad = self.path / "few.csv", self.path / "bad.csv"
+        few.write_text("k,v\nother,x\n")
+        bad.write_text("k,v\na,x\na,y\n")
+        words = ("--key", "k", "--value", "v", "--keyed")
+        cl.run("db", "build", database, "nosuchfile.csv", *words, code=5)
+        cl.run("db", "build", database, bad, *words, code=2)
+        held = database.open()
+        fcntl.flock(held, fcntl.LOCK_EX)
+        self.assertIn("another process is changing", cl.run("db", "build", database, few, *words, code=5).stderr)
+        held.close()
+        self.assertEqual([listed.read_text(), left.read_text()[:len(before[1])]], before)
+        cl.run("db", "update", database, "--key", f"key 7={self.record('seven')}")
+        # While another process writes its list, even of a database that is not there yet.
+        with left.open() as locked:
+            fcntl.flock(locked, fcntl.LOCK_EX)
+            done = cl.run("db", "update", database, "--key", f"new={self.record('n')}", code=5)
+            self.assertIn(f"another process is changing {database}", done.stderr)
+        cl.run("db", "update", database, "--key", f"new={self.record('n')}")
+        self.assertFalse(left.exists())
+        cl.run("db", "update", database, "--key", f"new={self.record('m')}")
+
+    def build_from_pipe(self, target):
+        """A build that has begun and waits for its input."""
+        child = subprocess.Popen([cl.PIRX, "db", "build", target, "-", "--from", "csv", "--key", "k", "--value", "v", "--keyed", "-q"],
+                                 stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not any(f".tmp-{child.pid}-" in path.name for path in self.path.iterdir()):
+            self.assertIsNone(child.poll())
+            time.sleep(0.01)
+        return child
+
+    def keys_of(self, database):
+        return Path(f"{database}.keys").read_text().splitlines()[1:]
+
+    def test_a_refused_build_leaves_the_list_of_another(self):
+        database = self.build(count=50)
+        first = self.build_from_pipe(database)
+        done = cl.run("db", "build", database, self.path / "keyed.jsonl", "--key", "k", "--value", "v", "--keyed", code=5)
+        self.assertIn("another process is changing", done.stderr)
+        self.assertEqual(first.communicate("k,v\na,1\nb,2\n", timeout=60), (None, ""))
+        self.assertEqual(first.returncode, 0)
+        self.assertEqual(self.keys_of(database), ["a", "b"])
+
+    def test_two_builds_of_a_new_database(self):
+        database = self.path / "new.pirx"
+        first, second = self.build_from_pipe(database), self.build_from_pipe(database)
+        first.communicate("k,v\na,1\nb,2\n", timeout=60)
+        error = second.communicate("k,v\nc,3\n", timeout=60)[1]
+        self.assertEqual([first.returncode, second.returncode], [0, 5], error)
+        self.assertEqual(self.keys_of(database), ["a", "b"])
+        self.assertEqual(sorted(os.listdir(self.path)), ["new.pirx", "new.pirx.keys"])
 
     def test_the_list_is_as_private_as_the_database(self):
         database = self.build(count=50)

@@ -3,9 +3,11 @@
 #include "key_list.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -29,13 +31,24 @@ bool may_replace(const std::string& path) {
   return in && (!std::getline(in, line) || line == kHeader);
 }
 
-Result<void> read_list(const std::string& path, std::vector<std::string>& keys) {
+Result<void> check_may_replace(const std::string& database) {
+  const auto name = list_of(database);
+  for (const auto& path : {name, name + ".new"}) {
+    if (may_replace(path)) continue;
+    return invalid(path + " exists and is no list of keys that pirx wrote: move it, or give --no-key-list");
+  }
+  return {};
+}
+
+/// Of a list that pirx wrote (`own`), lines that are no keys are left out: a crash cut them short.
+Result<void> read_list(const std::string& path, bool own, std::vector<std::string>& keys) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
   std::string line;
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line == kHeader) continue;
     auto key = unescape_key(line);
+    if (!key && own) continue;
     if (!key) return invalid(path + ", line " + std::to_string(number) + ": " + key.error().message());
     keys.push_back(std::move(*key));
   }
@@ -47,57 +60,74 @@ Result<void> read_list(const std::string& path, std::vector<std::string>& keys) 
 
 Error KeyListWriter::cannot_write() const {
   return Error(ErrorCode::kUnavailable,
-               "cannot write the list of keys " + name_ + " (--no-key-list does without)");
+               "cannot write the list of keys " + list_of(database_) + " (--no-key-list does without)");
 }
 
 Result<KeyListWriter> KeyListWriter::create(const std::string& database) {
-  const auto name = list_of(database), made = name + ".new";
-  for (const auto& path : {name, made}) {
-    if (may_replace(path)) continue;
-    return invalid(path + " exists and is no list of keys that pirx wrote: move it, or give --no-key-list");
-  }
-  std::error_code ignored;
-  std::filesystem::remove(made, ignored);
+  PIRX_TRY(check_may_replace(database));
+  return KeyListWriter(database);
+}
+
+Result<void> KeyListWriter::open() {
+  PIRX_TRY(check_may_replace(database_));
   // Who may not read the database may not read its keys. A new database gets what the umask leaves.
   struct stat old {};
-  const bool there = ::stat(database.c_str(), &old) == 0;
+  const bool there = ::stat(database_.c_str(), &old) == 0;
   const mode_t mode = there ? old.st_mode & 0777 : 0666;
-  const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  KeyListWriter writer(name, std::unique_ptr<std::FILE, Close>(fd < 0 ? nullptr : ::fdopen(fd, "wb")));
-  if (!writer.file_ || (there && ::fchmod(fd, mode) != 0)) return tl::unexpected(writer.cannot_write());
-  PIRX_TRY(writer.add(kHeader));
-  return writer;
+  const auto made = list_of(database_) + ".new";
+  const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode);
+  std::unique_ptr<std::FILE, Close> file(fd < 0 ? nullptr : ::fdopen(fd, "ab"));
+  if (!file) return tl::unexpected(cannot_write());
+  const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  struct stat mine {};
+  struct stat named {};
+  // Who had it locked until now has given it another name.
+  if (!locked || ::fstat(fd, &mine) != 0 || ::stat(made.c_str(), &named) != 0 ||
+      mine.st_ino != named.st_ino) {
+    return fail(ErrorCode::kUnavailable,
+                "another process is changing " + database_ + ": try again when it is done");
+  }
+  if (mine.st_size == 0) file.get_deleter().unfinished = made;
+  if (there && ::fchmod(fd, mode) != 0) return tl::unexpected(cannot_write());
+  file_ = std::move(file);
+  // What a crash left may be the only list of what is there, and end within a line: it stays.
+  return add(mine.st_size == 0 ? kHeader : "");
 }
 
 Result<void> KeyListWriter::add(std::string_view key) {
+  if (!file_) PIRX_TRY(open());
   const auto line = escape_key(key) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size()) return {};
   return tl::unexpected(cannot_write());
 }
 
 Result<void> KeyListWriter::sync() {
-  if (std::fflush(file_.get()) == 0 && ::fsync(::fileno(file_.get())) == 0) return {};
-  return tl::unexpected(cannot_write());
+  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) {
+    return tl::unexpected(cannot_write());
+  }
+  file_.get_deleter().unfinished.clear();
+  return {};
 }
 
 Result<void> KeyListWriter::commit() {
-  if (std::rename((name_ + ".new").c_str(), name_.c_str()) == 0) return {};
+  const auto name = list_of(database_);
+  if (std::rename((name + ".new").c_str(), name.c_str()) == 0) return {};
   return tl::unexpected(cannot_write());
 }
 
 Result<std::vector<std::string>> read_key_list(const std::string& database, const std::string& file) {
   std::vector<std::string> keys;
   if (!file.empty()) {
-    PIRX_TRY(read_list(file, keys));
+    PIRX_TRY(read_list(file, false, keys));
     return keys;
   }
   const auto name = list_of(database);
   std::error_code ignored;
   bool found = false;
-  for (const auto& path : {name, name + ".new"}) {
+  // In this order, since the first may become the second meanwhile.
+  for (const auto& path : {name + ".new", name}) {
     if (!std::filesystem::exists(path, ignored)) continue;
-    // What a crash left may end in the middle of an escape.
-    if (auto read = read_list(path, keys); !read && path == name) return tl::unexpected(read.error());
+    if (auto read = read_list(path, true, keys); !read && path == name) return tl::unexpected(read.error());
     found = true;
   }
   if (found) return keys;

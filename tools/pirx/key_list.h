@@ -13,25 +13,32 @@
 namespace pirx::cli {
 
 /// Writes DATABASE.keys.new, and gives it its name after the database is in place. It is on disk before that,
-/// so that after a crash in between read_key_list() finds the keys in either file.
+/// so that after a crash in between read_key_list() finds the keys in either file. It is opened with the
+/// first key, which comes when the build has the database to itself, and locked (flock) from then on, for
+/// databases that are not there yet. To what a crash left it adds, since that may be the only list of what is
+/// there.
 class KeyListWriter {
  public:
-  /// InvalidArgument: DATABASE.keys is a file of another kind, which must not be lost. Unavailable: it cannot
-  /// be written.
+  /// InvalidArgument: DATABASE.keys is a file of another kind, which must not be lost.
   static Result<KeyListWriter> create(const std::string& database);
+  /// Unavailable: the list cannot be written, or another process writes it.
   Result<void> add(std::string_view key);
-  /// Brings it to disk; before the database takes its place.
+  /// Brings it to disk; before the database takes its place. A list that does not get so far is removed.
   Result<void> sync();
   Result<void> commit();
 
  private:
   struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+    std::string unfinished;  ///< the file to remove, if any
+    void operator()(std::FILE* file) const noexcept {
+      if (!unfinished.empty()) std::remove(unfinished.c_str());
+      std::fclose(file);
+    }
   };
-  KeyListWriter(std::string name, std::unique_ptr<std::FILE, Close> file)
-      : name_(std::move(name)), file_(std::move(file)) {}
+  explicit KeyListWriter(std::string database) : database_(std::move(database)) {}
+  Result<void> open();
   Error cannot_write() const;
-  std::string name_;
+  std::string database_;
   std::unique_ptr<std::FILE, Close> file_;
 };
 
