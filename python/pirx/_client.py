@@ -377,7 +377,7 @@ def _tokens(token: Union[str, Mapping[str, str], None]) -> Optional[bytes]:
 
 class Client(_Handle):
     """Asks the servers of one protocol of a deployment. Make one, and use it for all look-ups: in some protocols it has
-    keys, which take seconds to make or megabytes to send. Any threads may use it; look-ups over it wait for each other.
+    keys, which take seconds to make or megabytes to send. Any threads may use it; their messages wait for each other.
 
     protocol    one of deployment.protocols; None: the only one
     options     options of the protocol's client, as `pirx get --help` lists them: {"seeded": "on"}
@@ -435,8 +435,6 @@ class Client(_Handle):
         self._watched = COptions.from_buffer_copy(wanted)
         self._watched.stop = self._watch.function
         self._usual_watched = ctypes.byref(self._watched)
-        # close() waits for look-ups of other threads.
-        self._lock = threading.RLock()
         self._call = library.pirx_client_fetch_keys if self.keyed else library.pirx_client_fetch_positions
 
         pairs = list((options or {}).items())
@@ -518,32 +516,23 @@ class Client(_Handle):
         """Begins a look-up whose messages the caller moves."""
         return Retrieval(self, wishes, believe=believe)
 
-    def close(self) -> None:
-        """Frees the client and wipes what the library knows of it, after look-ups of other threads. Closing twice does no
-        harm."""
-        if self._process != os.getpid():
-            super().close()  # Nobody is left in a child of fork who would release the lock.
-            return
-        with self._lock:
-            super().close()
-
     def _wait(self, wishes: Any, count: int, belief: Optional[_Belief], answer: ctypes.c_void_p) -> None:
-        """Looks up over the library's connections, one look-up at a time."""
-        with self._lock:
-            watched = threading.get_ident() == threading.main_thread().ident
-            options = self._usual_watched if watched else self._usual
-            if belief is not None:
-                own = COptions.from_buffer_copy(self._watched if watched else self._options)
-                own.believe = belief.function
-                options = ctypes.byref(own)
-            status = self._call(self._raw, wishes, count, options, ctypes.byref(answer))
-            if watched:
-                self._watch.check()
-            if belief is not None:
-                belief.check()
-            if status:
-                self._use()  # It may have been closed before the lock was free.
-                check(status)
+        """Looks up over the library's connections. The library lets the messages of one look-up wait for another's; nothing
+        waits for a look-up that is being decoded, as servers would see how long that takes."""
+        watched = threading.get_ident() == threading.main_thread().ident
+        options = self._usual_watched if watched else self._usual
+        if belief is not None:
+            own = COptions.from_buffer_copy(self._watched if watched else self._options)
+            own.believe = belief.function
+            options = ctypes.byref(own)
+        status = self._call(self._raw, wishes, count, options, ctypes.byref(answer))
+        if watched:
+            self._watch.check()
+        if belief is not None:
+            belief.check()
+        if status:
+            self._use()  # It may have been closed meanwhile.
+            check(status)
 
     def _array(self, wishes: Sequence[Wish]) -> Any:
         """The wishes as the library takes them."""

@@ -2,10 +2,9 @@
 // Whole look-ups of the C interface, over HTTP.
 #include "pirx/client/fetch.h"
 
-#include <atomic>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "objects.h"
 
@@ -13,25 +12,25 @@ namespace pirx::c {
 
 class ClientObject::Http {
  public:
-  std::timed_mutex mutex;                      ///< of `fetcher`
-  std::atomic<std::thread::id> fetching = {};  ///< the thread that holds it
-  std::optional<client::Fetcher> fetcher;      ///< made at the first look-up
+  std::timed_mutex mutex;                  ///< of `fetcher`
+  std::optional<client::Fetcher> fetcher;  ///< made at the first look-up
 };
 
 std::shared_ptr<ClientObject::Http> ClientObject::make_http() { return std::make_shared<Http>(); }
 
 namespace {
 
-/// Notes which thread is in a look-up.
+/// Notes that this thread is in a look-up of a client.
 class Fetching {
  public:
-  explicit Fetching(std::atomic<std::thread::id>& mark) : mark_(mark) { mark_ = std::this_thread::get_id(); }
+  explicit Fetching(const void* client) : before_(std::exchange(inside, client)) {}
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
-  ~Fetching() { mark_ = std::thread::id(); }
+  ~Fetching() { inside = before_; }
+  static inline thread_local const void* inside = nullptr;
 
  private:
-  std::atomic<std::thread::id>& mark_;
+  const void* const before_;
 };
 
 template <class Look>
@@ -50,18 +49,20 @@ Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_
                                            .stop = stop,
                                            .limits = look_up.limits};
   auto& http = *object->http;
-  if (http.fetching.load() == std::this_thread::get_id()) {
+  if (Fetching::inside == &http) {
     return invalid("a function that a look-up of this client calls has begun another: use another client");
   }
+  const Fetching mark(&http);
   std::unique_lock lock(http.mutex, std::defer_lock);
   while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
     if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
   }
-  const Fetching mark(http.fetching);
   if (!http.fetcher) {
     PIRX_ASSIGN(http.fetcher, client::Fetcher::create(object->deployment, object->options));
   }
-  PIRX_ASSIGN(auto report, look(*http.fetcher, fetch_options));
+  PIRX_ASSIGN(auto asked, look(*http.fetcher, fetch_options));
+  lock.unlock();
+  PIRX_ASSIGN(auto report, asked.finish());
   give(std::make_shared<AnswerObject>(std::move(report.answer)), answer);
   return {};
 }
@@ -79,7 +80,7 @@ pirx_status pirx_client_fetch_positions(const pirx_client* client, const uint64_
   return guarded([&]() -> Result<void> {
     PIRX_ASSIGN(const auto wishes, read_positions(positions, count));
     return fetch(client, options, answer,
-                 [&](auto& fetcher, const auto& chosen) { return fetcher.fetch(wishes, chosen); });
+                 [&](auto& fetcher, const auto& chosen) { return fetcher.ask(wishes, chosen); });
   });
 }
 
@@ -88,6 +89,6 @@ pirx_status pirx_client_fetch_keys(const pirx_client* client, const pirx_bytes* 
   return guarded([&]() -> Result<void> {
     PIRX_ASSIGN(const auto wishes, Keys::create(keys, count));
     return fetch(client, options, answer,
-                 [&](auto& fetcher, const auto& chosen) { return fetcher.fetch_keys(wishes.get(), chosen); });
+                 [&](auto& fetcher, const auto& chosen) { return fetcher.ask_keys(wishes.get(), chosen); });
   });
 }

@@ -13,16 +13,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
+constexpr char kEnded[] = "the look-up was ended by its caller";
+
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
 /// Adds what each of several servers answered.
-Error explain(const Error& error, const Deployment& deployment, const std::vector<ServerOutcome>& servers) {
+Error explain(const Error& error, const std::vector<std::string>& urls,
+              const std::vector<ServerOutcome>& servers) {
   std::string message = error.message();
   for (std::size_t i = 0; servers.size() > 1 && i < servers.size(); ++i) {
     if (!servers[i].error.empty() && !servers[i].abandoned)
-      message += "\n  " + deployment.servers[i].url + ": " + servers[i].error;
+      message += "\n  " + urls[i] + ": " + servers[i].error;
   }
   return Error(error.code(), std::move(message));
 }
@@ -31,7 +34,7 @@ Error explain(const Error& error, const Deployment& deployment, const std::vecto
 /// and other threads are told what it has said.
 class PacedStop {
  public:
-  explicit PacedStop(const Stop& stop) : stop_(stop) {}
+  explicit PacedStop(Stop stop) : stop_(std::move(stop)) {}
   bool operator()() {
     if (!stop_ || stopped_ || std::this_thread::get_id() != thread_) return stopped_;
     if (const auto now = Clock::now(); now >= next_) {
@@ -43,7 +46,7 @@ class PacedStop {
   bool stopped() const { return stopped_; }
 
  private:
-  const Stop& stop_;
+  const Stop stop_;
   const std::thread::id thread_ = std::this_thread::get_id();
   Clock::time_point next_ = Clock::now() + Milliseconds(20);  // most look-ups have ended by then
   std::atomic<bool> stopped_ = false;
@@ -177,6 +180,37 @@ Result<void> Fetcher::take(Deployment next) {
   return {};
 }
 
+struct Fetcher::Asked::State {
+  explicit State(const Stop& stop) : paced(stop) {}
+
+  PacedStop paced;
+  Clock::time_point end;  ///< of what is under way
+  std::shared_ptr<const AnyClient> client;
+  std::unique_ptr<Retrieval> retrieval;
+  FetchReport report;                  ///< without servers
+  std::vector<ServerOutcome> servers;  ///< of it
+  std::vector<std::string> urls;
+};
+
+Fetcher::Asked::Asked(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Fetcher::Asked::Asked(Asked&&) noexcept = default;
+Fetcher::Asked& Fetcher::Asked::operator=(Asked&&) noexcept = default;
+Fetcher::Asked::~Asked() = default;
+
+Result<FetchReport> Fetcher::Asked::finish() {
+  auto& servers = state_->servers;
+  const auto start = Clock::now();
+  auto answer = std::move(*state_->retrieval).finish();
+  if (!answer && state_->paced.stopped()) return fail(ErrorCode::kUnavailable, kEnded);
+  if (!answer) return tl::unexpected(explain(answer.error(), state_->urls, servers));
+  for (std::size_t i = 0; i < servers.size(); ++i) servers[i].status = answer->servers[i];
+  auto report = std::move(state_->report);
+  report.decode_milliseconds += milliseconds_since(start);
+  report.answer = std::move(*answer);
+  report.servers = servers;
+  return report;
+}
+
 template <class Wish>
 Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOptions& options) {
   auto report = run_once(wishes, options);
@@ -188,39 +222,53 @@ Result<FetchReport> Fetcher::run(std::span<const Wish> wishes, const FetchOption
 
 template <class Wish>
 Result<FetchReport> Fetcher::run_once(std::span<const Wish> wishes, const FetchOptions& options) {
-  PacedStop paced(options.stop);
-  auto report = drive(wishes, options, options.stop ? [&paced] { return paced(); } : Stop());
-  if (!report && paced.stopped()) {
-    close_();
-    return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
-  }
+  outcomes_.clear();
+  PIRX_ASSIGN(auto asked, ask_once(wishes, options));
+  auto report = asked.finish();
+  outcomes_ = std::move(asked.state_->servers);
   return report;
 }
 
 template <class Wish>
-Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOptions& options,
-                                   const Stop& stopped) {
+Result<Fetcher::Asked> Fetcher::ask_once(std::span<const Wish> wishes, const FetchOptions& options) {
+  auto state = std::make_unique<Asked::State>(options.stop);
+  const auto moved = move_messages(wishes, options, *state);
+  if (!moved && state->paced.stopped()) {
+    close_();
+    return fail(ErrorCode::kUnavailable, kEnded);
+  }
+  if (!moved) return tl::unexpected(moved.error());
+  return Asked(std::move(state));
+}
+
+template <class Wish>
+Result<void> Fetcher::move_messages(std::span<const Wish> wishes, const FetchOptions& options,
+                                    Asked::State& state) {
   const auto& plan = *deployment_.plan;
   const bool several = plan.protocol().several;
   PIRX_TRY(check_run(plan, wishes.size(), options));
   const auto deadline = deadline_of(plan, options);
+  const Stop stopped = options.stop ? [&state] { return state.paced(); } : Stop();
 
-  FetchReport report;
-  outcomes_.clear();
-  report.servers.resize(deployment_.servers.size());
-  auto start = Clock::now(), end = start + deadline;
+  auto& report = state.report;
+  for (const auto& server : deployment_.servers) state.urls.push_back(server.url);
+  state.servers.resize(deployment_.servers.size());
+  auto start = Clock::now();
+  auto& end = state.end = start + deadline;
   // A single server decides how many messages a query is, and could be just in time with each.
   const auto last =
       several ? Clock::time_point::max()
               : start + deadline * static_cast<Milliseconds::rep>(1 + queries_of(plan, wishes.size()));
-  const Stop stop = [&] { return Clock::now() >= end || (stopped && stopped()); };
+  const Stop stop = [&state, stopped] { return Clock::now() >= state.end || (stopped && stopped()); };
   if (client_ == nullptr) {
     PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   auto stopping = retrieve_options(options);
   stopping.stop = stop;
-  PIRX_ASSIGN(auto retrieval, client_->retrieve(wishes, stopping, std::move(rng)));
+  state.client = client_;
+  auto& retrieval = state.retrieval;
+  PIRX_ASSIGN(retrieval, client_->retrieve(wishes, stopping, std::move(rng)));
   for (unsigned sent = 0;; ++sent) {
     // When a connection ends must not tell how long decoding took. With one server nothing is decoded before
     // all has been sent.
@@ -239,23 +287,14 @@ Result<FetchReport> Fetcher::drive(std::span<const Wish> wishes, const FetchOpti
     if (options.sending) options.sending(sent, wave.front().bytes.size());
     start = Clock::now();
     exchange(*retrieval, std::move(wave), deployment_, ask_,
-             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, stopped, report.servers);
+             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, stopped, state.servers);
     if (stopped && stopped()) return fail(ErrorCode::kUnavailable, "ended");
     report.network_milliseconds += milliseconds_since(start);
     start = Clock::now();
     end = std::min(start + deadline, last);
   }
   close_();
-  start = Clock::now();
-  auto answer = std::move(*retrieval).finish();
-  report.decode_milliseconds += milliseconds_since(start);
-  for (std::size_t i = 0; answer && i < report.servers.size(); ++i) {
-    report.servers[i].status = answer->servers[i];
-  }
-  outcomes_ = report.servers;
-  if (!answer) return tl::unexpected(explain(answer.error(), deployment_, report.servers));
-  report.answer = std::move(*answer);
-  return report;
+  return {};
 }
 
 Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> positions, const FetchOptions& options) {
@@ -264,6 +303,14 @@ Result<FetchReport> Fetcher::fetch(std::span<const std::uint64_t> positions, con
 
 Result<FetchReport> Fetcher::fetch_keys(std::span<const std::string> keys, const FetchOptions& options) {
   return run(keys, options);
+}
+
+Result<Fetcher::Asked> Fetcher::ask(std::span<const std::uint64_t> positions, const FetchOptions& options) {
+  return ask_once(positions, options);
+}
+
+Result<Fetcher::Asked> Fetcher::ask_keys(std::span<const std::string> keys, const FetchOptions& options) {
+  return ask_once(keys, options);
 }
 
 }  // namespace pirx::client

@@ -3,7 +3,6 @@
 """The Python package's clients against real servers: keys and positions, several servers and one, a liar named, what
 callers do wrong, threads and forks."""
 import array
-import contextlib
 import copy
 import gc
 import json
@@ -292,18 +291,35 @@ class Clients(Served):
         before = signal.signal(signal.SIGALRM, ring)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
         with pirx.serve(self.plain) as servers, Proxies(servers, {0: "slow", 1: "slow", 2: "slow"}) as proxies:
-            # Look-ups wait for each other in Python; without that they would in the library.
-            for lock in (None, contextlib.nullcontext()):
-                client = pirx.Client(proxies.deployment, deadline=60)
-                client._lock = lock or client._lock
-                found = []
-                thread = threading.Thread(target=lambda: found.append(client.get(1)))
-                thread.start()
-                time.sleep(0.2)
-                signal.setitimer(signal.ITIMER_REAL, 0.3)
-                self.assertRaises(Alarm, client.get, 2)
-                thread.join()
-                self.assertEqual(found, [RECORDS[1]])  # the other look-up went on
+            client = pirx.Client(proxies.deployment, deadline=60)
+            found = []
+            thread = threading.Thread(target=lambda: found.append(client.get(1)))
+            thread.start()
+            time.sleep(0.2)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            self.assertRaises(Alarm, client.get, 2)
+            thread.join()
+            self.assertEqual(found, [RECORDS[1]])  # the other look-up went on
+
+    def test_no_look_up_waits_until_another_is_decoded(self):
+        """Servers would see how long that takes."""
+        with pirx.serve(self.plain, servers=2) as servers:
+            client = pirx.Client(servers.deployment)
+            decoding, other = threading.Event(), threading.Event()
+
+            def believe(records):
+                decoding.set()
+                return other.wait(60)
+
+            def look():
+                decoding.wait(60)
+                client.get(5)
+                other.set()
+
+            thread = threading.Thread(target=look)
+            thread.start()
+            self.assertEqual(client.look_up([4], believe=believe).certainty, pirx.Certainty.PROBABLE)
+            thread.join()
 
     def test_a_look_up_within_a_look_up(self):
         with pirx.serve(self.plain, servers=2) as servers:
@@ -341,9 +357,9 @@ class Clients(Served):
         self.addCleanup(go_on.set)
 
         def hold():
-            with client._lock:
+            while not go_on.is_set():
+                client.get("key1")
                 held.set()
-                go_on.wait(60)
 
         holder = threading.Thread(target=hold)
         holder.start()
@@ -357,7 +373,7 @@ class Clients(Served):
                 except pirx.InvalidArgument as error:
                     # The deployment makes a client of its own in the child.
                     # So says the library, which has the parent's connections.
-                    client._process, client._lock = os.getpid(), threading.RLock()
+                    client._process = os.getpid()
                     for call, wish in ((client.get, "key1"), (client.begin, ["key1"])):
                         self.assertRaisesRegex(pirx.InvalidArgument, "made before a fork", call, wish)
                     client._process = 0

@@ -86,6 +86,27 @@ class Fetcher {
   /// That a key is missing is right unless more servers lied than the answer's proof bound.
   Result<FetchReport> fetch_keys(std::span<const std::string> keys, const FetchOptions& options);
 
+  /// A look-up whose replies have come and whose connections are closed.
+  class Asked {
+   public:
+    ~Asked();
+    Asked(Asked&&) noexcept;
+    Asked& operator=(Asked&&) noexcept;
+    /// The rest of fetch(), once, while the Fetcher may be in use by others.
+    Result<FetchReport> finish();
+
+   private:
+    friend class Fetcher;
+    struct State;
+    explicit Asked(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+  };
+  /// The first half of fetch(), without FetchOptions::renew, for threads that share a Fetcher under a lock:
+  /// it must be free again before finish(). If another look-up waited for that, its servers would see how
+  /// long decoding took, which depends on the records.
+  Result<Asked> ask(std::span<const std::uint64_t> positions, const FetchOptions& options);
+  Result<Asked> ask_keys(std::span<const std::string> keys, const FetchOptions& options);
+
  private:
   Fetcher(Deployment deployment, Texts options, Ask ask, std::function<void()> close, std::string warning)
       : deployment_(std::move(deployment)),
@@ -99,7 +120,9 @@ class Fetcher {
   Result<FetchReport> run_once(std::span<const Wish> wishes, const FetchOptions& options);
   Result<void> take(Deployment next);
   template <class Wish>
-  Result<FetchReport> drive(std::span<const Wish> wishes, const FetchOptions& options, const Stop& stopped);
+  Result<Asked> ask_once(std::span<const Wish> wishes, const FetchOptions& options);
+  template <class Wish>
+  Result<void> move_messages(std::span<const Wish> wishes, const FetchOptions& options, Asked::State& state);
   Deployment deployment_;
   Texts options_;
   Ask ask_;
