@@ -218,6 +218,7 @@ class Client:
             return
         # With a file of its own, the system's authorities do not count.
         file = server.ca_file
+        ssl.RAND_add(os.urandom(32), 32)  # a child of fork may have its parent's randomness, and would open TLS alike
         try:
             made = ssl.create_default_context(cafile=file or None)
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3

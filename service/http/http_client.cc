@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
+#include <openssl/rand.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -560,6 +561,8 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
 Result<HttpTransport> HttpTransport::create(std::vector<Endpoint> servers) {
   static const CURLcode initialised = start_curl();
   if (initialised != CURLE_OK) return fail(ErrorCode::kInternal, "libcurl does not start");
+  // OpenSSL takes a child of fork with its parent's process id for its parent: both would open TLS alike.
+  if (RAND_poll() != 1) return fail(ErrorCode::kUnavailable, "OpenSSL has no randomness for TLS");
   if (servers.empty()) return invalid("there is no server to ask: list at least one");
   PIRX_ASSIGN(auto addresses, parse_addresses(servers));
   auto impl = std::make_unique<Impl>();
