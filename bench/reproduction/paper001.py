@@ -40,11 +40,11 @@ def formulas(name, text=""):
 
 # --- measured
 
-def measure(context, *only):
+def measure(context, *only, trees=ENCRYPTION):
     """{"octal 512": {name: {"ms", "best", "most", "cpu_ms", "cpu_best", "cpu_most"}}} of every tree of the tables: milliseconds by the clock on the
     wall, and of processor time."""
     found = {}
-    for tree, sizes in ENCRYPTION.items():
+    for tree, sizes in trees.items():
         bits = BITS[tree]
         for items in sizes:
             if context.quick and items > 8:
@@ -109,6 +109,36 @@ def show_server(name, paper, threads, plain):
     return show
 
 
+STATED = ("plain", "plain_nodes/threads:2", "plain_powers/threads:2", "server/auto/threads:1", "server/auto/threads:2")
+
+
+def run_stated(context):
+    most = 8 if context.quick else 512
+    return measure(context, *STATED, trees={"binary": [most], "octal": [most]})
+
+
+def show_stated(kept):
+    (_, items, _, binary), (_, _, _, octal) = trees(kept)
+
+    def ms(found, name):
+        return found[name]["ms"]
+
+    def row(what, printed, over, under, note=""):
+        ours = [f"server/auto/threads:{1 if one[1] == 'plain' else 2}" for one in (over, under)]
+        same = (over[0] is under[0]) and ours[0] == ours[1]
+        return Row(what, printed, None if same else ms(over[0], ours[0]) / ms(under[0], ours[1]), ms(*over) / ms(*under), "times", note)
+
+    serial, nodes, powers = STATED[:3]
+    each = Row("octal, powers in parallel: for each record (section 5.3)", 1.4, ms(octal, STATED[4]) / items, ms(octal, powers) / items, "ms")
+    return Result([Table([row("octal: nodes in parallel over powers in parallel (section 5.2.2)", 825 / 716, (octal, nodes), (octal, powers),
+                              "pirx has one way to share work"),
+                          row("powers in parallel: binary over octal (section 5.2.2)", 7654 / 716, (binary, powers), (octal, powers)),
+                          row("octal: serial over powers in parallel", 2550 / 716, (octal, serial), (octal, powers), "the paper has 4 cores, we have 2"),
+                          row("binary: serial over powers in parallel", 28000 / 7654, (binary, serial), (binary, powers), "likewise"),
+                          row("binary and serial over octal and parallel", 28000 / 716, (binary, serial), (octal, powers), "likewise"), each],
+                         f"{items} records of 1024 bits, by the clock on the wall", "paper, 4 threads", BOTH.format("2 threads"), PLAIN.format("2 threads"))])
+
+
 def draw_server(name, threads, plain):
     printed = {(f["column"], int(f["row"].removeprefix("n = "))): f["printed"] for f in figures_of(name)}
 
@@ -146,6 +176,7 @@ ITEMS = [
     server(4, 1, "paper, 1 thread", "plain", "the server on one core", ("plain", "server/auto/threads:1")),
     server(5, 2, "paper, 4 threads", "plain_nodes/threads:2", "nodes in parallel", ("plain_nodes/threads:2", "server/auto/threads:2")),
     server(6, 2, "paper, 4 threads", "plain_powers/threads:2", "powers in parallel, within a node too", ("plain_powers/threads:2", "server/auto/threads:2")),
+    Item("001", "stated", "Sections 5.2.2 and 5.3: what the tables come to", run_stated, show_stated, seconds=60, quick_seconds=1),
     Item("001", "table7", "Table 7: bits exchanged, of the database's",
          **formulas("001 Table 7", "The lattice and FHE schemes are printed, not computed: only the proposed method is this paper's.")),
     Item("001", "sec44", "Section 4.4: octal over binary trees", **formulas("001 section 4.4")),

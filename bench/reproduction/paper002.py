@@ -47,12 +47,12 @@ def measure_encoded(context):
             for r in encode(context, mib, field, "1,2,4,6,8", 1 if context.quick else 15 if mib <= 1024 else 3)]
 
 
-def clients(context, kind, *names):
+def clients(context, kind, *names, fields=("w160", "gf2_8")):
     """A record for each field, t and q: milliseconds of pirx and of the same written plainly, for each name."""
     flags = ["--block_bytes=20000", "--rows=200", "--plain_rows=100", "--plain_words=50", "--t=1,16", "--q=1,8"] if context.quick else [
         "--t=1,2,4,8,16", "--q=1,4,8"]
     records = []
-    for field in ("w160", "gf2_8"):
+    for field in fields:
         only = [f"{name}{plain}/field:{field}" for name in names for plain in ("", "_plain")] + [f"copy/field:{field}/t:1/q:1"]
         found = context.bench(f"{FOLDER}/paper002_clients", "--benchmark_min_time=0", *flags, only=only, repetitions=1 if context.quick else 3)
         word, element = {"w160": (20, 21), "gf2_8": (1, 1)}[field]
@@ -78,6 +78,22 @@ def clients(context, kind, *names):
 
 def measure_query(context):
     return clients(context, "query preparation", "query")
+
+
+def measure_both(context):
+    return [clients(context, kind, name, fields=("w160",)) for kind, name in (("query preparation", "query"), ("reconstruction", "blocks"))]
+
+
+def show_both(kept):
+    queries, blocks = ({(r["t"], r["q"]): r for r in records} for records in kept)
+    rows = []
+    for who, printed in (("pirx_ms", None), ("plain_ms", 2750)):
+        t, q = max(queries, key=lambda cell: queries[cell][who] + blocks[cell][who])
+        ours, plain = (queries[t, q][of] + blocks[t, q][of] for of in ("pirx_ms", "plain_ms"))
+        rows.append(Row(f"t = {t}, q = {q}, the slowest for {'the plain client' if printed else 'pirx'}", printed, ours, plain, "ms"))
+    return Result([Table(rows, f"A query and its blocks over w160, {queries[t, q]['rows']} rows, {SERVERS} servers, blocks of {blocks[t, q]['block_bytes']} bytes",
+                         "paper, at most", plain="plainly (NTL), here")],
+                  f"Of the t and q of Experiments 3 and 4: {sorted({t for t, _ in queries})} and {sorted({q for _, q in queries})}.")
 
 
 def measure_reconstruction(context):
@@ -242,4 +258,5 @@ ITEMS = [
     Item("002", "exp3", "Experiment 3: a client makes a query", measure_query, show_query, {"": draw_query}, seconds=60, quick_seconds=3),
     Item("002", "exp4", "Experiment 4: a client reconstructs blocks", measure_reconstruction, show_reconstruction, {"": draw_reconstruction}, seconds=200,
          quick_seconds=4),
+    Item("002", "meta", "Meta-analysis: all that a client computes", measure_both, show_both, seconds=120, quick_seconds=2),
 ]
