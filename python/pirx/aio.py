@@ -4,14 +4,17 @@
     async with pirx.aio.Client(deployment) as client:
         record = await client.get("bash")
 
-The retrieval is the one of pirx.Client: the messages are the same. Work of the processor is done in threads, so that the
-event loop goes on. With enough replies, the other messages are still sent if their servers take them within a second, and
-then all connections of the round are ended before the work that follows.
+The retrieval is the one of pirx.Client: the messages are the same. Work of the processor is done in threads of the client's
+own, so that the event loop goes on, and names are resolved in others, at most one for each name: a name server that does
+not answer holds nothing up but the messages to its server. With enough replies, the other messages are still sent if their
+servers take them within a second, and then all connections of the round are ended before the work that follows.
 """
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
+import contextvars
 import functools
 import ipaddress
 import json
@@ -51,6 +54,9 @@ class Client:
         self._contexts: Dict[Address, ssl.SSLContext] = {}
         self._unwaited: Set[asyncio.Task[Any]] = set()
         self._closed = False
+        self._threads: Optional[concurrent.futures.ThreadPoolExecutor] = None
+        self._process = 0  # that has the threads
+        self._under_way = 0
 
     async def __aenter__(self) -> Client:
         return self
@@ -67,6 +73,7 @@ class Client:
                 task.cancel()
             except RuntimeError:
                 pass  # Its event loop was closed before it ended.
+        self._end_threads()
         if self._made is not None and self._deployment is not None:
             self._made.close()
 
@@ -82,24 +89,34 @@ class Client:
 
     async def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:
         """As pirx.Client.look_up(). Look-ups of one client may run at the same time."""
-        client = await self._client()
+        if self._closed:
+            raise InvalidArgument("this client is closed")
+        self._under_way += 1
+        try:
+            return await self._look_up(wishes, believe)
+        finally:
+            self._under_way -= 1
+            self._end_threads()
+
+    async def _look_up(self, wishes: Iterable[Wish], believe: Optional[Believe]) -> Answer:
+        client = await self._work(self._make) if self._made is None else self._made
         for server in client.servers:
             if server.origin.startswith("https:"):
                 self._context(server, client)
-        retrieval = await asyncio.to_thread(client.begin, wishes, believe=believe)
+        retrieval = await self._work(client.begin, wishes, believe=believe)
         tasks: List[asyncio.Task[_Outcome]] = []
         last = asyncio.get_running_loop().time() + retrieval._seconds
         try:
-            message = await asyncio.to_thread(retrieval.next)
+            message = await self._work(retrieval.next)
             while message.action != Action.FINISH:
                 message = await self._round(client, retrieval, message, tasks, last)
-            return await asyncio.to_thread(retrieval.finish)
+            return await self._work(retrieval.finish)
         except GeneratorExit:  # The event loop was closed: nothing can be waited for.
             retrieval.close()
             raise
         except asyncio.CancelledError:
             # A thread may still be at work on the retrieval, and closing it waits for that.
-            asyncio.get_running_loop().run_in_executor(None, retrieval.close)
+            self._work(retrieval.close)
             await _end(tasks)
             raise
         except BaseException:
@@ -107,10 +124,17 @@ class Client:
             await _end(tasks)
             raise
 
-    async def _client(self) -> BlockingClient:
-        if self._closed:
-            raise InvalidArgument("this client is closed")
-        return await asyncio.to_thread(self._make) if self._made is None else self._made
+    def _work(self, call: Callable[..., _T], *words: Any, **named: Any) -> asyncio.Future[_T]:
+        """Calls in a thread of this client. The event loop's own threads may be taken, by name servers that do not answer."""
+        if self._threads is None or self._process != os.getpid():  # A child of fork has none of its parent's threads.
+            self._threads, self._process = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="pirx"), os.getpid()
+        run = functools.partial(contextvars.copy_context().run, call, *words, **named)
+        return asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    def _end_threads(self) -> None:
+        """Once the client is closed and its last look-up has ended. Waits for no thread."""
+        if self._closed and not self._under_way and self._threads is not None and self._process == os.getpid():
+            self._threads.shutdown(wait=False)
 
     def _make(self) -> BlockingClient:
         with self._making:
@@ -150,7 +174,7 @@ class Client:
                     outcome: _Outcome = Unavailable("did not reply in time")
                 else:
                     outcome = Unavailable("the client was closed") if task.cancelled() else task.result()
-                wanted = await asyncio.to_thread(_hand_in, retrieval, number, outcome)
+                wanted = await self._work(_hand_in, retrieval, number, outcome)
                 if not wanted:
                     break
         # Every message is sent, even where its reply is of no use any more, if its server takes it soon: one that reads nothing
@@ -158,7 +182,7 @@ class Client:
         # end tells nothing of it.
         await asyncio.wait(written, timeout=max(0.0, min(_LATE_SECONDS, end - loop.time())))
         await _end(tasks)
-        return await asyncio.to_thread(retrieval.next)
+        return await self._work(retrieval.next)
 
     async def _ask(self, server: Address, token: str, message: Message, deadline: float, places: Dict[_Place, int],
                    sent: asyncio.Future[None]) -> _Outcome:
@@ -233,6 +257,59 @@ class Client:
         self._contexts[server] = made
 
 
+_resolving: Dict[Tuple[str, int], concurrent.futures.Future[List[Any]]] = {}
+_resolving_lock = threading.Lock()
+
+
+def _forget_resolving() -> None:
+    """In a child of fork nobody resolves on."""
+    global _resolving_lock
+    _resolving_lock = threading.Lock()
+    _resolving.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_resolving)
+
+
+async def _addresses(host: str, port: int) -> List[Any]:
+    """As socket.getaddrinfo(). Who gives up leaves a thread behind until the resolver gives up, too. So there is at most one
+    for a name in a process, for which others wait, and the end of the program does not wait for it."""
+    with contextlib.suppress(socket.gaierror):
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    with _resolving_lock:
+        found = _resolving.get((host, port))
+        if found is None:
+            found = concurrent.futures.Future()
+            threading.Thread(target=_resolve, args=(host, port, found), name="pirx-name", daemon=True).start()
+            _resolving[host, port] = found
+    loop = asyncio.get_running_loop()
+    resolved: asyncio.Future[None] = loop.create_future()
+
+    def wake(_: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # The event loop was closed meanwhile.
+            loop.call_soon_threadsafe(_settle, resolved)
+
+    found.add_done_callback(wake)
+    await resolved
+    return found.result()
+
+
+def _resolve(host: str, port: int, found: concurrent.futures.Future[List[Any]]) -> None:
+    addresses: List[Any] = []
+    failed: Optional[Exception] = None
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except Exception as error:
+        failed = error
+    with _resolving_lock:
+        _resolving.pop((host, port), None)
+    if failed is None:
+        found.set_result(addresses)
+    else:
+        found.set_exception(failed)
+
+
 class _Connection:
     """A connection that is read like an asyncio.StreamReader. When write() returns, the system has taken every byte; asyncio's
     own TLS keeps bytes in a buffer that nothing tells of."""
@@ -247,7 +324,7 @@ class _Connection:
     async def open(self, host: str, port: int) -> Tuple[Any, ...]:
         """Gives the address that it leads to."""
         failed: Optional[OSError] = None
-        for family, kind, protocol, _, address in await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        for family, kind, protocol, _, address in await _addresses(host, port):
             self.close()
             self._socket = socket.socket(family, kind, protocol)
             self._socket.setblocking(False)

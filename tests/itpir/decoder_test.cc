@@ -6,6 +6,7 @@
 #include <set>
 
 #include "deployment.h"
+#include "itpir/goldberg/decoding/proof.h"
 #include "pirx/batchcodes/fields.h"
 #include "support/random_element.h"
 #include "support/tiny_field.h"
@@ -858,6 +859,14 @@ TEST(FastPath, SeesDifferencesBehindTheFirstSlice) {
   const auto answer = deployment.decode({&wanted, 1}, replies, range(4)).value();
   EXPECT_EQ(answer.records.at(0), deployment.records[1]);
   EXPECT_EQ(answer.servers[2], ServerStatus::kLied);
+}
+
+// d + 1 points choose the polynomial: of k servers that all agree, k - d liars and d honest ones make a false
+// one.
+TEST(Decoder, ServersThatAllAgreeMayHoldOneLiarLessThanCanForge) {
+  for (std::size_t d = 0; d < 4; ++d) {
+    for (std::size_t k = d + 1; k < 9; ++k) EXPECT_EQ(decoding::proof_bound(k, d, k, 0), k - d - 1);
+  }
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 """pirx.aio against real servers, a liar, and servers that are hostile: they never answer, answer too much, refuse, send no
 HTTP. The look-up ends when the retrieval has what it needs."""
 import asyncio
+import concurrent.futures
 import contextlib
 import gc
 import hashlib
 import json
 import logging
+import os
 import random
+import signal
 import socket
 import ssl
 import struct
@@ -198,6 +201,62 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                     self.assertLess(time.monotonic() - start, 8)  # of a deadline of 10
                     self.assertEqual(client._unwaited, set())
             self.assertEqual(len(stuck), 1)
+
+    async def test_a_name_server_that_does_not_answer(self):
+        """Each look-up ends in time, the event loop's own threads stay free, and one thread waits for the name."""
+        resolve, go_on, asked = socket.getaddrinfo, threading.Event(), []
+        self.addCleanup(go_on.set)
+
+        def resolve_or_wait(host, *words, **named):
+            if host == "silent.invalid" and not named.get("flags"):
+                asked.append(host)
+                go_on.wait(60)
+                host = "127.0.0.1"
+            return resolve(host, *words, **named)
+
+        asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor(1))
+        silent = replaced(self.four, {1: "https://silent.invalid:7"})
+        with mock.patch.object(socket, "getaddrinfo", resolve_or_wait):
+            async with pirx.aio.Client(pirx.Client(silent, deadline=20.0)) as client:
+                for _ in range(2):
+                    start = time.monotonic()
+                    found = await asyncio.gather(*(client.get(f"key{i}") for i in range(8)))
+                    self.assertEqual(found, RECORDS[:8])
+                    self.assertLess(time.monotonic() - start, 18)
+                await asyncio.wait_for(asyncio.to_thread(int), 10)
+                self.assertEqual(len(asked), 1)
+                # Who comes while the name is resolved gets what is found. Then it is resolved anew.
+                late = [asyncio.ensure_future(pirx.aio._addresses("silent.invalid", 7)) for _ in range(2)]
+                await asyncio.sleep(0)
+                go_on.set()
+                self.assertEqual([found[0][4] for found in await asyncio.gather(*late)], [("127.0.0.1", 7)] * 2)
+                self.assertEqual(len(asked), 1)
+                await pirx.aio._addresses("silent.invalid", 7)
+                self.assertEqual(len(asked), 2)
+        with self.assertRaises(socket.gaierror):
+            await pirx.aio._addresses("nobody.invalid", 7)
+
+    async def test_close_ends_the_threads(self):
+        def threads():
+            return [thread for thread in threading.enumerate() if thread.name.startswith("pirx")]
+
+        for under_way in (False, True):
+            async with Hostile(None) as hostile:
+                client = pirx.aio.Client(pirx.Client(replaced(self.four, {1: hostile.url}), wait_for_all=True))
+                task = asyncio.ensure_future(client.get("key3"))
+                while not hostile.requests:
+                    await asyncio.sleep(0.01)
+                self.assertTrue(threads())
+                if not under_way:
+                    task.cancel()
+                    await asyncio.wait([task])
+                client.close()
+                if under_way:  # What has been asked for is an answer all the same.
+                    self.assertIn(await task, RECORDS)
+                end = time.monotonic() + 20
+                while threads() and time.monotonic() < end:
+                    await asyncio.sleep(0.01)
+                self.assertEqual(threads(), [])
 
     async def test_a_server_that_answers_too_much(self):
         status, hostile = await self.status(endless())
@@ -414,6 +473,25 @@ class Loops(Served):
             del task, stuck, hostile
             gc.collect()
         self.assertEqual(asyncio.run(client.get("key5")), RECORDS[5])
+
+    def test_in_a_child_of_fork(self):
+        """Its parent's threads are not there, and nothing waits for them."""
+        client = pirx.aio.Client(self.by_key.deployment)
+        self.assertEqual(asyncio.run(client.get("key3")), RECORDS[3])
+        pirx.aio._resolving["silent.invalid", 7] = concurrent.futures.Future()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            with contextlib.suppress(BaseException):
+                signal.alarm(30)
+                try:
+                    asyncio.run(client.get("key3"))
+                except pirx.InvalidArgument as error:
+                    code = 0 if "fork" in str(error) and not pirx.aio._resolving else 2
+            os._exit(code)
+        pirx.aio._resolving.clear()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(asyncio.run(client.get("key4")), RECORDS[4])
 
     def test_no_loop(self):
         waiting = pirx.aio.Client(self.by_key.deployment).get("key3")
