@@ -128,7 +128,11 @@ class Client:
         """Calls in a thread of this client. The event loop's own threads may be taken, by name servers that do not answer."""
         if self._threads is None or self._process != os.getpid():  # A child of fork has none of its parent's threads.
             self._threads, self._process = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="pirx"), os.getpid()
-        run = functools.partial(contextvars.copy_context().run, call, *words, **named)
+        context = contextvars.copy_context()
+
+        def run() -> _T:
+            return context.run(call, *words, **named)
+
         return asyncio.get_running_loop().run_in_executor(self._threads, run)
 
     def _end_threads(self) -> None:
