@@ -372,20 +372,22 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
 
     async def test_cancelled_in_the_library(self):
         real, entered, go_on, freed = pirx._client.library, threading.Event(), threading.Event(), threading.Event()
-        inside = []
+        inside, used = [], set()
 
         class Slow:
             def __getattr__(self, name):
                 return getattr(real, name)
 
             def pirx_retrieval_next(self, *words):
+                used.add(words[0])
                 entered.set()
                 go_on.wait(60)
                 inside.append(freed.is_set())
                 return real.pirx_retrieval_next(*words)
 
             def pirx_retrieval_free(self, raw):
-                freed.set()
+                if raw in used:  # and not one that an earlier look-up left behind
+                    freed.set()
                 real.pirx_retrieval_free(raw)
 
         client = pirx.aio.Client(pirx.Client(self.by_key.deployment))
