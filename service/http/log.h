@@ -25,8 +25,8 @@ void write_log(const LogSink& sink, const Make& make) noexcept {
   }
 }
 
-/// Lines that anybody may cause, as many as kMost a minute. The first one after more has their number as
-/// `left_out`.
+/// Lines that anybody may cause: at most kMost a minute. Further ones are only counted, and the next line
+/// that is written says in `left_out` how many they were.
 class LimitedLog {
  public:
   using Clock = std::chrono::steady_clock;
