@@ -50,15 +50,16 @@ double loop(benchmark::State& state, const Run& run) {
   };
   return seconds_of(all) / static_cast<double>(state.iterations());
 }
-/// The loop of a benchmark with UseManualTime(). Counts the processor time of run(), times `scale`, so that
-/// other programs on the machine do not count. Calls before() ahead of each run, uncounted. Returns the
-/// seconds of one iteration.
+/// The loop of a benchmark with UseManualTime(). Counts the time of run() by `clock`, times `scale`: of the
+/// processor, so that other programs on the machine do not count, if nothing else is asked for. Calls
+/// before() ahead of each run, uncounted. Returns the seconds of one iteration.
 template <class Before, class Run>
-double processor_loop(benchmark::State& state, const Before& before, const Run& run, double scale = 1) {
+double processor_loop(benchmark::State& state, const Before& before, const Run& run, double scale = 1,
+                      double (*clock)() = processor_clock) {
   double total = 0;
   for (auto _ : state) {
     before();
-    const double seconds = seconds_of(run, processor_clock) * scale;
+    const double seconds = seconds_of(run, clock) * scale;
     state.SetIterationTime(seconds);
     total += seconds;
   }

@@ -16,6 +16,7 @@ PEERS = {
     "YPIR": ("https://github.com/menonsamir/ypir", "PIRX_PEER_YPIR", "inspire"),
     "distributed_point_functions": ("https://github.com/google/distributed_point_functions", "PIRX_PEER_DPF", "dpf"),
 }
+PERCY_FIELDS = {"gf2_8": "8", "gf2_16": "16"}
 
 
 def installed(name):
@@ -24,9 +25,9 @@ def installed(name):
     return pathlib.Path(path).resolve() if path and pathlib.Path(path).exists() else None
 
 
-def theirs(program, mib, queries):
+def theirs(program, mib, queries, *field):
     """{way: seconds} of one pass of the peer. Failed: it ends with an error, or an answer is wrong."""
-    done = subprocess.run([program, str(mib), str(queries)], capture_output=True, text=True)
+    done = subprocess.run([program, str(mib), str(queries), *field], capture_output=True, text=True)
     if done.returncode:
         raise gbench.Failed(f"{program} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
     ways = [json.loads(line) for line in done.stdout.splitlines()]
@@ -35,11 +36,11 @@ def theirs(program, mib, queries):
     return {way["way"]: way["seconds"] for way in ways}
 
 
-def ours(build_dir, protocol, mib, queries):
+def ours(build_dir, protocol, mib, queries, field):
     """{way: seconds} of one pass of ours, processor time of one core."""
     if protocol == "goldberg":
         _, found = gbench.run(build_dir, "bench/engine/engine_bench", f"--mib={mib}", f"--q={queries}", "--benchmark_min_time=0",
-                              only=["product/field:gf2_8"])
+                              only=[f"product/field:{field}"])
         (one,) = found.values()
         return {"pirx, " + gbench.parts(next(iter(found)))["kernel"]: one["cpu_time"]}
     if protocol == "dpf":
@@ -49,10 +50,11 @@ def ours(build_dir, protocol, mib, queries):
     return {"pirx, inspire": found[f"answer/q:{queries}"]["ms_per_query"] * queries / 1e3}
 
 
-def in_turns(build_dir, name, mib, queries, rounds):
-    """[(way, seconds)]: medians of so many rounds, one of each in every round; ours last."""
+def in_turns(build_dir, name, mib, queries, rounds, field="gf2_8"):
+    """[(way, seconds)]: medians of so many rounds, one of each in every round; ours last. `field` is for Percy++."""
     runs = {}
+    which = [PERCY_FIELDS[field]] if name == "Percy++" else []
     for _ in range(rounds):
-        for way, seconds in (theirs(installed(name), mib, queries) | ours(build_dir, PEERS[name][2], mib, queries)).items():
+        for way, seconds in (theirs(installed(name), mib, queries, *which) | ours(build_dir, PEERS[name][2], mib, queries, field)).items():
             runs.setdefault(way, []).append(seconds)
     return [(way, statistics.median(seconds)) for way, seconds in runs.items()]
