@@ -5,8 +5,9 @@
         record = await client.get("bash")
 
 The retrieval is the one of pirx.Client: the messages are the same. Work of the processor is done in threads of the client's
-own, so that the event loop goes on, and names are resolved in others, at most one for each name: a name server that does
-not answer holds nothing up but the messages to its server. With enough replies, the other messages are still sent if their
+own, so that the event loop goes on; decoding in others than what messages need, so that no look-up's messages tell how long
+another's decoding takes; and names are resolved in others again, at most one for each name: a name server that does not
+answer holds nothing up but the messages to its server. With enough replies, the other messages are still sent if their
 servers take them within a second, and then all connections of the round are ended before the work that follows.
 """
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Client:
         self._contexts: Dict[Address, ssl.SSLContext] = {}
         self._unwaited: Set[asyncio.Task[Any]] = set()
         self._closed = False
-        self._threads: Optional[concurrent.futures.ThreadPoolExecutor] = None
+        self._threads: Dict[str, concurrent.futures.ThreadPoolExecutor] = {}
         self._process = 0  # that has the threads
         self._under_way = 0
 
@@ -110,13 +111,13 @@ class Client:
             message = await self._work(retrieval.next)
             while message.action != Action.FINISH:
                 message = await self._round(client, retrieval, message, tasks, last)
-            return await self._work(retrieval.finish)
+            return await self._work(retrieval.finish, threads="decoding")
         except GeneratorExit:  # The event loop was closed: nothing can be waited for.
             retrieval.close()
             raise
         except asyncio.CancelledError:
             # A thread may still be at work on the retrieval, and closing it waits for that.
-            self._work(retrieval.close)
+            self._work(retrieval.close, threads="decoding")
             await _end(tasks)
             raise
         except BaseException:
@@ -124,21 +125,24 @@ class Client:
             await _end(tasks)
             raise
 
-    def _work(self, call: Callable[..., _T], *words: Any, **named: Any) -> asyncio.Future[_T]:
+    def _work(self, call: Callable[..., _T], *words: Any, threads: str = "messages", **named: Any) -> asyncio.Future[_T]:
         """Calls in a thread of this client. The event loop's own threads may be taken, by name servers that do not answer."""
-        if self._threads is None or self._process != os.getpid():  # A child of fork has none of its parent's threads.
-            self._threads, self._process = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="pirx"), os.getpid()
+        if self._process != os.getpid():  # A child of fork has none of its parent's threads.
+            self._threads, self._process = {}, os.getpid()
+        if threads not in self._threads:
+            self._threads[threads] = concurrent.futures.ThreadPoolExecutor(thread_name_prefix=f"pirx-{threads}")
         context = contextvars.copy_context()
 
         def run() -> _T:
             return context.run(call, *words, **named)
 
-        return asyncio.get_running_loop().run_in_executor(self._threads, run)
+        return asyncio.get_running_loop().run_in_executor(self._threads[threads], run)
 
     def _end_threads(self) -> None:
         """Once the client is closed and its last look-up has ended. Waits for no thread."""
-        if self._closed and not self._under_way and self._threads is not None and self._process == os.getpid():
-            self._threads.shutdown(wait=False)
+        if self._closed and not self._under_way and self._process == os.getpid():
+            for threads in self._threads.values():
+                threads.shutdown(wait=False)
 
     def _make(self) -> BlockingClient:
         with self._making:

@@ -236,6 +236,38 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(socket.gaierror):
             await pirx.aio._addresses("nobody.invalid", 7)
 
+    async def test_no_message_waits_until_others_are_decoded(self):
+        """As many look-ups are held while they are decoded as there can be threads, and more."""
+        go_on, held, written = threading.Event(), [], []
+        write = pirx.aio._Connection.write
+
+        def believe(_records):
+            held.append(None)
+            return go_on.wait(60)
+
+        async def noted(connection, data):
+            written.append(None)
+            return await write(connection, data)
+
+        servers = self.start(self.plain, servers=2)  # two replies prove nothing
+        async with pirx.aio.Client(servers.deployment) as client:
+            tasks = [asyncio.ensure_future(client.look_up([7], believe=believe)) for _ in range(40)]
+            end = time.monotonic() + 20
+            try:
+                while not held and time.monotonic() < end:
+                    await asyncio.sleep(0.01)
+                self.assertTrue(held)
+                await asyncio.sleep(0.5)  # all of them
+                with mock.patch.object(pirx.aio._Connection, "write", noted):
+                    tasks.append(asyncio.ensure_future(client.look_up([8])))
+                    end = time.monotonic() + 20
+                    while not written and time.monotonic() < end:
+                        await asyncio.sleep(0.01)
+                self.assertTrue(written)
+            finally:
+                go_on.set()
+            self.assertEqual([answer.data for answer in await asyncio.gather(*tasks)], [[RECORDS[7]]] * 40 + [[RECORDS[8]]])
+
     async def test_close_ends_the_threads(self):
         def threads():
             return [thread for thread in threading.enumerate() if thread.name.startswith("pirx")]
