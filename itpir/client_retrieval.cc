@@ -143,11 +143,12 @@ class ByPosition final : public SharesRetrieval {
 class FromBuckets final : public SharesRetrieval {
  public:
   FromBuckets(const VerticalClient& vertical, std::span<const std::uint64_t> positions,
-              VerticalClient::Wish wish, const RetrieveOptions& options, Rng rng)
+              VerticalClient::Wish wish, Result<void> planned, const RetrieveOptions& options, Rng rng)
       : SharesRetrieval(vertical.client(), options, std::move(rng)),
         vertical_(vertical),
         positions_(positions),
-        wish_(std::move(wish)) {}
+        wish_(std::move(wish)),
+        planned_(std::move(planned)) {}
 
  private:
   Result<Query> query() override { return client().query(wish_.rows(), rng()); }
@@ -159,12 +160,14 @@ class FromBuckets final : public SharesRetrieval {
   std::uint64_t reply_bytes() const override { return client().reply_bytes(wish_.rows().size()); }
   Result<Answer> read(Answer answer) override {
     PIRX_TRY(database::check_in_range(positions_.expose(), vertical_.layout().plain));
+    PIRX_TRY(planned_);
     PIRX_ASSIGN(answer.records, vertical_.records(wish_, answer.records));
     return answer;
   }
   const VerticalClient& vertical_;
   const SecretVector<std::uint64_t> positions_;
   const VerticalClient::Wish wish_;
+  const Result<void> planned_;  ///< the error, if wish_ is for other records
 };
 
 /// By key: the slots of a key's column in three rows, which add up to its record.
@@ -256,8 +259,15 @@ Result<std::unique_ptr<Retrieval>> RetrievingClient::retrieve(std::span<const st
       return std::make_unique<ByPosition>(client, positions, options, std::move(rng));
     }
     const auto asked = database::with_stand_ins(positions, vertical->layout().plain);
-    PIRX_ASSIGN(auto wish, vertical->plan(asked.expose()));
-    return std::make_unique<FromBuckets>(*vertical, positions, std::move(wish), options, std::move(rng));
+    auto wish = vertical->plan(asked.expose());
+    Result<void> planned;
+    if (!wish) {  // Servers must not see that there is no plan for these records: ask for others.
+      planned = tl::unexpected(wish.error());
+      wish = vertical->plan(std::vector<std::uint64_t>(positions.size()));
+    }
+    if (!wish) return tl::unexpected(wish.error());
+    return std::make_unique<FromBuckets>(*vertical, positions, std::move(*wish), std::move(planned), options,
+                                         std::move(rng));
   });
 }
 

@@ -13,33 +13,35 @@ static int failed(void) {
   return 2;
 }
 
-static int look_up(const pirx_client* client, const char* name) {
-  const pirx_bytes key = {name, strlen(name)}; /* secret */
-  pirx_answer* answer;
-  pirx_record record;
-  if (pirx_client_fetch_keys(client, &key, 1, NULL, &answer) != PIRX_OK) return failed();
-  if (pirx_answer_record(answer, 0, &record) != PIRX_OK) return failed();
-  if (record.found) {
-    fwrite(record.data, 1, record.size, stdout);
-    putchar('\n');
-  } else {
-    fprintf(stderr, "look_up: there is no such key\n");
-  }
-  pirx_answer_free(answer); /* wipes the record */
-  return record.found ? 0 : 3;
-}
-
 int main(int argc, char** argv) {
+  pirx_bytes keys[256]; /* secret */
   pirx_deployment* deployment;
   pirx_client* client;
+  pirx_answer* answer;
+  pirx_record record;
   int at, code = 0;
-  if (argc < 3) {
-    fprintf(stderr, "usage: look_up DEPLOYMENT KEY...\n");
+  if (argc < 3 || argc > 258) {
+    fprintf(stderr, "usage: look_up DEPLOYMENT KEY...\n(at most 256 keys)\n");
     return 1;
+  }
+  for (at = 2; at < argc; ++at) {
+    keys[at - 2].data = argv[at];
+    keys[at - 2].size = strlen(argv[at]);
   }
   if (pirx_deployment_load(argv[1], &deployment) != PIRX_OK) return failed();
   if (pirx_client_create(deployment, NULL, NULL, 0, &client) != PIRX_OK) return failed();
-  for (at = 2; at < argc && code == 0; ++at) code = look_up(client, argv[at]);
+  if (pirx_client_fetch_keys(client, keys, (size_t)argc - 2, NULL, &answer) != PIRX_OK) return failed();
+  for (at = 2; at < argc; ++at) {
+    if (pirx_answer_record(answer, (size_t)at - 2, &record) != PIRX_OK) return failed();
+    if (record.found) {
+      fwrite(record.data, 1, record.size, stdout);
+      putchar('\n');
+    } else {
+      fprintf(stderr, "look_up: there is no such key\n");
+      code = 3;
+    }
+  }
+  pirx_answer_free(answer); /* wipes the records */
   pirx_client_free(client);
   pirx_deployment_free(deployment);
   return code;

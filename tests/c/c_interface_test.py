@@ -3,7 +3,7 @@
 """The C interface against real servers: two programs in C99 that know pirx by <pirx/pirx.h> alone, for every protocol, by
 position and by key, with a liar named and servers lost, over the programs' sockets and over the library's.
 
-    c_interface_test.py PIRX LOOK_UP MISUSE [--without gmp,http,ntl]
+    c_interface_test.py PIRX LOOK_UP MISUSE EXAMPLE [--without gmp,http,ntl]
 """
 import hashlib
 import json
@@ -11,12 +11,13 @@ import os
 import subprocess
 import sys
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import command_line_test as cl  # noqa: E402
 
-LOOK_UP = MISUSE = ""
+LOOK_UP = MISUSE = EXAMPLE = ""
 WITHOUT = []  # packages that the library was built without
 WEAK = "--paper-reproduction"  # keys of 1024 bits: where their length is not what is tested
 OK, INVALID, RANGE, LOSS, UNAVAILABLE, EXHAUSTED, UNAUTHENTICATED, STALE, UNDECODABLE = range(9)
@@ -63,6 +64,23 @@ class CInterface(unittest.TestCase):
         target = deployment.with_suffix(".proxied")
         target.write_text(json.dumps(content))
         return target
+
+    def test_the_example_asks_the_same_whatever_there_is(self):
+        if "http" in WITHOUT:
+            return
+        servers = self.serve_several(self.keyed(), "goldberg", 2)
+        deployment = self.deploy(servers, 1)
+        asked = []
+        for keys in (["key1", "key2", "key3"], ["nobody", "key2", "key3"], ["key1", "nobody", "key3"]):
+            done = subprocess.run([EXAMPLE, deployment, *keys], capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.stdout.splitlines(), [cl.RECORDS[int(key[3:])] for key in keys if key != "nobody"])
+            self.assertEqual(done.returncode, 3 if "nobody" in keys else 0, done.stderr)
+            page = urllib.request.urlopen(f"{servers[0].url}/metrics", timeout=20).read().decode()
+            asked.append([line.split()[1] for line in page.splitlines()
+                          if line.startswith(("pirx_requests_total", "pirx_queries_total", "pirx_request_bytes_total"))])
+        numbers = [[int(number) for number in line] for line in asked]
+        steps = [[b - a for a, b in zip(before, after)] for before, after in zip(numbers, numbers[1:])]
+        self.assertEqual(steps[0], steps[1])
 
     def test_a_pinned_publisher(self):
         database, key = self.build(), self.path / "publisher.key"
@@ -215,10 +233,10 @@ class CInterface(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if sys.argv[4:5] == ["--without"]:
-        WITHOUT = sys.argv.pop(5).split(",")
-        sys.argv.pop(4)
+    if sys.argv[5:6] == ["--without"]:
+        WITHOUT = sys.argv.pop(6).split(",")
+        sys.argv.pop(5)
     if "http" in WITHOUT:
         OVER.pop()
-    MISUSE, LOOK_UP, cl.PIRX = sys.argv.pop(3), sys.argv.pop(2), sys.argv.pop(1)
+    EXAMPLE, MISUSE, LOOK_UP, cl.PIRX = sys.argv.pop(4), sys.argv.pop(3), sys.argv.pop(2), sys.argv.pop(1)
     unittest.main()

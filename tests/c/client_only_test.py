@@ -37,7 +37,7 @@ def main() -> int:
             return 1
         run(sys.executable, tests / "exports_test.py", library, Path(source) / "include/pirx/pirx.h")
         programs = Path(folder) / "tests/c"
-        run(sys.executable, tests / "c_interface_test.py", pirx, programs / "c_look_up", programs / "c_misuse", "--without",
+        run(sys.executable, tests / "c_interface_test.py", pirx, programs / "c_look_up", programs / "c_misuse", programs / "c_main", "--without",
             "gmp,http,ntl")
         # It can be installed, and a program in C needs nothing but what was.
         run(cmake, "--install", folder, "--prefix", f"{folder}/prefix")

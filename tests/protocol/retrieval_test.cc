@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "pirx/database/builder.h"
 #include "pirx/itpir/common.h"
@@ -33,14 +34,13 @@ enum class Mood { kTrue, kLies, kSilent };
 /// The servers of a protocol over one database, and a client of theirs.
 class World {
  public:
-  World(const Protocol& protocol, bool keyed, unsigned servers) : keyed_(keyed) {
+  World(const Protocol& protocol, bool keyed, unsigned servers, Texts options = {}) : keyed_(keyed) {
     auto builder = *database::DatabaseBuilder::create(folder_ / "db", {.digests = true, .keyed = keyed});
     for (std::uint64_t i = 0; i < kRecords; ++i) {
       EXPECT_TRUE(good(keyed ? builder.add(key(i), record(i)) : builder.add(record(i))));
     }
     EXPECT_TRUE(good(builder.finish()));
     const auto database = *database::Database::open(folder_ / "db");
-    Texts options;
     const bool weak = find_option(protocol.options, "paper_reproduction") != nullptr;
     if (weak) options["paper_reproduction"] = "on";  // a second faster
     PlanSpec spec;
@@ -178,6 +178,33 @@ TEST(Retrieval, SendsTheSameWhateverIsWanted) {
       }
     }
   });
+}
+
+// Wishes for which a subset code has no plan: rows of the same set, by the order of rows.
+TEST(Retrieval, SendsTheSameWhereACodeHasNoPlan) {
+  const World world(**find_protocol("goldberg"), false, 3, {{"code", "subset:6,4"}});
+  std::set<std::vector<std::size_t>> sent;
+  unsigned refused = 0;
+  for (std::uint64_t round = 0; round < 24; ++round) {
+    std::vector<std::uint64_t> wanted;
+    for (std::uint64_t k = 0; k < 16; ++k)
+      wanted.push_back(round % 2 == 0 ? (k + round) % kRecords : k * k % 3 * 7);
+    auto retrieval = world.begin(wanted);
+    ASSERT_TRUE(good(retrieval));
+    std::vector<std::size_t> lengths;
+    const auto answer =
+        world.drive(**retrieval, {0, 1, 2}, std::vector<Mood>(world.servers(), Mood::kTrue), &lengths);
+    sent.insert(lengths);
+    if (!answer) {
+      expect_error(answer, ErrorCode::kInvalidArgument, "no way was found");
+      ++refused;
+      continue;
+    }
+    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(answer->records[k], record(wanted[k]));
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_LT(refused, 24u);
+  EXPECT_EQ(sent.size(), 1u);
 }
 
 // Four servers (or two), every order in which their replies come, and every way in which they answer, lie or
