@@ -5,6 +5,10 @@
 // that is used again, and write through it when a reply's first header line begins with a blank (curl
 // issue 11101). A callback gives every byte of a body to libcurl once: if a connection that was kept open
 // turns out to be dead, libcurl silently sends the request again, and a share must not be sent twice.
+//
+// libcurl asks before it resolves a name (on_name). That call then fails, and one with the addresses begins
+// when a Resolution of our own has them: each server has one under way at most, for which later rounds wait,
+// too.
 #include "pirx/http/http_client.h"
 
 #include <arpa/inet.h>
@@ -25,6 +29,7 @@
 #include "http_error.h"
 #include "paths.h"
 #include "pirx/protocol.h"
+#include "resolution.h"
 #include "src/base/printable.h"
 #include "src/base/process.h"
 
@@ -39,11 +44,14 @@ std::chrono::milliseconds within_a_day(std::chrono::milliseconds deadline) {
                                                std::chrono::hours(24));
 }
 std::chrono::milliseconds deadline_of(const CallOptions& options) { return within_a_day(options.deadline); }
+std::chrono::milliseconds connect_deadline_of(const CallOptions& options) {
+  return std::min(within_a_day(options.connect_timeout), deadline_of(options));
+}
 
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
 constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
-constexpr std::int64_t kMaxWaitForStop = 50;       // milliseconds
+constexpr std::int64_t kMaxWait = 50;              // milliseconds, for the caller's stop or a name
 constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
 
 template <auto kFree>
@@ -93,6 +101,7 @@ struct HttpTransport::Impl {
 
   /// What one call needs; a new one for each.
   struct Call {
+    List addresses;
     Easy easy;
     ByteSpan unsent;
     Bytes received;
@@ -103,6 +112,8 @@ struct HttpTransport::Impl {
     bool active = false;
     bool too_long = false;
     bool no_memory = false;
+    bool sent = false;           ///< some of the body
+    bool nameless = false;       ///< it waits for the peer's resolution
     const Peer* twin = nullptr;  ///< another server, at the place that this one leads to
     char error_text[CURL_ERROR_SIZE] = {};
   };
@@ -111,11 +122,15 @@ struct HttpTransport::Impl {
   struct Peer : Call {
     Endpoint endpoint;
     Address address;
-    std::string url;  ///< as people know it: the origin, and the database if it was named
+    std::string url;   ///< as people know it: the origin, and the database if it was named
+    std::string host;  ///< to resolve; empty if libcurl needs no resolver for it
+    std::string port;
+    std::shared_ptr<Resolution> resolution;                   ///< the last one, perhaps of an earlier round
     const std::vector<std::unique_ptr<Peer>>* all = nullptr;  ///< of the transport, this one too
     std::vector<Place> places;                                ///< that requests went to
     std::array<char, 32> instance{};                          ///< that replied last; zeros: unknown
 
+    static int on_name(void*, void*, void* user) noexcept;
     static int on_ready(void* user, char* address, char* own_address, int port, int own_port) noexcept;
     static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* user) noexcept;
     static std::size_t on_body(char* from, std::size_t size, std::size_t count, void* user) noexcept;
@@ -139,7 +154,8 @@ struct HttpTransport::Impl {
   Result<void> add_peer(const Endpoint& endpoint, Address address);
   std::vector<CallOutcome> call_all(const char* path, const std::vector<Bytes>* bodies,
                                     const CallOptions& options, const OnSettled& on_settled);
-  std::optional<Error> begin(Peer& peer, const char* path, const Bytes* body, const CallOptions& options);
+  std::optional<Error> begin(Peer& peer, const char* path, const Bytes* body, const CallOptions& options,
+                             const std::string& addresses);
   /// False when memory has run out.
   bool make_query_headers(std::chrono::milliseconds deadline);
   static CallOutcome settle(Peer& peer, CURLcode code);
@@ -160,10 +176,26 @@ struct HttpTransport::Impl {
   }
 
   const std::uint64_t process = process_token();  ///< that made the connections
+  Clock::time_point start;                        ///< of the round
   Multi multi;                               ///< holds the kept-alive connections; null when all are closed
   List query_headers;                        ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
 };
+
+/// Before libcurl resolves a name. It fails the call, after which another begins, unless this was already
+/// libcurl's second attempt.
+int HttpTransport::Impl::Peer::on_name(void*, void*, void* user) noexcept {
+  auto& peer = *static_cast<Peer*>(user);
+  if (peer.sent) return 1;
+  try {
+    if (!peer.resolution || peer.resolution->done()) {
+      peer.resolution = Resolution::start(peer.host, peer.port);
+    }
+    peer.nameless = true;
+  } catch (const std::exception&) {  // no thread, or no memory: as a name that has no address
+  }
+  return 1;
+}
 
 /// Before every request, on a new connection and on a kept one. Two servers at one place are one, which must
 /// not get the shares of both. With https, TLS has shown by now that the server there is the named one, so a
@@ -196,6 +228,7 @@ std::size_t HttpTransport::Impl::Peer::on_send(char* to, std::size_t size, std::
   const auto part = peer.unsent.first(std::min(peer.unsent.size(), size * count));
   std::copy(part.begin(), part.end(), reinterpret_cast<std::byte*>(to));
   // What is gone is gone: a second attempt of libcurl would find the body missing, and fail.
+  peer.sent = true;
   peer.unsent = peer.unsent.subspan(part.size());
   return part.size();
 }
@@ -271,6 +304,16 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
   }
   auto peer = std::make_unique<Peer>();
   peer->endpoint = endpoint;
+  const auto host = address.origin.find("://") + 3, colon = address.origin.rfind(':');
+  peer->host = address.origin.substr(host, colon - host);
+  peer->port = address.origin.substr(colon + 1);
+  // libcurl knows those of this machine itself, and spells those of other alphabets anew.
+  const bool ascii =
+      std::all_of(peer->host.begin(), peer->host.end(), [](char c) { return (c & 0x80) == 0; });
+  if (!ascii || peer->host.front() == '[' || place_of(peer->host.c_str(), 0) ||
+      ("." + peer->host).ends_with(".localhost")) {
+    peer->host.clear();
+  }
   peer->address = std::move(address);
   peer->url = url;
   peer->all = &peers;
@@ -291,9 +334,10 @@ bool HttpTransport::Impl::make_query_headers(std::chrono::milliseconds deadline)
   return true;
 }
 
-/// Sets every option that matters, from libcurl's defaults, and starts the call.
+/// Sets every option that matters, from libcurl's defaults, and starts the call. `addresses` are what the
+/// peer's name was resolved to.
 std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, const Bytes* body,
-                                                const CallOptions& options) {
+                                                const CallOptions& options, const std::string& addresses) {
   static_cast<Call&>(peer) = {};
   peer.easy.reset(curl_easy_init());
   if (!peer.easy) return peer.error(ErrorCode::kResourceExhausted, "libcurl gives no handle");
@@ -316,11 +360,22 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name server when abandoned
   set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
-  const auto deadline = static_cast<long>(deadline_of(options).count());
-  const auto connect =
-      static_cast<long>(std::clamp<std::int64_t>(options.connect_timeout.count(), 1, deadline));
-  set(CURLOPT_TIMEOUT_MS, deadline);
-  set(CURLOPT_CONNECTTIMEOUT_MS, connect);
+  const auto left_ms = [&](std::chrono::milliseconds limit) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(start + limit - Clock::now()).count();
+    return static_cast<long>(std::max<std::int64_t>(left, 1));
+  };
+  set(CURLOPT_TIMEOUT_MS, left_ms(deadline_of(options)));
+  set(CURLOPT_CONNECTTIMEOUT_MS, left_ms(connect_deadline_of(options)));
+  if (!addresses.empty()) {
+    // With '+' libcurl forgets them as soon as those that it found itself.
+    const auto line = "+" + peer.host + ":" + peer.port + ":" + addresses;
+    peer.addresses.reset(curl_slist_append(nullptr, line.c_str()));
+    if (!peer.addresses) return peer.error(ErrorCode::kResourceExhausted, "out of memory");
+    set(CURLOPT_RESOLVE, peer.addresses.get());
+  } else if (!peer.host.empty()) {
+    set(CURLOPT_RESOLVER_START_FUNCTION, &Peer::on_name);
+    set(CURLOPT_RESOLVER_START_DATA, &peer);
+  }
   set(CURLOPT_SSLVERSION,
       static_cast<long>(peer.endpoint.allow_tls_1_2 ? CURL_SSLVERSION_TLSv1_2 : CURL_SSLVERSION_TLSv1_3));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
@@ -446,9 +501,8 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
 
 CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
   auto* easy = peer.easy.get();
-  curl_off_t microseconds = 0, sent = 0, received = 0;
+  curl_off_t sent = 0, received = 0;
   long request_bytes = 0;
-  curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &microseconds);
   curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
   curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
@@ -461,9 +515,10 @@ CallOutcome HttpTransport::Impl::settle(Peer& peer, CURLcode code) {
     reply = tl::unexpected(Error(reply.error().code(), reply.error().message() + " (the server has epoch " +
                                                            std::to_string(*epoch) + " now)"));
   }
-  return {std::move(reply), static_cast<double>(microseconds) / 1000,
-          static_cast<std::uint64_t>(request_bytes) + static_cast<std::uint64_t>(sent),
-          peer.header_bytes + static_cast<std::uint64_t>(received), std::move(parameters)};
+  return {.reply = std::move(reply),
+          .bytes_up = static_cast<std::uint64_t>(request_bytes) + static_cast<std::uint64_t>(sent),
+          .bytes_down = peer.header_bytes + static_cast<std::uint64_t>(received),
+          .parameters = std::move(parameters)};
 }
 
 std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const std::vector<Bytes>* bodies,
@@ -474,7 +529,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
                       "this client was made before a fork: make another in the child");
     return std::vector<CallOutcome>(peers.size(), CallOutcome{tl::unexpected(error)});
   }
-  const auto start = Clock::now();
+  start = Clock::now();
   const auto elapsed_ms = [&] {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
@@ -482,6 +537,7 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
   bool enough = false;
   const auto settled = [&](std::size_t i, CallOutcome outcome) {
     outcomes[i] = std::move(outcome);
+    outcomes[i]->milliseconds = elapsed_ms();
     release(*peers[i]);
     for (std::size_t j = 0; j < peers.size(); ++j) {
       const auto& instance = peers[j]->instance;
@@ -497,18 +553,24 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
   }
   const bool ready =
       bodies == nullptr || make_query_headers(within_a_day(options.announced.value_or(options.deadline)));
+  const auto begin_call = [&](std::size_t i, const std::string& addresses) {
+    const auto* body = bodies != nullptr ? &(*bodies)[i] : nullptr;
+    if (auto error = begin(*peers[i], path, body, options, addresses)) {
+      settled(i, {tl::unexpected(std::move(*error))});
+    }
+  };
   for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
     if (!ready) {
       settled(i, {tl::unexpected(peers[i]->error(ErrorCode::kResourceExhausted, "out of memory"))});
       continue;
     }
-    const auto* body = bodies != nullptr ? &(*bodies)[i] : nullptr;
-    if (body != nullptr && body->empty()) {
+    if (bodies != nullptr && (*bodies)[i].empty()) {
       outcomes[i] = {tl::unexpected(peers[i]->error(ErrorCode::kUnavailable, "not asked"))};
       continue;
     }
-    if (auto error = begin(*peers[i], path, body, options)) settled(i, {tl::unexpected(std::move(*error))});
+    begin_call(i, "");
   }
+  std::vector<curl_waitfd> names;
   std::string trouble;
   while (!enough && trouble.empty()) {
     int running = 0;
@@ -520,9 +582,25 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
       const auto at = std::find_if(peers.begin(), peers.end(), [&](const auto& peer) {
         return peer->easy.get() == message->easy_handle;
       });
+      if ((*at)->nameless) continue;
       const auto i = static_cast<std::size_t>(at - peers.begin());
       settled(i, settle(**at, result_code));
       if (enough) break;
+    }
+    names.clear();
+    for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
+      if (!peers[i]->nameless) continue;
+      const auto resolution = peers[i]->resolution;
+      if (resolution->done() && !resolution->addresses().empty()) {
+        release(*peers[i]);
+        begin_call(i, resolution->addresses());
+      } else if (resolution->done()) {
+        settled(i, settle(*peers[i], CURLE_COULDNT_RESOLVE_HOST));
+      } else if (Clock::now() >= start + connect_deadline_of(options)) {
+        settled(i, settle(*peers[i], CURLE_OPERATION_TIMEDOUT));
+      } else {
+        names.push_back({resolution->descriptor(), CURL_WAIT_POLLIN, 0});
+      }
     }
     if (running == 0 &&
         std::all_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.has_value(); }))
@@ -530,9 +608,10 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
     const auto left_ms =
         std::chrono::ceil<std::chrono::milliseconds>(start + deadline_of(options) - Clock::now()).count();
     if (enough || left_ms <= 0) break;
-    const std::int64_t longest = options.stop ? kMaxWaitForStop : 1000;
+    const std::int64_t longest = options.stop || !names.empty() ? kMaxWait : 1000;
     if (code == CURLM_OK) {
-      code = curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(std::min(left_ms, longest)), nullptr);
+      code = curl_multi_poll(multi.get(), names.data(), static_cast<unsigned>(names.size()),
+                             static_cast<int>(std::min(left_ms, longest)), nullptr);
     }
     if (code != CURLM_OK) trouble = std::string("libcurl failed: ") + curl_multi_strerror(code);
     if (options.stop && options.stop()) trouble = "ended by the caller";
