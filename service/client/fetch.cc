@@ -113,11 +113,6 @@ RetrieveOptions retrieve_options(const FetchOptions& options) {
           .believe = options.believe};
 }
 
-Milliseconds deadline_of(const Plan& plan, const FetchOptions& options) {
-  const Milliseconds usual(plan.protocol().several ? 10'000 : 600'000);
-  return std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
-}
-
 /// The warning of Plan::check.
 Result<std::string> check_plan(const Deployment& deployment, const Texts& client_options) {
   const auto& protocol = deployment.plan->protocol();
@@ -142,6 +137,11 @@ Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions&
 }
 
 }  // namespace
+
+std::chrono::milliseconds deadline_of(const Plan& plan, const FetchOptions& options) {
+  const Milliseconds usual(plan.protocol().several ? 10'000 : 600'000);
+  return std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
+}
 
 Result<void> check_fetch(const Deployment& deployment, const Texts& client_options, std::size_t wishes,
                          const FetchOptions& options) {

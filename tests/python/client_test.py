@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -320,6 +321,28 @@ class Clients(Served):
             thread.start()
             self.assertEqual(client.look_up([4], believe=believe).certainty, pirx.Certainty.PROBABLE)
             thread.join()
+
+    def test_a_look_up_waits_for_others_no_longer_than_its_deadline(self):
+        with pirx.serve(self.plain, servers=2) as servers, socket.create_server(("127.0.0.1", 0)) as silent:
+            content = json.loads(servers.deployment_file.read_text())
+            content["servers"][0]["url"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            client = pirx.Client(pirx.Deployment.parse(json.dumps(content)), deadline=1)
+            said = []
+
+            def look():
+                try:
+                    client.get(4)
+                except pirx.Error as error:
+                    said.append(str(error))
+
+            threads = [threading.Thread(target=look) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(len(said), len(threads))
+        # Those that had no turn in time; all eight would take eight times as long.
+        self.assertTrue(any("took all of the deadline: nothing was sent" in line for line in said), said)
 
     def test_a_look_up_within_a_look_up(self):
         with pirx.serve(self.plain, servers=2) as servers:

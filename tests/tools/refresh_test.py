@@ -69,6 +69,13 @@ class Refresh(unittest.TestCase):
             server.child.send_signal(signal.SIGHUP)
             self.event(server, "epoch", count)
 
+    @contextlib.contextmanager
+    def stopped(self, server):
+        """It takes connections and does not answer."""
+        server.child.send_signal(signal.SIGSTOP)
+        yield
+        server.child.send_signal(signal.SIGCONT)
+
     def test_a_new_epoch_is_taken_and_all_else_stays(self):
         database, servers = self.served(count=4)
         target = self.deploy(servers, 2, "--ramp", 2)
@@ -224,6 +231,16 @@ class Refresh(unittest.TestCase):
         self.update(database, servers, "--set", f"3={self.record('new')}")
         behind = cl.run("deploy", "--refresh", "sub/two.json", code=8, cwd=self.path).stderr
         self.assertIn("not at one epoch", behind)
+        # Servers of another protocol that are late or gone keep nobody from a record; the file stays.
+        before = target.read_text()
+        late = cl.run("get", target, 3, "-q", "--protocol", "goldberg", "--refresh")
+        self.assertEqual(late.stdout, "new\n")
+        self.assertRegex(late.stderr, "two.json stays as it is: .* not at one epoch")
+        with self.stopped(whole):
+            gone = cl.run("get", target, 3, "-q", "--protocol", "goldberg", "--refresh", "--deadline", "2s")
+            self.assertEqual(gone.stdout, "new\n")
+            self.assertIn("two.json stays as it is: ", gone.stderr)
+        self.assertEqual(target.read_text(), before)
         self.switch([whole])
         cl.run("deploy", "--refresh", "sub/two.json", cwd=self.path)
         after = json.loads(target.read_text())["deployments"]

@@ -223,20 +223,36 @@ Result<void> refresh_and_say(const DeployArguments& a) {
 }  // namespace
 
 Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& credentials,
-                                   RefreshOptions options) {
+                                   RefreshOptions options, const Protocol* in_use) {
   RefreshedFile file;
   PIRX_ASSIGN(file.before, load_deployments(path));
   const bool allow_rollback = std::exchange(options.allow_rollback, true);  // checked here, with advice
   options.warn = [](const std::string& warning) { std::fprintf(stderr, "%s\n", warning.c_str()); };
-  for (auto& old : file.before) {
+  const auto renewed = [&](Deployment& old) -> Result<Deployment> {
     PIRX_TRY(give_credentials(credentials, old.servers));
     PIRX_ASSIGN(auto next, refresh(old, options));
     PIRX_TRY(check_no_rollback(path, allow_rollback, old, next));
-    file.after.push_back(std::move(next));
+    return next;
+  };
+  Result<void> whole;
+  for (auto& old : file.before) {
+    auto next = renewed(old);
+    if (next) {
+      file.after.push_back(std::move(*next));
+    } else if (in_use == nullptr || &old.plan->protocol() == in_use) {
+      return tl::unexpected(std::move(next).error());
+    } else {
+      whole = tl::unexpected(std::move(next).error());
+    }
   }
-  if (!check_one_database(file.after)) {
-    return fail(ErrorCode::kStaleEpoch, "the servers of the protocols in " + path +
-                                            " are not at one epoch of one database: try again when all are");
+  if (whole && !check_one_database(file.after)) {
+    whole = fail(ErrorCode::kStaleEpoch, "the servers of the protocols in " + path +
+                                             " are not at one epoch of one database: try again when all are");
+  }
+  if (!whole) {
+    if (in_use == nullptr) return tl::unexpected(whole.error());
+    options.warn(path + " stays as it is: " + whole.error().message());
+    return file;
   }
   file.changed = format_deployments(file.after) != format_deployments(file.before);
   if (file.changed) PIRX_TRY(save_unless_changed(path, file));

@@ -377,7 +377,8 @@ Result<Deployment> choose_deployment(const GetArguments& a) {
 
 /// The same deployment at the servers' epoch, to which the file is brought, too.
 Result<Deployment> renewed(const GetArguments& a, const Deployment& stale) {
-  PIRX_ASSIGN(auto file, refresh_file(a.deployment, a.credentials, {.client_options = a.options}));
+  PIRX_ASSIGN(auto file, refresh_file(a.deployment, a.credentials, {.client_options = a.options},
+                                      &stale.plan->protocol()));
   // Somebody may have changed the file meanwhile.
   const auto same = std::find_if(file.after.begin(), file.after.end(), [&](const auto& one) {
     return &one.plan->protocol() == &stale.plan->protocol();

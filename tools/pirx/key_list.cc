@@ -58,6 +58,16 @@ Result<void> read_list(const std::string& path, bool own, std::vector<std::strin
 
 }  // namespace
 
+void KeyListWriter::Close::operator()(std::FILE* file) const noexcept {
+  if (!unfinished.empty() && before == 0) std::remove(unfinished.c_str());
+  if (!unfinished.empty() && before != 0) {
+    std::fflush(file);
+    // If this fails, keys that are nobody's stay: read_key_list() takes too many, not too few.
+    static_cast<void>(::ftruncate(::fileno(file), before) == 0);
+  }
+  std::fclose(file);
+}
+
 Error KeyListWriter::cannot_write() const {
   return Error(ErrorCode::kUnavailable,
                "cannot write the list of keys " + list_of(database_) + " (--no-key-list does without)");
@@ -87,7 +97,7 @@ Result<void> KeyListWriter::open() {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + database_ + ": try again when it is done");
   }
-  if (mine.st_size == 0) file.get_deleter().unfinished = made;
+  file.get_deleter() = {made, mine.st_size};
   if (there && ::fchmod(fd, mode) != 0) return tl::unexpected(cannot_write());
   file_ = std::move(file);
   // What a crash left may be the only list of what is there, and end within a line: it stays.

@@ -23,17 +23,16 @@ class KeyListWriter {
   static Result<KeyListWriter> create(const std::string& database);
   /// Unavailable: the list cannot be written, or another process writes it.
   Result<void> add(std::string_view key);
-  /// Brings it to disk; before the database takes its place. A list that does not get so far is removed.
+  /// Brings it to disk; before the database takes its place. Of a list that does not get so far
+  /// nothing stays.
   Result<void> sync();
   Result<void> commit();
 
  private:
   struct Close {
-    std::string unfinished;  ///< the file to remove, if any
-    void operator()(std::FILE* file) const noexcept {
-      if (!unfinished.empty()) std::remove(unfinished.c_str());
-      std::fclose(file);
-    }
+    std::string unfinished;  ///< the file's name until sync()
+    off_t before = 0;        ///< its size when it was opened
+    void operator()(std::FILE* file) const noexcept;
   };
   explicit KeyListWriter(std::string database) : database_(std::move(database)) {}
   Result<void> open();

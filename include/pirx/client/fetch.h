@@ -33,6 +33,9 @@ struct FetchOptions {
   std::function<Result<Deployment>(const Deployment& stale)> renew = {};
 };
 
+/// The time for each wave, with options.deadline or without.
+std::chrono::milliseconds deadline_of(const Plan& plan, const FetchOptions& options);
+
 struct ServerOutcome {
   ServerStatus status = ServerStatus::kSilent;
   std::string error;                           ///< why there was no valid reply, or a warning; else empty
