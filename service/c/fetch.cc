@@ -54,7 +54,8 @@ Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_
   }
   const Fetching mark(&http);
   std::unique_lock lock(http.mutex, std::defer_lock);
-  const auto end = std::chrono::steady_clock::now() + client::deadline_of(*object->deployment.plan, fetch_options);
+  const auto end =
+      std::chrono::steady_clock::now() + client::deadline_of(*object->deployment.plan, fetch_options);
   while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
     if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
     if (std::chrono::steady_clock::now() >= end) {
