@@ -7,8 +7,8 @@
 // turns out to be dead, libcurl silently sends the request again, and a share must not be sent twice.
 //
 // libcurl asks before it resolves a name (on_name). That call then fails, and one with the addresses begins
-// when a Resolution of our own has them: each server has one under way at most, for which later rounds wait,
-// too.
+// when a Resolution of our own has them: at most one of a name is under way in a process, for which other
+// rounds wait, too.
 #include "pirx/http/http_client.h"
 
 #include <arpa/inet.h>
@@ -189,7 +189,7 @@ int HttpTransport::Impl::Peer::on_name(void*, void*, void* user) noexcept {
   if (peer.sent) return 1;
   try {
     if (!peer.resolution || peer.resolution->done()) {
-      peer.resolution = Resolution::start(peer.host, peer.port);
+      peer.resolution = Resolution::of(peer.host, peer.port);
     }
     peer.nameless = true;
   } catch (const std::exception&) {  // no thread, or no memory: as a name that has no address

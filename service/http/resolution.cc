@@ -3,19 +3,63 @@
 #include "resolution.h"
 
 #include <netdb.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace pirx::http {
+namespace {
 
-std::shared_ptr<Resolution> Resolution::start(const std::string& host, const std::string& port) {
-  auto started = std::make_shared<Resolution>();
-  std::thread([started, host, port] { started->run(host, port); }).detach();
-  return started;
+/// Those that are under way. Never destroyed, as a thread may outlast the program's end.
+struct UnderWay {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Resolution>> by_name;
+};
+UnderWay& under_way() {
+  static UnderWay& all = *new UnderWay;
+  // In a child of fork nobody resolves on.
+  static const int registered =
+      ::pthread_atfork([] { under_way().mutex.lock(); }, [] { under_way().mutex.unlock(); },
+                       [] {
+                         under_way().by_name.clear();
+                         under_way().mutex.unlock();
+                       });
+  static_cast<void>(registered);
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<Resolution> Resolution::of(const std::string& host, const std::string& port) {
+  auto& all = under_way();
+  const std::lock_guard lock(all.mutex);
+  auto& named = all.by_name[{host, port}];
+  if (!named) {
+    try {
+      named = std::make_shared<Resolution>();
+      std::thread([started = named, host, port] {
+        started->resolve(host, port);
+        {
+          auto& others = under_way();
+          const std::lock_guard ended(others.mutex);
+          others.by_name.erase({host, port});
+        }
+        started->done_ = true;
+        ::eventfd_write(started->descriptor_, 1);
+      }).detach();
+    } catch (...) {
+      all.by_name.erase({host, port});
+      throw;
+    }
+  }
+  return named;
 }
 
 Resolution::Resolution() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {}
@@ -23,7 +67,7 @@ Resolution::~Resolution() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void Resolution::run(const std::string& host, const std::string& port) noexcept {
+void Resolution::resolve(const std::string& host, const std::string& port) noexcept {
   addrinfo wanted{}, *found = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   if (::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found) == 0) {
@@ -40,8 +84,6 @@ void Resolution::run(const std::string& host, const std::string& port) noexcept 
     }
     ::freeaddrinfo(found);
   }
-  done_ = true;
-  ::eventfd_write(descriptor_, 1);
 }
 
 }  // namespace pirx::http

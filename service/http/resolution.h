@@ -11,9 +11,9 @@ namespace pirx::http {
 
 class Resolution {
  public:
-  /// Starts getaddrinfo() in a thread of its own, for which nothing waits. Throws when there is no thread or
-  /// no memory for it.
-  static std::shared_ptr<Resolution> start(const std::string& host, const std::string& port);
+  /// The one of this name that is under way in this process; or getaddrinfo() starts in a thread of its own,
+  /// for which nothing waits. Throws when there is no thread or no memory for it.
+  static std::shared_ptr<Resolution> of(const std::string& host, const std::string& port);
   Resolution();
   Resolution(const Resolution&) = delete;
   Resolution& operator=(const Resolution&) = delete;
@@ -26,7 +26,7 @@ class Resolution {
   const std::string& addresses() const noexcept { return addresses_; }
 
  private:
-  void run(const std::string& host, const std::string& port) noexcept;
+  void resolve(const std::string& host, const std::string& port) noexcept;
 
   const int descriptor_;
   std::string addresses_;

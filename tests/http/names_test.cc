@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <deque>
@@ -95,10 +97,12 @@ int threads() {
 /// Servers with these names, and their client.
 struct Service {
   explicit Service(const std::vector<const char*>& hosts) {
-    std::vector<Endpoint> endpoints;
     for (const auto* host : hosts) {
       endpoints.push_back({.url = servers.emplace_back().url("http", host), .allow_plaintext = true});
     }
+    connect();
+  }
+  void connect() {
     auto created = HttpTransport::create(endpoints);
     if (!created) std::abort();
     transport = std::make_unique<HttpTransport>(std::move(*created));
@@ -122,6 +126,7 @@ struct Service {
   }
 
   std::deque<RunningServer> servers;
+  std::vector<Endpoint> endpoints;
   std::unique_ptr<HttpTransport> transport;
 };
 
@@ -142,6 +147,25 @@ TEST(HttpNames, ASilentNameServerLeavesOneThread) {
   names().answer();
   EXPECT_EQ(service.replies(4), 4u);
   EXPECT_EQ(service.servers[3].fake->seen(), std::vector<std::string>{"abc"});
+}
+
+TEST(HttpNames, ClientsOfOneLookUpEachLeaveOneThreadTogether) {
+  Service service({"a6.test", "silent6.test"});
+  names().silence("silent6.test");
+  for (int round = 0; round < 20; ++round) {
+    service.connect();
+    ASSERT_EQ(service.replies(1), 1u);
+  }
+  EXPECT_EQ(names().asked("silent6.test"), 1);
+  // Nobody resolves on in a child of fork.
+  const auto child = ::fork();
+  if (child == 0) {
+    service.connect();
+    std::_Exit(service.replies(1) == 1 && names().asked("silent6.test") == 2 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(HttpNames, ALaterRoundWaitsForTheResolutionUnderWay) {
