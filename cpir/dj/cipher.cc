@@ -88,7 +88,7 @@ struct Cipher::State {
     limbs_to_bytes(m.expose(), out.expose());
     if (!reveal(valid[0] & valid[1])) {
       return fail(ErrorCode::kUndecodable,
-                  "a reply is no ciphertext under this key: the server is broken or lies; ask another");
+                  "a reply is no ciphertext under this key: the server is broken or lies");
     }
     return out;
   }

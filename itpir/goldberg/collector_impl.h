@@ -376,8 +376,7 @@ class GoldbergCollector : public ReplyCollector {
 
   tl::unexpected<Error> undecodable(const Round& round, const std::string& why) const {
     return fail(ErrorCode::kUndecodable, std::to_string(round.servers.size()) + " replies, of which " +
-                                             std::to_string(needed()) + " make a record: " + why +
-                                             "; replies of more servers would help");
+                                             std::to_string(needed()) + " make a record: " + why);
   }
 
   /// Where replies alone prove nothing, or the wrong thing. `why` begins the message when nothing else proves
