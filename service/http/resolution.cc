@@ -40,22 +40,23 @@ UnderWay& under_way() {
 std::shared_ptr<Resolution> Resolution::of(const std::string& host, const std::string& port) {
   auto& all = under_way();
   const std::lock_guard lock(all.mutex);
-  auto& named = all.by_name[{host, port}];
+  const std::pair name(host, port);
+  auto& named = all.by_name[name];
   if (!named) {
     try {
       named = std::make_shared<Resolution>();
-      std::thread([started = named, host, port] {
-        started->resolve(host, port);
+      std::thread([started = named, name] {
+        started->resolve(name.first, name.second);
         {
           auto& others = under_way();
           const std::lock_guard ended(others.mutex);
-          others.by_name.erase({host, port});
+          others.by_name.erase(name);
         }
         started->done_ = true;
         ::eventfd_write(started->descriptor_, 1);
       }).detach();
     } catch (...) {
-      all.by_name.erase({host, port});
+      all.by_name.erase(name);
       throw;
     }
   }

@@ -240,7 +240,6 @@ class Refresh(unittest.TestCase):
             gone = cl.run("get", target, 3, "-q", "--protocol", "goldberg", "--refresh", "--deadline", "2s")
             self.assertEqual(gone.stdout, "new\n")
             self.assertIn("two.json stays as it is: ", gone.stderr)
-        self.assertEqual(target.read_text(), before)
         self.switch([whole])
         cl.run("deploy", "--refresh", "sub/two.json", cwd=self.path)
         after = json.loads(target.read_text())["deployments"]
@@ -250,6 +249,13 @@ class Refresh(unittest.TestCase):
             self.assertEqual(cl.run("get", target, 3, "-q", "--protocol", protocol).stdout, "new\n")
         digest = cl.run("deploy", "--refresh", target).stdout.split()[-4]  # of the first
         self.assertIn("several protocols", cl.run("deploy", "--refresh", target, "--expect", digest, code=2).stderr)
+        # A single server that the others contradict is not believed.
+        before = target.read_text()
+        cl.run("db", "update", database, "--set", f"3={self.record('newer')}")
+        self.switch([whole])
+        alone = cl.run("get", target, 3, "--protocol", "download", "--refresh", code=8)
+        self.assertIn("not at one epoch", alone.stderr)
+        self.assertEqual(target.read_text(), before)
 
     def test_words_that_do_not_go_together(self):
         target = self.path / "none.json"

@@ -13,9 +13,9 @@ struct RefreshedFile {
 };
 
 /// Refreshes all deployments of the file and writes it, unless nothing is new. Errors are those of
-/// client::refresh, with the flag that allows a rollback. With `in_use`, those of other protocols'
-/// deployments are warnings: servers of one protocol keep nobody from another one. Then the file stays as it
-/// is.
+/// client::refresh, with the flag that allows a rollback. With `in_use`, a protocol of several servers, those
+/// of other protocols' deployments are warnings, and so is that they are at another epoch: servers of one
+/// protocol keep nobody from another one. Then the file stays as it is.
 Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& credentials,
                                    RefreshOptions options, const Protocol* in_use = nullptr);
 

@@ -377,12 +377,13 @@ Result<Deployment> choose_deployment(const GetArguments& a) {
 
 /// The same deployment at the servers' epoch, to which the file is brought, too.
 Result<Deployment> renewed(const GetArguments& a, const Deployment& stale) {
+  // Most of several servers vouch for what they tell; a single one must agree with all others in the file.
+  const auto& protocol = stale.plan->protocol();
   PIRX_ASSIGN(auto file, refresh_file(a.deployment, a.credentials, {.client_options = a.options},
-                                      &stale.plan->protocol()));
+                                      protocol.several ? &protocol : nullptr));
   // Somebody may have changed the file meanwhile.
-  const auto same = std::find_if(file.after.begin(), file.after.end(), [&](const auto& one) {
-    return &one.plan->protocol() == &stale.plan->protocol();
-  });
+  const auto same = std::find_if(file.after.begin(), file.after.end(),
+                                 [&](const auto& one) { return &one.plan->protocol() == &protocol; });
   if (same == file.after.end()) {
     return fail(ErrorCode::kStaleEpoch, a.deployment + " was changed meanwhile: ask again");
   }

@@ -3,6 +3,7 @@
 #include "key_list.h"
 
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ Result<void> read_list(const std::string& path, bool own, std::vector<std::strin
 void KeyListWriter::Close::operator()(std::FILE* file) const noexcept {
   if (!unfinished.empty() && before == 0) std::remove(unfinished.c_str());
   if (!unfinished.empty() && before != 0) {
-    std::fflush(file);
+    ::__fpurge(file);
     // If this fails, keys that are nobody's stay: read_key_list() takes too many, not too few.
     static_cast<void>(::ftruncate(::fileno(file), before) == 0);
   }
