@@ -26,7 +26,7 @@
      pirx_answer_record(answer, 0, &record);         the record: record.size bytes at record.data
 
    A program with its own way to the servers replaces pirx_client_fetch_positions by a loop. The library then
-   opens no socket and no thread: it says what to send, and takes what came back.
+   opens no socket, and no thread but OpenMP's: it says what to send, and takes what came back.
 
      pirx_retrieval_begin_positions(client, &position, 1, NULL, &retrieval);
      for (;;) {
@@ -99,7 +99,7 @@ typedef enum pirx_status {
   PIRX_DATA_LOSS = 3,          /* bytes that came from a file or a server are not what they should be */
   PIRX_UNAVAILABLE = 4,        /* a file, a server or the system's randomness is not there; or time was up */
   PIRX_RESOURCE_EXHAUSTED = 5, /* memory, or a limit that the caller set */
-  PIRX_UNAUTHENTICATED = 6,    /* a server wants a token */
+  PIRX_UNAUTHENTICATED = 6,    /* a server wants a token; or TLS or a publisher's signature is not right */
   PIRX_STALE_EPOCH = 7,      /* the servers have another version of the database: get a new deployment file */
   PIRX_UNDECODABLE = 8,      /* too many servers lied, or too few replied */
   PIRX_INTERNAL = 9,         /* a defect of this library, or one that a server reports of itself */
@@ -259,7 +259,7 @@ typedef struct pirx_options {
   size_t struct_size; /* sizeof(pirx_options), set by pirx_options_init() */
   /* For protocols with several servers. With one server, leave these three alone. */
   int liars;             /* how many lying servers to be safe from. -1: as many as can be */
-  unsigned rounds;       /* the most times that servers are asked again to tell liars apart, 1 to 8. 0: 4 */
+  unsigned rounds;       /* the most rounds of queries, 1 to 8; more than one only to find liars. 0: 4 */
   int wait_for_all;      /* 1: waits for every server, so that each one's behaviour is known. 0: for enough */
   pirx_believe believe;  /* chooses where replies prove nothing; NULL: the records' digests choose */
   void* believe_context; /* handed to `believe` */
@@ -333,10 +333,10 @@ typedef struct pirx_message {
 } pirx_message;
 
 /* Says what to do next. The call that gives the first message of a round may take long.
-   Messages come in rounds: first PIRX_SEND once for each server, then PIRX_RECEIVE until enough replies are
-   there, then the next round or PIRX_FINISH. Send every message exactly once, even if the replies that are
-   there would do, and never to another server than its own: a second sending or another reader would tell
-   what is looked up. Errors: INVALID_ARGUMENT, the retrieval has failed or is finished. Others are the
+   Messages come in rounds: first PIRX_SEND once for each server that is asked, then PIRX_RECEIVE until enough
+   replies are there, then the next round or PIRX_FINISH. Send every message exactly once, even if the replies
+   that are there would do, and never to another server than its own: a second sending or another reader would
+   tell what is looked up. Errors: INVALID_ARGUMENT, the retrieval has failed or is finished. Others are the
    protocol's, and end the retrieval: then free it. */
 PIRX_API pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message);
 
@@ -357,7 +357,8 @@ PIRX_API pirx_status pirx_retrieval_receive(pirx_retrieval* retrieval, uint64_t 
 /* Says that there will be no reply to a message, and why. The retrieval goes on.
    On input `why` is PIRX_UNAVAILABLE if there was no answer in time or no connection, and if the server
    refused, the status that it named (pirx_status_from_name). `text` says more, for people; NULL: nothing
-   more. Errors: INVALID_ARGUMENT as pirx_retrieval_receive(), or `why` is PIRX_OK or no status. */
+   more. Errors: INVALID_ARGUMENT as pirx_retrieval_receive(), or `why` is PIRX_OK, PIRX_BUFFER_TOO_SMALL or
+   no status. */
 PIRX_API pirx_status pirx_retrieval_lost(pirx_retrieval* retrieval, uint64_t id, pirx_status why,
                                          const char* text);
 
@@ -369,9 +370,11 @@ PIRX_API pirx_status pirx_retrieval_done(const pirx_retrieval* retrieval, int* d
    how long this takes may depend on the records.
    On output *answer is new: free it. The retrieval is finished either way: then free it.
    Errors: INVALID_ARGUMENT, it is too early, or the second time. UNDECODABLE, too few of several servers
-   replied, or told the truth. UNAVAILABLE, the only server did not reply. OUT_OF_RANGE, there is no record at
-   one of the positions. STALE_EPOCH, the servers have another version of the database. DATA_LOSS, a record
-   does not fit its digest. The message lists what was wrong with each server's replies. */
+   replied, or told the truth. UNAUTHENTICATED, too few replied because of TLS, tokens or certificates.
+   UNAVAILABLE, the only server did not reply; if it refused, the status that it named. OUT_OF_RANGE, there is
+   no record at one of the positions. STALE_EPOCH, the servers have another version of the database.
+   DATA_LOSS, a record does not fit its digest. The message lists what was wrong with each server's replies.
+ */
 PIRX_API pirx_status pirx_retrieval_finish(pirx_retrieval* retrieval, pirx_answer** answer);
 
 /* NULL is allowed and does nothing. A retrieval may be freed at any time. */
