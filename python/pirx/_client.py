@@ -382,7 +382,7 @@ class Client(_Handle):
     protocol    one of deployment.protocols; None: the only one
     options     options of the protocol's client, as `pirx get --help` lists them: {"seeded": "on"}
     liars       how many lying servers to be safe from; None: as many as can be
-    rounds      the most times that servers are asked again to tell liars apart, 1 to 8; None: 4
+    rounds      the most rounds in all, of which those after the first tell liars apart, 1 to 8; None: 4
     wait_for_all  waits for every server, so that each one's behaviour is known
     believe     chooses where replies prove nothing; None: the records' digests choose
     max_bytes, max_memory, max_work

@@ -43,7 +43,7 @@ class ResourceExhausted(Error):
 
 
 class Unauthenticated(Error):
-    """A server wants a token."""
+    """TLS, a certificate or a token was refused, or the pinned publisher did not sign what the deployment says."""
 
     code = 6
 

@@ -21,7 +21,7 @@ from ._program import failure, find_program
 
 Source = Union[str, "os.PathLike[str]", Database]
 
-_SEVERAL = ("goldberg", "chor")
+_SEVERAL = {"goldberg": 3, "chor": 3, "dpf": 2}  # servers by default
 
 
 class Servers:
@@ -92,7 +92,7 @@ def serve(databases: Union[Source, Sequence[Source]], protocol: str = "goldberg"
     """Starts `pirx serve` on loopback and makes the deployment of the servers.
 
     databases   a database, or one for each server
-    servers     how many; by default three, or one where the protocol has one server
+    servers     how many; by default three, two for dpf, or one where the protocol has one server
     threshold   so many servers together learn nothing
     serve_options, deploy_options   more words for `pirx serve` and `pirx deploy`
     timeout     seconds until all servers must listen
@@ -100,7 +100,7 @@ def serve(databases: Union[Source, Sequence[Source]], protocol: str = "goldberg"
     Raises what the program failed with, such as DataLoss for a damaged database."""
     several = protocol in _SEVERAL
     if isinstance(databases, (str, os.PathLike, Database)):
-        count = servers if servers is not None else 3 if several else 1
+        count = servers if servers is not None else _SEVERAL.get(protocol, 1)
         sources = [databases] * count
     else:
         # Only these may be buckets, which know their coordinates.

@@ -46,7 +46,7 @@ struct ServerMetrics {
   /// A request was answered: with its HTTP status, and so many bytes of body.
   void count_reply(unsigned status, std::size_t bytes) noexcept;
 
-  static constexpr std::array<unsigned, 14> kStatuses{200, 400, 401, 404, 405, 409, 411,
+  static constexpr std::array<unsigned, 15> kStatuses{200, 400, 401, 403, 404, 405, 409, 411,
                                                       413, 415, 417, 429, 431, 500, 503};
   std::array<std::atomic<std::uint64_t>, kStatuses.size()> replies{};
   std::atomic<std::uint64_t> request_bytes{0}, reply_bytes{0}, connections{0};

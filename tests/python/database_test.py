@@ -46,6 +46,8 @@ class Databases(unittest.TestCase):
         self.assertEqual(records.info["records"], len(ODD))
         self.assertEqual([self.stored(records, i) for i in range(len(ODD))], ODD)
         keyed = self.build([(b"key-" + odd, odd) for odd in ODD])
+        with pirx.serve(keyed, "dpf") as servers:
+            self.assertEqual(len(servers.urls), 2)
         with pirx.serve(keyed, "download") as servers:
             self.assertEqual(servers.deployment.get_many(b"key-" + odd for odd in ODD), ODD)
 

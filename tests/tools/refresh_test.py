@@ -262,7 +262,7 @@ class Refresh(unittest.TestCase):
         self.assertIn("none.json", cl.run("deploy", "--refresh", target, code=5).stderr)
         self.assertIn("--server (or --refresh)", cl.run("deploy", target, code=1).stderr)
         for words in (("--server", "http://127.0.0.1:1"), ("--add",), ("--force",), ("-t", 1), ("--ramp", 2),
-                      ("--ca-file", "x"), ("--allow-plaintext",), ("--tls-1.2",)):
+                      ("--ca", "x"), ("--ca-file", "x"), ("--allow-plaintext",), ("--tls-1.2",)):
             self.assertIn("excludes", cl.run("deploy", "--refresh", target, *words, code=1).stderr)
 
     def test_wait_for_servers_that_start(self):

@@ -96,8 +96,8 @@ class Try(unittest.TestCase):
         self.assertEqual((found["key"], found["certainty"], len(found["servers"])), ("user3", "proven", 3))
         self.assertEqual(found["records"][0]["text"], '1,user3,"text, of 3"')
         self.assertEqual((missing["key"], missing["records"]), ("nobody", [{"missing": True}]))
-        done = self.run_try("users.csv", "--by-position", "--lookup", "50", "--json", "-q", code=2)
-        self.assertEqual(json.loads(done.stdout)["error"]["code"], "InvalidArgument")
+        done = self.run_try("users.csv", "--by-position", "--lookup", "50", "--json", "-q", code=3)
+        self.assertEqual(json.loads(done.stdout)["error"]["code"], "OutOfRange")
 
     def test_by_position(self):
         done = self.run_try(self.write("lines.txt", "first\nsecond\n"), "--lookup", 1)
@@ -105,7 +105,8 @@ class Try(unittest.TestCase):
         self.assertIn("by their positions, from 0", done.stderr)
         done = self.run_try("lines.txt", input="x\n-1\n2\n0\n")
         self.assertEqual(done.stdout, "first\n")
-        self.assertEqual(done.stderr.count("positions are whole numbers from 0 to 1"), 3)
+        self.assertEqual(done.stderr.count("positions are whole numbers from 0"), 2)
+        self.assertIn("no such record: the database has 2 records", done.stderr)
         self.assertEqual(self.run_try(self.write("users.csv", TABLE), "--by-position", "--lookup", 2, "-q").stdout,
                          '0,user2,"text, of 2"\n')
 

@@ -23,7 +23,7 @@ constexpr AdviceRow kAdvice[] = {
      "the certificate is for another name: check the URL in FILE, or ask the operator for the right one"},
     {ErrorCode::kUnauthenticated, "no trusted TLS connection",
      "the certificate's authority is not trusted here: get its PEM file from the operator, and run 'pirx "
-     "deploy FILE --ca-file PEM --server ...' again"},
+     "deploy FILE --ca PEM --server ...' again"},
     {ErrorCode::kUnauthenticated, "it may want a certificate",
      "the servers want a certificate of yours: give --tls-cert and --tls-key"},
     {ErrorCode::kUnavailable, "resolve",

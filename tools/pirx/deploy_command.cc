@@ -311,8 +311,9 @@ void add_deploy_command(CLI::App& app) {
   add_duration(command, "--wait", a->wait,
                "Ask servers that cannot be reached again for so long: they may be starting [0s]");
   for (auto* option : command.get_options()) {
-    static constexpr std::array kKept{"--server",  "--add",       "--force", "--ca-file", "--allow-plaintext",
-                                      "--tls-1.2", "--threshold", "--ramp",  "--manifest"};
+    static constexpr std::array kKept{
+        "--server",          "--add",     "--force",     "--ca",   "--ca-file",
+        "--allow-plaintext", "--tls-1.2", "--threshold", "--ramp", "--manifest"};
     if (std::any_of(kKept.begin(), kKept.end(), [&](auto* name) { return option->check_name(name); })) {
       refresh->excludes(option);
     }

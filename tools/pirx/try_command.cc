@@ -395,9 +395,8 @@ class LookUps {
   Result<FetchReport> fetch(const std::string& wish) {
     const FetchOptions options{.wait_for_all = deployment_.plan->protocol().several};
     if (keyed()) return fetcher_.fetch_keys({&wish, 1}, options);
-    const auto last = deployment_.plan->geometry().records() - 1;
-    const auto position = parse_whole_number(wish, 0, last);
-    if (!position) return invalid("positions are whole numbers from 0 to " + std::to_string(last));
+    const auto position = parse_whole_number(wish, 0, ~std::uint64_t{0});
+    if (!position) return invalid("positions are whole numbers from 0");
     return fetcher_.fetch({&*position, 1}, options);
   }
 
