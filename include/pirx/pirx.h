@@ -426,11 +426,11 @@ PIRX_API pirx_status pirx_answer_free(pirx_answer* answer);
 /* ---- The whole look-up in one call ---- */
 
 /* Looks records up, with HTTP connections of the library's own, and waits for the answer: begins a retrieval,
-   drives it and finishes it. At most 256 records. Calls of this kind on one client wait for each other's
-   messages, and have keys of their own. `deadline` ends that wait, and then the wait for servers; so does the
-   option `stop`, which also ends the connections at once and wipes what was under way. Errors: those of
-   pirx_retrieval_begin_positions() and pirx_retrieval_finish(). UNAVAILABLE, too, if the library was built
-   without an HTTP client (pirx_has_http() is 0). */
+   drives it and finishes it. At most 256 records. Calls of this kind on one client have keys of their own,
+   and with a single server wait for each other's messages. `deadline` ends that wait, and then the wait for
+   servers; so does the option `stop`, which also ends the connections at once and wipes what was under way.
+   Errors: those of pirx_retrieval_begin_positions() and pirx_retrieval_finish(). UNAVAILABLE, too, if the
+   library was built without an HTTP client (pirx_has_http() is 0). */
 PIRX_API pirx_status pirx_client_fetch_positions(const pirx_client* client, const uint64_t* positions,
                                                  size_t count, const pirx_options* options,
                                                  pirx_answer** answer);

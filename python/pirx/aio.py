@@ -283,8 +283,11 @@ if hasattr(os, "register_at_fork"):
 async def _addresses(host: str, port: int) -> List[Any]:
     """As socket.getaddrinfo(). Who gives up leaves a thread behind until the resolver gives up, too. So there is at most one
     for a name in a process, for which others wait, and the end of the program does not wait for it."""
+    # Plain HTTP may go to localhost, so no name server is asked where that is.
+    local = f".{host}".lower().endswith(".localhost")
     with contextlib.suppress(socket.gaierror):
-        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        return [found for literal in (("127.0.0.1", "::1") if local else (host,))
+                for found in socket.getaddrinfo(literal, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)]
     with _resolving_lock:
         found = _resolving.get((host, port))
         if found is None:

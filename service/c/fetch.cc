@@ -2,18 +2,36 @@
 // Whole look-ups of the C interface, over HTTP.
 #include "pirx/client/fetch.h"
 
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "objects.h"
 
 namespace pirx::c {
 
+/// A fetcher for each look-up that has messages under way. A single server knows a client by its keys, so
+/// there is one, for which look-ups wait.
 class ClientObject::Http {
  public:
-  std::timed_mutex mutex;                  ///< of `fetcher`
-  std::optional<client::Fetcher> fetcher;  ///< made at the first look-up
+  std::optional<client::Fetcher> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::nullopt;
+    auto fetcher = std::move(idle_.back());
+    idle_.pop_back();
+    return fetcher;
+  }
+  void put_back(client::Fetcher fetcher) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(fetcher));
+  }
+  std::timed_mutex turn;  ///< with a single server
+
+ private:
+  std::mutex mutex_;
+  std::vector<client::Fetcher> idle_;
 };
 
 std::shared_ptr<ClientObject::Http> ClientObject::make_http() { return std::make_shared<Http>(); }
@@ -53,22 +71,25 @@ Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_
     return invalid("a function that a look-up of this client calls has begun another: use another client");
   }
   const Fetching mark(&http);
-  std::unique_lock lock(http.mutex, std::defer_lock);
-  const auto end =
-      std::chrono::steady_clock::now() + client::deadline_of(*object->deployment.plan, fetch_options);
-  while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
+  const auto& plan = *object->deployment.plan;
+  std::unique_lock turn(http.turn, std::defer_lock);
+  const auto end = std::chrono::steady_clock::now() + client::deadline_of(plan, fetch_options);
+  while (!plan.protocol().several && !turn.try_lock_for(std::chrono::milliseconds(50))) {
     if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
     if (std::chrono::steady_clock::now() >= end) {
       return fail(ErrorCode::kUnavailable,
                   "messages of other look-ups of this client took all of the deadline: nothing was sent");
     }
   }
-  if (!http.fetcher) {
-    PIRX_ASSIGN(http.fetcher, client::Fetcher::create(object->deployment, object->options));
+  auto fetcher = http.take();
+  if (!fetcher) {
+    PIRX_ASSIGN(fetcher, client::Fetcher::create(object->deployment, object->options));
   }
-  PIRX_ASSIGN(auto asked, look(*http.fetcher, fetch_options));
-  lock.unlock();
-  PIRX_ASSIGN(auto report, asked.finish());
+  auto asked = look(*fetcher, fetch_options);
+  http.put_back(std::move(*fetcher));
+  if (turn) turn.unlock();
+  if (!asked) return tl::unexpected(std::move(asked).error());
+  PIRX_ASSIGN(auto report, asked->finish());
   give(std::make_shared<AnswerObject>(std::move(report.answer)), answer);
   return {};
 }

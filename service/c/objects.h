@@ -40,7 +40,7 @@ struct ClientObject : Object {
   Result<std::shared_ptr<const AnyClient>> join() const;
   mutable std::mutex join_mutex;  ///< of `joined`
   mutable std::shared_ptr<const AnyClient> joined;
-  /// Drives look-ups over HTTP, one at a time. Null in a library without an HTTP client.
+  /// Drives look-ups over HTTP. Null in a library without an HTTP client.
   class Http;
   static std::shared_ptr<Http> make_http();
   const std::shared_ptr<Http> http = make_http();

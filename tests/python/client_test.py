@@ -323,7 +323,17 @@ class Clients(Served):
             thread.join()
 
     def test_a_look_up_waits_for_others_no_longer_than_its_deadline(self):
-        with pirx.serve(self.plain, servers=2) as servers, socket.create_server(("127.0.0.1", 0)) as silent:
+        with pirx.serve(self.plain, servers=2) as several, pirx.serve(self.plain, "download") as one:
+            # With several servers they do not wait for each other.
+            said = self.look_ups_with_a_silent_server(several)
+            self.assertFalse(any("nothing was sent" in line for line in said), said)
+            # All eight, one after the other, would take eight times as long.
+            said = self.look_ups_with_a_silent_server(one)
+            self.assertTrue(any("took all of the deadline: nothing was sent" in line for line in said), said)
+
+    def look_ups_with_a_silent_server(self, servers):
+        """What eight at the same time end with."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
             content = json.loads(servers.deployment_file.read_text())
             content["servers"][0]["url"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
             client = pirx.Client(pirx.Deployment.parse(json.dumps(content)), deadline=1)
@@ -341,8 +351,7 @@ class Clients(Served):
             for thread in threads:
                 thread.join()
         self.assertEqual(len(said), len(threads))
-        # Those that had no turn in time; all eight would take eight times as long.
-        self.assertTrue(any("took all of the deadline: nothing was sent" in line for line in said), said)
+        return said
 
     def test_a_look_up_within_a_look_up(self):
         with pirx.serve(self.plain, servers=2) as servers:
