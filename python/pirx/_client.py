@@ -377,7 +377,8 @@ def _tokens(token: Union[str, Mapping[str, str], None]) -> Optional[bytes]:
 
 class Client(_Handle):
     """Asks the servers of one protocol of a deployment. Make one, and use it for all look-ups: in some protocols it has
-    keys, which take seconds to make or megabytes to send. Any threads may use it; their messages wait for each other.
+    keys, which take seconds to make or megabytes to send. Any threads may use it; with a single server their messages wait for
+    each other.
 
     protocol    one of deployment.protocols; None: the only one
     options     options of the protocol's client, as `pirx get --help` lists them: {"seeded": "on"}
