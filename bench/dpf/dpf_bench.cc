@@ -2,20 +2,18 @@
 // Times the server half of dpf: a key's expansion beside AES, and whole answers beside the plain product over
 // GF(2) and a pass over memory.
 //
-// rate/aes:...            AES on registers, blocks a second of one core: the roof of an expansion
+// rate/instruction:...    vaesenc_512 and vaesenc_128, a round of AES on registers: the roof of an expansion
 // expand/log_rows:...     one key, one core
 // server/q:...            the answer to q queries, parsing and encoding included
-// product/shape:.../q:... the engine's product alone: slots as rows and queries in bits, as dpf has them, or
-// a
-//                         square database and a byte an element
+// product/shape:.../q:... the engine's product alone: slots as rows and queries in bits, as dpf has them; or
+//                         a square database and a byte an element
 //
 // Databases have --mib MiB in records of --bytes bytes. Answers are compared with the records before they are
 // timed. bench/dpf/report runs this program.
-#include <array>
 #include <random>
 
 #include "bench/engine/memory.h"
-#include "bench/measure.h"
+#include "bench/engine/rates.h"
 #include "bench/random_database.h"
 #include "pirx/gf2e/gf2.h"
 #include "pirx/itpir/dpf/client.h"
@@ -37,57 +35,6 @@ struct Settings {
   int threads = 1;
   std::uint64_t records() const { return (mib << 20) / bytes; }
 } settings;
-
-// --- AES
-
-#if defined(__x86_64__)
-
-// A round on twelve registers, which hides its latency. As in bench/engine/rates.cc.
-#define PIRX_ROUND(width, n) "vaesenc %%" width "12, %%" width #n ", %%" width #n "\n\t"
-#define PIRX_ROUNDS(width) \
-  PIRX_ROUND(width, 0)     \
-  PIRX_ROUND(width, 1)     \
-  PIRX_ROUND(width, 2)     \
-  PIRX_ROUND(width, 3)     \
-  PIRX_ROUND(width, 4)     \
-  PIRX_ROUND(width, 5)     \
-  PIRX_ROUND(width, 6)     \
-  PIRX_ROUND(width, 7) PIRX_ROUND(width, 8) PIRX_ROUND(width, 9) PIRX_ROUND(width, 10) PIRX_ROUND(width, 11)
-#define PIRX_AES(width)                                                                                  \
-  [](std::uint64_t loops) {                                                                              \
-    asm volatile("1:\n\t" PIRX_ROUNDS(width) PIRX_ROUNDS(width) "dec %0\n\tjnz 1b\n\tvzeroupper"         \
-                 : "+r"(loops)                                                                           \
-                 :                                                                                       \
-                 : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
-                   "xmm10", "xmm11", "xmm12");                                                           \
-  }
-
-struct Aes {
-  int bits;
-  CpuFeatures needs;
-  void (*run)(std::uint64_t loops);
-};
-constexpr Aes kAes[] = {{512, kCpuAvx512 | kCpuVaes, PIRX_AES("zmm")},
-                        {128, kCpuAvx2 | kCpuAes, PIRX_AES("xmm")}};
-
-void add_aes() {
-  constexpr std::uint64_t kLoops = 50000;
-  for (const Aes& aes : kAes) {
-    if ((aes.needs & ~need(allowed_cpu_features())) != 0) continue;
-    const double blocks = kLoops * 24.0 / 10 * aes.bits / 128;
-    const auto run = [aes, blocks](State& state) {
-      for (auto _ : state) aes.run(kLoops);
-      state.counters["blocks_per_second"] = {blocks, benchmark::Counter::kIsIterationInvariantRate};
-    };
-    benchmark::RegisterBenchmark(("rate/aes:" + std::to_string(aes.bits)).c_str(), run);
-  }
-}
-
-#else
-
-void add_aes() {}
-
-#endif
 
 /// The step of the planner, which is one key's expansion.
 void add_expansion(unsigned log_rows) {
@@ -261,7 +208,7 @@ int main(int argc, char** argv) {
   const auto queries = program.numbers<std::size_t>("q", "1,16,256", 1, 4096);
   const auto log_rows = program.numbers<unsigned>("log_rows", "22", 1, 30);
   program.start();
-  add_aes();
+  add_instruction_rates();
   for (const auto rows : log_rows) add_expansion(rows);
   for (const auto q : queries) {
     add_timed("server/q:" + std::to_string(q), [q](benchmark::State& state) { server(state, q); });

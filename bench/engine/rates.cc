@@ -84,6 +84,8 @@ constexpr Loop kLoops[] = {
     {"vpternlogq_512", kCpuAvx512, PIRX_LOOP(PIRX_ONE, "vpternlogq $0x96,", "zmm")},
     {"vpxor_256", kCpuAvx2, PIRX_LOOP(PIRX_ONE, "vpxor", "ymm")},
     {"vpmuludq_256", kCpuAvx2, PIRX_LOOP(PIRX_ONE, "vpmuludq", "ymm")},
+    {"vaesenc_512", kCpuAvx512 | kCpuVaes, PIRX_LOOP(PIRX_ONE, "vaesenc", "zmm")},
+    {"vaesenc_128", kCpuAvx2 | kCpuAes, PIRX_LOOP(PIRX_ONE, "vaesenc", "xmm")},
     {"load_512", kCpuAvx512, PIRX_LOOP(PIRX_LOAD, "vmovdqu64", "zmm")},
 };
 
