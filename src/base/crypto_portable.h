@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256, AES and AES-256 in counter mode, in C++ only, for a client where there is no OpenSSL (a browser).
-// No branch and no address depends on what is hashed, on a key or on a stream. Headers only, so that the test
-// can hold them against OpenSSL. docs/decisions/0015-a-client-in-a-browser.md says why this is ours.
+// SHA-256, SHA-512, AES and AES-256 in counter mode, in C++ only, for a client where there is no OpenSSL (a
+// browser). No branch and no address depends on what is hashed, on a key or on a stream. Headers only, so
+// that the test can hold them against OpenSSL. docs/decisions/0015-a-client-in-a-browser.md says why this is
+// ours.
 #pragma once
 
 #include <algorithm>
@@ -15,33 +16,44 @@
 
 namespace pirx::portable {
 
-/// The first 32 bits of the fractions of the square or cube roots of the first primes, as the standard
-/// defines its constants: the largest root of a number that is prime * 2^(32 * power) or less.
-template <std::size_t kCount>
-constexpr std::array<std::uint32_t, kCount> root_fractions(unsigned power) {
-  std::array<std::uint32_t, kCount> fractions{};
-  std::size_t found = 0;
-  for (std::uint64_t n = 2; found < kCount; ++n) {
-    bool prime = true;
-    for (std::uint64_t d = 2; d * d <= n; ++d) prime = prime && n % d != 0;
-    if (!prime) continue;
-    __extension__ using Wide = unsigned __int128;
-    std::uint64_t root = 0;
-    for (int bit = 36; bit >= 0; --bit) {
-      const std::uint64_t tried = root | std::uint64_t{1} << bit;
-      const Wide square = Wide{tried} * tried;
-      const bool fits = power == 2 ? square <= Wide{n} << 64 : square <= (Wide{n} << 96) / tried;
-      if (fits) root = tried;
-    }
-    fractions[found++] = static_cast<std::uint32_t>(root);
-  }
-  return fractions;
+/// The first 64 bits of the fractions of the cube roots of the first 80 primes. SHA-256 takes half of them.
+inline constexpr std::array<std::uint64_t, 80> kCubeRoots = {
+    0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc, 0x3956c25bf348b538,
+    0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118, 0xd807aa98a3030242, 0x12835b0145706fbe,
+    0x243185be4ee4b28c, 0x550c7dc3d5ffb4e2, 0x72be5d74f27b896f, 0x80deb1fe3b1696b1, 0x9bdc06a725c71235,
+    0xc19bf174cf692694, 0xe49b69c19ef14ad2, 0xefbe4786384f25e3, 0x0fc19dc68b8cd5b5, 0x240ca1cc77ac9c65,
+    0x2de92c6f592b0275, 0x4a7484aa6ea6e483, 0x5cb0a9dcbd41fbd4, 0x76f988da831153b5, 0x983e5152ee66dfab,
+    0xa831c66d2db43210, 0xb00327c898fb213f, 0xbf597fc7beef0ee4, 0xc6e00bf33da88fc2, 0xd5a79147930aa725,
+    0x06ca6351e003826f, 0x142929670a0e6e70, 0x27b70a8546d22ffc, 0x2e1b21385c26c926, 0x4d2c6dfc5ac42aed,
+    0x53380d139d95b3df, 0x650a73548baf63de, 0x766a0abb3c77b2a8, 0x81c2c92e47edaee6, 0x92722c851482353b,
+    0xa2bfe8a14cf10364, 0xa81a664bbc423001, 0xc24b8b70d0f89791, 0xc76c51a30654be30, 0xd192e819d6ef5218,
+    0xd69906245565a910, 0xf40e35855771202a, 0x106aa07032bbd1b8, 0x19a4c116b8d2d0c8, 0x1e376c085141ab53,
+    0x2748774cdf8eeb99, 0x34b0bcb5e19b48a8, 0x391c0cb3c5c95a63, 0x4ed8aa4ae3418acb, 0x5b9cca4f7763e373,
+    0x682e6ff3d6b2b8a3, 0x748f82ee5defb2fc, 0x78a5636f43172f60, 0x84c87814a1f0ab72, 0x8cc702081a6439ec,
+    0x90befffa23631e28, 0xa4506cebde82bde9, 0xbef9a3f7b2c67915, 0xc67178f2e372532b, 0xca273eceea26619c,
+    0xd186b8c721c0c207, 0xeada7dd6cde0eb1e, 0xf57d4f7fee6ed178, 0x06f067aa72176fba, 0x0a637dc5a2c898a6,
+    0x113f9804bef90dae, 0x1b710b35131c471b, 0x28db77f523047d84, 0x32caab7b40c72493, 0x3c9ebe0a15c9bebc,
+    0x431d67c49c100d4c, 0x4cc5d4becb3e42b6, 0x597f299cfc657e2a, 0x5fcb6fab3ad6faec, 0x6c44198c4a475817,
+};
+/// Likewise of the square roots of the first 8.
+inline constexpr std::array<std::uint64_t, 8> kSquareRoots = {
+    0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
+    0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
+
+/// As many of these bits as a word has.
+template <class Word, std::size_t kCount>
+constexpr std::array<Word, kCount> first_bits(std::span<const std::uint64_t> fractions) {
+  std::array<Word, kCount> words{};
+  for (std::size_t i = 0; i < kCount; ++i)
+    words[i] = static_cast<Word>(fractions[i] >> (64 - 8 * sizeof(Word)));
+  return words;
 }
 
-/// SHA-256 (FIPS 180-4) of bytes that come in pieces.
-class Sha256 {
+/// SHA-256 or SHA-512 (FIPS 180-4), by the length of its words, of bytes that come in pieces.
+template <class Word>
+class Sha2 {
  public:
-  ~Sha256() { secure_wipe(this, sizeof *this); }
+  ~Sha2() { secure_wipe(this, sizeof *this); }
 
   void update(ByteSpan bytes) {
     while (!bytes.empty()) {
@@ -54,51 +66,60 @@ class Sha256 {
     }
   }
 
-  std::array<std::byte, 32> finish() {
+  std::array<std::byte, 8 * sizeof(Word)> finish() {
     const std::uint64_t bits = length_ * 8;
     const std::byte one{0x80}, zero{0};
     update({&one, 1});
-    while (length_ % block_.size() != 56) update({&zero, 1});
-    std::array<std::byte, 8> size;
-    for (unsigned i = 0; i < 8; ++i) size[i] = static_cast<std::byte>(bits >> (56 - 8 * i));
+    std::array<std::byte, 2 * sizeof(Word)> size{};
+    while (length_ % block_.size() != block_.size() - size.size()) update({&zero, 1});
+    for (unsigned i = 0; i < 8; ++i) size[size.size() - 1 - i] = static_cast<std::byte>(bits >> (8 * i));
     update(size);
-    std::array<std::byte, 32> digest;
-    for (unsigned i = 0; i < 32; ++i) digest[i] = static_cast<std::byte>(state_[i / 4] >> (24 - 8 * (i % 4)));
+    std::array<std::byte, 8 * sizeof(Word)> digest;
+    for (std::size_t i = 0; i < digest.size(); ++i) {
+      digest[i] = static_cast<std::byte>(state_[i / sizeof(Word)] >> (kBits - 8 - 8 * (i % sizeof(Word))));
+    }
     return digest;
   }
 
  private:
-  using U32 = std::uint32_t;
-
-  static constexpr auto kStart = root_fractions<8>(2);
-  static constexpr auto kRounds = root_fractions<64>(3);
+  static constexpr std::size_t kBits = 8 * sizeof(Word), kRounds = kBits == 64 ? 80 : 64;
+  /// What turns words: two rotations and a shift, twice, in the schedule; three rotations, twice, in a round.
+  static constexpr auto kTurns = kBits == 64 ? std::array{1, 8, 7, 19, 61, 6, 14, 18, 41, 28, 34, 39}
+                                             : std::array{7, 18, 3, 17, 19, 10, 6, 11, 25, 2, 13, 22};
+  static constexpr auto kAdded = first_bits<Word, kRounds>(kCubeRoots);
 
   void compress() {
-    std::array<U32, 64> w;
-    for (unsigned i = 0; i < 16; ++i) {
+    std::array<Word, kRounds> w;
+    for (std::size_t i = 0; i < 16; ++i) {
       w[i] = 0;
-      for (unsigned k = 0; k < 4; ++k) w[i] = w[i] << 8 | static_cast<U32>(block_[4 * i + k]);
+      for (std::size_t k = 0; k < sizeof(Word); ++k) {
+        w[i] = w[i] << 8 | static_cast<Word>(block_[sizeof(Word) * i + k]);
+      }
     }
-    const auto mix = [](U32 x, int a, int b, U32 c) { return std::rotr(x, a) ^ std::rotr(x, b) ^ c; };
-    for (unsigned i = 16; i < 64; ++i) {
-      const U32 early = w[i - 15], late = w[i - 2];
-      w[i] = w[i - 16] + mix(early, 7, 18, early >> 3) + w[i - 7] + mix(late, 17, 19, late >> 10);
+    const auto mix = [](Word x, int a, int b, Word c) { return std::rotr(x, a) ^ std::rotr(x, b) ^ c; };
+    constexpr auto& by = kTurns;
+    for (std::size_t i = 16; i < kRounds; ++i) {
+      const Word early = w[i - 15], late = w[i - 2];
+      w[i] = w[i - 16] + mix(early, by[0], by[1], early >> by[2]) + w[i - 7] +
+             mix(late, by[3], by[4], late >> by[5]);
     }
     auto [a, b, c, d, e, f, g, h] = state_;
-    for (unsigned i = 0; i < 64; ++i) {
-      const U32 t = h + mix(e, 6, 11, std::rotr(e, 25)) + ((e & f) ^ (~e & g)) + kRounds[i] + w[i];
-      const U32 u = mix(a, 2, 13, std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    for (std::size_t i = 0; i < kRounds; ++i) {
+      const Word t = h + mix(e, by[6], by[7], std::rotr(e, by[8])) + ((e & f) ^ (~e & g)) + kAdded[i] + w[i];
+      const Word u = mix(a, by[9], by[10], std::rotr(a, by[11])) + ((a & b) ^ (a & c) ^ (b & c));
       h = g, g = f, f = e, e = d + t, d = c, c = b, b = a, a = t + u;
     }
-    const std::array<U32, 8> added{a, b, c, d, e, f, g, h};
-    for (unsigned i = 0; i < 8; ++i) state_[i] += added[i];
+    const std::array<Word, 8> added{a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < 8; ++i) state_[i] += added[i];
     secure_wipe(w.data(), sizeof w);
   }
 
-  std::array<U32, 8> state_ = kStart;
-  std::array<std::byte, 64> block_;
+  std::array<Word, 8> state_ = first_bits<Word, 8>(kSquareRoots);
+  std::array<std::byte, 16 * sizeof(Word)> block_;
   std::uint64_t length_ = 0;
 };
+using Sha256 = Sha2<std::uint32_t>;
+using Sha512 = Sha2<std::uint64_t>;
 
 /// AES (FIPS 197) under a key of 16 or 32 bytes. Eight blocks are computed at once, in bit slices: bit b of
 /// byte p of slice i is bit i of byte p of block b.
