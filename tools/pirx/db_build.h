@@ -28,8 +28,8 @@ Result<std::string> format_of(const std::string& input);
 /// The character between the columns of a format "csv" or "tsv". InvalidArgument: --separator does not fit.
 Result<char> separator_of(const BuildArguments& arguments);
 
-/// Adds --skip-bad-rows.
-void add_skip_bad_rows(CLI::App& command, BuildArguments& arguments);
+/// Adds --from and what goes with tables: --key, --value, --separator, --no-header and --skip-bad-rows.
+void add_table_options(CLI::App& command, BuildArguments& arguments, const std::string& key_help);
 
 /// Builds the file; `who` names the command in the line about progress. `format` must be set.
 /// The rows that --skip-bad-rows left out are counted on standard error, with the first reasons, and in

@@ -140,7 +140,20 @@ Result<char> separator_of(const BuildArguments& a) {
   return invalid("--separator takes one character of one byte, or tab");
 }
 
-void add_skip_bad_rows(CLI::App& command, BuildArguments& a) {
+void add_table_options(CLI::App& command, BuildArguments& a, const std::string& key_help) {
+  command
+      .add_option("--from", a.format,
+                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), "
+                  "before a .gz or .zst; or folder")
+      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
+  command.add_option("--key", a.key, key_help);
+  command
+      .add_option("--value", a.values,
+                  "Column of the record, repeatable (joined by tabs); default: the whole row")
+      ->allow_extra_args(false);
+  command.add_option("--separator", a.separator,
+                     "Character between the columns of a CSV file, such as ';', or tab [,]");
+  command.add_flag("--no-header", a.no_header, "The first CSV or TSV line is data, columns are numbers");
   command.add_flag("--skip-bad-rows", a.skip_bad_rows,
                    "Leave out rows that cannot be taken, and say how many and why");
 }
@@ -350,20 +363,7 @@ void add_build(CLI::App& db) {
       .add_option("input", a->input,
                   "File or folder; '-' is standard input. Text may be packed by gzip or zstd")
       ->required();
-  command
-      .add_option("--from", a->format,
-                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), "
-                  "before a .gz or .zst; or folder")
-      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
-  command.add_option("--key", a->key, "Column of the key: a name of the header, or a number from 1");
-  command
-      .add_option("--value", a->values,
-                  "Column of the record, repeatable (joined by tabs); default: the whole row")
-      ->allow_extra_args(false);
-  command.add_option("--separator", a->separator,
-                     "Character between the columns of a CSV file, such as ';', or tab [,]");
-  command.add_flag("--no-header", a->no_header, "The first CSV or TSV line is data, columns are numbers");
-  add_skip_bad_rows(command, *a);
+  add_table_options(command, *a, "Column of the key: a name of the header, or a number from 1");
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");

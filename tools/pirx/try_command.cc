@@ -479,22 +479,9 @@ void add_try_command(CLI::App& app) {
   auto a = std::make_shared<TryArguments>();
   auto& build = a->build;
   command.add_option("input", build.input, "A CSV, TSV, JSON lines or text file, or a folder")->required();
-  command
-      .add_option("--from", build.format,
-                  "What the input is; default: what its name ends with (.csv, .tsv, .jsonl, .json, .txt), "
-                  "before a .gz or .zst; or folder")
-      ->check(CLI::IsMember({"folder", "csv", "tsv", "jsonl", "lines", "fixed"}));
-  command.add_option("--key", build.key,
-                     "Column of the key: a name of the header, or a number from 1; default: a column with a "
-                     "name such as id, key, name or email, or the first one, without repeated values");
-  command
-      .add_option("--value", build.values,
-                  "Column of the record, repeatable (joined by tabs); default: the whole row")
-      ->allow_extra_args(false);
-  command.add_option("--separator", build.separator,
-                     "Character between the columns of a CSV file, such as ';', or tab [,]");
-  command.add_flag("--no-header", build.no_header, "The first CSV or TSV line is data, columns are numbers");
-  add_skip_bad_rows(command, build);
+  add_table_options(command, build,
+                    "Column of the key: a name of the header, or a number from 1; default: a column with a "
+                    "name such as id, key, name or email, or the first one, without repeated values");
   command.add_flag("--by-position", a->by_position, "Look records up by their positions, not by a key");
   command
       .add_option("--duplicates", build.duplicates,
