@@ -25,11 +25,12 @@ class ClientObject::Http {
   }
   void put_back(client::Fetcher fetcher) {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(fetcher));
+    if (idle_.size() < kMostIdle) idle_.push_back(std::move(fetcher));
   }
   std::timed_mutex turn;  ///< with a single server
 
  private:
+  static constexpr std::size_t kMostIdle = 8;
   std::mutex mutex_;
   std::vector<client::Fetcher> idle_;
 };

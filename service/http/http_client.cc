@@ -112,9 +112,9 @@ struct HttpTransport::Impl {
     bool active = false;
     bool too_long = false;
     bool no_memory = false;
-    bool sent = false;           ///< some of the body
-    bool nameless = false;       ///< it waits for the peer's resolution
-    const Peer* twin = nullptr;  ///< another server, at the place that this one leads to
+    bool sent = false;                       ///< some of the body
+    std::shared_ptr<Resolution> resolution;  ///< of the peer's name, if the call waits for it
+    const Peer* twin = nullptr;              ///< another server, at the place that this one leads to
     char error_text[CURL_ERROR_SIZE] = {};
   };
 
@@ -125,7 +125,6 @@ struct HttpTransport::Impl {
     std::string url;   ///< as people know it: the origin, and the database if it was named
     std::string host;  ///< to resolve; empty if libcurl needs no resolver for it
     std::string port;
-    std::shared_ptr<Resolution> resolution;                   ///< the last one, perhaps of an earlier round
     const std::vector<std::unique_ptr<Peer>>* all = nullptr;  ///< of the transport, this one too
     std::vector<Place> places;                                ///< that requests went to
     std::array<char, 32> instance{};                          ///< that replied last; zeros: unknown
@@ -188,10 +187,7 @@ int HttpTransport::Impl::Peer::on_name(void*, void*, void* user) noexcept {
   auto& peer = *static_cast<Peer*>(user);
   if (peer.sent) return 1;
   try {
-    if (!peer.resolution || peer.resolution->done()) {
-      peer.resolution = Resolution::of(peer.host, peer.port);
-    }
-    peer.nameless = true;
+    peer.resolution = Resolution::of(peer.host, peer.port);
   } catch (const std::exception&) {  // no thread, or no memory: as a name that has no address
   }
   return 1;
@@ -582,15 +578,15 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
       const auto at = std::find_if(peers.begin(), peers.end(), [&](const auto& peer) {
         return peer->easy.get() == message->easy_handle;
       });
-      if ((*at)->nameless) continue;
+      if ((*at)->resolution) continue;
       const auto i = static_cast<std::size_t>(at - peers.begin());
       settled(i, settle(**at, result_code));
       if (enough) break;
     }
     names.clear();
     for (std::size_t i = 0; i < peers.size() && !enough; ++i) {
-      if (!peers[i]->nameless) continue;
       const auto resolution = peers[i]->resolution;
+      if (!resolution) continue;
       if (resolution->done() && !resolution->addresses().empty()) {
         release(*peers[i]);
         begin_call(i, resolution->addresses());

@@ -31,7 +31,7 @@ class KeyListWriter {
  private:
   struct Close {
     std::string unfinished;  ///< the file's name until sync()
-    off_t before = 0;        ///< its size when it was opened
+    off_t before;            ///< its size when it was opened
     void operator()(std::FILE* file) const noexcept;
   };
   explicit KeyListWriter(std::string database) : database_(std::move(database)) {}
