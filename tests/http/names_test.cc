@@ -161,7 +161,11 @@ TEST(HttpNames, ClientsOfOneLookUpEachLeaveOneThreadTogether) {
   const auto child = ::fork();
   if (child == 0) {
     service.connect();
-    std::_Exit(service.replies(1) == 1 && names().asked("silent6.test") == 2 ? 0 : 1);
+    if (service.replies(1) != 1) std::_Exit(1);
+    for (int wait = 0; wait < 2000 && names().asked("silent6.test") != 2; ++wait) {
+      std::this_thread::sleep_for(10ms);  // its thread has only been started
+    }
+    std::_Exit(names().asked("silent6.test") == 2 ? 0 : 2);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
