@@ -52,9 +52,10 @@ def command_line(path, *flags, repetitions=1, only=()):
     return shlex.join([f"build/release/{path}", *all_flags(flags, repetitions, only)])
 
 
-def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(), environment={}):
+def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(), environment={}, times=("real_time",)):
     """The context, and by the names of benchmarks the medians of what was measured: real_time, cpu_time, best and most (seconds,
-    of the wall's clock), cpu_best and cpu_most, samples, counters, label.
+    of the wall's clock), cpu_best and cpu_most, samples, counters, label; and spread: how far, over its median, a repetition of one
+    of `times` lies from it.
 
     `only`: benchmarks by the beginnings of their names, up to a "/"; all without it. `fastest`: what the fastest repetition measured instead of
     medians. `before`: the words of a program that starts this one, such as mpirun.
@@ -77,11 +78,13 @@ def run(build_dir, path, *flags, repetitions=1, only=(), fastest=False, before=(
             runs.setdefault(name, []).append({**one, **{time: one[time] * scale for time in ("real_time", "cpu_time") if time in one}})
     medians = {}
     for name, ones in runs.items():
-        times, cpu = ([one.get(clock, 0) for one in ones] for clock in ("real_time", "cpu_time"))
-        chosen = [ones[times.index(min(times))]] if fastest else ones
+        walls, cpu = ([one.get(clock, 0) for one in ones] for clock in ("real_time", "cpu_time"))
+        chosen = [ones[walls.index(min(walls))]] if fastest else ones
+        middles = {key: statistics.median(one[key] for one in ones) for key in times}
         medians[name] = {key: statistics.median(one[key] for one in chosen) if isinstance(value, (int, float)) else value
                          for key, value in ones[0].items()} | {
-                             "best": min(times), "most": max(times), "cpu_best": min(cpu), "cpu_most": max(cpu), "samples": len(ones)}
+                             "best": min(walls), "most": max(walls), "cpu_best": min(cpu), "cpu_most": max(cpu), "samples": len(ones),
+                             "spread": max((abs(one[key] / middle - 1) for key, middle in middles.items() if middle for one in ones), default=0)}
     return out["context"], medians
 
 

@@ -51,10 +51,12 @@ def ours(build_dir, protocol, mib, queries, field):
 
 
 def in_turns(build_dir, name, mib, queries, rounds, field="gf2_8"):
-    """[(way, seconds)]: medians of so many rounds, one of each in every round; ours last. `field` is for Percy++."""
+    """[(way, seconds, spread)]: medians of so many rounds, one of each in every round, and how far, over it, a round lies from it;
+    ours last. `field` is for Percy++."""
     runs = {}
     which = [PERCY_FIELDS[field]] if name == "Percy++" else []
     for _ in range(rounds):
         for way, seconds in (theirs(installed(name), mib, queries, *which) | ours(build_dir, PEERS[name][2], mib, queries, field)).items():
             runs.setdefault(way, []).append(seconds)
-    return [(way, statistics.median(seconds)) for way, seconds in runs.items()]
+    middles = {way: statistics.median(seconds) for way, seconds in runs.items()}
+    return [(way, middles[way], max(abs(one / middles[way] - 1) for one in seconds)) for way, seconds in runs.items()]

@@ -74,11 +74,12 @@ class Item:
 
 
 class Context:
-    """What an item's `run` may use. It keeps the commands that ran and the notes on what was left out."""
+    """What an item's `run` may use. It keeps the commands that ran, how far their repetitions lay apart, and the notes on what was
+    left out."""
 
     def __init__(self, build_dir, quick):
         self.build_dir, self.quick = build_dir, quick
-        self.commands, self.left_out, self.machine = [], [], {}
+        self.commands, self.left_out, self.machine, self.spreads = [], [], {}, []
 
     def bench(self, path, *flags, **options):
         """{name: medians} of a program made with Google Benchmark; options are those of gbench.run. LeftOut if it was not built."""
@@ -88,6 +89,7 @@ class Context:
         except gbench.NotBuilt as why:
             raise LeftOut(NOT_BUILT.format(why.path)) from None
         self.commands.append(command)
+        self.spreads += [one["spread"] for one in found.values() if one["samples"] > 1]
         self.machine |= {name: context[key] for key, name in (("cpu", "instruction sets used"), ("compiler", "compiler")) if key in context}
         return found
 

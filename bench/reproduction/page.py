@@ -4,6 +4,7 @@
 import base64
 import html
 import re
+import statistics
 import textwrap
 
 from reproduction.item import Item
@@ -161,6 +162,9 @@ def add_item(page, item, kept, plot, folder):
             page.add("picture", path, title)
     if result.text:
         page.add("text", result.text)
+    if spreads := kept.get("spreads"):
+        page.add("text", f"Spread: the repetitions of a time lay within {100 * statistics.median(spreads):.2g} % of their median in half of the "
+                         f"cases, within {100 * max(spreads):.2g} % in all {len(spreads)}.")
     load = " to ".join(f"{kept[when][0]:.2f}" for when in ("load_before", "load_after"))
     page.add("text", f"Commit {kept['commit']}, {kept['started']}, {kept['seconds']:.0f} s, load {load}. Data: `{item.key}.json`. It ran:")
     page.add("code", kept["commands"] or ["(nothing: computed from formulas)"])

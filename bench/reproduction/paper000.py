@@ -313,15 +313,16 @@ def run_percy(context):
         context.commands.append(f"bench/peers/report --mib {mib} --queries {queries} --field {field}")
         ways = peers.in_turns(context.build_dir, "Percy++", mib, queries, 1 if context.quick else 3, field)
         kept.append({"field": field, "mib": mib, "queries": queries, "ways": ways})
+        context.spreads += [] if context.quick else [apart for _, _, apart in ways]
     return kept
 
 
 def show_percy(kept):
     tables = []
     for case in kept:
-        *theirs, (ours, seconds) = case["ways"]
+        *theirs, (ours, seconds, _) = case["ways"]
         scale = 1024 / case["mib"] / case["queries"]
-        rows = [Row(f"{way}, q = {case['queries']}", None, seconds * scale, took * scale, "s") for way, took in theirs]
+        rows = [Row(f"{way}, q = {case['queries']}", None, seconds * scale, took * scale, "s") for way, took, _ in theirs]
         tables.append(Table(rows, f"{case['field']}: seconds of processor time for a query and GiB, {case['mib']} MiB", plain="Percy++, here", ours=ours))
     return Result(tables, "On one core. How Percy++ was built is in `bench/peers/README.md`.")
 

@@ -75,7 +75,9 @@ def measure_rates(context):
     percy = {}
     for field, size in [*((field, mib) for field in peers.PERCY_FIELDS), *((prime, prime_mib) for prime in PAPER_RATES)]:
         runs = [peers.theirs(program, size, 1, peers.PERCY_FIELDS.get(field, field))["plain"] for _ in range(repetitions)]
-        percy[field] = sorted(runs)[repetitions // 2] / (size << 20)
+        middle = sorted(runs)[repetitions // 2]
+        percy[field] = middle / (size << 20)
+        context.spreads += [max(abs(one / middle - 1) for one in runs)] if repetitions > 1 else []
     found = context.bench("bench/engine/engine_bench", f"--mib={mib}", "--q=1", "--benchmark_min_time=0",
                           only=[f"product/field:{field}" for field in (*peers.PERCY_FIELDS, "w160")], repetitions=repetitions)
     return {"percy": percy, "pirx": {gbench.parts(name)["field"]: one["cpu_time"] / (mib << 20) for name, one in found.items()}}

@@ -17,7 +17,8 @@ NAMES = {"2_unsigned": "2, digits 0 and 1 as Spiral has them", "512_cut": "512, 
 
 def run_products(context):
     flags = ["--samples=5", "--bases=2,3,256"] if context.quick else []
-    found = context.bench("bench/paper003/paper003_products", *flags, repetitions=1 if context.quick else 5)
+    found = context.bench("bench/paper003/paper003_products", *flags, repetitions=1 if context.quick else 5,
+                          times=("inversion", "separate", "fused"))
     keys = ("digits", "inversion", "separate", "fused", "noise_bits", "noise_bits_by_model")
     by_base = {gbench.parts(name)["gadget"]: {key: one[key] for key in keys} for name, one in found.items()}
     return {base: one | {"other": one["separate"] - one["inversion"]} for base, one in by_base.items()}
