@@ -10,14 +10,20 @@
 namespace pirx::batchcodes {
 namespace {
 
+/// Lists from which wanted blocks can be told.
+template <class T>
+using Secrets = std::vector<T, SecretAllocator<T>>;
+template <class Key, class T>
+using SecretMap = std::map<Key, T, std::less<Key>, SecretAllocator<std::pair<const Key, T>>>;
+
 /// The buckets whose answers, with signs, add up to a block. A bit of `buckets` is one bucket. The sign of
 /// bucket T' is (-1)^(|T'| - |base|).
 struct RecoverySet {
-  std::vector<std::uint64_t> buckets;
+  Secrets<std::uint64_t> buckets;
   std::size_t size = 0;
   std::uint32_t base = 0;
 
-  bool disjoint(const std::vector<std::uint64_t>& used) const {
+  bool disjoint(const Secrets<std::uint64_t>& used) const {
     for (std::size_t i = 0; i < used.size(); ++i) {
       if ((buckets[i] & used[i]) != 0) return false;
     }
@@ -38,7 +44,7 @@ std::size_t binomial(std::size_t n, std::size_t k) {
 /// The buckets whose sets `holds` is true of.
 template <class Predicate>
 RecoverySet recovery_set(std::span<const std::uint32_t> sets, std::uint32_t base, Predicate&& holds) {
-  RecoverySet result{std::vector<std::uint64_t>((sets.size() + 63) / 64), 0, base};
+  RecoverySet result{Secrets<std::uint64_t>((sets.size() + 63) / 64), 0, base};
   for (std::size_t b = 0; b < sets.size(); ++b) {
     if (!holds(sets[b])) continue;
     result.buckets[b / 64] |= std::uint64_t{1} << (b % 64);
@@ -49,8 +55,8 @@ RecoverySet recovery_set(std::span<const std::uint32_t> sets, std::uint32_t base
 
 /// The recovery sets of block S: for each subset T of S, the buckets of all T' with T' cap S = T. The
 /// smallest come first, and bucket S alone is the very first.
-std::vector<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S) {
-  std::vector<RecoverySet> result;
+Secrets<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S) {
+  Secrets<RecoverySet> result;
   for (std::uint32_t T = S;; T = (T - 1) & S) {
     result.push_back(recovery_set(sets, T, [&](std::uint32_t other) { return (other & S) == T; }));
     if (T == 0) break;
@@ -62,8 +68,8 @@ std::vector<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, 
 /// More recovery sets, in characteristic two: all buckets but S on an affine flat of codimension w - 1
 /// through S. The functionals that define a flat are sums of one or two coordinates. Tries kMaxFlats flats at
 /// most.
-std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S,
-                                         unsigned elements, unsigned weight) {
+Secrets<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S, unsigned elements,
+                                     unsigned weight) {
   constexpr std::size_t kMaxFlats = 4096;
   std::vector<std::uint32_t> functionals;
   for (unsigned a = 0; a < elements; ++a) functionals.push_back(1u << a);
@@ -71,7 +77,7 @@ std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, st
     for (unsigned b = a + 1; b < elements; ++b) functionals.push_back(1u << a | 1u << b);
   }
   const std::size_t codimension = weight - 1;
-  std::map<std::vector<std::uint64_t>, RecoverySet> distinct;
+  SecretMap<Secrets<std::uint64_t>, RecoverySet> distinct;
   std::vector<std::size_t> chosen(codimension);
   for (std::size_t i = 0; i < codimension; ++i) chosen[i] = i;
   for (std::size_t looked = 0; looked < kMaxFlats; ++looked) {
@@ -91,7 +97,7 @@ std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, st
     ++chosen[at - 1];
     for (std::size_t i = at; i < codimension; ++i) chosen[i] = chosen[i - 1] + 1;
   }
-  std::vector<RecoverySet> result;
+  Secrets<RecoverySet> result;
   for (auto& [key, found] : distinct) result.push_back(std::move(found));
   std::sort(result.begin(), result.end(), smaller);
   return result;
@@ -101,7 +107,7 @@ std::vector<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, st
 /// left, tries its smallest set first, and goes back to the next one if that leads nowhere.
 class Search {
  public:
-  Search(std::vector<const std::vector<RecoverySet>*> ways, std::size_t words)
+  Search(Secrets<const Secrets<RecoverySet>*> ways, std::size_t words)
       : ways_(std::move(ways)), chosen_(ways_.size(), nullptr), used_(words) {}
 
   bool run() { return place(ways_.size()); }
@@ -138,9 +144,9 @@ class Search {
     for (std::size_t i = 0; i < used_.size(); ++i) used_[i] ^= way.buckets[i];
   }
 
-  std::vector<const std::vector<RecoverySet>*> ways_;
-  std::vector<const RecoverySet*> chosen_;
-  std::vector<std::uint64_t> used_;
+  Secrets<const Secrets<RecoverySet>*> ways_;
+  Secrets<const RecoverySet*> chosen_;
+  Secrets<std::uint64_t> used_;
   std::size_t nodes_ = 0;
 };
 
@@ -210,8 +216,8 @@ Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t>
                             VerticalPlan& plan) const {
   static_cast<void>(blocks);
   const std::uint64_t plain = sets_.size() - first_plain_;
-  std::map<std::uint32_t, std::vector<RecoverySet>> ways;
-  std::vector<std::uint32_t> targets;
+  SecretMap<std::uint32_t, Secrets<RecoverySet>> ways;
+  Secrets<std::uint32_t> targets;
   for (const auto block : wanted) {
     targets.push_back(sets_[first_plain_ + static_cast<std::size_t>(block % plain)]);
     if (ways.count(targets.back()) == 0) {
@@ -219,7 +225,7 @@ Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t>
     }
   }
   const auto search = [&] {
-    std::vector<const std::vector<RecoverySet>*> lists;
+    Secrets<const Secrets<RecoverySet>*> lists;
     for (const auto S : targets) lists.push_back(&ways.at(S));
     return Search(std::move(lists), (sets_.size() + 63) / 64);
   };

@@ -79,8 +79,8 @@ Result<Audit> audit(const Publication& publication, const Certificate& certifica
   report.responders = found.answer.responders;
   report.rounds = found.answer.rounds;
   report.servers = std::move(found.servers);
+  const bool proven = report.certainty == Certainty::kProven && report.proof_bound > 0;
   if (!found.answer.missing.empty()) {
-    const bool proven = report.certainty == Certainty::kProven && report.proof_bound > 0;
     report.verdict = proven ? Verdict::kAbsent : Verdict::kUndecided;
     return report;
   }
@@ -89,7 +89,7 @@ Result<Audit> audit(const Publication& publication, const Certificate& certifica
     report.verdict = Verdict::kIncluded;
     report.inclusion = *inclusion;
   } else {
-    report.verdict = Verdict::kForged;
+    report.verdict = proven ? Verdict::kForged : Verdict::kUndecided;
     report.reason = inclusion.error().message();
   }
   return report;

@@ -24,8 +24,8 @@ Result<client::Deployment> make_deployment(const Publication& publication,
 enum class Verdict : std::uint8_t {
   kIncluded,  ///< the proof leads to the signed root: true whatever servers do
   kAbsent,  ///< the database has no proof of this certificate: true unless more than proof_bound servers lied
-  kForged,  ///< the database has a proof, and it is wrong
-  kUndecided,  ///< no proof came, and too few servers answered to know that there is none
+  kForged,  ///< the database has a proof, and it is wrong: true unless more than proof_bound servers lied
+  kUndecided,  ///< no proof or a wrong one came, and one liar could have done it
 };
 
 struct AuditOptions {
@@ -40,7 +40,7 @@ struct AuditOptions {
 struct Audit {
   Verdict verdict = Verdict::kUndecided;
   Inclusion inclusion;  ///< kIncluded
-  std::string reason;   ///< kForged: what is wrong with the proof
+  std::string reason;   ///< what is wrong with the proof, if one came
   Certainty certainty = Certainty::kUnverified;
   unsigned proof_bound = 0, responders = 0, rounds = 0;
   std::vector<client::ServerOutcome> servers;

@@ -112,15 +112,18 @@ Result<int> run(const Arguments& a) {
       code = kAbsentExitCode;
       break;
     case Verdict::kForged:
-      std::printf("FORGED: the database holds a proof, and %s.\n", report.reason.c_str());
+      std::printf(
+          "FORGED: the database holds a proof, and %s,\nunless more than %u of the %u servers that answered "
+          "lied.\n",
+          report.reason.c_str(), report.proof_bound, report.responders);
       if (a.index) std::printf("Or --index is another certificate's.\n");
       code = kForgedExitCode;
       break;
     case Verdict::kUndecided:
       std::printf(
-          "UNDECIDED: no proof came; but of the %u servers that answered, one liar could have hidden it. Ask "
-          "when\n"
-          "more servers answer.\n",
+          "UNDECIDED: %s; but of the %u servers that answered, one liar could have done that.\n"
+          "Ask when more servers answer.\n",
+          report.reason.empty() ? "no proof came" : ("a proof came, and " + report.reason).c_str(),
           report.responders);
       code = kUndecidedExitCode;
       break;

@@ -241,15 +241,16 @@ class GoldbergCollector : public ReplyCollector {
     }
     Answer answer = begin_answer(round, std::move(*records));
     answer.proof_bound = static_cast<unsigned>(agreement.bound);
+    const auto unproven = [&] {
+      return checks_records() && speaks_for(answer.records) ? Certainty::kProbable : Certainty::kUnverified;
+    };
     if (!agreement.proven) {
-      const bool evident = checks_records() && speaks_for(answer.records);
-      answer.certainty = evident ? Certainty::kProbable : Certainty::kUnverified;
+      answer.certainty = unproven();
       return answer;
     }
-    answer.certainty = Certainty::kProven;
     for (const Round& other : rounds_) {
       if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
-      PIRX_ASSIGN(const bool contested, contests_absence(other, answer.records));
+      PIRX_ASSIGN(const bool contested, contests_absence(other, answer.records, agreement.agrees));
       if (!contested) continue;
       const std::string why = "most say that a key has no record, and others make one whose digest is right";
       if (!options_.evidence) return undecodable(other, why);
@@ -257,6 +258,7 @@ class GoldbergCollector : public ReplyCollector {
       if (believed) return std::move(*believed);
     }
     PIRX_TRY(name_liars(answer, round, agreement, rows.view()));
+    answer.certainty = answer.proof_bound >= options_.liars.value_or(0) ? Certainty::kProven : unproven();
     return answer;
   }
 
@@ -411,7 +413,7 @@ class GoldbergCollector : public ReplyCollector {
       for (const auto server : by) agrees[server] = true;
       return true;
     };
-    PIRX_ASSIGN(const bool all, each_answer(round, wishes, work, note));
+    PIRX_ASSIGN(const bool all, each_answer(round, round.servers, wishes, work, note));
     if (several) {
       return undecodable(round, why + " and several answers have the right digests, each made by " +
                                     std::to_string(needed()) +
@@ -429,16 +431,21 @@ class GoldbergCollector : public ReplyCollector {
     return answer;
   }
 
-  /// Whether any d + 1 of the replies make a record with the right digest where `found`, which is proven, has
-  /// none: then more lied than the bound, or d + 1 of them forged it together. False, too, where there are
-  /// too many ways to choose d + 1. Undecodable where the replies differ in more ways than can be weighed.
-  Result<bool> contests_absence(const Round& round, std::span<const Bytes> found) const {
+  /// Whether d + 1 of the replies make a record with the right digest where `found`, which the servers of
+  /// `agrees` prove, has none: then more lied than the bound, or d + 1 of them forged it together. None of
+  /// those servers takes part, so that one liar's words beside theirs, of which there are many choices, make
+  /// no record by chance. False, too, where there are too many ways to choose d + 1. Undecodable where the
+  /// replies differ in more ways than can be weighed.
+  Result<bool> contests_absence(const Round& round, std::span<const Bytes> found,
+                                const std::vector<bool>& agrees) const {
     if (!sums() || !options_.sums) return false;
+    auto servers = round.servers;
+    std::erase_if(servers, [&](std::size_t server) { return agrees[server]; });
     std::vector<std::size_t> missing;
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (!options_.sums->fits(i, found[i])) missing.push_back(i);
     }
-    if (missing.empty() || too_many_subsets(round)) return false;
+    if (missing.empty() || servers.size() < needed() || too_many_subsets(servers.size())) return false;
     bool contested = false;
     std::uint64_t work = 0;
     for (std::size_t i = 0; i < missing.size() && !contested; ++i) {
@@ -446,7 +453,7 @@ class GoldbergCollector : public ReplyCollector {
         contested = options_.sums->fits(missing[i], others[0]);
         return !contested;
       };
-      PIRX_ASSIGN(const bool all, each_answer(round, std::span(&missing[i], 1), work, contest));
+      PIRX_ASSIGN(const bool all, each_answer(round, servers, std::span(&missing[i], 1), work, contest));
       if (all || contested) continue;
       return undecodable(round, "most say that a key has no record, and there are too many ways to choose " +
                                     std::to_string(needed()) +
@@ -455,22 +462,22 @@ class GoldbergCollector : public ReplyCollector {
     return contested;
   }
 
-  bool too_many_subsets(const Round& round) const {
-    return decoding::subsets_to_search(degree(), round.servers.size() - needed()) > kMaxCheckedSubsets;
+  bool too_many_subsets(std::size_t servers) const {
+    return decoding::subsets_to_search(degree(), servers - needed()) > kMaxCheckedSubsets;
   }
 
-  /// Calls visit(servers, records) for every answer to these wishes that d + 1 of the replies make and no
-  /// digest contradicts, until it returns false. Only the words of the wanted slots are looked at: lies
-  /// elsewhere in the rows must not cost the client its time. False where not all were visited: `visit` ended
-  /// it, there are too many subsets, or `work`, to which the multiply-adds are added, came to its limit.
+  /// Calls visit(servers, records) for every answer to these wishes that d + 1 of these servers' replies make
+  /// and no digest contradicts, until it returns false. Only the words of the wanted slots are looked at:
+  /// lies elsewhere in the rows must not cost the client its time. False where not all were visited: `visit`
+  /// ended it, there are too many subsets, or `work`, to which the multiply-adds are added, came to its
+  /// limit.
   template <class Visit>
-  Result<bool> each_answer(const Round& round, std::span<const std::size_t> wishes, std::uint64_t& work,
-                           Visit&& visit) const {
-    auto servers = round.servers;
+  Result<bool> each_answer(const Round& round, std::vector<std::size_t> servers,
+                           std::span<const std::size_t> wishes, std::uint64_t& work, Visit&& visit) const {
     std::sort(servers.begin(), servers.end());
     const std::size_t k = servers.size(), liars = k - needed();
     const auto each = checked_mul(wishes.size() * needed() * k, slot(wishes[0]).bytes);
-    if (too_many_subsets(round) || !each) return false;
+    if (too_many_subsets(k) || !each) return false;
     std::vector<decoding::QueryReplies<F>> slots;
     for (const auto wish : wishes) {
       const auto [first, count] = slot_words(wish);

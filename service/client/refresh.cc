@@ -108,7 +108,7 @@ Result<Said> read_parameters(std::span<const http::Endpoint> servers, std::size_
                              const http::CallOutcome& outcome, bool first_time) {
   const auto& url = servers[i].url;
   if (!outcome.reply) {
-    return fail(outcome.reply.error().code(),
+    return fail(code_of_server(outcome.reply.error()),
                 url + " gave no parameters: " + outcome.reply.error().message());
   }
   // Later this server, which may be honest, is not to lose its voice: another one may claim its number.

@@ -167,12 +167,15 @@ struct HttpTransport::Impl {
   }
 
   /// In a child of fork the connections are its parent's, and so are their TLS keys: whatever the child sent,
-  /// a farewell included, would be under a key and a counter that the parent uses, too.
-  ~Impl() {
-    if (process == process_token()) return;
+  /// a farewell included, would be under a key and a counter that the parent uses, too. True in a child: then
+  /// they are left as they are.
+  bool left_to_parent() noexcept {
+    if (process == process_token()) return false;
     for (auto& peer : peers) static_cast<void>(peer->easy.release());
     static_cast<void>(multi.release());
+    return true;
   }
+  ~Impl() { left_to_parent(); }
 
   const std::uint64_t process = process_token();  ///< that made the connections
   Clock::time_point start;                        ///< of the round
@@ -672,7 +675,7 @@ std::vector<CallOutcome> HttpTransport::manifests_all(const CallOptions& options
 }
 
 void HttpTransport::close() noexcept {
-  impl_->multi.reset();
+  if (!impl_->left_to_parent()) impl_->multi.reset();
   for (auto& peer : impl_->peers) peer->places.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pirx/base/bytes.h"
 #include "printable.h"
 
 namespace pirx {
@@ -261,7 +262,20 @@ void OutJson::push_back(OutJson value) {
 }
 
 std::string OutJson::dump(int indent) const {
-  return Conversion()(*this).dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const auto json =
+      Conversion()(*this).dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  // DEL and U+0080 to U+009F, which JSON leaves as they are and terminals obey.
+  std::string text;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const bool two = json[i] == '\xc2' && static_cast<unsigned char>(json[i + 1]) < 0xa0;
+    if (!two && json[i] != '\x7f') {
+      text += json[i];
+      continue;
+    }
+    if (two) ++i;
+    text += "\\u00" + to_hex(as_bytes(std::string_view(json).substr(i, 1)));
+  }
+  return text;
 }
 
 bool is_utf8(std::string_view text) {

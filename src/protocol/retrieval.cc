@@ -66,7 +66,7 @@ Result<void> Retrieval::receive(MessageId id, ByteSpan reply) {
 
 Result<void> Retrieval::lost(MessageId id, const Error& why) {
   PIRX_ASSIGN(const auto server, settle(id));
-  miss(server, why);
+  miss(server, Error(code_of_server(why), why.message()));
   return {};
 }
 
@@ -75,6 +75,10 @@ Result<Answer> Retrieval::finish() && {
   if (!asked_all_) return misused("not everything has been asked: call outgoing() until it gives nothing");
   finished_ = true;
   return guarded([this] { return conclude(); });
+}
+
+ErrorCode code_of_server(const Error& error) noexcept {
+  return error.code() == ErrorCode::kOutOfRange ? ErrorCode::kUnavailable : error.code();
 }
 
 Result<void> check_wishes(std::size_t wishes) {

@@ -29,7 +29,7 @@ TEST(File, ErrorsNameActionFileCauseAndRemedy) {
 }
 
 TEST(File, ForeignTextIsMadeHarmless) {
-  EXPECT_EQ(printable("a\x1b[2J\n\x7f\xc3\xa9"), "a?[2J??\xc3\xa9");
+  EXPECT_EQ(printable("a\x1b[2J\n\x7f\xc3\xa9\xc2\x9b\xc2\xa0"), "a?[2J??\xc3\xa9??\xc2\xa0");
   EXPECT_EQ(printable(std::string(1000, 'x')), std::string(300, 'x') + "...");
 }
 

@@ -225,6 +225,12 @@ TEST(Audit, TooFewOrLyingIsNeverAVerdict) {
   report = world.audit(world.certificate(5));
   ASSERT_TRUE(good(report));
   EXPECT_EQ(report->verdict, Verdict::kUndecided);
+  // Two liars who show a wrong proof with right digests are no evidence against the log.
+  world.moods = {Mood::kForged, Mood::kSilent, Mood::kForged, Mood::kSilent};
+  report = world.audit(world.certificate(5));
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->verdict, Verdict::kUndecided);
+  EXPECT_NE(report->reason.find("does not lead"), std::string::npos) << report->reason;
   // Fewer than can answer, or more liars than can be told apart.
   world.moods = {Mood::kHonest, Mood::kSilent, Mood::kSilent, Mood::kSilent};
   expect_error(world.audit(world.certificate(5)), ErrorCode::kUndecodable, "http://127.0.0.1:2: ");

@@ -619,6 +619,28 @@ TEST(Fuzz, ArbitraryRepliesEndInTime) {
   }
 }
 
+/// Whoever says how many may lie gets no proof against fewer, even if all that replied agree.
+TEST(ProofBound, IsAtLeastWhatTheCallerDeclared) {
+  auto engine = pirx::testing::seeded_engine(495);
+  for (const bool digests : {false, true}) {
+    const Deployment<gf2e::Gf2_8> deployment({}, {100, 40, 4, true, digests}, 9, 2, engine);
+    const std::vector<std::uint64_t> wanted{7};
+    const auto replies = deployment.ask(wanted, engine);
+    for (unsigned k = 4; k <= 9; ++k) {
+      for (unsigned declared = 0; declared <= 6; ++declared) {
+        auto collector = deployment.collector(wanted, {}, {declared, {}});
+        for (std::size_t j = 0; j < k; ++j) ASSERT_TRUE(collector.add(j, replies[j]).has_value());
+        const auto answer = std::move(collector).finish();
+        ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+        EXPECT_EQ(answer->proof_bound, k - 3);
+        const auto unproven = digests ? Certainty::kProbable : Certainty::kUnverified;
+        EXPECT_EQ(answer->certainty, declared <= k - 3 ? Certainty::kProven : unproven)
+            << k << " replies, " << declared << " liars";
+      }
+    }
+  }
+}
+
 /// Five servers, t = 2, one stopped, one lying: four replies can show a lie but not correct it.
 TEST(Digests, SettleOneLiarAmongFourWithThresholdTwo) {
   auto engine = pirx::testing::seeded_engine(500);

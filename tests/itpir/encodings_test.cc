@@ -367,5 +367,39 @@ TEST(RowSums, AreSettledByTheCallersCheck) {
   }
 }
 
+/// A sum that is proven to be no record: liars contest that only if they alone are enough to make another.
+TEST(RowSums, OneLiarContestsNoAbsence) {
+  auto engine = pirx::testing::seeded_engine(48);
+  const Encoded deployment(kTagGf2_8, {1, 1, 1, 0, 7, 0, {6, 9, 1, true, true}}, engine);
+  const std::vector<std::array<std::uint64_t, 3>> rows{{0, 1, 5}};
+  Bytes truth(static_cast<std::size_t>(deployment.params().geometry().slot_bytes()));
+  for (std::size_t b = 0; b < truth.size(); ++b) {
+    truth[b] = deployment.rows.at(0, b) ^ deployment.rows.at(1, b) ^ deployment.rows.at(5, b);
+  }
+  auto rng = Rng::from_os().value();
+  for (const std::size_t liars : {1u, 2u}) {
+    auto query = deployment.client->query_sums(rows, rng).value();
+    auto replies = deployment.answer(query.requests);
+    for (std::size_t j = 0; j < liars; ++j) replies[j][MessageHeader::kBytes] ^= std::byte{0x51};
+    DecodeOptions options;
+    // Any other slot has a digest that fits.
+    options.sums = SumReader{
+        .offset = [](std::size_t) { return std::uint64_t{0}; },
+        .fits = [&](std::size_t, ByteSpan slot) { return Bytes(slot.begin(), slot.end()) != truth; }};
+    auto collector = deployment.client->collect(std::move(query.state), std::move(options));
+    for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
+    const auto answer = std::move(*collector).finish();
+    if (liars == 2) {
+      ASSERT_FALSE(answer.has_value());
+      EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable) << answer.error().to_string();
+      continue;
+    }
+    ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+    EXPECT_EQ(answer->records.at(0), truth);
+    EXPECT_EQ(answer->certainty, Certainty::kProven);
+    EXPECT_EQ(answer->servers[0], ServerStatus::kLied);
+  }
+}
+
 }  // namespace
 }  // namespace pirx::itpir::goldberg

@@ -343,7 +343,8 @@ TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
           if (wave->empty()) break;
           const auto& message = wave->front();
           if (i == bad && mood == Mood::kSilent) {
-            EXPECT_TRUE(good(retrieval->lost(message.id, Error(ErrorCode::kUnavailable, "silent"))));
+            // A server that says so does not make a record missing.
+            EXPECT_TRUE(good(retrieval->lost(message.id, Error(ErrorCode::kOutOfRange, "silent"))));
           } else {
             static_cast<void>(
                 retrieval->receive(message.id, world.reply(message, i == bad ? mood : Mood::kTrue)));

@@ -105,7 +105,7 @@ class OutJson {
   /// Adds a value to a list. A null becomes a list.
   void push_back(OutJson value);
   /// The text: on one line, or with `indent` spaces a level. The first member of a name counts. Bytes that
-  /// are not UTF-8 become U+FFFD.
+  /// are not UTF-8 become U+FFFD; control characters are escaped.
   std::string dump(int indent = -1) const;
 
  private:

@@ -8,6 +8,7 @@
 
 #include "pirx/base/field.h"
 #include "pirx/base/matrix.h"
+#include "pirx/base/secret_memory.h"
 
 namespace pirx::batchcodes {
 
@@ -15,7 +16,8 @@ namespace pirx::batchcodes {
 /// (Montgomery 1987).
 template <Field F>
 void invert_all(const F& f, std::span<typename F::Elem> values) {
-  std::vector<typename F::Elem> before(values.size());
+  using Elem = typename F::Elem;
+  std::vector<Elem, SecretAllocator<Elem>> before(values.size());
   auto product = f.one();
   for (std::size_t i = 0; i < values.size(); ++i) {
     before[i] = product;
@@ -39,7 +41,7 @@ Result<matrix::Matrix<typename F::Elem>> lagrange_matrix(const F& f, std::span<c
   using Elem = typename F::Elem;
   const std::size_t n = x.size();
   PIRX_ASSIGN(auto W, matrix::Matrix<Elem>::create(targets.size(), n));
-  std::vector<Elem> weights(n, f.one());
+  std::vector<Elem, SecretAllocator<Elem>> weights(n, f.one());
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t m = 0; m < n; ++m) {
       if (m != i) weights[i] = f.mul(weights[i], f.sub(x[i], x[m]));

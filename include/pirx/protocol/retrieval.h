@@ -169,6 +169,10 @@ class AnyClient {
                                                       const RetrieveOptions& options, Rng rng) const = 0;
 };
 
+/// What an error that a server names is worth: that there is no such record (OutOfRange) is not for a server
+/// to say, and is taken for Unavailable.
+ErrorCode code_of_server(const Error& error) noexcept;
+
 /// The most records or keys in one retrieval. By default servers take fewer in a message.
 inline constexpr std::size_t kMaxWishes = 4096;
 /// InvalidArgument: no wish or too many.

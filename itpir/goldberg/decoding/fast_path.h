@@ -13,10 +13,11 @@ namespace pirx::itpir::goldberg::decoding {
 /// rows `base` are the wanted blocks.
 template <SharingField F>
 struct Prediction {
-  using Weights = std::vector<std::vector<typename F::Elem>>;
+  using Elem = typename F::Elem;
+  using Weights = std::vector<std::vector<Elem, SecretAllocator<Elem>>>;
   std::vector<std::size_t> base;
   std::vector<std::size_t> checked;
-  Weights blocks;     ///< a row per secret
+  Weights blocks;     ///< a row per secret, from which it can be told
   Weights predicted;  ///< a row per checked
 };
 
@@ -32,7 +33,8 @@ Result<Prediction<F>> interpolate(const F& f, std::span<const typename F::Elem> 
   const auto checked = rows.subspan(std::min(checked_from, rows.size()));
   result.base.assign(base.begin(), base.end());
   result.checked.assign(checked.begin(), checked.end());
-  std::vector<Elem> from, to(secrets.begin(), secrets.end());
+  std::vector<Elem> from;
+  std::vector<Elem, SecretAllocator<Elem>> to(secrets.begin(), secrets.end());
   for (const auto row : base) from.push_back(x[row]);
   for (const auto row : checked) to.push_back(x[row]);
   PIRX_ASSIGN(const auto W, lagrange_matrix(f, std::span<const Elem>(from), std::span<const Elem>(to)));
