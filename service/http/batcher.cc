@@ -281,9 +281,12 @@ void Batcher::compute(std::vector<Job>& batch) {
   }
   auto replies = answer_all(*batch.front().server, requests, senders);
   const auto end = Clock::now();
-  {
+  // Queries that the protocol refused cost nothing, and say nothing of what others will cost.
+  std::size_t computed = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) computed += replies[i] ? batch[i].queries : 0;
+  if (computed > 0) {
     const std::lock_guard lock(mutex_);
-    cost_.learn(queries, std::chrono::duration<double>(end - start).count());
+    cost_.learn(computed, std::chrono::duration<double>(end - start).count());
   }
   metrics_.pass_queries.add(static_cast<double>(queries));
   metrics_.pass_seconds.add(std::chrono::duration<double>(end - start).count());

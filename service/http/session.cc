@@ -47,8 +47,9 @@ constexpr std::ptrdiff_t kMaxFields = 64;      // of a header: each takes more t
 // What a connection takes beside the bytes of its header: measured, rounded up.
 constexpr std::size_t kPlainBytes = 8 * 1024;
 constexpr std::size_t kTlsBytes = 96 * 1024;
-constexpr std::size_t kSmallReply = 1024;          // is in them
-constexpr std::size_t kWriteStep = 64 * 1024;      // of a reply, to be taken in a sixth of write_timeout
+constexpr std::size_t kHelloBytes = 136 * 1024;  // and OpenSSL, for as long a hello as one may claim to send
+constexpr std::size_t kSmallReply = 1024;        // is in them
+constexpr std::size_t kWriteStep = 64 * 1024;    // of a reply, to be taken in a sixth of write_timeout
 constexpr std::size_t kLingerBytes = 1024 * 1024;  // swallowed at most after the last reply of a connection
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::milliseconds kWaitingCheck{1'000};  // how soon a lost answer, or client, is noticed
@@ -91,6 +92,15 @@ Peer peer_of(const tcp::socket& socket) {
   return peer;
 }
 
+/// Whether a Host header has a dot and is no address. So it is where a page of some site asks whose name
+/// leads here (DNS rebinding).
+bool names_a_site(const std::string& host) {
+  const auto name = host.substr(0, host.find(':'));
+  error_code no_address;
+  static_cast<void>(asio::ip::make_address_v4(name, no_address));
+  return name.find('.') != std::string::npos && no_address;
+}
+
 template <class Stream>
 class HttpSession final : public Session, public std::enable_shared_from_this<HttpSession<Stream>> {
  public:
@@ -105,6 +115,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   /// Of a connection that has read nothing yet.
   static constexpr std::size_t kBytes =
       (std::is_same_v<Stream, tcp::socket> ? kPlainBytes : kTlsBytes) + kReadBytes;
+  /// The same before the end of the handshake.
+  static constexpr std::size_t kFirstBytes = kBytes + (std::is_same_v<Stream, tcp::socket> ? 0 : kHelloBytes);
 
   ~HttpSession() override {
     end_request();
@@ -318,13 +330,20 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const bool encoded = header.count(http::field::transfer_encoding) > 0;
     cors_ = cors_headers();
     const bool draining = host_.draining;
-    const bool reusable = header.keep_alive() && !draining;
+    // HEAD is refused, with a body that its client takes for the next reply.
+    const bool reusable = header.keep_alive() && !draining && header.method() != http::verb::head;
     // Only a query's body is read. Any other body stays on the wire, and the connection cannot go on behind
     // it.
     keep_alive_ = reusable && !encoded && length.value_or(0) == 0;
     if (header.version() >= 11 && header.count(http::field::host) != 1) {
       keep_alive_ = false;
       return refuse(400, "HTTP/1.1 needs exactly one Host header");
+    }
+    const auto host = header[http::field::host];
+    const bool site = names_a_site({host.data(), host.size()});
+    if (site && host_.options.no_sites) {
+      cors_.clear();
+      return refuse(421, "this server is for its own machine only: ask 127.0.0.1 or localhost");
     }
     const auto path = header.target();
     const auto target = parse_target(std::string_view(path.data(), path.size()));
@@ -341,7 +360,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       return reply_shared(200, file->type.c_str(), {host_.options.files, &file->content}, headers.c_str());
     }
     if (target.page == Page::kNone ||
-        ((is_metrics || is_status) && !host_.options.metrics_for_all && !peer_.local)) {
+        ((is_metrics || is_status) && !host_.options.metrics_for_all && (!peer_.local || site))) {
       return refuse(404,
                     "no such path: there are /v1/query, /v1/parameters, /v1/manifest, /healthz and /readyz, "
                     "and for this "
@@ -730,7 +749,7 @@ std::shared_ptr<Session> make_session(tcp::socket socket, asio::ssl::context* tl
   using Plain = HttpSession<tcp::socket>;
   using Tls = HttpSession<asio::ssl::stream<tcp::socket>>;
   auto peer = peer_of(socket);
-  auto place = host.connections.admit(peer.name, tls != nullptr ? Tls::kBytes : Plain::kBytes);
+  auto place = host.connections.admit(peer.name, tls != nullptr ? Tls::kFirstBytes : Plain::kFirstBytes);
   if (!place) return nullptr;
   ++host.metrics.connections;
   std::shared_ptr<Session> session;

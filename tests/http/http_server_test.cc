@@ -239,6 +239,7 @@ TEST(HttpServer, RefusesWhatIsNoQuery) {
       server, post + "Content-Type: application/octet-streams\r\nContent-Length: 3\r\n\r\nabc", 415);
   expect_refused_and_closed(server, post + type + "Expect: a miracle\r\nContent-Length: 3\r\n\r\nabc", 417);
   expect_refused_and_closed(server, "PUT /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", 405);
+  expect_refused_and_closed(server, "HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 405);
   // A body where none belongs: the answer is right, but the connection cannot go on behind it.
   auto socket = RawSocket::connect_to(server.port());
   socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");

@@ -222,6 +222,28 @@ TEST(StatusPage, IsForThisMachineLikeTheMetrics) {
   }
 }
 
+TEST(StatusPage, IsNotForSitesWhoseNamesLeadHere) {
+  for (const bool no_sites : {false, true}) {
+    auto options = quick_options();
+    options.no_sites = no_sites;
+    RunningServer server(options);
+    const auto status = [&](const std::string& path, const std::string& host, unsigned expected) {
+      auto socket = RawSocket::connect_to(server.port());
+      socket.send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+      EXPECT_TRUE(is_status(socket.receive_message(), expected)) << path << " " << host;
+    };
+    for (const std::string path : {"/", "/status", "/metrics", "/v1/parameters"}) {
+      for (const char* host : {"127.0.0.1", "127.0.0.1:8101", "localhost", "[::1]:8101", "pir1"}) {
+        status(path, host, 200);
+      }
+      const bool open = path == "/v1/parameters";
+      for (const char* host : {"evil.example", "evil.example:8101", "127.0.0.1.evil.example", "1.2.3"}) {
+        status(path, host, no_sites ? 421 : open ? 200 : 404);
+      }
+    }
+  }
+}
+
 TEST(Quantile, LiesWhereTheBucketSaysItMay) {
   Histogram histogram({1, 2, 4});
   EXPECT_FALSE(histogram.quantile(0.5));

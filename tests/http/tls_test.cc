@@ -150,11 +150,12 @@ TEST(Tls, PlaintextClientAgainstTlsAndTheOtherWayAround) {
   EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
 }
 
-/// The version that a client limited to `highest` gets, 0 for none.
-int negotiated(std::uint16_t port, int highest) {
+/// The version that a client limited to `highest` and these groups gets, 0 for none.
+int negotiated(std::uint16_t port, int highest, const char* groups = "X25519:P-256") {
   auto socket = RawSocket::connect_to(port);
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   SSL_CTX_set_max_proto_version(context, highest);
+  SSL_CTX_set1_groups_list(context, groups);
   SSL* tls = SSL_new(context);
   SSL_set_fd(tls, socket.fd());
   const int version = SSL_connect(tls) == 1 ? SSL_version(tls) : 0;
@@ -174,6 +175,16 @@ TEST(Tls, Version12OnlyWhenAllowed) {
   RunningServer server(options);
   EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION), TLS1_3_VERSION);
   EXPECT_EQ(negotiated(server.port(), TLS1_2_VERSION), TLS1_2_VERSION);
+}
+
+TEST(Tls, GroupsThatCostTheServerMoreThanTheClientAreRefused) {
+  RunningServer server(tls_options());
+  for (const char* groups : {"X25519", "P-256", "P-384"}) {
+    EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION, groups), TLS1_3_VERSION) << groups;
+  }
+  for (const char* groups : {"ffdhe2048", "ffdhe8192", "P-521", "X448"}) {
+    EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION, groups), 0) << groups;
+  }
 }
 
 /// Accepts one connection by TLS 1.2 and nothing newer, and answers one request on it.

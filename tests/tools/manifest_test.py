@@ -142,6 +142,11 @@ class Manifests(unittest.TestCase):
         sign = ("manifest", "sign", database, "--name", "lists", "--out", manifest)
         wrong = cl.run(*sign, "--key", self.key, "--add", code=WRONG)
         self.assertIn("sign without --add", wrong.stderr)
+        for precious in (database, self.key):
+            before = Path(precious).read_bytes()
+            lost = cl.run("manifest", "sign", database, "--name", "lists", "--key", self.key, "--out", precious, code=WRONG)
+            self.assertIn("is no manifest", lost.stderr)
+            self.assertEqual(Path(precious).read_bytes(), before)
         self.assertIn("for epoch 1, not for epoch 2",
                       cl.run("manifest", "show", manifest, "--database", database, code=STALE).stderr)
         other = self.path / "other.key"

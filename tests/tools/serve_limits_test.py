@@ -31,15 +31,15 @@ class ServeLimits(unittest.TestCase):
     setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
     start = cl.CommandLine.start
     event = epochs_test.Epochs.event
-    tls = None
+    tls, before = None, ()
 
-    def serve(self, *more):
+    def serve(self, *more, each=10000):
         source = self.path / "records"
         source.write_bytes(bytes(2 * MIB))
         cl.run("db", "build", self.path / "db.pirx", source, "--from", "fixed", "--record-bytes", 16)
-        return self.start(cl.PIRX, "serve", self.path / "db.pirx", "--coordinate", 1, "--threads", 1, "--listen", "127.0.0.1:0",
-                          "--max-in-flight", LIMIT, "--connections-per-client", 10000, "--header-timeout", "10m", "--body-timeout",
-                          "10m", *more)
+        return self.start(*self.before, cl.PIRX, "serve", self.path / "db.pirx", "--coordinate", 1, "--threads", 1, "--listen",
+                          "127.0.0.1:0", "--max-in-flight", LIMIT, "--connections-per-client", each, "--header-timeout", "10m",
+                          "--body-timeout", "10m", *more)
 
     def memory(self, server, which):
         status = Path(f"/proc/{server.child.pid}/status").read_text()
@@ -114,6 +114,27 @@ class ServeLimits(unittest.TestCase):
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
         self.attack_all(self.serve("--tls-cert", self.path / "cert.pem", "--tls-key", self.path / "key.pem"))
+
+    def test_one_address_leaves_descriptors_to_others(self):
+        """Where the system gives fewer descriptors than the server may have connections."""
+        self.before = "prlimit", "--nofile=200:200"
+        server = self.serve(each=1)
+        crowd = []
+        for _ in range(250):
+            crowd.append(socket.socket())
+            crowd[-1].bind(("127.0.0.2", 0))
+            crowd[-1].settimeout(10)
+            try:
+                crowd[-1].connect(("127.0.0.1", server.port))
+                crowd[-1].sendall(b"GET")
+            except OSError:  # refused, or cut off
+                pass
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as other:
+            other.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            self.assertIn(b" 200 ", other.recv(4096))
+        for one in crowd:
+            one.close()
+        self.assertEqual(server.stop(), 0)
 
     def test_threads_that_cannot_be_made(self):
         """The stacks of threads are as large as the address space that is left, so that just so many can be made."""

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <filesystem>
 
 #include "cli.h"
 #include "pirx/base/small_file.h"
@@ -74,9 +75,14 @@ Result<std::vector<Manifest::Served>> served_before(const std::string& file, con
 }
 
 /// Refuses a publisher or a name that is not that of the manifest which will be overwritten: one of the two
-/// is a mistake, and clients that pinned the old one would take nothing any more.
+/// is a mistake, and clients that pinned the old one would take nothing any more. Refuses what is no
+/// manifest.
 Result<void> check_overwritten(const std::string& file, const client::Pin& next) {
   const auto old = load_manifest(file);
+  std::error_code ec;
+  if (!old && std::filesystem::exists(std::filesystem::symlink_status(file, ec))) {
+    return invalid(file + " is no manifest, and is not replaced: give another --out, or remove it");
+  }
   if (!old || old->check(next)) return {};
   return invalid(file + " is the manifest of " + old->spec().pin.text() +
                  ": give its key and name, another --out, or remove it");

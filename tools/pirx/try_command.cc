@@ -223,6 +223,7 @@ class Listening {
     if (!cors.empty()) texts["cors"] = cors;
     PIRX_ASSIGN(auto settled, settle_serve(texts, none, file));
     settled.http.files = std::move(page);
+    settled.http.no_sites = true;
     return http::HttpServer::create({{"", std::move(server), settled.databases[0].queue}}, settled.http,
                                     [](const http::LogEvent&) {});
   }
