@@ -3,8 +3,6 @@
 #include "pirx/batchcodes/encoding.h"
 
 #include <algorithm>
-#include <bit>
-#include <optional>
 
 #include "pirx/base/buffer.h"
 #include "src/base/constant_time.h"

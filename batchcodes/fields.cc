@@ -29,10 +29,7 @@ Result<FieldTag> field_by_name(const std::string& name) {
 }
 
 std::uint64_t message_bytes(std::uint64_t queries, std::uint64_t length, std::uint64_t each_bytes) noexcept {
-  const auto values = checked_mul(queries, length);
-  const auto body = values ? checked_mul(*values, each_bytes) : std::nullopt;
-  const auto total = body ? checked_add(*body, kMessageHeaderBytes) : std::nullopt;
-  return total.value_or(~std::uint64_t{0});
+  return saturated_add(saturated_mul(saturated_mul(queries, length), each_bytes), kMessageHeaderBytes);
 }
 
 Result<void> check_message_sizes(std::uint64_t request, std::uint64_t reply) {

@@ -2,9 +2,8 @@
 // Gives pieces of the database file.
 #include "server.h"
 
-#include <new>
-
 #include "common.h"
+#include "src/base/guarded.h"
 #include "src/database/mapping.h"
 #include "src/protocol/message.h"
 
@@ -29,7 +28,9 @@ class DownloadServer final : public AnyServer {
   }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     std::vector<Result<Bytes>> replies;
-    for (const auto request : requests) replies.push_back(answer_one(request));
+    for (const auto request : requests) {
+      replies.push_back(guarded([&] { return answer_one(request); }, "no memory for a piece: ask later"));
+    }
     return replies;
   }
 
@@ -44,16 +45,11 @@ class DownloadServer final : public AnyServer {
     return invalid("there are " + std::to_string(params_.pieces()) + " pieces, numbered from 0");
   }
   Result<Bytes> answer_one(ByteSpan request) const {
-    try {
-      PIRX_ASSIGN(const auto piece, piece_of(request));
-      Writer writer(kHeaderBytes + piece.length);
-      encode_header(writer, ProtocolId::kDownload, MessageType::kReply, params_.digest());
-      writer.put_bytes(
-          database_->mapping().file.subspan(static_cast<std::size_t>(piece.offset), piece.length));
-      return std::move(writer).take();
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted, "no memory for a piece: ask later");
-    }
+    PIRX_ASSIGN(const auto piece, piece_of(request));
+    Writer writer(kHeaderBytes + piece.length);
+    encode_header(writer, ProtocolId::kDownload, MessageType::kReply, params_.digest());
+    writer.put_bytes(database_->mapping().file.subspan(static_cast<std::size_t>(piece.offset), piece.length));
+    return std::move(writer).take();
   }
 
   std::shared_ptr<const database::Database> database_;

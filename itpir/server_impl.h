@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 
 #include "check_messages.h"
 #include "pirx/base/buffer.h"
@@ -53,9 +52,7 @@ class VectorServer final : public AnyServer {
                                   V::entries(window_rows()) * sizeof(Entry) +
                                   V::scratch_bytes(product_.rows) +
                                   product_.bytes_per_query;  // of dimensions that fit memory
-    const auto all = checked_mul(queries, per_query);
-    const auto sum = all ? checked_add(*all, MessageHeader::kBytes) : std::nullopt;
-    return sum.value_or(std::numeric_limits<std::size_t>::max());
+    return saturated_add(saturated_mul(queries, per_query), MessageHeader::kBytes);
   }
 
   std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }

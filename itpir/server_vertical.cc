@@ -3,7 +3,6 @@
 #include "server_vertical.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 
 #include "pirx/batchcodes/vertical_database.h"
@@ -55,9 +54,8 @@ class VerticalServer final : public AnyServer {
   std::size_t max_queries() const noexcept override { return max_queries_; }
   /// What one bucket takes at a time, and all replies twice: as they come, and joined.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    const auto replies = checked_mul(queries, 2 * m() * reply_each_);
-    const auto sum = replies ? checked_add(*replies, buckets_.front()->working_bytes(queries)) : std::nullopt;
-    return sum.value_or(std::numeric_limits<std::size_t>::max());
+    return saturated_add(saturated_mul(queries, 2 * m() * reply_each_),
+                         buckets_.front()->working_bytes(queries));
   }
 
   std::size_t pass_bytes() const noexcept override { return buckets_.front()->pass_bytes(); }

@@ -26,7 +26,6 @@ import pirx_client as wire  # noqa: E402
 
 FIELD = wire.BinaryField(8, 0x1B)
 TIMES = [bytes(FIELD.mul(a, b) for b in range(256)) for a in range(256)]  # TIMES[a] translates b to a * b
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def parse_arguments(parser):

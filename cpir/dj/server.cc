@@ -2,8 +2,6 @@
 // Checks queries, and implements AnyServer for the tree.
 #include "pirx/cpir/dj/server.h"
 
-#include <limits>
-
 #include "polynomial.h"
 #include "src/base/guarded.h"
 #include "src/base/threads.h"
@@ -60,8 +58,7 @@ class TreeServer final : public AnyServer {
   std::size_t max_request_bytes() const noexcept override { return params_.request_bytes(); }
   std::size_t max_queries() const noexcept override { return 1; }
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    const auto total = checked_mul(queries, tree_bytes(params_, options_.table_bytes));
-    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(saturated_mul(queries, tree_bytes(params_, options_.table_bytes)));
   }
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_TRY(decode_header(request, ProtocolId::kDamgardJurikTree, MessageType::kQuery, params_.digest(),

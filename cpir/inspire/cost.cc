@@ -2,6 +2,8 @@
 // The offers of inspire: fewest bytes, or the fastest server, with either set.
 #include "cost.h"
 
+#include <tuple>
+
 #include "packed_database.h"
 #include "src/protocol/offers.h"
 
@@ -49,26 +51,15 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const Params& par
 
 Result<Offer> offer_inspire(const Question& question, Rates& rates) {
   PIRX_ASSIGN(const auto geometry, geometry_of(question, 1));
-  std::optional<Offer> best;
-  std::optional<Error> why;
-  constexpr std::pair<const char*, Set> kSets[] = {{"s8", kS8}, {"s16", kS16}};
-  constexpr std::pair<const char*, Goal> kGoals[] = {{"bytes", Goal::kBytes}, {"time", Goal::kTime}};
-  for (const auto& [set_name, set] : kSets) {
-    for (const auto& [goal_name, goal] : kGoals) {
-      const auto params = choose_params(geometry, {}, set, goal);
-      auto offer =
-          params ? offer_at(question, rates, *params, set_name, goal_name) : tl::unexpected(params.error());
-      if (offer) {
-        keep_best(best, std::move(*offer), question);
-      } else if (offer.error().code() != ErrorCode::kInvalidArgument) {
-        return offer;
-      } else {
-        why = offer.error();
-      }
-    }
-  }
-  if (!best) return tl::unexpected(*std::move(why));
-  return std::move(*best);
+  constexpr std::tuple<const char*, Set, const char*, Goal> kTries[] = {{"s8", kS8, "bytes", Goal::kBytes},
+                                                                        {"s8", kS8, "time", Goal::kTime},
+                                                                        {"s16", kS16, "bytes", Goal::kBytes},
+                                                                        {"s16", kS16, "time", Goal::kTime}};
+  return best_of(kTries, question, [&](const auto& tried) -> Result<Offer> {
+    const auto& [set_name, set, goal_name, goal] = tried;
+    PIRX_ASSIGN(const auto params, choose_params(geometry, {}, set, goal));
+    return offer_at(question, rates, params, set_name, goal_name);
+  });
 }
 
 }  // namespace pirx::cpir::inspire

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 
 #include "cpir/ring/bits.h"
 #include "packed_database.h"
@@ -45,8 +44,7 @@ class InspireServer final : public AnyServer {
         2 * sizeof(std::uint64_t) * kColumnsAtATime * static_cast<std::uint64_t>(threads_);
     const std::uint64_t most_reply =
         std::max(params_.reply_bytes(), params_.masks_reply_bytes(params_.blocks()));
-    const auto total = checked_mul(queries, digits + sums + most_reply);
-    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(saturated_mul(queries, digits + sums + most_reply));
   }
   Result<std::size_t> admit(ByteSpan request) const override {
     if (wants_masks(request)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the rates of quadratic residuosity. The server does all its work in one loop; measuring three
 // shapes separates the steps.
-#include <array>
 #include <cmath>
 
 #include "cost.h"

@@ -2,8 +2,6 @@
 // Checks queries, and implements AnyServer for quadratic residuosity.
 #include "pirx/cpir/qr/server.h"
 
-#include <limits>
-
 #include "column_products.h"
 #include "cpir/dj/number.h"
 #include "pirx/base/buffer.h"
@@ -64,8 +62,7 @@ class QrServer final : public AnyServer {
     const std::uint64_t each =
         params_.reply_bytes() + params_.rows() * (params_.number_bytes() + sizeof(mpz_class) + 16) +
         column_products_bytes(kernel_, params_.spec().modulus_bits, 8 * params_.row_bytes(), threads_);
-    const auto total = checked_mul(queries, each);
-    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(saturated_mul(queries, each));
   }
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_TRY(decode_header(request, ProtocolId::kQuadraticResiduosity, MessageType::kQuery, params_.digest(),

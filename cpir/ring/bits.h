@@ -56,8 +56,6 @@ class BitReader {
     count_ -= bits;
     return value;
   }
-  /// Whether the bits of the last byte that were not read are zero.
-  bool spare_is_zero() const noexcept { return held_ == 0; }
 
  private:
   ByteSpan in_;

@@ -3,7 +3,6 @@
 #include "pirx/cpir/spiral/server.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "cpir/ring/sampling.h"
 #include "encoded_database.h"
@@ -57,8 +56,7 @@ class SpiralServer final : public AnyServer {
                                2 * params_.polynomials() + n * (n + 1) + 16)) +
         params_.reply_bytes();
     const std::uint64_t shared = static_cast<std::uint64_t>(threads_) * polynomial * 2 * kLazyProducts;
-    const auto total = checked_mul(queries, each + shared);
-    return total ? static_cast<std::size_t>(*total) : std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(saturated_mul(queries, each + shared));
   }
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_TRY(check(request));

@@ -21,52 +21,39 @@ static_assert(PIRX_MAX_WISHES == pirx::kMaxWishes);
 }  // namespace
 
 pirx_status pirx_answer_records(const pirx_answer* answer, size_t* count) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const AnswerObject>(answer));
-    PIRX_TRY(check_not_null(count));
-    *count = object->answer.records.size();
-    return {};
-  });
+  return tell<AnswerObject>(answer, count, [](const auto& object) { return object.answer.records.size(); });
 }
 
 pirx_status pirx_answer_record(const pirx_answer* answer, size_t index, pirx_record* record) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const AnswerObject>(answer));
-    PIRX_TRY(check_not_null(record));
-    const auto& records = object->answer.records;
+  return tell<AnswerObject>(answer, record, [&](const auto& object) -> Result<pirx_record> {
+    const auto& records = object.answer.records;
     if (index >= records.size()) {
       return pirx::fail(pirx::ErrorCode::kOutOfRange,
                         "the answer has " + std::to_string(records.size()) + " records");
     }
     const auto& bytes = records[index];
-    *record = {bytes.empty() ? nullptr : reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
-               object->found[index] ? 1 : 0, static_cast<pirx_certainty>(object->answer.certainty)};
-    return {};
+    return pirx_record{bytes.empty() ? nullptr : reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                       bytes.size(), object.found[index] ? 1 : 0,
+                       static_cast<pirx_certainty>(object.answer.certainty)};
   });
 }
 
 pirx_status pirx_answer_summary(const pirx_answer* answer, pirx_summary* summary) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const AnswerObject>(answer));
-    PIRX_TRY(check_not_null(summary));
-    const auto& found = object->answer;
-    *summary = {static_cast<pirx_certainty>(found.certainty), found.responders, found.proof_bound,
-                found.rounds};
-    return {};
+  return tell<AnswerObject>(answer, summary, [](const auto& object) {
+    const auto& found = object.answer;
+    return pirx_summary{static_cast<pirx_certainty>(found.certainty), found.responders, found.proof_bound,
+                        found.rounds};
   });
 }
 
 pirx_status pirx_answer_server(const pirx_answer* answer, size_t server, pirx_server_status* status) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const AnswerObject>(answer));
-    PIRX_TRY(check_not_null(status));
-    const auto& servers = object->answer.servers;
+  return tell<AnswerObject>(answer, status, [&](const auto& object) -> Result<pirx_server_status> {
+    const auto& servers = object.answer.servers;
     if (server >= servers.size()) {
       return pirx::fail(pirx::ErrorCode::kOutOfRange,
                         "there are " + std::to_string(servers.size()) + " servers");
     }
-    *status = static_cast<pirx_server_status>(servers[server]);
-    return {};
+    return static_cast<pirx_server_status>(servers[server]);
   });
 }
 

@@ -92,32 +92,23 @@ pirx_status pirx_deployment_parse(const char* text, size_t size, const char* fol
 }
 
 pirx_status pirx_deployment_protocols(const pirx_deployment* deployment, size_t* count) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const DeploymentObject>(deployment));
-    PIRX_TRY(check_not_null(count));
-    *count = object->deployments.size();
-    return {};
-  });
+  return tell<DeploymentObject>(deployment, count,
+                                [](const auto& object) { return object.deployments.size(); });
 }
 
 pirx_status pirx_deployment_protocol(const pirx_deployment* deployment, size_t index, const char** name) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const DeploymentObject>(deployment));
-    PIRX_TRY(check_not_null(name));
-    if (index >= object->protocols.size()) {
+  return tell<DeploymentObject>(deployment, name, [&](const auto& object) -> Result<const char*> {
+    if (index >= object.protocols.size()) {
       return pirx::fail(pirx::ErrorCode::kOutOfRange,
-                        "the deployment has " + std::to_string(object->protocols.size()) + " protocols");
+                        "the deployment has " + std::to_string(object.protocols.size()) + " protocols");
     }
-    *name = object->protocols[index].c_str();
-    return {};
+    return object.protocols[index].c_str();
   });
 }
 
 pirx_status pirx_deployment_database(const pirx_deployment* deployment, pirx_database* database) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const DeploymentObject>(deployment));
-    PIRX_TRY(check_not_null(database));
-    const auto& plan = *object->deployments[0].plan;
+  return tell<DeploymentObject>(deployment, database, [](const auto& object) {
+    const auto& plan = *object.deployments[0].plan;
     const auto& geometry = plan.geometry();
     pirx_database told{};
     static_assert(sizeof told.identity == std::tuple_size_v<pirx::Digest>);
@@ -127,8 +118,7 @@ pirx_status pirx_deployment_database(const pirx_deployment* deployment, pirx_dat
     told.records = geometry.spec().records;
     told.record_bytes = geometry.spec().record_bytes;
     told.keyed = geometry.keyed() ? 1 : 0;
-    *database = told;
-    return {};
+    return told;
   });
 }
 
@@ -170,42 +160,26 @@ pirx_status pirx_client_create_with(const pirx_deployment* deployment, const cha
 }
 
 pirx_status pirx_client_warning(const pirx_client* client, const char** text) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const ClientObject>(client));
-    PIRX_TRY(check_not_null(text));
-    *text = object->warning.c_str();
-    return {};
-  });
+  return tell<ClientObject>(client, text, [](const auto& object) { return object.warning.c_str(); });
 }
 
 pirx_status pirx_client_servers(const pirx_client* client, size_t* count) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const ClientObject>(client));
-    PIRX_TRY(check_not_null(count));
-    *count = object->addresses.size();
-    return {};
-  });
+  return tell<ClientObject>(client, count, [](const auto& object) { return object.addresses.size(); });
 }
 
 pirx_status pirx_client_server(const pirx_client* client, size_t index, pirx_server* server) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const ClientObject>(client));
-    PIRX_TRY(check_not_null(server));
-    PIRX_TRY(check_server(*object, index));
-    const auto& endpoint = object->deployment.servers[index];
-    *server = {object->addresses[index].origin.c_str(), object->query_paths[index].c_str(),
-               endpoint.ca_file.c_str(), endpoint.allow_tls_1_2 ? 1 : 0};
-    return {};
+  return tell<ClientObject>(client, server, [&](const auto& object) -> Result<pirx_server> {
+    PIRX_TRY(check_server(object, index));
+    const auto& endpoint = object.deployment.servers[index];
+    return pirx_server{object.addresses[index].origin.c_str(), object.query_paths[index].c_str(),
+                       endpoint.ca_file.c_str(), endpoint.allow_tls_1_2 ? 1 : 0};
   });
 }
 
 pirx_status pirx_client_token(const pirx_client* client, size_t index, const char** token) {
-  return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto object, object_of<const ClientObject>(client));
-    PIRX_TRY(check_not_null(token));
-    PIRX_TRY(check_server(*object, index));
-    *token = object->deployment.servers[index].token.expose().c_str();
-    return {};
+  return tell<ClientObject>(client, token, [&](const auto& object) -> Result<const char*> {
+    PIRX_TRY(check_server(object, index));
+    return object.deployment.servers[index].token.expose().c_str();
   });
 }
 

@@ -113,6 +113,17 @@ Result<std::shared_ptr<T>> object_of(Handle* handle) {
   return object;
 }
 
+/// Writes what `read` gives for the object of a handle, a value or a Result of one, to `out`.
+template <class T, class Handle, class Out, class Read>
+pirx_status tell(const Handle* handle, Out* out, const Read& read) noexcept {
+  return guarded([&]() -> Result<void> {
+    PIRX_ASSIGN(const auto object, object_of<const T>(handle));
+    PIRX_TRY(check_not_null(out));
+    PIRX_ASSIGN(*out, Result<Out>(read(*object)));
+    return {};
+  });
+}
+
 template <class Handle>
 void give(std::shared_ptr<Object> object, Handle** handle) {
   *handle = reinterpret_cast<Handle*>(add_object(std::move(object)));

@@ -2,7 +2,6 @@
 // The table of limits, one row for each.
 #include "pirx/http/limits.h"
 
-#include <algorithm>
 #include <type_traits>
 
 namespace pirx::http {

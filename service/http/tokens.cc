@@ -5,7 +5,6 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "paths.h"

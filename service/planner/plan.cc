@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks questions, asks all protocols for offers, and gives the advice.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 

@@ -4,7 +4,6 @@
 #include "pirx/database/builder.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "content_writer.h"
 #include "key_index.h"

@@ -4,7 +4,6 @@
 #include "prepared_file.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "layout.h"
 #include "src/base/checksum.h"

@@ -19,12 +19,11 @@ void keep_best(std::optional<Offer>& best, Offer offer, const Question& question
 /// The best of offer_at(x) for every x of `tries`, which must not be empty. Values that are not valid
 /// settings (InvalidArgument) are skipped; if all are, the last error is returned. Any other error ends the
 /// search.
-template <class OfferAt>
-Result<Offer> best_of(std::span<const std::uint64_t> tries, const Question& question,
-                      const OfferAt& offer_at) {
+template <class Tries, class OfferAt>
+Result<Offer> best_of(const Tries& tries, const Question& question, const OfferAt& offer_at) {
   std::optional<Offer> best;
   std::optional<Error> why;
-  for (const auto tried : tries) {
+  for (const auto& tried : tries) {
     Result<Offer> offer = offer_at(tried);
     if (offer) {
       keep_best(best, std::move(*offer), question);

@@ -7,16 +7,13 @@
 #include "pirx/base/rng.h"
 #include "pirx/base/sha256.h"
 #include "src/base/aes128.h"
+#include "support/files.h"
 #include "support/seed.h"
 
 namespace pirx {
 namespace {
 
-Bytes random_bytes(std::mt19937_64& engine, std::size_t size) {
-  Bytes bytes(size);
-  for (auto& byte : bytes) byte = static_cast<std::byte>(engine());
-  return bytes;
-}
+using testing::random_bytes;
 
 /// Calls f with each piece of a random cut of so many bytes.
 template <class F>

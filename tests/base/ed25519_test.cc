@@ -7,10 +7,13 @@
 #include <algorithm>
 
 #include "src/base/ed25519_portable.h"
+#include "support/files.h"
 #include "support/seed.h"
 
 namespace pirx::ed25519 {
 namespace {
+
+using pirx::testing::random_bytes;
 
 template <class T>
 T bytes_of(std::string_view hex) {
@@ -27,12 +30,6 @@ bool both(const PublicKey& key, ByteSpan message, const Signature& signature) {
   const bool ours = is_key(key) && portable::verify_ed25519(key, message, signature);
   EXPECT_EQ(ours, says) << to_hex(key) << " " << to_hex(signature);
   return says;
-}
-
-Bytes random_bytes(std::mt19937_64& engine, std::size_t size) {
-  Bytes bytes(size);
-  for (auto& byte : bytes) byte = static_cast<std::byte>(engine());
-  return bytes;
 }
 
 Seed random_seed(std::mt19937_64& engine) {

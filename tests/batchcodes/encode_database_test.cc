@@ -4,16 +4,12 @@
 #include "pirx/batchcodes/encode_database.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
+#include "database/database_fixture.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/batchcodes/lagrange.h"
-#include "pirx/database/builder.h"
 #include "src/database/mapping.h"
-#include "support/files.h"
-#include "support/open_verified.h"
-#include "support/seed.h"
 
 namespace pirx::batchcodes {
 namespace {
@@ -29,12 +25,9 @@ using pirx::testing::to_bytes;
 
 void build(const std::filesystem::path& path, std::size_t records, std::mt19937_64& engine,
            std::uint64_t per_row = 3) {
-  auto builder = database::DatabaseBuilder::create(path, {.records_per_row = per_row});
-  ASSERT_TRUE(good(builder));
-  ASSERT_TRUE(good(builder->add(random_bytes(engine, 50))));
-  for (std::size_t i = 1; i < records; ++i)
-    ASSERT_TRUE(good(builder->add(random_bytes(engine, engine() % 50))));
-  ASSERT_TRUE(good(builder->finish()));
+  std::vector<Bytes> all{random_bytes(engine, 50)};
+  while (all.size() < records) all.push_back(random_bytes(engine, engine() % 50));
+  ASSERT_TRUE(good(database::build(path, all, {}, {.records_per_row = per_row})));
 }
 
 Encoding encoding(const FieldTag& field, unsigned u, unsigned tau, std::uint64_t modulus, unsigned servers) {
@@ -133,12 +126,8 @@ TEST(EncodeDatabase, NoiseIsNeverUsedTwice) {
   auto engine = seeded_engine(78);
   const TemporaryFolder folder(TemporaryFolder::kMemory);
   constexpr std::size_t kRows = 800, kBytes = 16'384;
-  auto builder = database::DatabaseBuilder::create(
-      folder / "db", {.records_per_row = 1, .fixed_record_bytes = kBytes, .digests = false});
-  ASSERT_TRUE(good(builder));
-  const Bytes record = random_bytes(engine, kBytes);
-  for (std::size_t i = 0; i < kRows; ++i) ASSERT_TRUE(good(builder->add(record)));
-  ASSERT_TRUE(good(builder->finish()));
+  ASSERT_TRUE(good(database::build(folder / "db", std::vector<Bytes>(kRows, random_bytes(engine, kBytes)), {},
+                                   {.records_per_row = 1, .fixed_record_bytes = kBytes, .digests = false})));
   const auto plain = Database::open(folder / "db");
   ASSERT_TRUE(good(encode_database(**plain, encoding(kTagGf2_8, 1, 1, 1, 5), folder / "b")));
   for (const auto& file : paths(folder / "b", 5)) {
@@ -205,12 +194,8 @@ TEST(EncodeDatabase, ASumThatIsNoWordIsNamedWithAWayOut) {
     if (f.store_word(start, first.data()) && f.store_word(b, second.data())) break;
   }
   const TemporaryFolder folder;
-  auto builder = database::DatabaseBuilder::create(
-      folder / "db", {.records_per_row = 1, .fixed_record_bytes = 6, .digests = false});
-  ASSERT_TRUE(good(builder));
-  ASSERT_TRUE(good(builder->add(first)));
-  ASSERT_TRUE(good(builder->add(second)));
-  ASSERT_TRUE(good(builder->finish()));
+  ASSERT_TRUE(good(database::build(folder / "db", {first, second}, {},
+                                   {.records_per_row = 1, .fixed_record_bytes = 6, .digests = false})));
   expect_error(
       encode_database(**Database::open(folder / "db"), code, folder / "b"), ErrorCode::kInvalidArgument,
       "coordinate " + std::to_string(code.spec().coordinates[1]) + " has a value that no word of w48");

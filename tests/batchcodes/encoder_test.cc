@@ -15,7 +15,6 @@ namespace {
 using matrix::Matrix;
 using pirx::testing::seeded_engine;
 using pirx::testing::TinyPrime;
-using testing::TestRng;
 
 template <class F>
 Encoding encoding_of(const F& f, unsigned u, unsigned tau, std::uint64_t M, unsigned l) {

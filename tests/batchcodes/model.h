@@ -5,29 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <random>
 
 #include "batchcodes/encoder_impl.h"
 #include "batchcodes/polynomial_code_impl.h"
+#include "support/random_element.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 
 namespace pirx::batchcodes::testing {
 
 using matrix::Matrix;
-
-/// Random bytes of a test, reproducible by its seed.
-class TestRng {
- public:
-  explicit TestRng(std::mt19937_64& engine) : engine_(&engine) {}
-  void fill(MutableByteSpan out) {
-    for (auto& byte : out) byte = static_cast<std::byte>((*engine_)());
-  }
-
- private:
-  std::mt19937_64* engine_;
-};
 
 /// The value at `at` of the polynomial of degree below x.size() that is y at x.
 template <class F>
@@ -61,7 +49,7 @@ template <class F>
 Matrix<typename F::Elem> random_elements(const F& f, std::size_t rows, std::size_t cols,
                                          std::mt19937_64& engine) {
   auto M = Matrix<typename F::Elem>::create(rows, cols).value();
-  TestRng rng(engine);
+  pirx::testing::EngineSource rng{engine};
   for (std::size_t i = 0; i < rows; ++i) f.random_fill(rng, std::span(M.row(i), cols));
   return M;
 }

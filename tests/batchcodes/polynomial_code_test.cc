@@ -3,7 +3,6 @@
 // setting; and the known answers A and B of the reference program.
 #include "pirx/batchcodes/polynomial_code.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "batchcodes/model.h"
@@ -22,7 +21,6 @@ using matrix::Matrix;
 using nlohmann::json;
 using pirx::testing::seeded_engine;
 using pirx::testing::TinyPrime;
-using testing::TestRng;
 
 template <class F>
 Matrix<std::uint8_t> numbers(const json& rows) {
@@ -126,7 +124,7 @@ void check_round(const F& f, const Setting& set, std::mt19937_64& engine) {
     EXPECT_FALSE(encoding.collision_free(set.r) && set.queries >= 1) << plan.error().message();
     return;
   }
-  TestRng rng(engine);
+  pirx::testing::EngineSource rng{engine};
   for (std::size_t i = 0; i < plan->queries(); ++i) {
     const auto slots = plan->query(i);
     const auto coins = testing::random_elements(f, set.t, R, engine);

@@ -39,10 +39,7 @@ def lines(done, word):
     return [line.split()[1:] for line in done.stdout.splitlines() if line.split()[0] == word]
 
 
-class CInterface(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, build, proxy, deploy = cl.CommandLine.start, cl.CommandLine.build, cl.CommandLine.proxy, cl.CommandLine.deploy
-
+class CInterface(cl.Servers):
     def serve(self, database, protocol, *more):
         return self.start(cl.PIRX, "serve", database, "--protocol", protocol, "--listen", "127.0.0.1:0", *more)
 
@@ -50,11 +47,7 @@ class CInterface(unittest.TestCase):
         return [self.serve(database, protocol, "--coordinate", 1 + i) for i in range(count)]
 
     def keyed(self):
-        source = self.path / "keyed.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(cl.RECORDS)))
-        target = self.path / "keyed.pirx"
-        cl.run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
-        return target
+        return self.build("keyed.pirx", "--keyed")
 
     def through(self, deployment, proxies):
         """The deployment with proxies before some of its servers: {number: proxy}."""

@@ -58,9 +58,7 @@ class World {
     return *itpir::goldberg::make_server(*database, {.coordinate = coordinate, .threads = 1});
   }
   static Bytes record(std::uint64_t i, char kind = 't') {
-    const auto text = std::string(1, kind) + "record" + std::to_string(i);
-    const auto bytes = as_bytes(text);
-    return {bytes.begin(), bytes.end()};
+    return pirx::testing::to_bytes(std::string(1, kind) + "record" + std::to_string(i));
   }
 
   std::string moods;  ///< of each server; t: true, o: conspires, z: answers zeros, s: silent, e: stale epoch

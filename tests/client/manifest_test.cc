@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "pirx/client/fetch.h"
-#include "support/seed.h"
 
 namespace pirx::client {
 namespace {

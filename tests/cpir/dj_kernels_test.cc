@@ -11,22 +11,9 @@
 namespace pirx::cpir::dj {
 namespace {
 
+using testing::odd_number;
 using testing::random_below;
-
-std::vector<const RowKernel*> usable_kernels() {
-  std::vector<const RowKernel*> kernels;
-  for (const char* name : {"gmp", "ifma"}) {
-    if (const auto kernel = choose_kernel(name)) kernels.push_back(*kernel);
-  }
-  return kernels;
-}
-
-mpz_class odd_number(unsigned bits, std::mt19937_64& engine) {
-  mpz_class n = random_below(mpz_class(1) << (bits - 1), engine);
-  mpz_setbit(n.get_mpz_t(), bits - 1);
-  mpz_setbit(n.get_mpz_t(), 0);
-  return n;
-}
+using testing::usable_kernels;
 
 /// A block and its numbers.
 class Block {

@@ -10,6 +10,7 @@ namespace pirx::cpir::dj {
 namespace {
 
 using testing::random_below;
+using testing::usable_kernels;
 
 class Given final : public Exponents {
  public:
@@ -57,14 +58,6 @@ void check(const Ring& ring, const PowerShape& shape, const PowerPlan& plan, std
     }
     ASSERT_EQ(number_from_words(std::span(out).subspan(row * words, words)), expected) << "row " << row;
   }
-}
-
-std::vector<const RowKernel*> usable_kernels() {
-  std::vector<const RowKernel*> kernels;
-  for (const char* name : {"gmp", "ifma"}) {
-    if (const auto kernel = choose_kernel(name)) kernels.push_back(*kernel);
-  }
-  return kernels;
 }
 
 std::uint64_t bytes_of(const Ring& ring, const PowerShape& shape, unsigned window) {

@@ -4,17 +4,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <set>
-#include <thread>
 
+#include "database/database_fixture.h"
 #include "dj_support.h"
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/dj/server.h"
-#include "pirx/database/builder.h"
 #include "src/protocol/message.h"
 #include "support/forks.h"
 #include "support/seed.h"
@@ -29,19 +27,10 @@ class DjServer : public ::testing::Test {
  protected:
   void SetUp() override {
     auto engine = pirx::testing::seeded_engine();
-    folder_ = std::filesystem::temp_directory_path() / ("pirx-dj-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-    auto builder = database::DatabaseBuilder::create(folder_ / "db", {.records_per_row = 3}).value();
-    for (int i = 0; i < 50; ++i) {
-      Bytes record(1 + engine() % 40);
-      for (auto& byte : record) byte = static_cast<std::byte>(engine());
-      ASSERT_TRUE(builder.add(record));
-      records_.push_back(std::move(record));
-    }
-    ASSERT_TRUE(builder.finish());
+    for (int i = 0; i < 50; ++i) records_.push_back(pirx::testing::random_bytes(engine, 1 + engine() % 40));
+    ASSERT_TRUE(database::build(folder_ / "db", records_, {}, {.records_per_row = 3}));
     database_ = database::Database::open(folder_ / "db").value();
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<AnyServer> toy_server(std::vector<std::uint32_t> arities = {3, 6},
                                         unsigned leaf_layer = 1) const {
@@ -63,7 +52,7 @@ class DjServer : public ::testing::Test {
     return std::move(replies[0]);
   }
 
-  std::filesystem::path folder_;
+  pirx::testing::TemporaryFolder folder_;
   std::vector<Bytes> records_;
   std::shared_ptr<const database::Database> database_;
 };

@@ -5,11 +5,11 @@
 
 #include <gmpxx.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "cpir/dj/number.h"
+#include "cpir/dj/ring.h"
 #include "pirx/base/rng.h"
 #include "pirx/cpir/dj/keys.h"
 #include "support/source_file.h"
@@ -56,6 +56,23 @@ inline mpz_class random_below(const mpz_class& bound, std::mt19937_64& engine) {
   for (std::size_t i = 0; i < bits + 64; i += 64)
     out = (out << 64) + mpz_class(static_cast<unsigned long>(engine()));
   return out % bound;
+}
+
+/// 2^(bits - 1) to 2^bits - 1.
+inline mpz_class odd_number(unsigned bits, std::mt19937_64& engine) {
+  mpz_class n = random_below(mpz_class(1) << (bits - 1), engine);
+  mpz_setbit(n.get_mpz_t(), bits - 1);
+  mpz_setbit(n.get_mpz_t(), 0);
+  return n;
+}
+
+/// Those that this machine has.
+inline std::vector<const RowKernel*> usable_kernels() {
+  std::vector<const RowKernel*> kernels;
+  for (const char* name : {"gmp", "ifma"}) {
+    if (const auto kernel = choose_kernel(name)) kernels.push_back(*kernel);
+  }
+  return kernels;
 }
 
 inline mpz_class power_mod(const mpz_class& a, const mpz_class& e, const mpz_class& m) {

@@ -10,16 +10,10 @@
 namespace pirx::cpir::qr {
 namespace {
 
+using dj::testing::odd_number;
+using dj::testing::usable_kernels;
 using testing::column_products_ref;
 using testing::random_below;
-
-std::vector<const dj::RowKernel*> usable_kernels() {
-  std::vector<const dj::RowKernel*> kernels;
-  for (const char* name : {"gmp", "ifma"}) {
-    if (const auto kernel = dj::choose_kernel(name)) kernels.push_back(*kernel);
-  }
-  return kernels;
-}
 
 /// Records of equal length without anything else in their slots, with rows of the database and of the matrix
 /// as they come.
@@ -72,13 +66,6 @@ Bytes expected(const mpz_class& n, const std::vector<mpz_class>& y, const Matrix
   for (std::size_t j = 0; j < z.size(); ++j)
     dj::number_to_bytes(z[j], std::span(out).subspan(j * each, each));
   return out;
-}
-
-mpz_class odd_number(unsigned bits, std::mt19937_64& engine) {
-  mpz_class n = random_below(mpz_class(1) << (bits - 1), engine);
-  mpz_setbit(n.get_mpz_t(), bits - 1);
-  mpz_setbit(n.get_mpz_t(), 0);
-  return n;
 }
 
 TEST(ColumnProducts, RandomShapesEqualTheReference) {

@@ -13,6 +13,8 @@
 namespace pirx::cpir::qr {
 namespace {
 
+using pirx::testing::ask;
+using pirx::testing::expect_error;
 using testing::TestDatabase;
 
 constexpr auto kPaper = KeyPolicy::kPaperReproduction;
@@ -20,12 +22,6 @@ constexpr std::size_t kNumber = 128;  // bytes, of 1024 bits
 
 ServerOptions paper_options(std::uint64_t slots = 0, const char* kernel = "auto") {
   return {.slots = slots, .modulus_bits = 1024, .policy = kPaper, .threads = 2, .kernel = kernel};
-}
-
-Result<Bytes> answer(const AnyServer& server, ByteSpan request) {
-  auto replies = server.answer({&request, 1});
-  EXPECT_EQ(replies.size(), 1u);
-  return std::move(replies.at(0));
 }
 
 class Protocol : public ::testing::Test {
@@ -38,11 +34,6 @@ class Protocol : public ::testing::Test {
         client_(Client::create(Params::decode(server_->parameters()).value(), testing::paper_key()).value()),
         request_(client_.query(1, rng_).value()) {}
 
-  void expect_refused(const Result<Bytes>& reply, ErrorCode code, const char* why) {
-    ASSERT_FALSE(reply);
-    EXPECT_EQ(reply.error().code(), code);
-    EXPECT_NE(reply.error().message().find(why), std::string::npos) << reply.error().message();
-  }
   /// The request with number i (0: the modulus) replaced.
   Bytes with_number(std::size_t i, const mpz_class& value) const {
     Bytes changed = request_;
@@ -65,7 +56,7 @@ void fetch_all(const TestDatabase& db, const AnyServer& server, const SecretKey&
     const auto request = client.query(row, rng).value();
     ASSERT_EQ(request.size(), params.request_bytes());
     ASSERT_EQ(server.admit(request).value(), 1u);
-    const auto reply = answer(server, request).value();
+    const auto reply = ask(server, request).value();
     ASSERT_EQ(reply.size(), params.reply_bytes());
     EXPECT_EQ(client.decode(reply, 2, [] { return true; }).error().code(), ErrorCode::kUnavailable);
     const auto bytes = client.decode(reply, 2).value();
@@ -85,7 +76,7 @@ void fetch_all(const TestDatabase& db, const AnyServer& server, const SecretKey&
 TEST_F(Protocol, MakingAQueryEndsWhenItsCallerSaysSo) {
   const auto rows = static_cast<int>(client_.params().rows());
   int asked = 0;
-  expect_refused(client_.query(1, rng_, [&] { return ++asked == rows; }), ErrorCode::kUnavailable, "in time");
+  expect_error(client_.query(1, rng_, [&] { return ++asked == rows; }), ErrorCode::kUnavailable, "in time");
   EXPECT_EQ(asked, rows);
   EXPECT_TRUE(client_.query(1, rng_, [] { return false; }));
 }
@@ -110,11 +101,11 @@ TEST_F(Protocol, DefaultKeysWork) {
 }
 
 TEST_F(Protocol, RepliesDependOnTheQueryAlone) {
-  const auto reply = answer(*server_, request_).value();
+  const auto reply = ask(*server_, request_).value();
   for (const char* kernel : {"gmp", "auto"}) {
     auto options = paper_options(0, kernel);
     for (options.threads = 1; options.threads <= 3; ++options.threads) {
-      EXPECT_EQ(answer(*make_qr_server(db_.database(), options).value(), request_).value(), reply);
+      EXPECT_EQ(ask(*make_qr_server(db_.database(), options).value(), request_).value(), reply);
     }
   }
 }
@@ -124,7 +115,7 @@ TEST_F(Protocol, BadRequestFailsAlone) {
   const ByteSpan batch[] = {request_, bad, request_};
   const auto replies = server_->answer(batch);
   EXPECT_EQ(replies[0].value(), replies[2].value());
-  expect_refused(replies[1], ErrorCode::kInvalidArgument, "zero");
+  expect_error(replies[1], ErrorCode::kInvalidArgument, "zero");
 }
 
 TEST_F(Protocol, TheServerRefusesNumbers) {
@@ -132,16 +123,15 @@ TEST_F(Protocol, TheServerRefusesNumbers) {
   const mpz_class n = dj::number_from_bytes(key.public_key().modulus()),
                   p = dj::number_from_bytes(key.expose_p());
   const auto last = client_.params().rows();
-  expect_refused(answer(*server_, with_number(1, 0)), ErrorCode::kInvalidArgument, "zero or not below N");
-  expect_refused(answer(*server_, with_number(last, n)), ErrorCode::kInvalidArgument, "zero or not below N");
-  expect_refused(answer(*server_, with_number(last, 3 * p)), ErrorCode::kInvalidArgument, "factor in common");
+  expect_error(ask(*server_, with_number(1, 0)), ErrorCode::kInvalidArgument, "zero or not below N");
+  expect_error(ask(*server_, with_number(last, n)), ErrorCode::kInvalidArgument, "zero or not below N");
+  expect_error(ask(*server_, with_number(last, 3 * p)), ErrorCode::kInvalidArgument, "factor in common");
   mpz_class odd_one = 2;
   while (mpz_jacobi(odd_one.get_mpz_t(), n.get_mpz_t()) != -1) ++odd_one;
-  expect_refused(answer(*server_, with_number(2, odd_one)), ErrorCode::kInvalidArgument, "Jacobi");
-  expect_refused(answer(*server_, with_number(0, n + 1)), ErrorCode::kInvalidArgument, "even");
-  expect_refused(answer(*server_, with_number(0, n >> 8)), ErrorCode::kInvalidArgument, "exactly 1024 bits");
-  expect_refused(answer(*server_, with_number(0, (mpz_class(1) << 1023) + 3)), ErrorCode::kInvalidArgument,
-                 "");
+  expect_error(ask(*server_, with_number(2, odd_one)), ErrorCode::kInvalidArgument, "Jacobi");
+  expect_error(ask(*server_, with_number(0, n + 1)), ErrorCode::kInvalidArgument, "even");
+  expect_error(ask(*server_, with_number(0, n >> 8)), ErrorCode::kInvalidArgument, "exactly 1024 bits");
+  expect_error(ask(*server_, with_number(0, (mpz_class(1) << 1023) + 3)), ErrorCode::kInvalidArgument, "");
 }
 
 TEST_F(Protocol, MessagesOfOtherKindsAreRefused) {
@@ -149,7 +139,7 @@ TEST_F(Protocol, MessagesOfOtherKindsAreRefused) {
     const auto admitted = server_->admit(request);
     ASSERT_FALSE(admitted);
     EXPECT_EQ(admitted.error().code(), code);
-    expect_refused(answer(*server_, request), code, why);
+    expect_error(ask(*server_, request), code, why);
   };
   const auto changed = [&](std::size_t at, unsigned value) {
     Bytes request = request_;
@@ -169,8 +159,8 @@ TEST_F(Protocol, MessagesOfOtherKindsAreRefused) {
   refused(longer, ErrorCode::kDataLoss, "bytes, not");
   refused(shorter, ErrorCode::kDataLoss, "bytes, not");
   const TestDatabase other(30, 3, 4, false, engine_);
-  expect_refused(answer(*make_qr_server(other.database(), paper_options()).value(), request_),
-                 ErrorCode::kStaleEpoch, "another version of the database");
+  expect_error(ask(*make_qr_server(other.database(), paper_options()).value(), request_),
+               ErrorCode::kStaleEpoch, "another version of the database");
 }
 
 TEST_F(Protocol, TheClientRefusesReplies) {
@@ -179,7 +169,7 @@ TEST_F(Protocol, TheClientRefusesReplies) {
     ASSERT_FALSE(row);
     EXPECT_EQ(row.error().code(), code);
   };
-  const auto reply = answer(*server_, request_).value();
+  const auto reply = ask(*server_, request_).value();
   const auto with = [&](std::size_t i, const mpz_class& value) {
     Bytes changed = reply;
     dj::number_to_bytes(value, std::span(changed).subspan(kHeaderBytes + i * kNumber, kNumber));
@@ -250,13 +240,13 @@ TEST_F(Protocol, ParametersRoundTripAndSurviveFuzzing) {
 }
 
 TEST_F(Protocol, FuzzedMessagesNeverSucceedSilently) {
-  const auto reply = answer(*server_, request_).value();
+  const auto reply = ask(*server_, request_).value();
   const auto row = client_.decode(reply, 1).value();
   for (int round = 0; round < 60; ++round) {
     Bytes request = request_, answered = reply;
     request[engine_() % request.size()] ^= static_cast<std::byte>(1 + engine_() % 255);
     answered[engine_() % answered.size()] ^= static_cast<std::byte>(1 + engine_() % 255);
-    if (const auto got = answer(*server_, request)) {
+    if (const auto got = ask(*server_, request)) {
       EXPECT_EQ(got->size(), client_.params().reply_bytes());
     }
     if (const auto got = client_.decode(answered, 1)) {
@@ -289,9 +279,7 @@ TEST_F(Protocol, OpensThroughTheTable) {
   EXPECT_EQ(Params::decode(server->parameters())->slots(), 5u);
   const auto refused = [&](const Texts& options, const char* why) {
     const auto opened = open(options);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(opened.error().message().find(why), std::string::npos) << opened.error().message();
+    expect_error(opened, ErrorCode::kInvalidArgument, why);
   };
   refused({{"window", "3"}}, "no option 'window'");
   refused({{"slots", "3x"}}, "no whole number");

@@ -2,13 +2,7 @@
 // Random records in a database file, for the tests of single-server protocols.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <random>
-
-#include "pirx/database/builder.h"
+#include "database/database_fixture.h"
 
 namespace pirx::cpir::testing {
 
@@ -17,32 +11,23 @@ class TestDatabase {
  public:
   TestDatabase(std::uint64_t records, std::uint64_t record_bytes, std::uint64_t per_row, bool plain,
                std::mt19937_64& engine) {
-    static int files = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("pirx-cpir-" + std::to_string(getpid()) + "-" + std::to_string(files++));
-    database::BuildOptions options;
-    options.records_per_row = per_row;
-    options.fixed_record_bytes = plain ? record_bytes : 0;
-    options.digests = !plain;
-    auto builder = database::DatabaseBuilder::create(path_, options).value();
     for (std::uint64_t i = 0; i < records; ++i) {
-      Bytes record(plain || i == 0 ? record_bytes : engine() % (record_bytes + 1));
-      for (auto& byte : record) byte = static_cast<std::byte>(engine());
-      EXPECT_TRUE(builder.add(record));
-      records_.push_back(std::move(record));
+      const auto bytes = plain || i == 0 ? record_bytes : engine() % (record_bytes + 1);
+      records_.push_back(pirx::testing::random_bytes(engine, bytes));
     }
-    EXPECT_TRUE(builder.finish());
-    database_ = database::Database::open(path_).value();
+    EXPECT_TRUE(database::build(
+        path(), records_, {},
+        {.records_per_row = per_row, .fixed_record_bytes = plain ? record_bytes : 0, .digests = !plain}));
+    database_ = database::Database::open(path()).value();
   }
-  ~TestDatabase() { std::filesystem::remove(path_); }
   TestDatabase(const TestDatabase&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path path() const { return folder_ / "db"; }
   const std::vector<Bytes>& records() const { return records_; }
   const std::shared_ptr<const database::Database>& database() const { return database_; }
 
  private:
-  std::filesystem::path path_;
+  pirx::testing::TemporaryFolder folder_;
   std::vector<Bytes> records_;
   std::shared_ptr<const database::Database> database_;
 };

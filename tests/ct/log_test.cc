@@ -5,11 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "database/database_fixture.h"
 #include "examples/ct/files.h"
-#include "pirx/database/builder.h"
-#include "support/files.h"
-#include "support/open_verified.h"
-#include "support/seed.h"
 
 namespace pirx::ct {
 namespace {
@@ -201,9 +198,7 @@ TEST(Log, WrongTargetsAreRefusedAndKept) {
   ASSERT_TRUE(good(log.build_database(folder / "keyed", {})));
   expect_error(log.build_database(folder / "keyed", {.by_index = true}), ErrorCode::kInvalidArgument,
                "by key");
-  auto builder = database::DatabaseBuilder::create(folder / "small", {});
-  ASSERT_TRUE(good(builder->add(as_bytes("no proof"))));
-  ASSERT_TRUE(good(builder->finish()));
+  ASSERT_TRUE(good(database::build(folder / "small", {testing::to_bytes("no proof")})));
   expect_error(log.publish(folder / "small"), ErrorCode::kInvalidArgument, "no database of proofs");
 }
 

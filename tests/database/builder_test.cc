@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
@@ -229,14 +228,11 @@ TEST(Builder, NothingIsLeftOfAbandonedAndEmptyBuilds) {
 /// Runs `body` in a child process whose files may have at most `limit` bytes. True when it returns true.
 template <class Body>
 bool with_file_limit(rlim_t limit, const Body& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit file_size{limit, limit};
-    ::_exit(::setrlimit(RLIMIT_FSIZE, &file_size) == 0 && body() ? 0 : 1);
-  }
-  int status = 0;
-  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return testing::status_of_child([&] {
+           ::signal(SIGXFSZ, SIG_IGN);
+           const rlimit file_size{limit, limit};
+           return ::setrlimit(RLIMIT_FSIZE, &file_size) == 0 && body();
+         }) == 0;
 }
 
 TEST(Builder, AFullDiskLeavesTheOldFile) {

@@ -2,7 +2,6 @@
 // Files of prepared databases: what was written is read, and everything else is refused.
 #include "src/database/prepared_file.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,20 +9,12 @@
 
 #include <csignal>
 
+#include "database_fixture.h"
 #include "pirx/base/sha256.h"
-#include "support/files.h"
-#include "support/seed.h"
+#include "support/forks.h"
 
 namespace pirx::database {
 namespace {
-
-using pirx::testing::expect_error;
-using pirx::testing::good;
-using pirx::testing::random_bytes;
-using pirx::testing::read_file;
-using pirx::testing::TemporaryFolder;
-using pirx::testing::to_bytes;
-using pirx::testing::write_file;
 
 constexpr std::size_t kHeaderBytes = 4096;
 
@@ -224,24 +215,6 @@ TEST(PreparedFile, NamesOfOtherThingsAreNeitherReadNorReplaced) {
   EXPECT_TRUE(good(sample.write(folder / "empty")));
 }
 
-/// In a child, whose limits and user end with it; what it prints shows why it failed.
-template <class Check>
-int exit_code_of_child(const Check& check) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(check() ? 0 : 1);
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-template <class T>
-bool is_error(const Result<T>& result, ErrorCode code, std::string_view part) {
-  const std::string said = result ? "no error" : result.error().to_string();
-  if (!result && result.error().code() == code && said.find(part) != std::string::npos) return true;
-  std::fprintf(stderr, "got: %s\n", said.c_str());
-  return false;
-}
-
 TEST(PreparedFile, RefusesWithoutPermission) {
   const TemporaryFolder folder(TemporaryFolder::kMemory);
   auto engine = pirx::testing::seeded_engine(10);
@@ -252,7 +225,7 @@ TEST(PreparedFile, RefusesWithoutPermission) {
   const auto denied = [](const auto& result) {
     return is_error(result, ErrorCode::kUnavailable, "Permission denied");
   };
-  EXPECT_EQ(exit_code_of_child([&] {
+  EXPECT_EQ(testing::status_of_child([&] {
               if (::geteuid() == 0 && ::setuid(65534) != 0) return false;  // nothing is forbidden to root
               return denied(read_all(folder / "f", sample.label, 1)) &&
                      denied(sample.write(folder / "f", 1)) && denied(sample.write(folder / "g", 1));
@@ -268,7 +241,7 @@ TEST(PreparedFile, ADiskTooSmallLeavesTheOldFile) {
   const Sample old(1, 1024, engine), large(1, 3 << 20, engine);
   ASSERT_TRUE(good(old.write(folder / "f")));
   const Bytes before = read_file(folder / "f");
-  EXPECT_EQ(exit_code_of_child([&] {
+  EXPECT_EQ(testing::status_of_child([&] {
               ::signal(SIGXFSZ, SIG_IGN);
               const rlimit limit{1 << 20, 1 << 20};
               return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 &&

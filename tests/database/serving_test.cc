@@ -2,12 +2,11 @@
 // Files that rot or go away while they are served.
 #include "pirx/database/serving.h"
 
-#include <sys/wait.h>
-
 #include <csignal>
 
 #include "database_fixture.h"
 #include "pirx/database/update.h"
+#include "support/forks.h"
 
 namespace pirx::database {
 namespace {
@@ -85,15 +84,8 @@ TEST(Serving, ATruncatedFileIsNoticedAndNobodyDies) {
 }
 
 TEST(Serving, OtherBusErrorsEndTheProcess) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (!survive_lost_pages()) ::_exit(1);
-    ::raise(SIGBUS);
-    ::raise(SIGBUS);
-    ::_exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  const int status = testing::status_of_child(
+      [] { return survive_lost_pages() && ::raise(SIGBUS) == 0 && ::raise(SIGBUS) == 0; });
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
 }
 

@@ -10,6 +10,7 @@
 #include "keyed_fixture.h"
 #include "pirx/database/keyed_update.h"
 #include "pirx/database/update.h"
+#include "support/forks.h"
 
 namespace pirx::database {
 namespace {
@@ -29,16 +30,9 @@ Result<void> update(const std::filesystem::path& target, const Progress& progres
 /// True when the child did all its work, false when it was killed in it.
 template <class Work>
 bool survived(const Work& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work() ? 0 : 1);
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  if (WIFSIGNALED(status)) {
-    EXPECT_EQ(WTERMSIG(status), SIGKILL);
-    return false;
-  }
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-  return true;
+  const int status = testing::status_of_child(work);
+  EXPECT_TRUE(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) << status;
+  return status == 0;
 }
 
 Progress killer(int& calls, int stop) {

@@ -15,9 +15,7 @@ sys.path.insert(0, "tests/tools")
 import command_line_test as cl  # noqa: E402
 
 
-class Limits(unittest.TestCase):
-    setUp, tearDown, start, serve = cl.CommandLine.setUp, cl.CommandLine.tearDown, cl.CommandLine.start, cl.CommandLine.serve
-
+class Limits(cl.Servers):
     def make(self):
         (self.path / "r.csv").write_text("k,v\n" + "".join(f"key{i},value {i}\n" for i in range(200)))
         cl.run("db", "build", "db", "r.csv", "--key", "k", "--value", "v", cwd=self.path)

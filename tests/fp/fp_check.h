@@ -15,15 +15,8 @@
 
 namespace pirx::fp::testing {
 
+using pirx::testing::EngineSource;
 using pirx::testing::seeded_engine;
-
-/// Pseudo-random bytes that a seed repeats.
-struct EngineSource {
-  std::mt19937_64& engine;
-  void fill(MutableByteSpan out) {
-    for (std::byte& byte : out) byte = static_cast<std::byte>(engine());
-  }
-};
 
 /// Plays given candidates; asking for more is a failure.
 struct Tape {

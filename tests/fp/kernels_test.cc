@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel of the prime fields against the scalars: all short shapes, odd offsets and strides, guard
 // bytes, a page without access right behind every operand, and sums of products at their largest.
+#include "support/kernels.h"
+
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <random>
@@ -12,52 +12,24 @@
 #include "pirx/fp/prime_field.h"
 #include "pirx/fp/w160.h"
 #include "pirx/fp/w48.h"
+#include "support/guarded.h"
 #include "support/random_element.h"
 #include "support/seed.h"
 
 namespace pirx::fp {
 namespace {
 
+using pirx::testing::EngineSource;
+using pirx::testing::runnable;
 using pirx::testing::seeded_engine;
-
-struct EngineSource {
-  std::mt19937_64& engine;
-  void fill(MutableByteSpan out) {
-    for (std::byte& byte : out) byte = static_cast<std::byte>(engine());
-  }
-};
-
-/// Memory that ends at a page without access.
-class Fence {
- public:
-  explicit Fence(std::size_t size) : size_(size) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    mapped_ = (size + page - 1) / page * page + page;
-    base_ = static_cast<std::byte*>(
-        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    PIRX_CHECK(base_ != MAP_FAILED);
-    PIRX_CHECK(mprotect(base_ + mapped_ - page, page, PROT_NONE) == 0);
-    data_ = base_ + mapped_ - page - size;
-  }
-  Fence(const Fence&) = delete;
-  Fence& operator=(const Fence&) = delete;
-  ~Fence() { munmap(base_, mapped_); }
-  std::byte* data() { return data_; }
-  std::size_t size() const { return size_; }
-
- private:
-  std::size_t size_;
-  std::size_t mapped_ = 0;
-  std::byte* base_ = nullptr;
-  std::byte* data_ = nullptr;
-};
 
 /// A rows x cols matrix of items of `width` bytes, `gap` bytes between rows and `offset` before the first, in
 /// fenced memory that is filled with a guard byte.
 struct Operand {
   static constexpr std::byte kGuard{0xA5};
-  std::size_t rows, cols, width, offset, stride;
-  Fence memory;
+  std::size_t rows, cols, width, offset, stride, bytes;
+  pirx::testing::Guarded fence;
+  MutableByteSpan memory;
 
   Operand(std::size_t rows_in, std::size_t cols_in, std::size_t width_in, std::size_t gap,
           std::size_t offset_in)
@@ -66,7 +38,9 @@ struct Operand {
         width(width_in),
         offset(offset_in),
         stride(cols * width + gap),
-        memory(offset + (rows == 0 ? 0 : (rows - 1) * stride + cols * width)) {
+        bytes(offset + (rows == 0 ? 0 : (rows - 1) * stride + cols * width)),
+        fence(bytes),
+        memory(fence.tail(bytes, 0), bytes) {
     std::fill_n(memory.data(), memory.size(), kGuard);
   }
   std::byte* at(std::size_t i, std::size_t j) { return memory.data() + offset + i * stride + j * width; }
@@ -185,15 +159,6 @@ void check_add_sub(const F& f, const Kernels<F>& kernels, std::size_t n, std::mt
   }
 }
 
-template <class F>
-std::vector<Kernels<F>> runnable(const F& f) {
-  std::vector<Kernels<F>> out;
-  for (const auto& kernels : kernel_table(f)) {
-    if ((kernels.needs & ~detected_cpu_features()) == 0) out.push_back(kernels);
-  }
-  return out;
-}
-
 TEST(Kernels, TablesEndWithThePortableOne) {
   const W160 w160;
   const W48 w48;
@@ -246,7 +211,7 @@ TEST(Kernels, W48EverySubsetOfCpuFeatures) { check_every_subset_of_cpu_features(
 template <class F>
 void check_all_short_shapes(const F& f) {
   auto engine = seeded_engine(2);
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     for (std::size_t n = 0; n <= 70; ++n) {
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, engine() % 8, engine() % 12, n, engine));
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, engine() % 5, n, engine() % 20, engine));
@@ -264,7 +229,7 @@ TEST(Kernels, W48AllShortShapes) { check_all_short_shapes(W48()); }
 template <class F>
 void check_around_row_blocks(const F& f) {
   auto engine = seeded_engine(3);
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     for (const std::size_t r :
          {63u, 64u, 65u, 127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 1024u, 1025u}) {
       ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, 4, r, 9, engine));
@@ -282,7 +247,7 @@ TEST(Kernels, W160LargestSums) {
   const W160 f;
   const W160::Elem minus_one = f.sub(f.zero(), f.one());
   const W160::Elem minus_eight = f.sub(f.zero(), f.from_label(8));
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     for (const std::size_t r : {1u, 511u, 512u, 513u, 585u, 1024u, 5000u}) {
       constexpr std::size_t q = 4, s = 17;
       const Bytes words(r * s * 20, std::byte{0xFF});
@@ -311,7 +276,7 @@ TEST(Kernels, W160MoreRowsThanAnyAccumulatorHolds) {
   constexpr std::size_t r = 700001;
   const std::vector<W160::Elem> Q(r, minus_eight);
   const Bytes word(20, std::byte{0xFF});
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     W160::Elem sum;
     kernels.muladd_words(f, 1, r, 1, Q.data(), 0, word.data(), 0, &sum, 0);
     EXPECT_TRUE(f.equal(sum, f.from_label(64 * r))) << kernels.name;
@@ -330,7 +295,7 @@ TEST(Kernels, W48LargestSums) {
   const std::uint64_t full_half = (std::uint64_t{1} << 48) + 1;
   ASSERT_EQ(full_half * word & half, half);
   const std::uint64_t scalars[] = {W48::prime()[0] - 1, word, full_half};
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     for (const std::size_t r : {1u, 128u, 129u, 255u, 256u, 257u, 1024u, 5000u}) {
       constexpr std::size_t q = 17, s = 53;
       const Bytes words(r * s * 6, std::byte{0xFF});
@@ -363,7 +328,7 @@ TEST(Kernels, W48MoreRowsThanAnyAccumulatorHolds) {
   constexpr std::size_t r = 700001;
   const std::vector<W48::Elem> Q(r, minus_one);
   const Bytes word(6, std::byte{0xFF});
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     W48::Elem sum;
     kernels.muladd_words(f, 1, r, 1, Q.data(), 0, word.data(), 0, &sum, 0);
     EXPECT_TRUE(f.equal(sum, f.from_label(22 * r))) << kernels.name;
@@ -377,7 +342,7 @@ TEST(Kernels, PrimeFieldShortShapes) {
   auto engine = seeded_engine(4);
   for (const unsigned bits : {8u, 64u, 160u, 256u}) {
     const PrimeField f = *PrimeField::create(bits);
-    for (const auto& kernels : runnable(f)) {
+    for (const auto& kernels : runnable(kernel_table(f))) {
       for (std::size_t n = 0; n <= 70; n += bits == 160 ? 1 : 9) {
         ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, engine() % 3, engine() % 4, n, engine));
         ASSERT_NO_FATAL_FAILURE(check_product(f, kernels, engine() % 3, n, engine() % 4, engine));
@@ -400,7 +365,7 @@ TEST(Kernels, PrimeFieldGivesW160sProducts) {
   for (std::size_t i = 0; i < Q.size(); ++i) std::copy_n(Q[i].limb, 3, Q_ref[i].limb);
   kernel_table(g).back().muladd_words(g, q, r, s, Q_ref.data(), r * sizeof(Q_ref[0]), words.data(), s * 20,
                                       R_ref.data(), s * sizeof(R_ref[0]));
-  for (const auto& kernels : runnable(f)) {
+  for (const auto& kernels : runnable(kernel_table(f))) {
     R.assign(R.size(), f.zero());
     kernels.muladd_words(f, q, r, s, Q.data(), r * sizeof(Q[0]), words.data(), s * 20, R.data(),
                          s * sizeof(R[0]));

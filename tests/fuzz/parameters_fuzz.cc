@@ -7,6 +7,7 @@
 #include "pirx/cpir/dj/common.h"
 #include "pirx/cpir/inspire/common.h"
 #include "pirx/cpir/qr/common.h"
+#include "pirx/cpir/qr/keys.h"
 #include "pirx/cpir/spiral/common.h"
 #include "pirx/itpir/common.h"
 #include "world.h"
@@ -94,6 +95,14 @@ Seeds of_inspire() {
   return {cpir::inspire::Params::create(spec).value().encode()};
 }
 
+Seeds keys_of_toys() {
+  // Policy, bits, and the modulus, which is behind the header of a request.
+  const auto& request = World::of(Room::kTree).honest().first;
+  Bytes seed{std::byte{2}, std::byte{128}, std::byte{0}};
+  seed.insert(seed.end(), request.begin() + 40, request.begin() + 56);
+  return {seed};
+}
+
 /// A key of this program. Whoever finds a way to its signatures without it has broken Ed25519.
 ed25519::Signature sign_manifest(ByteSpan message) { return ed25519::sign(ed25519::Seed(), message); }
 
@@ -145,6 +154,16 @@ PIRX_FUZZ(manifest, manifests) {
   message.insert(message.end(), sealed.begin(), signature);
   std::ranges::copy(sign_manifest(message), signature);
   read_manifest(sealed);
+}
+PIRX_FUZZ(keys, keys_of_toys) {
+  Script script(input);
+  const auto policy = static_cast<cpir::dj::KeyPolicy>(script.byte() % 3);
+  const unsigned bits = script.word();
+  const auto bytes = script.rest(), half = bytes.first(bytes.size() / 2);
+  expect_error(cpir::dj::PublicKey::create(bytes, bits, policy), {kInvalid}, "PublicKey::create");
+  expect_error(cpir::qr::make_public_key(bytes, bits, policy), {kInvalid}, "make_public_key");
+  const auto secret = cpir::dj::SecretKey::from_primes(half, bytes.subspan(half.size()), policy);
+  expect_error(secret, {kInvalid}, "from_primes");
 }
 PIRX_FUZZ(parameters_shares, (told_by<Room::kGoldberg, Room::kGoldbergKeyed, Room::kGoldbergW160, Room::kChor,
                                       Room::kPoints, Room::kPointsKeyed>)) {

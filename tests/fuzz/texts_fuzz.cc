@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs write: deployment files, the server's configuration, JSON, rates, lists of keys,
 // and values on the command line.
-#include <cmath>
-
 #include "pirx/base/json.h"
 #include "pirx/client/deployment.h"
 #include "tools/pirx/key_list.h"
@@ -224,7 +222,7 @@ PIRX_FUZZ(options, [] {
       expect(!number || (*number >= option.least && *number <= option.most), "a number lies in its bounds");
     }
   }
-  if (protocol.slow || protocol.id == ProtocolId::kSpiral || texts.contains("prepared")) return;
+  if (protocol.id == ProtocolId::kSpiral || texts.contains("prepared")) return;
   static const auto database = database::Database::open(database_file(Kind::kPlain)).value();
   const auto server = serve(protocol, {.database = database, .threads = 1, .loopback = true}, texts);
   expect_error(server, {kInvalid, ErrorCode::kUnavailable, ErrorCode::kResourceExhausted}, "serve");

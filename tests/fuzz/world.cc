@@ -14,6 +14,7 @@
 #include "pirx/cpir/spiral/client.h"
 #include "pirx/cpir/spiral/server.h"
 #include "pirx/database/builder.h"
+#include "support/serve.h"
 
 namespace pirx::fuzz {
 namespace {
@@ -97,6 +98,8 @@ Shape shape_of(Room room) {
       return {"goldberg", Kind::kKeyed, "gf2_16"};
     case Room::kGoldbergW160:
       return {"goldberg", Kind::kPlain, "w160"};
+    case Room::kGoldbergW48:
+      return {"goldberg", Kind::kPlain, "w48"};
     case Room::kChor:
       return {"chor"};
     case Room::kPoints:
@@ -104,6 +107,7 @@ Shape shape_of(Room room) {
     case Room::kPointsKeyed:
       return {"dpf", Kind::kKeyed};
     case Room::kTree:
+    case Room::kTreePolynomial:
       return {"dj-tree"};
     case Room::kResidues:
       return {"qr"};
@@ -182,9 +186,10 @@ World::World(Room room) {
   keyed_ = shape.database == Kind::kKeyed;
   const auto database = database::Database::open(database_file(shape.database)).value();
   const auto p = prime(0), q = prime(1);
-  if (room == Room::kTree) {
+  if (room == Room::kTree || room == Room::kTreePolynomial) {
     cpir::dj::ServerOptions options;
     options.arities = {4, 4};
+    if (room == Room::kTreePolynomial) options.selectors = cpir::dj::Selectors::kPolynomial;
     options.modulus_bits = 128;
     options.policy = cpir::dj::KeyPolicy::kToy;
     options.threads = 1;
@@ -220,21 +225,12 @@ World::World(Room room) {
     return;
   }
   const auto& protocol = *find_protocol(shape.protocol).value();
-  PlanSpec spec;
   const unsigned count = protocol.several ? std::min(kServers, protocol.most_servers) : 1;
-  for (unsigned i = 1; i <= count; ++i) {
-    Texts options;
-    if (protocol.several) options["coordinate"] = std::to_string(i);
-    if (shape.field != nullptr) options["field"] = shape.field;
-    servers_.push_back(
-        serve(protocol, {.database = database, .threads = 1, .loopback = true}, options).value());
-    const auto told = tell(servers_.back()->parameters()).value();
-    if (told.coordinate) spec.coordinates.push_back(*told.coordinate);
-    spec.members = Options::create(protocol.members, told.members, "").value();
-    spec.version = told.version;
-    if (!protocol.describes_database) spec.geometry = told.geometry;
-  }
-  plan_ = protocol.plan(spec).value();
+  Texts options;
+  if (shape.field != nullptr) options["field"] = shape.field;
+  auto deployed = testing::deploy(protocol, database, count, options).value();
+  servers_ = std::move(deployed.servers);
+  plan_ = std::move(deployed.plan);
   client_ = join(*plan_, {.loopback = true}, {}).value();
   forgets_ = room == Room::kInspireMasks;
   if (room != Room::kInspire) return;

@@ -16,10 +16,12 @@ enum class Room {
   kGoldberg,
   kGoldbergKeyed,
   kGoldbergW160,
+  kGoldbergW48,
   kChor,
   kPoints,
   kPointsKeyed,
   kTree,
+  kTreePolynomial,
   kResidues,
   kSpiral,
   kInspire,       ///< a client that has the masks

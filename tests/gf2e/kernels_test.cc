@@ -2,6 +2,8 @@
 // Every kernel of GF(2), GF(2^8) and GF(2^16) against scalar arithmetic: shapes, strides, alignments, and not
 // a byte read or written outside. Buffers end at an inaccessible page, and kernels are chosen for every
 // subset of CPU features.
+#include "support/kernels.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,6 +22,7 @@ namespace pirx::gf2e {
 namespace {
 
 using testing::Guarded;
+using testing::runnable;
 using Engine = std::mt19937_64;
 
 std::size_t below(Engine& rng, std::size_t limit) { return static_cast<std::size_t>(rng() % limit); }
@@ -110,11 +113,6 @@ class KernelsTest : public ::testing::Test {};
 using Fields = ::testing::Types<Gf2, Gf2_8, Gf2_16>;
 TYPED_TEST_SUITE(KernelsTest, Fields);
 
-template <class F>
-bool runs_here(const Kernels<F>& kernels) {
-  return (kernels.needs & ~detected_cpu_features()) == 0;
-}
-
 Product random_strides(Engine& rng, std::size_t q, std::size_t r, std::size_t s, std::size_t word) {
   Product p{q, r, s, r * word, s * word, s * word};
   if (rng() % 4 != 0) {
@@ -128,8 +126,7 @@ Product random_strides(Engine& rng, std::size_t q, std::size_t r, std::size_t s,
 TYPED_TEST(KernelsTest, EveryLengthAtEveryOffset) {
   const TypeParam f;
   ProductTester<TypeParam> tester;
-  for (const auto& kernels : kernel_table(f)) {
-    if (!runs_here(kernels)) continue;
+  for (const auto& kernels : runnable(kernel_table(f))) {
     auto rng = pirx::testing::seeded_engine(1);
     for (std::size_t s = 0; s <= 257; ++s) {
       for (std::size_t offset = 0; offset < 64; offset += 1 + below(rng, 8)) {
@@ -147,8 +144,7 @@ TYPED_TEST(KernelsTest, EveryLengthAtEveryOffset) {
 TYPED_TEST(KernelsTest, EveryShapeOfTheRegisterTile) {
   const TypeParam f;
   ProductTester<TypeParam> tester;
-  for (const auto& kernels : kernel_table(f)) {
-    if (!runs_here(kernels)) continue;
+  for (const auto& kernels : runnable(kernel_table(f))) {
     auto rng = pirx::testing::seeded_engine(2);
     for (const std::size_t q : {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33}) {
       for (const std::size_t r : {0, 1, 2, 3, 7, 8, 15, 16, 17, 40}) {
@@ -165,8 +161,7 @@ TYPED_TEST(KernelsTest, EveryShapeOfTheRegisterTile) {
 
 TYPED_TEST(KernelsTest, AnEmptyProductTakesNullPointers) {
   const TypeParam f;
-  for (const auto& kernels : kernel_table(f)) {
-    if (!runs_here(kernels)) continue;
+  for (const auto& kernels : runnable(kernel_table(f))) {
     kernels.muladd_words(f, 0, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0);
     kernels.muladd_sums(f, 3, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0);
     kernels.add(f, 0, nullptr, nullptr, nullptr);
@@ -182,8 +177,7 @@ TYPED_TEST(KernelsTest, EveryScalarTimesEveryByteOfAWord) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i] = static_cast<Sum>(sizeof(Sum) == 1 ? i : (i < 256 ? i : (i - 256) << 8));
   }
-  for (const auto& kernels : kernel_table(f)) {
-    if (!runs_here(kernels)) continue;
+  for (const auto& kernels : runnable(kernel_table(f))) {
     for (std::uint64_t label = 0;
          label<f.size_limit(); label += f.size_limit()> 256 ? 1 + below(rng, 32) : 1) {
       const Elem c = f.from_label(label);
@@ -201,8 +195,7 @@ TYPED_TEST(KernelsTest, AddAndSub) {
   const TypeParam f;
   Guarded memory_a(4096), memory_b(4096), memory_out(4096);
   auto rng = pirx::testing::seeded_engine(4);
-  for (const auto& kernels : kernel_table(f)) {
-    if (!runs_here(kernels)) continue;
+  for (const auto& kernels : runnable(kernel_table(f))) {
     for (std::size_t n = 0; n <= 257; ++n) {
       for (int round = 0; round < 8; ++round) {
         const std::size_t bytes = n * sizeof(Sum);
@@ -277,7 +270,7 @@ TYPED_TEST(KernelsTest, EverySubsetOfFeaturesGetsItsBestKernel) {
     const auto& kernels = choose_kernels(f, subset);
     EXPECT_EQ(kernels.needs & ~subset, 0u) << kernels.name;
     EXPECT_EQ(kernels.name, expected_kernel(f, subset)) << cpu_features_name(subset);
-    if (!runs_here(kernels)) continue;
+    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
     const Product p = random_strides(rng, 5, 11, 1 + below(rng, 200), sizeof(typename TypeParam::Sum));
     tester.check(f, kernels, p, rng, 0, 0, false);
   }

@@ -9,8 +9,8 @@
 #include <csignal>
 #include <optional>
 
+#include "database/database_fixture.h"
 #include "http/http_support.h"
-#include "pirx/database/builder.h"
 #include "pirx/itpir/goldberg/server.h"
 
 namespace pirx::http {
@@ -22,9 +22,7 @@ constexpr int kCrowd = 8;  // of each kind
 
 /// What the metrics say of `name`; nothing when the connection that asks was cut, as limits here are short.
 std::optional<double> metric(std::uint16_t port, const std::string& name) {
-  auto socket = RawSocket::connect_to(port);
-  socket.send(get_text("/metrics"));
-  const auto page = socket.receive_message();
+  const auto page = RawSocket::sending(port, get_text("/metrics")).receive_message();
   const auto at = page.find("\n" + name + " ");
   if (at == std::string::npos) return std::nullopt;
   return std::stod(page.substr(at + name.size() + 2));
@@ -45,9 +43,7 @@ std::optional<double> metric(std::uint16_t port, const std::string& name) {
 }
 
 std::string ask(std::uint16_t port, const std::string& text) {
-  auto socket = RawSocket::connect_to(port);
-  socket.send(text);
-  return socket.receive_message();
+  return RawSocket::sending(port, text).receive_message();
 }
 
 std::string query_head(std::size_t length) {
@@ -92,8 +88,7 @@ TEST(BadClient, SlowOnesKeepNobodyFromAnAnswerAndLeaveNothing) {
     // All are there and stay there, as nothing is over for ten minutes.
     ASSERT_TRUE(
         eventually([&] { return gauge(server.port(), "pirx_in_flight_requests") == 2 * kCrowd + 1; }));
-    auto good = RawSocket::connect_to(server.port());
-    good.send(query_text("abc"));
+    auto good = RawSocket::sending(server.port(), query_text("abc"));
     EXPECT_TRUE(is_status(good.receive_some(), 200));
     EXPECT_EQ(ask(server.port(), get_text("/readyz")).substr(0, 12), "HTTP/1.1 200");
     good.close();
@@ -143,8 +138,7 @@ TEST(BadClient, BodiesThatDoNotComeHoldNoMemory) {
 TEST(BadClient, GarbageBehindAQueryNeitherStopsItsAnswerNorIsKept) {
   RunningServer server(patient_options());
   server.fake->hold();
-  auto socket = RawSocket::connect_to(server.port());
-  socket.send(query_text("abc"));
+  auto socket = RawSocket::sending(server.port(), query_text("abc"));
   ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
   // More than server and sockets hold: the sender is stopped, not believed.
   std::atomic<bool> cut{false};
@@ -180,9 +174,8 @@ TEST(BadClient, GarbageIsNeverTakenForARequestBehindIt) {
         std::string("Content-Length: 3\rX: y\r\n"), std::string("X: y\0z\r\nContent-Length: 3\r\n", 27),
         std::string("\x80: y\r\nContent-Length: 3\r\n"), std::string("X y: z\r\nContent-Length: 3\r\n"),
         std::string("Host: y\r\nContent-Length: 3\r\n")}) {
-    auto socket = RawSocket::connect_to(server.port());
-    socket.send(post + fields + "\r\n" + "0\r\n\r\n" + hidden);
-    const auto all = socket.receive_all();
+    const auto all =
+        RawSocket::sending(server.port(), post + fields + "\r\n" + "0\r\n\r\n" + hidden).receive_all();
     EXPECT_TRUE(is_status(all, 400) || is_status(all, 411)) << fields << all;
     EXPECT_TRUE(has(all, "\r\nPirx-Error: InvalidArgument\r\n")) << fields << all;
     EXPECT_EQ(all.rfind("\r\nConnection: "), all.find("\r\nConnection: "))
@@ -199,9 +192,7 @@ TEST(BadClient, AbsurdHeadersAreRefusedByTheirLengthAlone) {
   for (const std::string& text :
        {endless, endless + " / HTTP/1.1" + end, "GET " + endless, "GET / HTTP/1.1\r\n" + endless,
         "GET / HTTP/1.1\r\nHost: " + endless, "GET / HTTP/1.1\r\n" + endless + ": x" + end}) {
-    auto socket = RawSocket::connect_to(server.port());
-    socket.send(text);
-    const auto answer = socket.receive_all();
+    const auto answer = RawSocket::sending(server.port(), text).receive_all();
     EXPECT_TRUE(is_status(answer, 431) || is_status(answer, 400)) << text.substr(0, 40);
   }
   EXPECT_TRUE(nothing_is_left(server.port()));
@@ -214,8 +205,7 @@ TEST(BadClient, SlowOnesDoNotHoldAStopBeyondTheirLimits) {
   options.drain_timeout = 10min;  // the test's patience is shorter
   RunningServer server(options);
   server.fake->hold();
-  auto in_flight = RawSocket::connect_to(server.port());
-  in_flight.send(query_text("abc"));
+  auto in_flight = RawSocket::sending(server.port(), query_text("abc"));
   ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
   const auto crowd = crowd_of(server.port(), {kHeaderPart, kBodyPart});
   // Each body has begun, or is over already where this thread slept.
@@ -336,18 +326,15 @@ TEST_F(BadTlsClient, HandshakesThatBreakOffLeaveNothing) {
     auto transport = HttpTransport::create({{server.url("https"), others.ca_file}});
     ASSERT_TRUE(transport);
     const auto reply = transport->query_all({bytes_of("abc")}, {.deadline = kPatience}).at(0).reply;
-    ASSERT_FALSE(reply);
-    EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+    expect_error(reply, ErrorCode::kUnauthenticated);
     TlsSocket old(server.port(), TLS1_2_VERSION);
     EXPECT_FALSE(old.open());
-    auto half = RawSocket::connect_to(server.port());
-    half.send(std::string("\x16\x03\x01\x02\x00\x01", 6));
+    auto half = RawSocket::sending(server.port(), std::string("\x16\x03\x01\x02\x00\x01", 6));
     half.reset();
     // One record that claims more than TLS allows, and one that is an alert.
     for (const auto& record : {std::string("\x17\x03\x03\xff\xff", 5) + std::string(70'000, 'x'),
                                std::string("\x15\x03\x03\x00\x02\x02\x28", 7)}) {
-      auto socket = RawSocket::connect_to(server.port());
-      socket.send(record);
+      auto socket = RawSocket::sending(server.port(), record);
       EXPECT_TRUE(socket.closed_within());
     }
   }
@@ -363,11 +350,10 @@ TEST_F(BadTlsClient, HandshakesThatBreakOffLeaveNothing) {
 class BadProtocolClient : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto file = folder_.file("records.pirx");
-    auto builder = database::DatabaseBuilder::create(file, {.fixed_record_bytes = 16});
-    ASSERT_TRUE(builder);
-    for (int i = 0; i < 40; ++i) ASSERT_TRUE(builder->add(Bytes(16, static_cast<std::byte>(i))));
-    ASSERT_TRUE(builder->finish());
+    const auto file = folder_ / "records.pirx";
+    std::vector<Bytes> records;
+    for (int i = 0; i < 40; ++i) records.emplace_back(16, static_cast<std::byte>(i));
+    ASSERT_TRUE(database::build(file, records, {}, {.fixed_record_bytes = 16}));
     auto database = database::Database::open(file);
     ASSERT_TRUE(database);
     rows_ = (*database)->geometry().rows();
@@ -408,7 +394,7 @@ class BadProtocolClient : public ::testing::Test {
     EXPECT_TRUE(has(body_of(answer), "\"code\":\"" + code + "\"")) << answer;
   }
 
-  TempFolder folder_;
+  pirx::testing::TemporaryFolder folder_;
   std::uint64_t rows_ = 0;
   database::Version version_;
   std::optional<HttpServer> server_;

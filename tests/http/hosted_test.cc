@@ -72,9 +72,7 @@ class RunningDatabases {
     return transport->query_all({bytes_of(request)}, {.deadline = 60s}).at(0);
   }
   std::string get(const std::string& path) const {
-    auto socket = RawSocket::connect_to(server->port());
-    socket.send(get_text(path));
-    return socket.receive_message();
+    return RawSocket::sending(server->port(), get_text(path)).receive_message();
   }
 
   LogKeeper log;
@@ -177,8 +175,7 @@ TEST(Databases, AreAskedByTheirNames) {
   EXPECT_EQ(body_of(running.get("/v1/parameters")), letters->parameters_text);
 
   const auto unknown = running.ask("none", "3:a").reply;
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code(), ErrorCode::kOutOfRange);
+  expect_error(unknown, ErrorCode::kOutOfRange);
   EXPECT_TRUE(is_status(running.get("/v1/db/none/parameters"), 404));
   EXPECT_TRUE(is_status(running.get("/v1/db/digits"), 404));
 
@@ -228,8 +225,7 @@ TEST(Databases, StaleQueriesAreToldTheNewParameters) {
   RunningDatabases running(
       {{"a", std::make_shared<EpochServer>("a", 5)}, {"b", std::make_shared<EpochServer>("b", 9)}});
   const auto stale = running.ask("b", "8:x");
-  ASSERT_FALSE(stale.reply);
-  EXPECT_EQ(stale.reply.error().code(), ErrorCode::kStaleEpoch);
+  expect_error(stale.reply, ErrorCode::kStaleEpoch);
   EXPECT_EQ(text_of(stale.parameters), EpochServer("b", 9).parameters_text);
   EXPECT_EQ(parameters_epoch(stale.parameters), 9u);
   EXPECT_TRUE(has(stale.reply.error().message(), "epoch 9")) << stale.reply.error().message();
@@ -331,8 +327,7 @@ TEST(Databases, MemoryIsOneBudget) {
   first.send("POST /v1/db/a/query" + big.substr(std::string("POST /v1/query").size()));
   ASSERT_TRUE(eventually([&] { return a->batches().size() == 1; }));
   const auto refused = running.ask("b", std::string(900'000, 'y')).reply;
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  expect_error(refused, ErrorCode::kResourceExhausted);
   a->release();
   EXPECT_TRUE(is_status(first.receive_message(), 200));
   EXPECT_TRUE(eventually([&] { return has(running.get("/metrics"), "pirx_in_flight_bytes 1048576\n"); }));
@@ -347,8 +342,7 @@ TEST(Databases, EachMustFitBesideTheLargestPass) {
   a->max_bytes = 1000;
   const auto create = [&] { return HttpServer::create({{"a", a, {}}, {"b", b, {}}}, options, LogSink()); };
   const auto refused = create();  // b's largest request would never find room
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  expect_error(refused, ErrorCode::kInvalidArgument);
   a->per_pass = 1u << 20;
   auto server = create();
   ASSERT_TRUE(server);
@@ -365,9 +359,8 @@ TEST(Databases, BodiesMayBeCappedBelowTheProtocol) {
   options.max_body_bytes = 100;
   RunningDatabases running({{"a", std::make_shared<FakeServer>()}}, options);
   EXPECT_TRUE(running.ask("a", std::string(100, 'x')).reply);
-  auto socket = RawSocket::connect_to(running.server->port());
-  socket.send(query_text(std::string(101, 'x')));
-  EXPECT_TRUE(is_status(socket.receive_message(), 413));
+  EXPECT_TRUE(is_status(
+      RawSocket::sending(running.server->port(), query_text(std::string(101, 'x'))).receive_message(), 413));
 }
 
 }  // namespace

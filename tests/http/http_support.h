@@ -16,7 +16,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -25,10 +24,12 @@
 #include "pirx/http/http_client.h"
 #include "pirx/http/http_server.h"
 #include "service/http/page_buffer.h"
+#include "support/files.h"
 
 namespace pirx::http::testing {
 
 using namespace std::chrono_literals;
+using pirx::testing::expect_error;
 using Clock = std::chrono::steady_clock;
 
 inline Bytes bytes_of(std::string_view text) {
@@ -253,6 +254,11 @@ class RawSocket {
     EXPECT_EQ(::connect(out.fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     return out;
   }
+  static RawSocket sending(std::uint16_t port, std::string_view text) {
+    auto out = connect_to(port);
+    out.send(text);
+    return out;
+  }
   RawSocket(RawSocket&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)), unread_(std::move(other.unread_)) {}
   RawSocket& operator=(RawSocket&&) = delete;
@@ -429,23 +435,6 @@ inline std::string raw_reply(const std::string& body, const std::string& type = 
          "\r\n\r\n" + body;
 }
 
-/// A folder that goes when the test ends.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "pirx-http-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// A fresh certificate authority and a certificate of it for 127.0.0.1 and 127.0.0.3, as PEM files.
 class Certificates {
  public:
@@ -481,13 +470,13 @@ class Certificates {
   }
 
  private:
-  TempFolder folder_;
+  pirx::testing::TemporaryFolder folder_;
 
  public:
-  const std::string ca_file = folder_.file("ca.pem"), certificate_file = folder_.file("server.pem"),
-                    key_file = folder_.file("server.key"), locked_key_file = folder_.file("locked.key"),
-                    client_certificate_file = folder_.file("client.pem"),
-                    client_key_file = folder_.file("client.key");
+  const std::string ca_file = folder_ / "ca.pem", certificate_file = folder_ / "server.pem",
+                    key_file = folder_ / "server.key", locked_key_file = folder_ / "locked.key",
+                    client_certificate_file = folder_ / "client.pem",
+                    client_key_file = folder_ / "client.key";
 
  private:
   static EVP_PKEY* make_key() {  // the macro EVP_EC_gen casts away a const

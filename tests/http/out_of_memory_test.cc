@@ -46,9 +46,8 @@ class OutOfMemory : public ::testing::Test {
 };
 
 bool is_alive(const RunningServer& server) {
-  auto socket = RawSocket::connect_to(server.port());
-  socket.send(get_text("/healthz"));
-  return static_cast<bool>(is_status(socket.receive_message(), 200));
+  return static_cast<bool>(
+      is_status(RawSocket::sending(server.port(), get_text("/healthz")).receive_message(), 200));
 }
 
 TEST_F(OutOfMemory, TheServerGoesOnAfterwards) {
@@ -61,8 +60,7 @@ TEST_F(OutOfMemory, TheServerGoesOnAfterwards) {
     ASSERT_TRUE(is_alive(server));
     failing = true;
     for (auto& socket : open) {
-      auto another = RawSocket::connect_to(server.port());
-      another.send(query_text("abc"));
+      auto another = RawSocket::sending(server.port(), query_text("abc"));
       socket.send(query_text("abc"));
       std::this_thread::sleep_for(5ms);
     }
@@ -77,8 +75,7 @@ TEST_F(OutOfMemory, TheServerGoesOnAfterwards) {
 TEST_F(OutOfMemory, AnAnswerThatCannotBeHandedOverEndsItsConnection) {
   RunningServer server;
   server.fake->hold();
-  auto socket = RawSocket::connect_to(server.port());
-  socket.send(query_text("abc"));
+  auto socket = RawSocket::sending(server.port(), query_text("abc"));
   ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
   failing = true;
   server.fake->release();

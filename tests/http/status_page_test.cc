@@ -39,10 +39,9 @@ struct Rig {
 };
 
 std::string asked(const RunningServer& server, const std::string& path, const std::string& accept = "") {
-  auto socket = RawSocket::connect_to(server.port());
-  socket.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n" +
-              (accept.empty() ? "" : "Accept: " + accept + "\r\n") + "\r\n");
-  return socket.receive_message();
+  return RawSocket::sending(server.port(), "GET " + path + " HTTP/1.1\r\nHost: x\r\n" +
+                                               (accept.empty() ? "" : "Accept: " + accept + "\r\n") + "\r\n")
+      .receive_message();
 }
 
 bool is_html(const std::string& reply) {
@@ -72,9 +71,10 @@ TEST(StatusPage, PeopleGetHtmlAndProgramsJson) {
   }
   EXPECT_TRUE(is_status(asked(server, "/?x"), 404));
   EXPECT_TRUE(is_status(asked(server, "//"), 404));
-  auto socket = RawSocket::connect_to(server.port());
-  socket.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
-  EXPECT_TRUE(is_status(socket.receive_message(), 405));
+  EXPECT_TRUE(
+      is_status(RawSocket::sending(server.port(), "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+                    .receive_message(),
+                405));
 }
 
 TEST(StatusPage, ItsPolicyLetsItsOwnStyleInAndNothingElse) {
@@ -173,8 +173,8 @@ TEST(StatusPage, TellsNothingOfClientsTokensAndFiles) {
     return shown == token ? std::optional<std::string>("alice") : std::nullopt;
   };
   RunningServer server(options);
-  auto socket = RawSocket::connect_to(server.port());
-  socket.send("GET /v1/parameters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n\r\n");
+  auto socket = RawSocket::sending(
+      server.port(), "GET /v1/parameters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n\r\n");
   EXPECT_TRUE(is_status(socket.receive_message(), 200));
   for (const char* accept : {kBrowser, "application/json"}) {
     const auto body = body_of(asked(server, "/", accept));

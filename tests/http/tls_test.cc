@@ -58,28 +58,26 @@ TEST(Tls, AnotherAuthorityIsNotTrusted) {
   RunningServer server(tls_options());
   const Certificates others;
   const auto reply = ask({server.url("https"), others.ca_file}, "abc");
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  expect_error(reply, ErrorCode::kUnauthenticated);
   EXPECT_TRUE(server.fake->seen().empty());
 }
 
 TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {
   RunningServer server(tls_options());
   const auto reply = ask({server.url("https"), ""}, "abc");
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  expect_error(reply, ErrorCode::kUnauthenticated);
 }
 
 TEST(Tls, AnAnchorOfTheSystemDoesNotCountBesideACaFile) {
-  const TempFolder folder;
+  const pirx::testing::TemporaryFolder folder;
   FILE* file = std::fopen(certificates().ca_file.c_str(), "r");
   X509* authority = PEM_read_X509(file, nullptr, nullptr, nullptr);
   std::fclose(file);
   char name[32];
   std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(authority));
   X509_free(authority);
-  std::filesystem::copy(certificates().ca_file, folder.file(name));
-  system_anchors = std::filesystem::path(folder.file(name)).parent_path().string();
+  std::filesystem::copy(certificates().ca_file, folder / name);
+  system_anchors = folder.path().string();
 
   RunningServer server(tls_options());
   // An anchor of another name: where names are alike, OpenSSL looks at the file's only.
@@ -88,16 +86,14 @@ TEST(Tls, AnAnchorOfTheSystemDoesNotCountBesideACaFile) {
   const auto by_file = ask({server.url("https"), others.certificate_file}, "def");
   system_anchors.clear();
   ASSERT_TRUE(by_system) << by_system.error().to_string();  // so the system does know the authority
-  ASSERT_FALSE(by_file);
-  EXPECT_EQ(by_file.error().code(), ErrorCode::kUnauthenticated) << by_file.error().to_string();
+  expect_error(by_file, ErrorCode::kUnauthenticated);
   EXPECT_EQ(server.fake->seen(), std::vector<std::string>{"abc"});
 }
 
 TEST(Tls, TheNameMustMatch) {
   RunningServer server(tls_options());
   const auto reply = ask({server.url("https", "localhost"), certificates().ca_file}, "abc");
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  expect_error(reply, ErrorCode::kUnauthenticated);
   EXPECT_TRUE(server.fake->seen().empty());
 }
 
@@ -111,8 +107,7 @@ TEST(Tls, ANameThatLeadsToAnotherServersPlaceTakesNothingFromIt) {
   ASSERT_TRUE(transport);
   for (int round = 0; round < 2; ++round) {
     const auto outcomes = transport->query_all({bytes_of("one"), bytes_of("two")}, {});
-    ASSERT_FALSE(outcomes[0].reply);
-    EXPECT_EQ(outcomes[0].reply.error().code(), ErrorCode::kUnauthenticated);
+    expect_error(outcomes[0].reply, ErrorCode::kUnauthenticated);
     EXPECT_TRUE(outcomes[1].reply) << outcomes[1].reply.error().to_string();
   }
   EXPECT_EQ(server.fake->seen(), (std::vector<std::string>{"two", "two"}));
@@ -146,8 +141,7 @@ TEST(Tls, PlaintextClientAgainstTlsAndTheOtherWayAround) {
   EXPECT_FALSE(ask({secure.url("http"), ""}, "abc"));
   RunningServer plain;
   const auto reply = ask({plain.url("https"), certificates().ca_file}, "abc");
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code(), ErrorCode::kUnauthenticated) << reply.error().to_string();
+  expect_error(reply, ErrorCode::kUnauthenticated);
 }
 
 /// The version that a client limited to `highest` and these groups gets, 0 for none.
@@ -210,8 +204,7 @@ TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
   RawServer server(serve_tls_1_2);
   Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
   const auto refused = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::kUnauthenticated) << refused.error().to_string();
+  expect_error(refused, ErrorCode::kUnauthenticated);
   endpoint.allow_tls_1_2 = true;
   const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
   ASSERT_TRUE(taken) << taken.error().to_string();
@@ -224,11 +217,9 @@ TEST(Tls, AHandshakeThatNeverEndsIsCut) {
   RunningServer server(options);
   auto silent = RawSocket::connect_to(server.port());
   EXPECT_TRUE(silent.closed_within());
-  auto half = RawSocket::connect_to(server.port());
-  half.send(std::string("\x16\x03\x01\x02\x00\x01", 6));
+  auto half = RawSocket::sending(server.port(), std::string("\x16\x03\x01\x02\x00\x01", 6));
   EXPECT_TRUE(half.closed_within());
-  auto garbage = RawSocket::connect_to(server.port());
-  garbage.send("GET / HTTP/1.1\r\n\r\n");
+  auto garbage = RawSocket::sending(server.port(), "GET / HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(garbage.closed_within());
 }
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chor's protocol end to end: parameters, batches, seeds, what is refused, and what a liar achieves.
-#include <unistd.h>
-
-#include <filesystem>
 #include <numeric>
 
 #include "chor_deployment.h"
+#include "database/database_fixture.h"
 #include "itpir/chor/common.h"
-#include "pirx/database/builder.h"
 #include "pirx/itpir/chor/client.h"
 #include "support/serve.h"
 
 namespace pirx::itpir::chor {
 namespace {
 
+using pirx::testing::expect_error;
 using testing::ChorDeployment;
 
 constexpr std::size_t kHeader = MessageHeader::kBytes;
@@ -27,9 +25,7 @@ TEST(ChorParams, RefusesWhatCannotWork) {
     auto spec = good;
     change(spec);
     const auto params = Params::create(spec);
-    ASSERT_FALSE(params.has_value()) << part;
-    EXPECT_EQ(params.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(params.error().message().find(part), std::string::npos) << params.error().message();
+    expect_error(params, ErrorCode::kInvalidArgument, part);
   };
   refused("at least two servers, not 0", [](auto& s) { s.coordinates = {}; });
   refused("at least two servers, not 1", [](auto& s) { s.coordinates = {1}; });
@@ -59,9 +55,7 @@ TEST(ChorPlan, RefusesOtherSettings) {
   EXPECT_NE(plan({}).value()->summary().find("3 replies needed"), std::string::npos);
   const auto refused = [&](std::string_view part, const Texts& members) {
     const auto made = plan(members);
-    ASSERT_FALSE(made.has_value()) << part;
-    EXPECT_EQ(made.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(made.error().message().find(part), std::string::npos) << made.error().message();
+    expect_error(made, ErrorCode::kInvalidArgument, part);
   };
   for (const char* t : {"0", "1", "3"}) refused("with 3 servers has threshold 2", {{"threshold", t}});
   refused("over gf2, not over gf2_8", {{"field", "gf2_8"}});
@@ -75,8 +69,7 @@ TEST(Chor, AskingAgainTellsNothing) {
   const std::uint64_t wanted = 0;
   auto collector = client.collect(std::move(client.query({&wanted, 1}, rng)->state));
   const auto again = collector->ask_again(std::move(client.query({&wanted, 1}, rng)->state));
-  EXPECT_EQ(again.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(again.error().message().find("cannot tell liars apart"), std::string::npos);
+  expect_error(again, ErrorCode::kInvalidArgument, "cannot tell liars apart");
 }
 
 TEST(Chor, EveryRecordOfManyShapes) {
@@ -472,11 +465,10 @@ TEST(ChorSeeds, AllVectorsAddUpToTheUnitVector) {
 }
 
 TEST(ChorProtocol, OpensDatabaseFiles) {
-  const auto folder = std::filesystem::temp_directory_path() / ("pirx-chor-test-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  auto builder = database::DatabaseBuilder::create(folder / "db", {}).value();
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(builder.add(as_bytes("record " + std::to_string(i))).has_value());
-  ASSERT_TRUE(builder.finish().has_value());
+  const pirx::testing::TemporaryFolder folder;
+  std::vector<Bytes> records;
+  for (int i = 0; i < 20; ++i) records.push_back(pirx::testing::to_bytes("record " + std::to_string(i)));
+  ASSERT_TRUE(database::build(folder / "db", records).has_value());
   const auto open = [&](Texts options) {
     options.emplace("coordinate", "1");
     return pirx::testing::serve_file("chor", folder / "db", options);
@@ -498,7 +490,6 @@ TEST(ChorProtocol, OpensDatabaseFiles) {
            {"coordinate", "0"}, {"max_queries", "0"}, {"layout", "spiral"}, {"colour", "red"}}) {
     EXPECT_EQ(open({{name, value}}).error().code(), ErrorCode::kInvalidArgument) << name;
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

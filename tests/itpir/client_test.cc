@@ -3,13 +3,9 @@
 // over files.
 #include "pirx/itpir/goldberg/client.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
+#include "database/database_fixture.h"
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
-#include "pirx/database/builder.h"
 #include "pirx/itpir/goldberg/server.h"
 #include "support/tiny_field.h"
 
@@ -17,6 +13,8 @@ namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Deployment;
+using testing::EngineSource;
+using testing::expect_error;
 using testing::range;
 
 /// Every record, from every set of at least t + 1 of l servers.
@@ -31,8 +29,7 @@ void fetch_everything(const F& f, const database::Geometry::Spec& geometry, unsi
     for (const auto& from : testing::subsets(l)) {
       const auto answer = deployment.decode({&i, 1}, replies, from, blinding);
       if (from.size() < t + 1) {
-        ASSERT_FALSE(answer.has_value());
-        EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
+        expect_error(answer, ErrorCode::kUndecodable);
         continue;
       }
       ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
@@ -93,7 +90,7 @@ TYPED_TEST(Lists, KeepOrderAndRepeats) {
 TEST(Query, HasTheSameShapeForAllIndices) {
   auto engine = pirx::testing::seeded_engine(2);
   const Deployment<gf2e::Gf2_8> deployment({}, {50, 9, 2, true, true}, 3, 2, engine);
-  testing::TestRng rng(engine);
+  EngineSource rng{engine};
   for (std::uint64_t i = 0; i < 50; ++i) {
     const auto requests = deployment.client().query(testing::records_of({&i, 1}), rng).value().requests;
     for (const auto& request : requests) EXPECT_EQ(request.size(), 80u + 25u);
@@ -104,18 +101,11 @@ TEST(Query, HasTheSameShapeForAllIndices) {
 class PublicClient : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("pirx-client-test-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    auto builder = database::DatabaseBuilder::create(folder_ / "db", {}).value();
     auto engine = pirx::testing::seeded_engine(3);
-    for (int i = 0; i < 40; ++i) {
-      records_.push_back(testing::random_bytes(engine, engine() % 60));
-      ASSERT_TRUE(builder.add(records_.back()).has_value());
-    }
-    ASSERT_TRUE(builder.finish().has_value());
+    for (int i = 0; i < 40; ++i) records_.push_back(pirx::testing::random_bytes(engine, engine() % 60));
+    ASSERT_TRUE(database::build(folder_ / "db", records_).has_value());
     database_ = database::Database::open(folder_ / "db").value();
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Client client(FieldTag field, unsigned l, unsigned t) const {
     Params::Spec spec{field, database_->geometry(), database_->version(), {}, t};
@@ -127,7 +117,7 @@ class PublicClient : public ::testing::Test {
     return Deployment<gf2e::Gf2_8>::answer(*server, request);
   }
 
-  std::filesystem::path folder_;
+  pirx::testing::TemporaryFolder folder_;
   std::shared_ptr<const database::Database> database_;
   std::vector<Bytes> records_;
   Rng rng_ = Rng::from_os().value();
@@ -155,8 +145,7 @@ TEST_F(PublicClient, FetchesOverEveryField) {
 TEST_F(PublicClient, RefusesRecordsThatDoNotExistWithoutNamingThem) {
   const std::uint64_t wanted = 40;
   const auto query = client(kTagGf2_8, 3, 1).query({&wanted, 1}, rng_);
-  ASSERT_FALSE(query.has_value());
-  EXPECT_EQ(query.error().code(), ErrorCode::kOutOfRange);
+  expect_error(query, ErrorCode::kOutOfRange);
   const std::uint64_t far = 123456789;
   const auto other = client(kTagGf2_8, 3, 1).query({&far, 1}, rng_);
   EXPECT_EQ(query.error().message(), other.error().message());
@@ -251,8 +240,7 @@ TEST_F(PublicClient, RefusesAFurtherQueryOfAnotherClientOrForOtherRecords) {
   auto collector = client.collect(std::move(client.query({&wanted, 1}, rng_)->state));
   const auto foreign =
       collector->ask_again(std::move(this->client(kTagGf2_8, 3, 1).query({&wanted, 1}, rng_)->state));
-  EXPECT_EQ(foreign.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(foreign.error().message().find("of the client that made the first"), std::string::npos);
+  expect_error(foreign, ErrorCode::kInvalidArgument, "of the client that made the first");
   EXPECT_EQ(collector->ask_again(std::move(client.query({&other, 1}, rng_)->state)).error().code(),
             ErrorCode::kInvalidArgument);
 }
@@ -260,7 +248,7 @@ TEST_F(PublicClient, RefusesAFurtherQueryOfAnotherClientOrForOtherRecords) {
 /// Every value but zero is drawn.
 TEST(BlindingScalars, AreAllNonZeroElements) {
   auto engine = pirx::testing::seeded_engine(4);
-  testing::TestRng rng(engine);
+  EngineSource rng{engine};
   std::vector<std::uint8_t> scalars(20'000);
   random_nonzero_fill(gf2e::Gf2_8{}, rng, std::span(scalars));
   std::vector<int> counts(256);

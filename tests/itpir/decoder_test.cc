@@ -8,7 +8,6 @@
 #include "deployment.h"
 #include "itpir/goldberg/decoding/proof.h"
 #include "pirx/batchcodes/fields.h"
-#include "support/random_element.h"
 #include "support/tiny_field.h"
 
 namespace pirx::itpir::goldberg {
@@ -16,6 +15,8 @@ namespace {
 
 using testing::Code;
 using testing::Deployment;
+using testing::EngineSource;
+using testing::expect_error;
 using testing::range;
 using testing::tamper;
 
@@ -25,9 +26,17 @@ unsigned degree_of(const Deployment<F>& deployment) {
   return testing::encoding_of(deployment.spec()).degree();
 }
 
+/// So many of k servers, at random.
+std::vector<std::size_t> some_of(std::size_t k, std::size_t count, std::mt19937_64& engine) {
+  auto servers = range(k);
+  std::shuffle(servers.begin(), servers.end(), engine);
+  servers.resize(count);
+  return servers;
+}
+
 template <class F>
 typename F::Sum random_nonzero(const F& f, std::mt19937_64& engine) {
-  testing::TestRng rng(engine);
+  EngineSource rng{engine};
   for (;;) {
     const auto value = pirx::testing::random_element(f, rng);
     if (!f.equal(value, f.zero())) return value;
@@ -65,7 +74,7 @@ template <class F>
 Lies<F> lie(const Deployment<F>& deployment, std::span<const std::uint64_t> wanted, Lie kind,
             std::span<const std::size_t> liars, std::mt19937_64& engine, Blinding blinding = Blinding::kOn) {
   const F& f = deployment.field();
-  testing::TestRng rng(engine);
+  EngineSource rng{engine};
   Lies<F> result{deployment.exchange(wanted, engine, blinding), {}};
   auto& replies = result.replies;
   const auto truth = replies;
@@ -215,9 +224,7 @@ void face_liars(const F& f, unsigned k, unsigned t, bool digests, std::uint64_t 
                      " q=" + std::to_string(code.ramp) + " u=" + std::to_string(code.arity) +
                      " tau=" + std::to_string(code.independence) + " liars=" + std::to_string(v) +
                      (declare ? " declared" : "") + " kind=" + std::to_string(static_cast<int>(kind)));
-        auto servers = range(k);
-        std::shuffle(servers.begin(), servers.end(), engine);
-        const std::vector<std::size_t> liars(servers.begin(), servers.begin() + v);
+        const auto liars = some_of(k, v, engine);
         std::vector<std::uint64_t> wanted;  // two query vectors
         std::vector<Bytes> truth;
         for (unsigned i = 0; i < 2 * code.ramp; ++i) {
@@ -301,9 +308,7 @@ void expect_blinding_to_matter(unsigned k, unsigned t, const Code& code) {
   const std::vector<std::uint64_t> wanted{3};
   for (const Lie kind : {Lie::kSameShift, Lie::kLowDegree, Lie::kThroughHonest}) {
     SCOPED_TRACE(static_cast<int>(kind));
-    auto servers = range(k);
-    std::shuffle(servers.begin(), servers.end(), engine);
-    const std::vector<std::size_t> liars(servers.begin(), servers.begin() + k / 2);
+    const auto liars = some_of(k, k / 2, engine);
     const auto bare = hold_session(deployment, wanted, kind, liars, k / 2, engine, Blinding::kOff);
     EXPECT_EQ(bare.report.status, DecodeStatus::kAmbiguous);
     EXPECT_GE(bare.rounds, 3u);
@@ -477,9 +482,7 @@ TEST(Rounds, NameWhoLiedOnlyInTheFirst) {
   const std::vector<std::uint64_t> wanted{9};
   unsigned asked_again = 0;
   for (int run = 0; run < 60; ++run) {
-    auto servers = range(9);
-    std::shuffle(servers.begin(), servers.end(), engine);
-    const std::vector<std::size_t> liars(servers.begin(), servers.begin() + 4);
+    const auto liars = some_of(9, 4, engine);
     const auto session = lie_then_behave(deployment, wanted, Lie::kSameShift, liars, std::nullopt, engine);
     ASSERT_TRUE(session.answer.has_value()) << session.answer.error().to_string();
     EXPECT_EQ(session.answer->records.at(0), deployment.records[9]);
@@ -499,9 +502,7 @@ TEST(Rounds, NameFewLiarsWhereMoreAreDeclared) {
   const std::vector<std::uint64_t> wanted{9};
   unsigned asked_again = 0, unnamed = 0;
   for (int run = 0; run < 100; ++run) {
-    auto servers = range(9);
-    std::shuffle(servers.begin(), servers.end(), engine);
-    const std::vector<std::size_t> liars(servers.begin(), servers.begin() + 3);
+    const auto liars = some_of(9, 3, engine);
     const auto session = lie_then_behave(deployment, wanted, Lie::kSameShift, liars, 5, engine);
     ASSERT_TRUE(session.answer.has_value()) << session.answer.error().to_string();
     EXPECT_EQ(session.answer->certainty, Certainty::kProven);
@@ -522,9 +523,7 @@ void expect_few_liars_named(const F& f, unsigned k, unsigned t, const Code& code
     for (unsigned v = 1; v <= (k - d - 1) / 2; ++v) {
       SCOPED_TRACE(f.tag().name() + " kind=" + std::to_string(static_cast<int>(kind)) +
                    " liars=" + std::to_string(v));
-      auto servers = range(k);
-      std::shuffle(servers.begin(), servers.end(), engine);
-      const std::vector<std::size_t> liars(servers.begin(), servers.begin() + v);
+      const auto liars = some_of(k, v, engine);
       const auto session = lie_then_behave(deployment, wanted, kind, liars, k - d - 2, engine);
       ASSERT_TRUE(session.answer.has_value()) << session.answer.error().to_string();
       EXPECT_EQ(session.answer->certainty, Certainty::kProven);
@@ -552,10 +551,7 @@ void expect_no_honest_server_named(const F& f, unsigned k, unsigned t, int runs)
   for (int run = 0; run < runs || compared <= 20; ++run) {
     ASSERT_LT(run, 20 * runs) << "only " << compared << " sessions asked again";
     for (const Lie kind : kLies) {
-      auto servers = range(k);
-      std::shuffle(servers.begin(), servers.end(), engine);
-      const auto v = static_cast<std::ptrdiff_t>(1 + engine() % (k - t - 1));
-      const std::vector<std::size_t> liars(servers.begin(), servers.begin() + v);
+      const auto liars = some_of(k, 1 + engine() % (k - t - 1), engine);
       const auto declared =
           engine() % 2 ? std::optional(static_cast<unsigned>(engine() % (k - t))) : std::nullopt;
       const auto session = lie_then_behave(deployment, wanted, kind, liars, declared, engine);
@@ -585,8 +581,7 @@ TEST(Rounds, AreForTheSameRecordsAndNotTooMany) {
   const std::vector<std::uint64_t> wanted{5}, other{6};
   auto collector = deployment.collector(wanted);
   const auto refused = collector.ask_again(testing::records_of(other), deployment.scalars(other, {}));
-  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(refused.error().message().find("same records"), std::string::npos);
+  expect_error(refused, ErrorCode::kInvalidArgument, "same records");
   for (std::size_t round = 1; round < kMaxRounds; ++round) {
     ASSERT_TRUE(collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, {})).has_value());
   }
@@ -674,9 +669,7 @@ TEST(Digests, WithoutThemTheSameIsUndecodable) {
   const std::vector<std::size_t> liars{1};
   const auto answer = deployment.decode(
       wanted, lie(deployment, wanted, Lie::kOneBit, liars, engine, Blinding::kOff).replies, range(4));
-  ASSERT_FALSE(answer.has_value());
-  EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
-  EXPECT_NE(answer.error().message().find("no digests"), std::string::npos);
+  expect_error(answer, ErrorCode::kUndecodable, "no digests");
 }
 
 TEST(Digests, NameACorruptDatabase) {
@@ -686,7 +679,7 @@ TEST(Digests, NameACorruptDatabase) {
   auto rows = matrix::Matrix<std::byte>::create(deployment.rows().rows, deployment.rows().cols).value();
   for (std::size_t i = 0; i < 6; ++i) std::copy_n(deployment.rows().row(i), rows.cols(), rows.row(i));
   rows.at(2, 7) ^= std::byte{1};
-  testing::TestRng rng(engine);
+  EngineSource rng{engine};
   const auto requests =
       deployment.client(Blinding::kOff).query(testing::records_of({&wanted, 1}), rng).value().requests;
   std::vector<Bytes> replies;
@@ -694,9 +687,7 @@ TEST(Digests, NameACorruptDatabase) {
     replies.push_back(deployment.answer(*deployment.serve(j + 1, std::as_const(rows).view()), requests[j]));
   }
   const auto answer = deployment.decode({&wanted, 1}, replies, range(4));
-  ASSERT_FALSE(answer.has_value());
-  EXPECT_EQ(answer.error().code(), ErrorCode::kDataLoss);
-  EXPECT_NE(answer.error().message().find("corrupt"), std::string::npos);
+  expect_error(answer, ErrorCode::kDataLoss, "corrupt");
   // With t + 1 replies nobody can tell a liar from a corrupt database.
   EXPECT_EQ(deployment.decode({&wanted, 1}, replies, range(2)).error().code(), ErrorCode::kUndecodable);
 }
@@ -751,16 +742,11 @@ TEST(Digests, OfTwoDatabasesAreAmbiguous) {
       const unsigned k = t + 1 + v;
       SCOPED_TRACE("t=" + std::to_string(t) + " k=" + std::to_string(k));
       const Deployment<gf2e::Gf2_16> deployment({}, {6, 10, 1, true, true}, k, t, engine);
-      auto servers = range(k);
-      std::shuffle(servers.begin(), servers.end(), engine);
-      const std::vector<std::size_t> liars(servers.begin(), servers.begin() + v);
+      const auto liars = some_of(k, v, engine);
       const Bytes forged(7, std::byte{0x77});
       const auto replies = answer_from_another(deployment, wanted, 2, forged, liars, engine);
       const auto answer = deployment.decode(wanted, replies, range(k), {}, {v, {}});
-      ASSERT_FALSE(answer.has_value()) << certainty_name(answer->certainty);
-      EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
-      EXPECT_NE(answer.error().message().find("several answers have the right digests"), std::string::npos)
-          << answer.error().message();
+      expect_error(answer, ErrorCode::kUndecodable, "several answers have the right digests");
       // The caller's check is offered both, and chooses.
       for (const Bytes& believed : {deployment.records[2], forged}) {
         const RecordCheck check = [&](std::span<const Bytes> records) { return records[0] == believed; };
@@ -806,11 +792,7 @@ TEST(Digests, OfMoreSetsThanCanBeWeighedSettleNothing) {
   const std::vector<std::uint64_t> wanted{1};
   const auto replies = answer_from_another(deployment, wanted, 1, Bytes(4), range(10), engine);
   const auto answer = deployment.decode(wanted, replies, range(17), {}, {10u, {}});
-  ASSERT_FALSE(answer.has_value()) << certainty_name(answer->certainty);
-  EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
-  EXPECT_NE(answer.error().message().find("too many ways to choose 7 of them to weigh every answer"),
-            std::string::npos)
-      << answer.error().message();
+  expect_error(answer, ErrorCode::kUndecodable, "too many ways to choose 7 of them to weigh every answer");
 }
 
 /// Liars who spoil other slots of the row need not know what is wanted; every subset then has the right
@@ -834,9 +816,7 @@ TEST(Search, IsBounded) {
   auto servers = range(13);
   const auto answer = deployment.decode(
       wanted, lie(deployment, wanted, Lie::kGarbage, servers, engine, Blinding::kOff).replies, range(24));
-  ASSERT_FALSE(answer.has_value());
-  EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
-  EXPECT_NE(answer.error().message().find("too many ways"), std::string::npos);
+  expect_error(answer, ErrorCode::kUndecodable, "too many ways");
 }
 
 TEST(Sums, ThatAreNoWordAreNoRecord) {
@@ -851,8 +831,7 @@ TEST(Sums, ThatAreNoWordAreNoRecord) {
     reply.back() = std::byte{1};
   }
   const auto answer = deployment.decode({&wanted, 1}, replies, range(2));
-  ASSERT_FALSE(answer.has_value());
-  EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
+  expect_error(answer, ErrorCode::kUndecodable);
 }
 
 TEST(Rows, MustEndInZeros) {
@@ -868,8 +847,7 @@ TEST(Rows, MustEndInZeros) {
     reply[MessageHeader::kBytes + 21 + 1] = std::byte{1};
   }
   const auto answer = deployment.decode({&wanted, 1}, replies, range(2));
-  ASSERT_FALSE(answer.has_value());
-  EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
+  expect_error(answer, ErrorCode::kUndecodable);
 }
 
 TEST(FastPath, SeesDifferencesBehindTheFirstSlice) {

@@ -13,22 +13,15 @@
 #include "itpir/goldberg/client_impl.h"
 #include "itpir/goldberg/collector_impl.h"
 #include "itpir/goldberg/server_elements.h"
+#include "support/files.h"
+#include "support/random_element.h"
 #include "support/seed.h"
 #include "support/tiny_engine.h"
 
 namespace pirx::itpir::goldberg::testing {
 
-/// Random bytes of a test, reproducible by its seed.
-class TestRng {
- public:
-  explicit TestRng(std::mt19937_64& engine) : engine_(&engine) {}
-  void fill(MutableByteSpan out) {
-    for (auto& byte : out) byte = static_cast<std::byte>((*engine_)());
-  }
-
- private:
-  std::mt19937_64* engine_;
-};
+using pirx::testing::EngineSource;
+using pirx::testing::expect_error;
 
 /// The wish for records.
 inline Wishes records_of(std::span<const std::uint64_t> records) {
@@ -37,12 +30,6 @@ inline Wishes records_of(std::span<const std::uint64_t> records) {
 
 inline batchcodes::Encoding encoding_of(const Params::Spec& spec) {
   return batchcodes::Encoding::create(spec.encoding()).value();
-}
-
-inline Bytes random_bytes(std::mt19937_64& engine, std::size_t size, unsigned below = 256) {
-  Bytes bytes(size);
-  for (auto& byte : bytes) byte = static_cast<std::byte>(engine() % below);
-  return bytes;
 }
 
 /// A polynomial code as in Params::Spec; the default is plain Goldberg.
@@ -125,7 +112,7 @@ Deployment<F>::Deployment(const F& f, const database::Geometry::Spec& spec, unsi
       matrix::Matrix<typename F::Elem>::create(
           static_cast<std::size_t>(encoding_of(spec_).rows(geometry.rows())) * code.independence, words())
           .value();
-  TestRng rng(engine);
+  EngineSource rng{engine};
   for (std::size_t i = 0; i < noise_.rows(); ++i) f.random_fill(rng, std::span(noise_.row(i), words()));
   rows_ = matrix::Matrix<std::byte>::create(static_cast<std::size_t>(geometry.rows()),
                                             static_cast<std::size_t>(geometry.row_stride()))
@@ -133,9 +120,10 @@ Deployment<F>::Deployment(const F& f, const database::Geometry::Spec& spec, unsi
   const auto below = static_cast<unsigned>(std::min<std::uint64_t>(f.size_limit(), 256));
   for (std::uint64_t i = 0; i < geometry.records(); ++i) {
     const auto length = spec.variable_length ? engine() % (spec.record_bytes + 1) : spec.record_bytes;
-    records.push_back(random_bytes(engine, static_cast<std::size_t>(length), below));
+    auto& record = records.emplace_back(static_cast<std::size_t>(length));
+    for (auto& byte : record) byte = static_cast<std::byte>(engine() % below);
     const auto at = geometry.locate(i).value();
-    geometry.fill_slot(i, records.back(),
+    geometry.fill_slot(i, record,
                        {rows_.row(static_cast<std::size_t>(at.row)) + at.offset,
                         static_cast<std::size_t>(geometry.slot_bytes())});
   }
@@ -202,7 +190,7 @@ std::size_t Deployment<F>::vectors(std::size_t wanted) const {
 template <class F>
 typename Deployment<F>::Exchange Deployment<F>::exchange(std::span<const std::uint64_t> wanted,
                                                          std::mt19937_64& engine, Blinding blinding) const {
-  TestRng rng(engine);
+  EngineSource rng{engine};
   auto query = client(blinding).query(records_of(wanted), rng).value();
   const auto scalars = std::as_const(query.blinding).expose();
   Exchange result{std::move(query.requests), {}, {scalars.begin(), scalars.end()}};

@@ -12,6 +12,8 @@
 #include "pirx/itpir/dpf/client.h"
 #include "pirx/strassen/engine.h"
 #include "support/files.h"
+#include "support/kernels.h"
+#include "support/random_element.h"
 #include "support/seed.h"
 #include "support/serve.h"
 #include "support/source_file.h"
@@ -19,6 +21,7 @@
 namespace pirx::itpir::dpf {
 namespace {
 
+using pirx::testing::EngineSource;
 using pirx::testing::expect_error;
 using pirx::testing::good;
 
@@ -26,13 +29,6 @@ using pirx::testing::good;
 struct Coins {
   Bytes bytes;
   void fill(MutableByteSpan out) const { std::copy_n(bytes.begin(), out.size(), out.begin()); }
-};
-/// Draws from a seeded engine.
-struct Source {
-  std::mt19937_64& engine;
-  void fill(MutableByteSpan out) const {
-    for (auto& byte : out) byte = static_cast<std::byte>(engine());
-  }
 };
 
 struct Keys {
@@ -110,7 +106,7 @@ TEST(Dpf, AKeyFor2To22RowsTakes277Bytes) { EXPECT_EQ(key_bytes(std::uint64_t{1} 
 
 TEST(Dpf, TheTwoFunctionsDifferAtThePointAlone) {
   std::mt19937_64 engine = pirx::testing::seeded_engine();
-  Source source{engine};
+  EngineSource source{engine};
   for (const std::uint64_t rows : {1u, 2u, 127u, 128u, 129u, 255u, 257u, 1000u, 4096u}) {
     const bool all = rows <= 1000;
     for (std::uint64_t k = 0; k < (all ? rows : 64); ++k) {
@@ -128,7 +124,7 @@ TEST(Dpf, TheTwoFunctionsDifferAtThePointAlone) {
 // Trees with several subtrees, and rows that end within one.
 TEST(Dpf, ExpandsAsTheTreeIsDefined) {
   std::mt19937_64 engine = pirx::testing::seeded_engine();
-  Source source{engine};
+  EngineSource source{engine};
   for (const std::uint64_t rows : {300u, 131072u, 131073u, 400001u}) {
     const std::uint64_t point = engine() % rows;
     const Keys keys = make_keys(point, rows, source);
@@ -146,10 +142,9 @@ TEST(Dpf, ExpandsAsTheTreeIsDefined) {
 // stays as it is.
 TEST(Dpf, EveryKernelExpandsAlike) {
   std::mt19937_64 engine = pirx::testing::seeded_engine();
-  Source source{engine};
+  EngineSource source{engine};
   std::size_t kinds = 0;
-  for (const auto& kernels : expand_kernels()) {
-    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+  for (const auto& kernels : pirx::testing::runnable(expand_kernels())) {
     ++kinds;
     SCOPED_TRACE(kernels.name);
     Expander fast(&kernels), plain(nullptr);
@@ -178,7 +173,7 @@ TEST(Dpf, EveryKernelExpandsAlike) {
 // A correction matters to the server whose node is on the way to the point with control bit 1.
 TEST(Dpf, EveryBitOfAKeyMattersToAServerOrIsRefused) {
   std::mt19937_64 engine = pirx::testing::seeded_engine();
-  Source source{engine};
+  EngineSource source{engine};
   constexpr std::uint64_t kRows = 1000;
   const Keys keys = make_keys(417, kRows, source);
   for (std::size_t at = 8; at < 8 * keys.first.size(); ++at) {
@@ -195,7 +190,7 @@ TEST(Dpf, EveryBitOfAKeyMattersToAServerOrIsRefused) {
 
 TEST(Dpf, RefusesKeysThatCannotBe) {
   std::mt19937_64 engine = pirx::testing::seeded_engine();
-  Source source{engine};
+  EngineSource source{engine};
   constexpr std::uint64_t kRows = 1000;  // three levels, so two spare control bits
   const Keys keys = make_keys(3, kRows, source);
   EXPECT_TRUE(good(check_keys(keys.first, kRows)));
@@ -309,11 +304,7 @@ TEST(DpfPrivacy, APlantedBugIsCaught) {
 class DpfServers : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kRecords = 700;
-  static Bytes record(std::uint64_t i) {
-    const auto text = "record " + std::to_string(i * i);
-    const auto bytes = as_bytes(text);
-    return {bytes.begin(), bytes.end()};
-  }
+  static Bytes record(std::uint64_t i) { return pirx::testing::to_bytes("record " + std::to_string(i * i)); }
   void open(const database::BuildOptions& options) {
     auto builder = *database::DatabaseBuilder::create(folder_ / "db", options);
     for (std::uint64_t i = 0; i < kRecords; ++i) {
@@ -383,7 +374,7 @@ TEST_F(DpfServers, WhatIsAddedUpWindowByWindowIsTheSum) {
   auto builder = *database::DatabaseBuilder::create(
       path, {.records_per_row = 1, .fixed_record_bytes = kBytes, .digests = false});
   std::mt19937_64 engine = pirx::testing::seeded_engine();
-  Source source{engine};
+  EngineSource source{engine};
   Bytes record(kBytes);
   for (std::uint64_t i = 0; i < kMany; ++i) {
     source.fill(record);

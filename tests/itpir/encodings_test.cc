@@ -3,12 +3,60 @@
 // responders, liars, sums of rows.
 #include <set>
 
-#include "encoded.h"
+#include "deployment.h"
+#include "pirx/itpir/goldberg/client.h"
+#include "support/serve.h"
 
 namespace pirx::itpir::goldberg {
 namespace {
 
-using testing::Encoded;
+using pirx::testing::ask;
+using pirx::testing::expect_error;
+
+/// l servers with their buckets of random records, behind the public client.
+struct Encoded {
+  struct Setting {
+    unsigned t, q, u, tau, l;
+    std::uint64_t M;
+    database::Geometry::Spec geometry;
+  };
+
+  Encoded(const FieldTag& field, const Setting& set, std::mt19937_64& engine,
+          const ClientOptions& options = {})
+      : setting(set) {
+    const auto made = with_field(field, [&]<class F>(const F& f) -> Result<void> {
+      auto deployment = std::make_shared<testing::Deployment<F>>(f, set.geometry, set.l, set.t, engine,
+                                                                 testing::Code{set.q, set.u, set.tau, set.M});
+      client.emplace(Params::create(deployment->spec()).value(), options);
+      records = std::move(deployment->records);
+      servers = std::move(deployment->servers);
+      rows = deployment->rows();
+      owner_ = std::move(deployment);
+      return {};
+    });
+    EXPECT_TRUE(made.has_value()) << made.error().to_string();
+  }
+  Encoded(const Encoded&) = delete;
+
+  const Params& params() const { return client->params(); }
+  /// The honest replies of all servers.
+  std::vector<Bytes> answer(const std::vector<Bytes>& requests) const {
+    std::vector<Bytes> replies;
+    for (std::size_t j = 0; j < servers.size(); ++j) {
+      replies.push_back(ask(*servers[j], requests[j]).value());
+    }
+    return replies;
+  }
+
+  Setting setting;
+  std::optional<Client> client;
+  std::vector<Bytes> records;
+  std::vector<std::unique_ptr<AnyServer>> servers;
+  matrix::ConstView<std::byte> rows;  ///< of the plain database
+
+ private:
+  std::shared_ptr<const void> owner_;
+};
 
 std::vector<FieldTag> shipped() {
   return {kTagGf2_8, kTagGf2_16, kTagW160, kTagW48, fp::PrimeField::create(64)->tag()};
@@ -94,8 +142,7 @@ void check_setting(const FieldTag& field, const Encoded::Setting& set, std::mt19
     const std::vector<std::size_t> from(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k));
     const auto answer = decode(deployment, make(), from, 0, engine);
     if (k < needed) {
-      ASSERT_FALSE(answer.has_value());
-      EXPECT_EQ(answer.error().code(), ErrorCode::kUndecodable);
+      expect_error(answer, ErrorCode::kUndecodable);
       continue;
     }
     ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
@@ -158,8 +205,7 @@ TEST(Encodings, AServerOfAnotherEncodingRefuses) {
   const std::vector<std::uint64_t> wanted{3};
   auto query = of_client.client->query(wanted, rng).value();
   const auto refused = of_servers.servers[0]->admit(query.requests[0]);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code(), ErrorCode::kStaleEpoch);
+  expect_error(refused, ErrorCode::kStaleEpoch);
   // Nor does a client take a reply from there: it is an erasure, and no liar's.
   const auto foreign = of_servers.client->query(wanted, rng).value();
   auto collector = of_client.client->collect(std::move(query.state));
@@ -200,7 +246,7 @@ TEST(Seeds, ShareOneServerWithVectors) {
   const std::vector<ByteSpan> batch{vectors.requests[0], seeds.requests[0], damaged, vectors.requests[0]};
   const auto replies = deployment.servers[0]->answer(batch);
   for (const std::size_t i : {0u, 1u, 3u}) {
-    EXPECT_EQ(replies[i].value(), deployment.servers[0]->answer({&batch[i], 1}).at(0).value());
+    EXPECT_EQ(replies[i].value(), ask(*deployment.servers[0], batch[i]).value());
   }
   EXPECT_EQ(replies[2].error().code(), ErrorCode::kInvalidArgument);
 }
@@ -218,11 +264,8 @@ TEST(Seeds, HostileMessagesAreRefused) {
   EXPECT_GE(server.working_bytes(2), 2u * 1000);
   const auto refused = [&](Bytes bytes, std::string_view part) {
     const auto admitted = server.admit(bytes);
-    ASSERT_FALSE(admitted.has_value()) << part;
-    EXPECT_EQ(admitted.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(admitted.error().message().find(part), std::string::npos) << admitted.error().message();
-    const ByteSpan one = bytes;
-    EXPECT_FALSE(server.answer({&one, 1}).at(0).has_value());
+    expect_error(admitted, ErrorCode::kInvalidArgument, part);
+    EXPECT_FALSE(ask(server, bytes).has_value());
   };
   for (std::size_t size = 0; size < request.size(); ++size) {
     refused({request.begin(), request.begin() + static_cast<std::ptrdiff_t>(size)}, "");
@@ -239,7 +282,7 @@ TEST(Seeds, HostileMessagesAreRefused) {
   refused(change(6, 5), "message type 5");
   refused(change(56, 77), "the server with coordinate");
   refused(change(64, 3), "144 bytes instead of 176");
-  refused(change(65, 15), "queries, this server takes 256");
+  refused(change(65, 17), "queries, this server takes 4096");
   refused(change(72, 1), "there are 1000 here");
 }
 
@@ -320,9 +363,7 @@ TEST(RowSums, AreRefusedOutsideCharacteristicTwoAndBeyondTheRows) {
   for (const auto& field : {kTagW160, kTagW48, fp::PrimeField::create(64)->tag()}) {
     const Encoded deployment(field, {1, 1, 1, 0, 3, 0, geometry}, engine);
     const auto refused = deployment.client->query_sums(rows, rng);
-    ASSERT_FALSE(refused.has_value());
-    EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(refused.error().message().find("characteristic 2"), std::string::npos);
+    expect_error(refused, ErrorCode::kInvalidArgument, "characteristic 2");
   }
   const Encoded deployment(kTagGf2_8, {1, 1, 1, 0, 3, 0, geometry}, engine);
   EXPECT_EQ(deployment.client->query_sums(beyond, rng).error().code(), ErrorCode::kOutOfRange);

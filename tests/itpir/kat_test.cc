@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Known answers made by tests/vectors/make_goldberg_kat.py, a program that shares nothing with the library:
 // every message byte.
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>

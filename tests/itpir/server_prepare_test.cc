@@ -13,7 +13,6 @@
 namespace pirx::itpir::goldberg {
 namespace {
 
-using database::expect_error;
 using database::good;
 using database::read_file;
 using database::TemporaryFolder;

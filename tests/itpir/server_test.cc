@@ -2,21 +2,19 @@
 // The server half: batches, refusals, options, and many threads on one object.
 #include "pirx/itpir/goldberg/server.h"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <thread>
 
+#include "database/database_fixture.h"
 #include "deployment.h"
 #include "pirx/batchcodes/fields.h"
-#include "pirx/database/builder.h"
 #include "support/serve.h"
 
 namespace pirx::itpir::goldberg {
 namespace {
 
 using testing::Deployment;
-using testing::TestRng;
+using testing::EngineSource;
+using testing::expect_error;
 
 template <class F>
 class Server : public ::testing::Test {
@@ -35,7 +33,7 @@ class Server : public ::testing::Test {
   Bytes request(std::size_t count) {
     std::vector<std::uint64_t> wanted(count);
     for (auto& index : wanted) index = engine_() % 30;
-    TestRng rng(engine_);
+    EngineSource rng{engine_};
     return deployment_.client().query(testing::records_of(wanted), rng).value().requests[0];
   }
   const AnyServer& server() const { return *deployment_.servers[0]; }
@@ -73,8 +71,7 @@ TYPED_TEST(Server, BadRequestFailsAlone) {
   EXPECT_EQ(replies[3].error().code(), ErrorCode::kInvalidArgument);
   ASSERT_EQ(replies[2].has_value(), !has_bad_values);
   if (has_bad_values) {
-    EXPECT_EQ(replies[2].error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(replies[2].error().message().find("no element"), std::string::npos);
+    expect_error(replies[2], ErrorCode::kInvalidArgument, "no element");
   }
 }
 
@@ -181,25 +178,19 @@ TEST_F(Gf8Server, RefusesAnotherHeader) {
 class Opened : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("pirx-server-test-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    auto builder = database::DatabaseBuilder::create(folder_ / "db", {}).value();
-    for (int i = 0; i < 20; ++i)
-      ASSERT_TRUE(builder.add(as_bytes("record " + std::to_string(i))).has_value());
-    ASSERT_TRUE(builder.finish().has_value());
+    std::vector<Bytes> records;
+    for (int i = 0; i < 20; ++i) records.push_back(pirx::testing::to_bytes("record " + std::to_string(i)));
+    ASSERT_TRUE(database::build(folder_ / "db", records).has_value());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   Result<std::unique_ptr<AnyServer>> open(Texts options) {
     options.emplace("coordinate", "1");
     return pirx::testing::serve_file("goldberg", folder_ / "db", options);
   }
   void expect_refused(const Texts& options, std::string_view part) {
     const auto server = open(options);
-    ASSERT_FALSE(server.has_value()) << part;
-    EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(server.error().message().find(part), std::string::npos) << server.error().message();
+    expect_error(server, ErrorCode::kInvalidArgument, part);
   }
-  std::filesystem::path folder_;
+  pirx::testing::TemporaryFolder folder_;
 };
 
 TEST_F(Opened, TakesItsOptions) {

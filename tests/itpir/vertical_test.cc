@@ -4,14 +4,12 @@
 #include "pirx/itpir/vertical.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <set>
 
-#include "pirx/database/builder.h"
+#include "database/database_fixture.h"
 #include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/goldberg/server.h"
@@ -37,15 +35,12 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   static constexpr std::size_t kRecords = 61;
 
   Vertical() : engine_(pirx::testing::seeded_engine(30)), rng_(Rng::from_os().value()) {
-    folder_ = std::filesystem::temp_directory_path() / ("pirx-vertical-test-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    auto builder =
-        database::DatabaseBuilder::create(folder_ / "db", {.epoch = 3, .records_per_row = 2}).value();
+    std::vector<Bytes> records;
     for (std::size_t i = 0; i < kRecords; ++i) {
       records_.push_back("record " + std::to_string(i) + std::string(engine_() % 20, 'x'));
-      EXPECT_TRUE(builder.add(as_bytes(records_.back())).has_value());
+      records.push_back(pirx::testing::to_bytes(records_.back()));
     }
-    EXPECT_TRUE(builder.finish().has_value());
+    EXPECT_TRUE(database::build(folder_ / "db", records, {}, {.epoch = 3, .records_per_row = 2}).has_value());
     for (unsigned j = 0; j < GetParam().l; ++j) servers_.push_back(open({}, j + 1).value());
     const auto parameters = ServerParameters::decode(servers_[0]->parameters()).value();
     EXPECT_EQ(parameters.code, GetParam().code);
@@ -69,7 +64,6 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   VerticalClient client(const std::string& code, const ClientOptions& options = {}) const {
     return VerticalClient::create(code, *plain_, version_, make_, options).value();
   }
-  ~Vertical() override { std::filesystem::remove_all(folder_); }
 
   Result<std::unique_ptr<AnyServer>> open(Texts options, unsigned coordinate = 1) {
     options.emplace("code", GetParam().code);
@@ -112,7 +106,7 @@ class Vertical : public ::testing::TestWithParam<Setting> {
 
   std::mt19937_64 engine_;
   Rng rng_;
-  std::filesystem::path folder_;
+  pirx::testing::TemporaryFolder folder_;
   std::vector<std::string> records_;
   std::vector<std::unique_ptr<AnyServer>> servers_;
   std::optional<database::Geometry> plain_;

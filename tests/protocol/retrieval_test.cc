@@ -12,6 +12,7 @@
 #include "pirx/itpir/common.h"
 #include "pirx/protocol.h"
 #include "support/files.h"
+#include "support/serve.h"
 
 namespace pirx {
 namespace {
@@ -21,11 +22,7 @@ using testing::good;
 
 constexpr std::uint64_t kRecords = 40;
 
-Bytes record(std::uint64_t i) {
-  const auto text = "record " + std::to_string(i * i);
-  const auto bytes = as_bytes(text);
-  return {bytes.begin(), bytes.end()};
-}
+Bytes record(std::uint64_t i) { return testing::to_bytes("record " + std::to_string(i * i)); }
 std::string key(std::uint64_t i) { return "key" + std::to_string(i); }
 
 /// What a server does with a message.
@@ -40,25 +37,14 @@ class World {
       EXPECT_TRUE(good(keyed ? builder.add(key(i), record(i)) : builder.add(record(i))));
     }
     EXPECT_TRUE(good(builder.finish()));
-    const auto database = *database::Database::open(folder_ / "db");
     const bool weak = find_option(protocol.options, "paper_reproduction") != nullptr;
     if (weak) options["paper_reproduction"] = "on";  // a second faster
-    PlanSpec spec;
-    for (unsigned i = 1; i <= servers; ++i) {
-      if (protocol.several) options["coordinate"] = std::to_string(i);
-      auto server = serve(protocol, {.database = database, .threads = 1, .loopback = true}, options);
-      EXPECT_TRUE(good(server));
-      if (!server) return;
-      const auto told = *tell((*server)->parameters());
-      if (told.coordinate) spec.coordinates.push_back(*told.coordinate);
-      spec.members = *Options::create(protocol.members, told.members, "");
-      spec.version = told.version;
-      if (!protocol.describes_database) spec.geometry = told.geometry;
-      servers_.push_back(std::move(*server));
-    }
-    auto plan = protocol.plan(spec);
-    EXPECT_TRUE(good(plan));
-    plan_ = *plan;
+    auto deployed =
+        testing::deploy(protocol, *database::Database::open(folder_ / "db"), servers, std::move(options));
+    EXPECT_TRUE(good(deployed));
+    if (!deployed) return;
+    servers_ = std::move(deployed->servers);
+    plan_ = std::move(deployed->plan);
     auto client = join(*plan_, {.loopback = true}, weak ? Texts{{"paper_reproduction", "on"}} : Texts());
     EXPECT_TRUE(good(client));
     client_ = std::move(*client);

@@ -17,10 +17,7 @@ import command_line_test as cl  # noqa: E402
 WITHOUT = ""
 
 
-class Toy(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, build = cl.CommandLine.start, cl.CommandLine.build
-
+class Toy(cl.Servers):
     def serve(self, database):
         return self.start(cl.PIRX, "serve", database, "--protocol", "toy", "--listen", "127.0.0.1:0")
 
@@ -44,11 +41,7 @@ class Toy(unittest.TestCase):
         self.assertEqual(json.loads(rates.read_text())["rates"]["toy_row"], 1e-6)
 
     def test_by_key(self):
-        source = self.path / "keyed.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(cl.RECORDS)))
-        database = self.path / "keyed.pirx"
-        cl.run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
-        server = self.serve(database)
+        server = self.serve(self.build("keyed.pirx", "--keyed"))
         deployment = self.path / "toy.json"
         cl.run("deploy", deployment, "--server", server.url)
         self.assertEqual(cl.run("get", deployment, "--key", "key7", "-q").stdout, cl.RECORDS[7] + "\n")

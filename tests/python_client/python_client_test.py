@@ -6,7 +6,6 @@
 """
 import http.client
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,29 +17,11 @@ from pathlib import Path
 PIRX = ""
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "examples/python_client/pirx_client.py"
-PROXY = ROOT / "examples/faulty_proxy/faulty_proxy.py"
-sys.path.insert(0, str(CLIENT.parent))
+sys.path[:0] = [str(CLIENT.parent), str(ROOT / "tests/tools")]
+import command_line_test as cl  # noqa: E402
 import pirx_client  # noqa: E402
 
 RECORDS = [b"" if i == 7 else b"record %d " % i + b"x" * (i % 37) for i in range(200)]
-
-
-class Process:
-    """A server or proxy in the background; .port is where it listens."""
-
-    def __init__(self, *words):
-        self.child = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        match = re.match(r"listening on port (\d+)", self.child.stdout.readline())
-        if not match:
-            self.stop()
-            raise AssertionError(f"{words} did not start")
-        self.port = int(match.group(1))
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def stop(self):
-        self.child.kill()
-        self.child.wait(timeout=20)
-        self.child.stdout.close()
 
 
 class Fields(unittest.TestCase):
@@ -182,7 +163,6 @@ class Deployments(unittest.TestCase):
                 self.load({n: v for n, v in self.GOOD.items() if n != name})
             self.assertIn(f"has no {name}", str(refused.exception))
 
-
     def test_key_filters(self):
         usual = {"segment_length": 4, "segments": 1, "tweak": 0, "seed": "00" * 32}
 
@@ -208,36 +188,18 @@ class Deployments(unittest.TestCase):
             self.load({**self.GOOD, "database": few})
 
 
-class AgainstServers(unittest.TestCase):
+class AgainstServers(cl.Servers):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = Path(self.folder.name)
+        super().setUp()
         (self.path / "input").mkdir()
         for i, record in enumerate(RECORDS):
             (self.path / f"input/{i:03}").write_bytes(record)
         self.database = self.path / "db.pirx"
-        self.pirx("db", "build", self.database, self.path / "input", "--from", "folder")
-
-    def pirx(self, *words):
-        subprocess.run([PIRX, *map(str, words)], check=True, capture_output=True, timeout=120)
-
-    def start(self, *words):
-        process = Process(*words)
-        self.addCleanup(process.stop)
-        return process
+        cl.run("db", "build", self.database, self.path / "input", "--from", "folder")
 
     def serve(self, coordinate, field="gf2_8", database=None, more=()):
         return self.start(PIRX, "serve", database or self.database, "--coordinate", coordinate, "--field", field,
                           "--listen", "127.0.0.1:0", *more)
-
-    def proxy(self, server, mode, *more):
-        return self.start(sys.executable, PROXY, "--upstream", f"127.0.0.1:{server.port}", "--mode", mode, *more)
-
-    def deploy(self, servers, threshold, *more):
-        target = self.path / "deployment.json"
-        self.pirx("deploy", target, "-t", threshold, *(word for s in servers for word in ("--server", s.url)), *more)
-        return target
 
     def get(self, deployment, *positions, code=0):
         done = subprocess.run([sys.executable, str(CLIENT), str(deployment), *map(str, positions)], capture_output=True, timeout=60)
@@ -264,7 +226,7 @@ class AgainstServers(unittest.TestCase):
         source = self.path / "rows.jsonl"
         source.write_text("".join(json.dumps({"k": key, "v": value}) + "\n" for key, value in rows.items()))
         target = self.path / "keyed.pirx"
-        self.pirx("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed", *words)
+        cl.run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed", *words)
         return target
 
     def test_keys(self):
@@ -313,7 +275,7 @@ class AgainstServers(unittest.TestCase):
     def test_fixed_length_without_digests(self):
         source, target = self.path / "fixed.bin", self.path / "fixed.pirx"
         source.write_bytes(bytes(range(250)) * 13)
-        self.pirx("db", "build", target, source, "--from", "fixed", "--record-bytes", 13, "--no-digests")
+        cl.run("db", "build", target, source, "--from", "fixed", "--record-bytes", 13, "--no-digests")
         for field in ("gf2_16", "w160"):
             deployment = self.deploy([self.serve(x, field, target) for x in (1, 2, 3, 4)], 3)
             self.assertEqual(self.get(deployment, 249, 0)[0], source.read_bytes()[249 * 13 :] + bytes(range(13)))
@@ -422,5 +384,5 @@ class AgainstServers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PIRX = sys.argv.pop(1)
+    PIRX = cl.PIRX = sys.argv.pop(1)
     unittest.main(verbosity=1)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shards against a single process, bit for bit. Runs under mpirun with any number of ranks: every rank runs
 // every test on a database of its own making, rank 0 asks, the others work.
-#include <numeric>
-
 #include "database/database_fixture.h"
 #include "itpir/chor/common.h"
 #include "itpir/goldberg/vectors.h"
@@ -11,6 +9,7 @@
 #include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/goldberg/server.h"
 #include "pirx/shards/shards.h"
+#include "support/random_element.h"
 #include "support/serve.h"
 
 namespace pirx::shards {
@@ -32,13 +31,6 @@ class EndAll : public ::testing::EmptyTestEventListener {
     std::fprintf(stderr, "rank %d: %s:%d: %s\n", world->rank(), result.file_name() ? result.file_name() : "?",
                  result.line_number(), result.message());
     world->abort(1);
-  }
-};
-
-struct RandomSource {
-  std::mt19937_64& engine;
-  void fill(MutableByteSpan out) {
-    for (auto& byte : out) byte = static_cast<std::byte>(engine());
   }
 };
 
@@ -165,7 +157,7 @@ class Ranks : public ::testing::Test {
         const auto written = itpir::with_field(parameters.field, [&](const auto& f) -> Result<bool> {
           using F = std::remove_cvref_t<decltype(f)>;
           std::vector<typename F::Elem> values(static_cast<std::size_t>(rows));
-          RandomSource source{random_};
+          testing::EngineSource source{random_};
           f.random_fill(source, std::span(values));
           itpir::goldberg::encode_elems(f, std::span<const typename F::Elem>(values),
                                         writer.extend(values.size() * f.elem_bytes()).data());

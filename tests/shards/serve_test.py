@@ -31,11 +31,7 @@ def refused(*words, ranks=2):
     return done.returncode, done.stdout + done.stderr
 
 
-class Shards(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, serve = cl.CommandLine.start, cl.CommandLine.serve
-    build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
-
+class Shards(cl.Servers):
     def sharded(self, database, coordinate, ranks, *more):
         return self.start(*MPIRUN, "-n", ranks, RANKS, "serve", database, "--coordinate", coordinate, "--listen",
                           "127.0.0.1:0", "--threads", 1, *more)

@@ -19,9 +19,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <map>
-#include <optional>
 #include <queue>
 #include <unordered_set>
 

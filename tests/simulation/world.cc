@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "pirx/database/builder.h"
+#include "support/serve.h"
 
 namespace pirx::simulation {
 namespace {
@@ -104,6 +105,12 @@ std::vector<std::uint64_t> ledger_pieces(const Protocol& protocol, std::size_t s
 World::World(Setting setting)
     : setting_(std::move(setting)), records_(setting_.protocol->several ? 640 : 40) {
   const auto& protocol = *setting_.protocol;
+  Texts texts, chosen;
+  if (find_option(protocol.options, "paper_reproduction") != nullptr) texts["paper_reproduction"] = "on";
+  if (!setting_.field.empty()) texts["field"] = setting_.field;
+  if (find_option(protocol.chosen, "threshold") != nullptr) {
+    chosen["threshold"] = std::to_string(setting_.threshold);
+  }
   for (unsigned content = 0; content < kContents; ++content) {
     const auto path = folder_ / ("db" + std::to_string(content));
     database::BuildOptions options{
@@ -119,31 +126,10 @@ World::World(Setting setting)
     if (content == kOld) file_ = testing::read_file(path);
     const auto database = database::Database::open(path);
     require(database.has_value(), "no open");
-    PlanSpec spec;
-    Texts chosen;
-    for (unsigned i = 1; i <= setting_.servers; ++i) {
-      Texts texts;
-      if (find_option(protocol.options, "paper_reproduction") != nullptr) texts["paper_reproduction"] = "on";
-      if (protocol.several) texts["coordinate"] = std::to_string(i);
-      if (!setting_.field.empty()) texts["field"] = setting_.field;
-      auto server = serve(protocol, {.database = *database, .threads = 1, .loopback = true}, texts);
-      require(server.has_value(), server ? "" : server.error().to_string());
-      auto told = tell((*server)->parameters());
-      require(told.has_value(), "parameters cannot be read");
-      if (told->coordinate) spec.coordinates.push_back(*told->coordinate);
-      if (find_option(protocol.chosen, "threshold") != nullptr) {
-        told->members["threshold"] = std::to_string(setting_.threshold);
-      }
-      const auto members = Options::create(protocol.members, told->members, "");
-      require(members.has_value(), members ? "" : members.error().to_string());
-      spec.members = *members;
-      spec.version = told->version;
-      if (!protocol.describes_database) spec.geometry = told->geometry;
-      servers_[content].push_back(std::move(*server));
-    }
-    auto plan = protocol.plan(spec);
-    require(plan.has_value(), plan ? "" : plan.error().to_string());
-    plans_[content] = *plan;
+    auto deployed = testing::deploy(protocol, *database, setting_.servers, texts, chosen);
+    require(deployed.has_value(), deployed ? "" : deployed.error().to_string());
+    servers_[content] = std::move(deployed->servers);
+    plans_[content] = std::move(deployed->plan);
   }
   learn_what_is_public();
 }

@@ -16,8 +16,7 @@ namespace {
 /// The kernels of F that this machine has, each with these crossovers.
 template <class F, class Check>
 void with_crossovers(const F& f, const Crossovers& crossovers, const Check& check) {
-  for (Kernels<F> kernels : kernel_table(f)) {
-    if ((kernels.needs & ~detected_cpu_features()) != 0) continue;
+  for (Kernels<F> kernels : testing::runnable(kernel_table(f))) {
     SCOPED_TRACE(kernels.name);
     kernels.crossovers = crossovers;
     check(kernels, Engine<F>(f, kernels));

@@ -9,18 +9,11 @@
 #include <vector>
 
 #include "pirx/strassen/engine.h"
+#include "support/kernels.h"
 #include "support/random_element.h"
 #include "support/seed.h"
 
 namespace pirx::testing {
-
-/// The coins of a std::mt19937_64 as a RandomSource.
-struct EngineSource {
-  std::mt19937_64& engine;
-  void fill(MutableByteSpan out) {
-    for (std::byte& byte : out) byte = static_cast<std::byte>(engine());
-  }
-};
 
 /// A random product with its answer. Rows of every operand lie apart with a gap, which must stay untouched in
 /// R.

@@ -85,7 +85,7 @@ bool good(const Result<T>& result) {
 
 /// Expects an error of that code whose message holds `part`.
 template <class T>
-void expect_error(const Result<T>& result, ErrorCode code, std::string_view part) {
+void expect_error(const Result<T>& result, ErrorCode code, std::string_view part = {}) {
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(error_code_name(result.error().code()), error_code_name(code)) << result.error().message();
   EXPECT_NE(result.error().message().find(part), std::string::npos) << result.error().message();

@@ -19,6 +19,14 @@ inline pid_t raw_clone(unsigned long flags) {
   return static_cast<pid_t>(syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
 
+/// How a child ends (waitpid) that exits with 0 if `work` is true there, else with 1.
+inline int status_of_child(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work() ? 0 : 1);
+  int status = -1;
+  return waitpid(child, &status, 0) == child ? status : -1;
+}
+
 /// What `answer` returns in a child that `fork_now` makes: at most a pipe full. Nothing where it cannot be
 /// made.
 inline std::optional<Bytes> in_child(const std::function<pid_t()>& fork_now,

@@ -12,10 +12,7 @@ import unittest
 import command_line_test as cl
 
 
-class Choice(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, build = cl.CommandLine.start, cl.CommandLine.build
-
+class Choice(cl.Servers):
     def serve(self, database, protocol, *more):
         server = self.start(cl.PIRX, "serve", database, "--protocol", protocol, "--listen", "127.0.0.1:0", *more)
         return ["--server", server.url]

@@ -60,7 +60,9 @@ class Process:
         return code
 
 
-class CommandLine(unittest.TestCase):
+class Servers(unittest.TestCase):
+    """A folder, and servers of databases in it, which end with the test."""
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name)
@@ -82,11 +84,11 @@ class CommandLine(unittest.TestCase):
     def proxy(self, server, mode, *more):
         return self.start(sys.executable, PROXY, "--upstream", f"127.0.0.1:{server.port}", "--mode", mode, *more)
 
-    def build(self, name="db.pirx"):
+    def build(self, name="db.pirx", *more, records=RECORDS):
         source = self.path / "records.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(RECORDS)))
+        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(records)))
         target = self.path / name
-        run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v")
+        run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", *more)
         return target
 
     def deploy(self, servers, threshold, *more, code=0, name="deployment.json"):
@@ -95,6 +97,23 @@ class CommandLine(unittest.TestCase):
         run("deploy", target, *(() if threshold is None else ("-t", threshold)), *words, *more, code=code)
         return target
 
+    def event(self, server, name, count=1):
+        """The count-th event of that name, waited for."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            found = [e for e in map(json.loads, list(server.log)) if e["event"] == name]
+            if len(found) >= count:
+                return found[count - 1]
+            time.sleep(0.02)
+        raise AssertionError(f"no {name} in {server.log}")
+
+    def record(self, text):
+        path = self.path / f"record{len(list(self.path.iterdir()))}"
+        path.write_text(text)
+        return path
+
+
+class CommandLine(Servers):
     def test_what_a_folder_import_leaves_out(self):
         folder = self.path / "site"
         (folder / ".git").mkdir(parents=True)
@@ -172,11 +191,7 @@ class CommandLine(unittest.TestCase):
                     self.assertEqual(run("db", "get", target, "--key", key, "--raw").stdout, record)
 
     def test_keyed_database_by_name(self):
-        source = self.path / "records.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(RECORDS)))
-        database = self.path / "keyed.pirx"
-        words = ["db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed"]
-        run(*words)
+        database, source = self.build("keyed.pirx", "--keyed"), self.path / "records.jsonl"
         info = json.loads(run("db", "info", database, "--json").stdout)
         self.assertEqual((info["records"], info["keyed"], info["keys"]), (500, True, False))
         self.assertIn("sound", run("db", "verify", database).stdout)

@@ -16,14 +16,9 @@ import time
 import unittest
 
 import command_line_test as cl
-import epochs_test
 
 
-class Databases(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, build = cl.CommandLine.start, cl.CommandLine.build
-    event = epochs_test.Epochs.event
-
+class Databases(cl.Servers):
     def config(self, name="config.json", **members):
         path = self.path / name
         path.write_text(json.dumps({"listen": "127.0.0.1:0", **members}))

@@ -11,10 +11,7 @@ import unittest
 import command_line_test as cl
 
 
-class Download(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, build, proxy = cl.CommandLine.start, cl.CommandLine.build, cl.CommandLine.proxy
-
+class Download(cl.Servers):
     def serve(self, database, *more):
         return self.start(cl.PIRX, "serve", database, "--protocol", "download", "--listen", "127.0.0.1:0", *more)
 
@@ -53,11 +50,7 @@ class Download(unittest.TestCase):
         self.assertGreater(report["servers"][0]["bytes_down"], size * count)
 
     def test_by_key(self):
-        source = self.path / "keyed.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(cl.RECORDS)))
-        database = self.path / "keyed.pirx"
-        cl.run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
-        deployment = self.deploy(self.serve(database))
+        deployment = self.deploy(self.serve(self.build("keyed.pirx", "--keyed")))
         done = cl.run("get", deployment, "--key", "key7", "--key", "nobody", code=3)
         self.assertIn(cl.RECORDS[7], done.stdout)
         self.assertIn("'nobody'", done.stderr)

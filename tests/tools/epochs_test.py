@@ -15,28 +15,9 @@ import urllib.request
 import command_line_test as cl
 
 
-class Epochs(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, serve = cl.CommandLine.start, cl.CommandLine.serve
-    build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
-
+class Epochs(cl.Servers):
     def bucket_server(self, bucket, *more):
         return self.start(cl.PIRX, "serve", bucket, "--listen", "127.0.0.1:0", *more)
-
-    def event(self, server, name, count=1):
-        """The count-th event of that name, waited for."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            found = [e for e in map(json.loads, list(server.log)) if e["event"] == name]
-            if len(found) >= count:
-                return found[count - 1]
-            time.sleep(0.02)
-        raise AssertionError(f"no {name} in {server.log}")
-
-    def record(self, text):
-        path = self.path / f"record{len(list(self.path.iterdir()))}"
-        path.write_text(text)
-        return path
 
     def test_update_and_compact(self):
         database = self.build()

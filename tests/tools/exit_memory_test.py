@@ -28,13 +28,7 @@ def parts(secret: bytes):
     return [secret[at : at + 16] for at in range(0, len(secret) - 15, 48)]
 
 
-class ExitMemory(unittest.TestCase):
-    setUp = command_line_test.CommandLine.setUp
-    tearDown = command_line_test.CommandLine.tearDown
-    start = command_line_test.CommandLine.start
-    serve = command_line_test.CommandLine.serve
-    deploy = command_line_test.CommandLine.deploy
-
+class ExitMemory(command_line_test.Servers):
     def record(self, i):
         return "".join(random.Random(f"record {i}").choices("abcdefghijklmnop0123456789", k=200))
 

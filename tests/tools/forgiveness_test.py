@@ -16,9 +16,7 @@ import unittest
 import command_line_test as cl
 
 
-class Forgiveness(unittest.TestCase):
-    setUp, tearDown, start = cl.CommandLine.setUp, cl.CommandLine.tearDown, cl.CommandLine.start
-
+class Forgiveness(cl.Servers):
     def test_unknown_words(self):
         cases = [(["gte"], "no command 'gte': did you mean 'get'?"),
                  (["serv", "x"], "no command 'serv': did you mean 'serve'?"),

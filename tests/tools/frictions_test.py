@@ -18,9 +18,7 @@ import command_line_test as cl
 PAGE = Path(__file__).resolve().parents[2] / "docs/cli.md"
 
 
-class Frictions(unittest.TestCase):
-    setUp, tearDown, start = cl.CommandLine.setUp, cl.CommandLine.tearDown, cl.CommandLine.start
-
+class Frictions(cl.Servers):
     def prepare(self):
         rows = "id,name\n" + "".join(f"user{i:06d},Name {i}\n" for i in range(1000))
         (self.path / "users.csv").write_text(rows)

@@ -23,11 +23,7 @@ def closed_port():
         return one.getsockname()[1]
 
 
-class GetFailures(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, serve, proxy = cl.CommandLine.start, cl.CommandLine.serve, cl.CommandLine.proxy
-    build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
-
+class GetFailures(cl.Servers):
     def file(self, name, text):
         path = self.path / name
         path.write_text(text)

@@ -15,16 +15,11 @@ import unittest
 from pathlib import Path
 
 import command_line_test as cl
-import epochs_test as epochs
 
 COUNT = 3000
 
 
-class KeyedUpdate(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, serve, deploy = cl.CommandLine.start, cl.CommandLine.serve, cl.CommandLine.deploy
-    event, record = epochs.Epochs.event, epochs.Epochs.record
-
+class KeyedUpdate(cl.Servers):
     def build(self, *more, name="keyed.pirx", count=COUNT):
         source = self.path / "keyed.jsonl"
         source.write_text("".join(json.dumps({"k": f"key {i}", "v": f"value {i}"}) + "\n" for i in range(count)))

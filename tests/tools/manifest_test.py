@@ -13,60 +13,32 @@ import subprocess
 import sys
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import command_line_test as cl
-import epochs_test as epochs
-from single_server_test import ask
+from single_server_test import Between, ask
 
 STALE, UNAUTHENTICATED, LOSS, WRONG = 8, 7, 4, 2
 
 
-class Front:
+class Front(Between):
     """A server that answers as another one does, but for the paths in `lies`: bytes, or None for what is not there. A reply
     for a path in `holds` comes late."""
 
     def __init__(self, upstream):
-        lies = self.lies = {}
-        holds = self.holds = {}  # path: an event that the next reply waits for, once it has been made
+        self.port, self.lies = upstream.port, {}
+        self.holds = {}  # path: an event that the next reply waits for, once it has been made
         self.held = threading.Event()
+        super().__init__()
 
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self, body):
-                found = ask(upstream.port, body, self.path, self.command)
-                status, error, reply = (200, None, lies[self.path]) if self.path in lies else found
-                if hold := holds.pop(self.path, None):
-                    outer.held.set()
-                    hold.wait(60)
-                if reply is None:
-                    status, error, reply = 404, "OutOfRange", b""
-                self.send_response(status)
-                if error:
-                    self.send_header("Pirx-Error", error)
-                self.send_header("Content-Type", "application/octet-stream")
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
-
-            def do_GET(self):
-                self.answer(None)
-
-            def do_POST(self):
-                self.answer(self.rfile.read(int(self.headers["Content-Length"])))
-
-            def log_message(self, *_):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def stop(self, _=None):
-        self.http.shutdown()
-        self.http.server_close()
+    def say(self, path, body):
+        status, error, reply = ask(self.port, body, path, "GET" if body is None else "POST")
+        if path in self.lies:
+            status, error, reply = 200, None, self.lies[path]
+        if hold := self.holds.pop(path, None):
+            self.held.set()
+            hold.wait(60)
+        return (404, "OutOfRange", b"") if reply is None else (status, error, reply)
 
 
 def flipped(message, bit):
@@ -75,13 +47,9 @@ def flipped(message, bit):
     return bytes(changed)
 
 
-class Manifests(unittest.TestCase):
-    tearDown = cl.CommandLine.tearDown
-    start, build = cl.CommandLine.start, cl.CommandLine.build
-    event, record = epochs.Epochs.event, epochs.Epochs.record
-
+class Manifests(cl.Servers):
     def setUp(self):
-        cl.CommandLine.setUp(self)
+        super().setUp()
         self.key = self.path / "publisher.key"
         self.publisher = cl.run("manifest", "key", self.key).stdout.split()[-1]
         self.pin = f"{self.publisher}:lists"
@@ -110,11 +78,7 @@ class Manifests(unittest.TestCase):
         return reply
 
     def other_database(self, name, records):
-        source = self.path / f"{name}.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(records)))
-        target = self.path / f"{name}.pirx"
-        cl.run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v")
-        return target
+        return self.build(f"{name}.pirx", records=records)
 
     def refused(self, part, *words, code=STALE):
         before = self.target.read_text() if self.target.exists() else None
@@ -265,10 +229,7 @@ class Manifests(unittest.TestCase):
         self.assertEqual(json.loads(self.target.read_text())["database"]["epoch"], 3)
 
     def test_every_kind_of_protocol(self):
-        source = self.path / "keyed.jsonl"
-        source.write_text("".join(json.dumps({"k": f"key{i}", "v": r}) + "\n" for i, r in enumerate(cl.RECORDS[:60])))
-        keyed = self.path / "keyed.pirx"
-        cl.run("db", "build", keyed, source, "--from", "jsonl", "--key", "k", "--value", "v", "--keyed")
+        keyed = self.build("keyed.pirx", "--keyed", records=cl.RECORDS[:60])
         plain = self.other_database("plain", cl.RECORDS[:60])
         for protocol, count, database in (("goldberg", 3, plain), ("chor", 2, plain), ("dpf", 2, keyed),
                                           ("spiral", 1, plain), ("download", 1, keyed)):

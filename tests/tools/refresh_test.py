@@ -18,7 +18,6 @@ import urllib.request
 from pathlib import Path
 
 import command_line_test as cl
-import epochs_test as epochs
 
 
 # Any certificate: servers here speak http, and the file must only be one.
@@ -49,12 +48,7 @@ def answering(answer, port=0):
         server.shutdown()
 
 
-class Refresh(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start, serve = cl.CommandLine.start, cl.CommandLine.serve
-    build, deploy = cl.CommandLine.build, cl.CommandLine.deploy
-    event, record = epochs.Epochs.event, epochs.Epochs.record
-
+class Refresh(cl.Servers):
     def served(self, more=(), count=3):
         database = self.build()
         return database, [self.serve(database, x + 1, *more) for x in range(count)]

@@ -4,10 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <iterator>
 
-#include "pirx/base/sha256.h"
 #include "pirx/http/limits.h"
 #include "support/source_file.h"
 

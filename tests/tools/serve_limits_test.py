@@ -17,7 +17,6 @@ import unittest
 from pathlib import Path
 
 import command_line_test as cl
-import epochs_test
 
 MIB = 1 << 20
 LIMIT = 48 * MIB  # --max-in-flight
@@ -27,10 +26,7 @@ FIELDS = HEAD + b"a:b\r\n" * ((8192 - len(HEAD) - 100) // 5)
 LONG = HEAD + (b"a: " + 130 * b"x" + b"\r\n") * 58
 
 
-class ServeLimits(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-    start = cl.CommandLine.start
-    event = epochs_test.Epochs.event
+class ServeLimits(cl.Servers):
     tls, before = None, ()
 
     def serve(self, *more, each=10000):

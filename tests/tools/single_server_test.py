@@ -10,7 +10,6 @@ import random
 import signal
 import struct
 import sys
-import tempfile
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import command_line_test  # noqa: E402
-from command_line_test import Process, run  # noqa: E402
+from command_line_test import run  # noqa: E402
 from concert_test import ROOT, package_index  # noqa: E402
 
 PIRX = None
@@ -37,22 +36,17 @@ def ask(port, body, path="/v1/query", method="POST"):
         connection.close()
 
 
-class Liar:
-    """A server that passes queries on and replies through `change(reply, number of the query)`, and parameters through
-    `parameters`; it keeps what it saw."""
+class Between:
+    """A server before another one: say(path, body) returns the status, the Pirx-Error or None, and the bytes of a reply."""
 
-    def __init__(self, upstream, change=lambda reply, _: reply, parameters=lambda message: message):
-        queries = self.queries = []
+    def __init__(self):
+        between = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                queries.append(body)
-                status, error, reply = ask(upstream, body)
-                if status == 200:
-                    reply = change(reply, len(queries) - 1)
+            def answer(self, body):
+                status, error, reply = between.say(self.path, body)
                 self.send_response(status)
                 if error:
                     self.send_header("Pirx-Error", error)
@@ -62,12 +56,10 @@ class Liar:
                 self.wfile.write(reply)
 
             def do_GET(self):
-                reply = parameters(ask(upstream, None, self.path, "GET")[2] if upstream else b"")
-                self.send_response(200)
-                self.send_header("Content-Type", "application/octet-stream")
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
+                self.answer(None)
+
+            def do_POST(self):
+                self.answer(self.rfile.read(int(self.headers["Content-Length"])))
 
             def log_message(self, *_):
                 pass
@@ -77,26 +69,30 @@ class Liar:
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def stop(self):
+    def stop(self, _=None):
         self.server.shutdown()
         self.server.server_close()
 
 
-class SingleServer(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = Path(self.folder.name)
-        self.processes = []
+class Liar(Between):
+    """A server that passes queries on and replies through `change(reply, number of the query)`, and parameters through
+    `parameters`; it keeps what it saw."""
 
-    def tearDown(self):
-        for process in self.processes:
-            process.stop(signal.SIGKILL)
-        self.folder.cleanup()
+    def __init__(self, upstream, change=lambda reply, _: reply, parameters=lambda message: message):
+        self.upstream, self.change, self.parameters, self.queries = upstream, change, parameters, []
+        super().__init__()
 
+    def say(self, path, body):
+        if body is None:
+            return 200, None, self.parameters(ask(self.upstream, None, path, "GET")[2] if self.upstream else b"")
+        self.queries.append(body)
+        status, error, reply = ask(self.upstream, body)
+        return status, error, self.change(reply, len(self.queries) - 1) if status == 200 else reply
+
+
+class SingleServer(command_line_test.Servers):
     def serve(self, database, protocol, *more):
-        words = ("serve", database, "--protocol", protocol, "--listen", "127.0.0.1:0", *more)
-        self.processes.append(Process(PIRX, *words))
-        return self.processes[-1]
+        return self.start(PIRX, "serve", database, "--protocol", protocol, "--listen", "127.0.0.1:0", *more)
 
     def build(self, *more, name="db.pirx", records=None):
         source = self.path / "records.jsonl"
@@ -234,7 +230,7 @@ class SingleServer(unittest.TestCase):
         self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
 
     def serve_several(self, database):
-        self.processes.append(Process(PIRX, "serve", database, "--coordinate", 1, "--listen", "127.0.0.1:0"))
+        self.start(PIRX, "serve", database, "--coordinate", 1, "--listen", "127.0.0.1:0")
         return self.processes[-1]
 
     def test_wrong_requests(self):

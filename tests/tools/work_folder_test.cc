@@ -14,6 +14,7 @@
 namespace pirx::cli {
 namespace {
 
+using testing::expect_error;
 namespace fs = std::filesystem;
 
 /// Makes the names of temporary folders begin in a folder of the test.
@@ -94,16 +95,13 @@ TEST_F(WorkFolderTest, IsKeptUnderItsName) {
   EXPECT_TRUE(fs::exists(kept / "database"));
   EXPECT_EQ(left(), 1u);
   const auto again = WorkFolder::create(kept);
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(again.error().message().find("exists already"), std::string::npos);
+  expect_error(again, ErrorCode::kInvalidArgument, "exists already");
   EXPECT_EQ(left(), 1u);
 }
 
 TEST_F(WorkFolderTest, SaysWhatItCannotDo) {
   const auto nowhere = WorkFolder::create(scratch_.path() / "none" / "kept");
-  ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().code(), ErrorCode::kUnavailable);
+  expect_error(nowhere, ErrorCode::kUnavailable);
   // A file takes the name while the work goes on.
   const auto kept = scratch_.path() / "kept";
   {
@@ -111,8 +109,7 @@ TEST_F(WorkFolderTest, SaysWhatItCannotDo) {
     ASSERT_TRUE(folder);
     std::ofstream(kept) << "another's";
     const auto refused = (*folder)->keep();
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+    expect_error(refused, ErrorCode::kUnavailable);
   }
   EXPECT_EQ(left(), 1u);  // and is left alone
 }

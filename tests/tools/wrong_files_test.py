@@ -40,9 +40,7 @@ COMMANDS = [(("db", "info", "@"), "a database", DATABASES | {"bucket.1"}),
             (("try", "@", "--from", "jsonl", "--key", "k", "--lookup", "a"), "records to import", {"text", "empty", "folder"})]
 
 
-class WrongFiles(unittest.TestCase):
-    setUp, tearDown = cl.CommandLine.setUp, cl.CommandLine.tearDown
-
+class WrongFiles(cl.Servers):
     def make_files(self):
         (self.path / "folder").mkdir()
         for name, text in (("empty", ""), ("text", "hello\n"), ("config", '{"databases": [{"file": "x"}]}'),

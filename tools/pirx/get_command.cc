@@ -6,7 +6,6 @@
 #include <charconv>
 #include <ext/stdio_filebuf.h>
 #include <fstream>
-#include <iostream>
 #include <map>
 
 #include "advice.h"

@@ -3,7 +3,6 @@
 #include "rates_file.h"
 
 #include <fstream>
-#include <sstream>
 
 #include "pirx/base/cpu.h"
 #include "pirx/base/json.h"

@@ -25,54 +25,6 @@ class BlockBuilderTest : public ::testing::TestWithParam<const RingKernel*> {
 INSTANTIATE_TEST_SUITE_P(Kernels, BlockBuilderTest, ::testing::ValuesIn(usable_kernels()),
                          [](const auto& kernel) { return std::string(kernel.param->name); });
 
-/// SHAKE-128 of a label, as 64-bit numbers.
-std::vector<std::uint64_t> shake(const std::string& label, std::size_t count) {
-  std::array<std::uint64_t, 25> s{};
-  const auto permute = [&s] {
-    std::uint8_t lfsr = 1;
-    for (int round = 0; round < 24; ++round) {
-      std::array<std::uint64_t, 5> c{};
-      for (std::size_t i = 0; i < 25; ++i) c[i % 5] ^= s[i];
-      for (std::size_t i = 0; i < 25; ++i) s[i] ^= c[(i + 4) % 5] ^ std::rotl(c[(i + 1) % 5], 1);
-      std::uint64_t moved = s[1];
-      for (std::size_t x = 1, y = 0, t = 0; t < 24; ++t) {
-        const std::size_t next = (2 * x + 3 * y) % 5;
-        x = y;
-        y = next;
-        const auto by = static_cast<int>((t + 1) * (t + 2) / 2 % 64);
-        moved = std::exchange(s[x + 5 * y], std::rotl(moved, by));
-      }
-      for (std::size_t y = 0; y < 25; y += 5) {
-        const std::array<std::uint64_t, 5> row{s[y], s[y + 1], s[y + 2], s[y + 3], s[y + 4]};
-        for (std::size_t x = 0; x < 5; ++x) s[y + x] ^= ~row[(x + 1) % 5] & row[(x + 2) % 5];
-      }
-      for (unsigned j = 0; j < 7; ++j) {
-        if ((lfsr & 1) != 0) s[0] ^= std::uint64_t{1} << ((1u << j) - 1);
-        lfsr = static_cast<std::uint8_t>(lfsr << 1 ^ (lfsr >> 7 != 0 ? 0x71 : 0));
-      }
-    }
-  };
-  constexpr std::size_t kRate = 168;
-  EXPECT_LT(label.size(), kRate);
-  const auto absorb = [&s](std::size_t at, std::uint64_t byte) { s[at / 8] ^= byte << (8 * (at % 8)); };
-  for (std::size_t i = 0; i < label.size(); ++i) absorb(i, static_cast<unsigned char>(label[i]));
-  absorb(label.size(), 0x1f);
-  absorb(kRate - 1, 0x80);
-  std::vector<std::uint64_t> out;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i % (kRate / 8) == 0) permute();
-    out.push_back(s[i % (kRate / 8)]);
-  }
-  return out;
-}
-
-std::vector<Polynomial> polynomials(const std::string& label, std::size_t count, std::size_t d) {
-  const auto words = shake(label, count * d);
-  std::vector<Polynomial> out(count, Polynomial(d));
-  for (std::size_t i = 0; i < words.size(); ++i) out[i / d][i % d] = centred(static_cast<Wide>(words[i]));
-  return out;
-}
-
 /// SHA-256 of numbers as words of so many bytes, little-endian, modulo q if canonical.
 class Hash {
  public:
@@ -97,8 +49,8 @@ struct Answer {
         columns(from.at("cols")),
         d(set.d()),
         label("pirx inspire kat " + from.at("name").get<std::string>() + " "),
-        query_masks(polynomials(label + "A", div_up(rows, d), d)),
-        key_masks(polynomials(label + "w", set.l, d)) {}
+        query_masks(shake_public(label + "A", div_up(rows, d), d)),
+        key_masks(shake_public(label + "w", set.l, d)) {}
   Params params(std::size_t of_columns) const { return params_of(set, rows, of_columns); }
   /// Zero where there are no columns.
   Word word() const {

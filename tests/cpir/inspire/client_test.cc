@@ -12,6 +12,7 @@
 #include "cpir/inspire/rounding.h"
 #include "reference.h"
 #include "src/protocol/message.h"
+#include "support/files.h"
 #include "support/seed.h"
 #include "support/source_file.h"
 
@@ -19,6 +20,7 @@ namespace pirx::cpir::inspire {
 namespace {
 
 using namespace testing;
+using pirx::testing::expect_error;
 using Json = nlohmann::json;
 using U32 = std::uint32_t;
 
@@ -46,24 +48,13 @@ Params with_masks(const Params& params, std::vector<Digest> digests) {
 }
 
 /// Transforms.
-std::vector<U32> slots_of(const Ring& ring, const std::vector<Poly>& polynomials) {
+std::vector<U32> slots_of(const Ring& ring, const std::vector<Polynomial>& polynomials) {
   std::vector<U32> out;
   for (const auto& p : polynomials) {
-    std::vector<U32> x;
-    for (const U32 prime : kPrimes) {
-      for (const auto c : p) x.push_back(static_cast<U32>(c % prime));
-    }
-    ring.forward(x.data(), x.data());
+    const auto x = slots(ring, p);
     out.insert(out.end(), x.begin(), x.end());
   }
   return out;
-}
-/// Coefficients.
-Poly poly_of(const Ring& ring, std::vector<U32> slots) {
-  ring.inverse(slots.data(), slots.data());
-  Numbers out(ring.d());
-  ring.compose(out.data(), slots.data());
-  return reduced(out);
 }
 
 /// Coins for which centred_binomial() gives these numbers, one polynomial after the other.
@@ -83,7 +74,7 @@ class Replay {
   }
 
  private:
-  void add(const Numbers& numbers) {
+  void add(const Polynomial& numbers) {
     for (const auto x : numbers) {
       const U64 ones = (U64{1} << std::abs(x)) - 1, word = x < 0 ? ones << 32 : ones;
       bytes_.resize(bytes_.size() + 8);
@@ -96,7 +87,7 @@ class Replay {
 
 Drawn draw(const Params& params, std::mt19937_64& engine) {
   const auto small = [&] {
-    Numbers out(params.d());
+    Polynomial out(params.d());
     for (auto& x : out) x = static_cast<std::int64_t>(engine() % 65) - 32;
     return out;
   };
@@ -220,9 +211,9 @@ TEST_P(KnownAnswers, RowsOfTheClient) {
 /// With a secret and errors of zero a query is the scaled unit vector; server_test.cc has what it gets.
 TEST_P(KnownAnswers, AQueryWithoutNoiseNamesTheRow) {
   const auto core = core_of(*params_, random_);
-  const std::vector<Numbers> zero(params_->row_blocks() + params_->set().l, Numbers(64));
+  const std::vector<Polynomial> zero(params_->row_blocks() + params_->set().l, Polynomial(64));
   for (const std::size_t row : {std::size_t{0}, params_->rows() / 2, params_->rows() - 1}) {
-    const auto made = make_query(*params_, core, {Numbers(64), zero, zero}, row);
+    const auto made = make_query(*params_, core, {Polynomial(64), zero, zero}, row);
     EXPECT_EQ(made.key, std::vector<U64>(made.key.size()));
     for (std::size_t i = 0; i < params_->rows(); ++i) {
       EXPECT_EQ(made.c[i], i == row ? U64{1} << (params_->spec().t - params_->set().w) : 0);
@@ -282,7 +273,7 @@ TEST(InspireClient, RoundingIsExact) {
       for (Wide x = near - 2; x <= near + 2; ++x) {
         if (x < 0 || x >= static_cast<Wide>(kModulus)) continue;
         const auto number = static_cast<U64>(x);
-        ASSERT_EQ(rounding(number), round_to(number, t)) << number << ' ' << t;
+        ASSERT_EQ(rounding(number), round_ref(static_cast<std::int64_t>(number), t)) << number << ' ' << t;
       }
     };
     check(0);
@@ -311,11 +302,11 @@ struct World {
     const auto expanded = ClientCore::expand(params);
     for (std::size_t v = 0; v < params.row_blocks(); ++v) {
       const auto* from = expanded.query_masks.data() + v * 128;
-      random.query.push_back(poly_of(ring, {from, from + 128}));
+      random.query.push_back(coefficients(ring, {from, from + 128}));
     }
     for (std::size_t j = 0; j < set.l; ++j) {
       const auto* from = expanded.key_masks.data() + j * 128;
-      random.key.push_back(poly_of(ring, {from, from + 128}));
+      random.key.push_back(coefficients(ring, {from, from + 128}));
     }
     words.resize(rows * columns);
     for (auto& word : words) word = engine() % (U64{1} << set.w);
@@ -393,13 +384,6 @@ TEST_P(Whole, EveryQueryIsFresh) {
   for (std::size_t i = kHeaderBytes; i < first.size(); ++i) same += first[i] == second[i];
   EXPECT_LT(static_cast<double>(same), 0.05 * static_cast<double>(first.size()));
   EXPECT_TRUE(std::equal(first.begin(), first.begin() + kHeaderBytes, second.begin()));
-}
-
-template <class T>
-void expect_error(const Result<T>& result, ErrorCode code, std::string_view part) {
-  ASSERT_FALSE(result) << part;
-  EXPECT_EQ(result.error().code(), code) << result.error().to_string();
-  EXPECT_NE(result.error().message().find(part), std::string::npos) << result.error().to_string();
 }
 
 TEST_P(Whole, MasksAreRefusedUnlessTheyAreThoseOfTheParameters) {
@@ -485,7 +469,7 @@ TEST_P(Whole, RepliesAreRefused) {
 TEST_P(Whole, DecodingIsExactAtTheEnds) {
   const Params params = toy(GetParam(), 64, 64, GetParam().w == 8 ? 28 : 43, GetParam().w + 3);
   auto engine = pirx::testing::seeded_engine();
-  PublicPolynomials random{std::vector<Poly>(1, Poly(64)), std::vector<Poly>(params.set().l, Poly(64))};
+  PublicPolynomials random{{Polynomial(64)}, std::vector(params.set().l, Polynomial(64))};
   const auto core = core_of(params, random);
   for (int trial = 0; trial < 8; ++trial) {
     Drawn drawn = draw(params, engine);
@@ -501,12 +485,13 @@ TEST_P(Whole, DecodingIsExactAtTheEnds) {
     const Bytes second = run_of(masks[1], params.set().tm);
     both.insert(both.end(), second.begin(), second.end());
     const auto row = decode(core, std::move(made.secret), {both}, run_of(reply, params.spec().tr));
-    const Poly s = reduced(drawn.secret);
-    const Poly sum = add(multiply({masks[0].begin(), masks[0].end()}, s),
-                         multiply({masks[1].begin(), masks[1].end()}, tau(s, 127)));
+    const Ring& ring = Ring::get(6);
+    const auto sum =
+        add(multiply(ring, {masks[0].begin(), masks[0].end()}, drawn.secret),
+            multiply(ring, {masks[1].begin(), masks[1].end()}, automorphism_ref(drawn.secret, 127)));
     const unsigned w = params.set().w, tm = params.set().tm;
     for (std::size_t k = 0; k < 64; ++k) {
-      const std::int64_t u = static_cast<std::int64_t>(reply[k] << (tm - params.spec().tr)) + centred(sum[k]);
+      const std::int64_t u = static_cast<std::int64_t>(reply[k] << (tm - params.spec().tr)) + sum[k];
       const auto word =
           static_cast<U64>((u + (std::int64_t{1} << (tm - w - 1))) >> (tm - w)) & ((1U << w) - 1);
       U64 found = 0;

@@ -22,15 +22,11 @@ class Measurement {
  public:
   Measurement(Set set, unsigned t, std::size_t rows = 4096) : w_(set.w), rows_(rows) {
     auto engine = pirx::testing::seeded_engine();
-    database::BuildOptions options;
-    options.fixed_record_bytes = kColumns * set.word_bytes();
-    options.digests = false;
-    options.records_per_row = 1;
-    auto builder = database::DatabaseBuilder::create(folder_ / "db", options).value();
-    for (std::size_t i = 0; i < rows_; ++i) {
-      EXPECT_TRUE(builder.add(pirx::testing::random_bytes(engine, options.fixed_record_bytes)));
-    }
-    EXPECT_TRUE(builder.finish());
+    const std::size_t bytes = kColumns * set.word_bytes();
+    std::vector<Bytes> records;
+    for (std::size_t i = 0; i < rows_; ++i) records.push_back(pirx::testing::random_bytes(engine, bytes));
+    EXPECT_TRUE(database::build(folder_ / "db", records, {},
+                                {.records_per_row = 1, .fixed_record_bytes = bytes, .digests = false}));
     database_ = database::Database::open(folder_ / "db").value();
     Params::Spec spec{.geometry = database_->geometry(),
                       .version = database_->version(),

@@ -3,7 +3,8 @@
 // time.
 #pragma once
 
-#include <bit>
+#include <openssl/evp.h>
+
 #include <map>
 #include <string>
 
@@ -199,6 +200,23 @@ inline std::uint64_t round_ref(std::int64_t x, unsigned t) {
   const auto c = static_cast<Unsigned>(x < 0 ? x + static_cast<std::int64_t>(kModulus) : x);
   return static_cast<std::uint64_t>(((c << t) + (kModulus - 1) / 2) / kModulus) &
          ((std::uint64_t{1} << t) - 1);
+}
+
+/// The numbers that the known answers draw: the 8-byte words of a label's SHAKE-128 stream modulo something.
+inline std::vector<std::uint64_t> shake_words(const std::string& label, std::size_t count) {
+  std::vector<std::uint64_t> out(count);
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  EVP_DigestInit_ex(context, EVP_shake128(), nullptr);
+  EVP_DigestUpdate(context, label.data(), label.size());
+  EVP_DigestFinalXOF(context, reinterpret_cast<unsigned char*>(out.data()), 8 * count);
+  EVP_MD_CTX_free(context);
+  return out;
+}
+inline std::vector<Polynomial> shake_public(const std::string& label, std::size_t count, std::size_t d) {
+  const auto words = shake_words(label, count * d);
+  std::vector<Polynomial> out(count, Polynomial(d));
+  for (std::size_t i = 0; i < words.size(); ++i) out[i / d][i % d] = centred(static_cast<Wide>(words[i]));
+  return out;
 }
 
 /// The builder for polynomials that a test chose.

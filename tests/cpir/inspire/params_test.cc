@@ -8,10 +8,13 @@
 #include "cpir/inspire/noise.h"
 #include "pirx/cpir/inspire/common.h"
 #include "pirx/protocol.h"
+#include "support/files.h"
 #include "support/seed.h"
 
 namespace pirx::cpir::inspire {
 namespace {
+
+using pirx::testing::expect_error;
 
 database::Geometry records_of(std::uint64_t records, std::uint64_t bytes) {
   return database::Geometry::create(
@@ -30,13 +33,6 @@ Params::Spec small(const Set& set = kS8) {
   spec.salt.fill(std::byte{0x5a});
   spec.masks = {sha256(as_bytes("block 0"))};
   return spec;
-}
-
-template <class T>
-void expect_error(const Result<T>& result, ErrorCode code, std::string_view part) {
-  ASSERT_FALSE(result) << part;
-  EXPECT_EQ(result.error().code(), code) << result.error().to_string();
-  EXPECT_NE(result.error().message().find(part), std::string::npos) << result.error().to_string();
 }
 
 TEST(InspireNoise, TableOfLeastBits) {

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "offline_support.h"
 #include "support/seed.h"
 

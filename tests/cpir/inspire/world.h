@@ -4,12 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "database/database_fixture.h"
 #include "pirx/cpir/inspire/common.h"
-#include "pirx/database/builder.h"
-#include "pirx/database/database.h"
 #include "pirx/protocol.h"
-#include "support/files.h"
-#include "support/seed.h"
 
 namespace pirx::cpir::inspire::testing {
 
@@ -30,18 +27,14 @@ class World {
  public:
   explicit World(const Shape& shape) : shape_(shape) {
     auto engine = pirx::testing::seeded_engine();
-    database::BuildOptions options;
-    options.keyed = shape.keyed;
-    options.digests = true;
-    if (!shape.keyed) options.records_per_row = shape.per_row;
-    auto builder = database::DatabaseBuilder::create(file(), options).value();
+    std::vector<std::string> keys;
     for (std::uint64_t i = 0; i < shape.records; ++i) {
-      Bytes record(i % 3 == 0 ? shape.record_bytes : engine() % (shape.record_bytes + 1));
-      for (auto& byte : record) byte = static_cast<std::byte>(engine());
-      EXPECT_TRUE(good(shape.keyed ? builder.add(key_of(i), record) : builder.add(record)));
-      records_.push_back(std::move(record));
+      const auto bytes = i % 3 == 0 ? shape.record_bytes : engine() % (shape.record_bytes + 1);
+      records_.push_back(pirx::testing::random_bytes(engine, bytes));
+      if (shape.keyed) keys.push_back(key_of(i));
     }
-    EXPECT_TRUE(good(builder.finish()));
+    EXPECT_TRUE(good(database::build(
+        file(), records_, keys, {.records_per_row = shape.keyed ? 0 : shape.per_row, .keyed = shape.keyed})));
   }
 
   std::filesystem::path file() const { return folder_ / "db"; }

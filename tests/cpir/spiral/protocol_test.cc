@@ -21,6 +21,7 @@ namespace pirx::cpir::spiral {
 namespace {
 
 using namespace testing;
+using pirx::testing::expect_error;
 
 class Protocol : public ::testing::Test {
  protected:
@@ -123,8 +124,7 @@ TEST_F(Protocol, TheComparisonSetIsForThoseWhoAskForIt) {
   EXPECT_NE(db.params(toy)->keys_digest(), params.keys_digest());
   // Refused on both sides unless told otherwise.
   const auto refused = make_spiral_server(db.database(), {.scheme = scheme, .threads = 1});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  expect_error(refused, ErrorCode::kInvalidArgument);
   EXPECT_EQ(Client::create(params).error().code(), ErrorCode::kInvalidArgument);
   Deployment deployment(db, scheme);
   for (std::uint64_t item = 0; item < params.items(); item += 4) deployment.fetch(item);
@@ -196,9 +196,7 @@ TEST_F(Protocol, KeysAreHeldUntilMemoryIsFull) {
     if (evicted) {
       ASSERT_TRUE(deployment.client->keys_unknown(reply));
       const auto decoded = deployment.client->decode(1, reply);
-      ASSERT_FALSE(decoded);
-      EXPECT_EQ(decoded.error().code(), ErrorCode::kUnavailable);
-      EXPECT_NE(decoded.error().message().find("upload them"), std::string::npos);
+      expect_error(decoded, ErrorCode::kUnavailable, "upload them");
     }
   }
   EXPECT_TRUE(evicted);
@@ -395,9 +393,7 @@ TEST_F(Protocol, PlansAreRefused) {
     auto scheme = toy_scheme();
     change(scheme);
     const auto params = db.params(scheme);
-    ASSERT_FALSE(params) << why;
-    EXPECT_EQ(params.error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_NE(params.error().message().find(why), std::string::npos) << params.error().message();
+    expect_error(params, ErrorCode::kInvalidArgument, why);
   };
   refused([](Scheme& s) { s.log_d = 5; }, "dimension is");
   refused([](Scheme& s) { s.log_d = 12; }, "dimension is");
@@ -430,23 +426,17 @@ TEST_F(Protocol, PlansAreRefused) {
 }
 
 TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("pirx-spiral-keyed-" + std::to_string(getpid()));
+  const pirx::testing::TemporaryFolder folder;
+  std::vector<std::string> keys;
+  std::vector<Bytes> all;
   std::map<std::string, Bytes> records;
-  {
-    database::BuildOptions options;
-    options.keyed = true;
-    auto builder = database::DatabaseBuilder::create(path, options).value();
-    for (int i = 0; i < 40; ++i) {
-      Bytes record(engine_() % 60);
-      for (auto& byte : record) byte = static_cast<std::byte>(engine_());
-      const auto key = "key " + std::to_string(i);
-      EXPECT_TRUE(builder.add(key, record));
-      records[key] = record;
-    }
-    EXPECT_TRUE(builder.finish());
+  for (int i = 0; i < 40; ++i) {
+    keys.push_back("key " + std::to_string(i));
+    all.push_back(pirx::testing::random_bytes(engine_, engine_() % 60));
+    records[keys.back()] = all.back();
   }
-  const auto database = database::Database::open(path).value();
+  EXPECT_TRUE(database::build(folder / "db", all, keys, {.keyed = true}));
+  const auto database = database::Database::open(folder / "db").value();
   ASSERT_TRUE(database->geometry().keyed());
   auto scheme = toy_scheme();
   scheme.log_columns = 3;
@@ -470,35 +460,25 @@ TEST_F(Protocol, KeysFindRecordsOfKeyedDatabases) {
       EXPECT_EQ(*found, records[key]);
     }
   }
-  std::filesystem::remove(path);
 }
 
 TEST_F(Protocol, BucketsOfAVerticalCodeAreDatabases) {
   // A code needs no more of a protocol than one row of each bucket: exclusive ors of records are records.
   constexpr std::size_t kRecords = 11, kBytes = 64;
-  Bytes records(kRecords * kBytes);
-  for (auto& byte : records) byte = static_cast<std::byte>(engine_());
+  const Bytes records = pirx::testing::random_bytes(engine_, kRecords * kBytes);
   const auto code = batchcodes::Subcube::create(2, 1).value();
   const strassen::Engine<gf2e::Gf2> engine(gf2e::Gf2{});
   const auto buckets = batchcodes::VerticalDatabase<gf2e::Gf2>::create(
                            engine, code, {records.data(), kRecords, kBytes, kBytes})
                            .value();
-  const auto path =
-      std::filesystem::temp_directory_path() / ("pirx-spiral-bucket-" + std::to_string(getpid()));
+  const pirx::testing::TemporaryFolder folder;
   std::vector<std::unique_ptr<AnyServer>> servers;
   for (std::size_t bucket = 0; bucket < buckets.buckets(); ++bucket) {
-    database::BuildOptions options;
-    options.fixed_record_bytes = kBytes;
-    options.digests = false;
-    auto builder = database::DatabaseBuilder::create(path, options).value();
     const auto words = buckets.words(bucket);
-    for (std::size_t row = 0; row < buckets.rows(); ++row) {
-      Bytes record(kBytes);
-      if (row < words.rows) std::copy_n(words.row(row), kBytes, record.begin());
-      ASSERT_TRUE(builder.add(record));
-    }
-    ASSERT_TRUE(builder.finish());
-    servers.push_back(make_spiral_server(database::Database::open(path).value(),
+    std::vector<Bytes> rows(buckets.rows(), Bytes(kBytes));
+    for (std::size_t row = 0; row < words.rows; ++row) std::copy_n(words.row(row), kBytes, rows[row].begin());
+    ASSERT_TRUE(database::build(folder / "db", rows, {}, {.fixed_record_bytes = kBytes, .digests = false}));
+    servers.push_back(make_spiral_server(database::Database::open(folder / "db").value(),
                                          {.scheme = toy_scheme(), .threads = 1, .allow_insecure = true})
                           .value());
   }
@@ -520,7 +500,6 @@ TEST_F(Protocol, BucketsOfAVerticalCodeAreDatabases) {
       EXPECT_EQ(std::memcmp(got[k].data(), records.data() + wanted[k] * kBytes, kBytes), 0);
     }
   }
-  std::filesystem::remove(path);
 }
 
 TEST_F(Protocol, ClientsRefuseWhatIsInsecureOrNotThere) {

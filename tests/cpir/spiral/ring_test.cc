@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "cpir/spiral/gadget.h"
 #include "spiral_support.h"
 #include "support/seed.h"
