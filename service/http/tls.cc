@@ -24,6 +24,7 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
       SSL_CTX_set_cipher_list(native, ciphers) != 1 || SSL_CTX_set_num_tickets(native, 0) != 1) {
     return fail(ErrorCode::kInternal, "OpenSSL refuses the TLS settings");
   }
+  SSL_CTX_set_max_cert_list(native, 16 * 1024);  // of a client's chain: strangers send long ones
   SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
   SSL_CTX_ctrl(native, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);  // of idle connections
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);

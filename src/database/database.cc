@@ -173,6 +173,8 @@ Result<FileMap> map_file(const OpenedFile& file, const std::optional<Delta>& del
     return tl::unexpected(system_error("map", path, errno));
   }
   delta->apply(map.bytes());
+  if (delta->lost())
+    return fail(ErrorCode::kDataLoss, printable(path.native()) + ": its delta was truncated meanwhile");
   static_cast<void>(::mprotect(start, bytes, PROT_READ));
   return map;
 }

@@ -231,6 +231,7 @@ Result<std::optional<Delta>> Delta::open(const std::filesystem::path& path) {
   if (opened.bytes() < kTableOffset + sizeof(Digest)) return damaged("no pirx delta, or truncated");
   PIRX_ASSIGN(FileMap map, FileMap::create(opened.bytes(), PROT_READ, MAP_PRIVATE, opened.fd.get(), path));
   const ByteSpan file = map.bytes();
+  auto guard = std::make_unique<MapGuard>(file, opened.status);
   if (as_text(file.first(kDeltaMagic.size())) != kDeltaMagic) return damaged("not a pirx delta");
   if (const auto version = load_le<std::uint32_t>(&file[kDeltaMagic.size()]); version != kDeltaVersion) {
     return damaged("delta version " + std::to_string(version) +
@@ -241,7 +242,7 @@ Result<std::optional<Delta>> Delta::open(const std::filesystem::path& path) {
   }
   auto header = decode_header(file.subspan(kPageBytes, kPageBytes));
   if (!header) return damaged(header.error().message());
-  Delta delta(std::move(map), *header);
+  Delta delta(std::move(map), std::move(guard), *header);
   if (auto parsed = delta.parse(); !parsed) return damaged(parsed.error().message());
   return std::optional<Delta>(std::move(delta));
 }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "layout.h"
+#include "map_guard.h"
 #include "replacement.h"
 
 namespace pirx::database {
@@ -26,13 +28,17 @@ class Delta {
   std::uint64_t bytes() const noexcept { return file().size(); }
   /// Writes the header page and all extents into `target`, which has header().layout.file_bytes() bytes.
   void apply(MutableByteSpan target) const;
+  /// Whether the file was truncated meanwhile, so that what was read of it counts for nothing.
+  bool lost() const noexcept { return guard_->lost(); }
 
  private:
-  Delta(FileMap map, Header header) : map_(std::move(map)), header_(std::move(header)) {}
+  Delta(FileMap map, std::unique_ptr<MapGuard> guard, Header header)
+      : map_(std::move(map)), guard_(std::move(guard)), header_(std::move(header)) {}
   ByteSpan file() const noexcept { return map_.bytes(); }
   Result<void> parse();
 
   FileMap map_;
+  std::unique_ptr<MapGuard> guard_;  ///< of map_; behind it, so that it ends before that
   Header header_;
   Digest base_{};
   std::vector<Section> extents_;
