@@ -191,6 +191,7 @@ def show_queries(paper_mib):
                 note=f"plain at q = {most} takes {table[most]['s'] / fastest:.2f} times the fastest plain query; the authors' slowed down considerably"),
             Row(f"Strassen at q = {most} / the fastest plain query", f"{0.875**math.log2(most):.3g} is the bound", strassen[most]["s"] / fastest,
                 note="(7/8)^log2(q); the last level is skipped"),
+            Row("queries from which Strassen has fewer additions", "about 165", (8 / 3) ** (1 / math.log2(8 / 7)), note="8/3 (7/8)^log2(q) = 1"),
             Row(f"peak memory, plain, q = {most}", paper_mib[0] if full else None, data["peak_mib"]["table"], unit="MiB"),
             Row(f"peak memory, Strassen, q = {most}", paper_mib[1] if full else None, data["peak_mib"]["strassen"], unit="MiB"),
         ]

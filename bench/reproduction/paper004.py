@@ -78,6 +78,8 @@ def show_formulas(data):
     equations = [
         Row("(1): digit multiplications m^2 + 7 m, over m^2 of (2)", None, digits, note="1024 bits in digits of 5 bits; additions and memory left out"),
         Row("(2): t_mul at 11000 MIPS", 1e9 / .275e6, 1e9 * paper_figures.multiplication_seconds(k, 11e9), unit="ns", note="printed as 0.275 million a second"),
+        Row("(2): multiplications a second at 7500 MIPS, the most that a Pentium M is rated at", 189e3, 1 / paper_figures.multiplication_seconds(k, 7.5e9),
+            note="the printed number needs 7930 MIPS; 0.197 million were measured by the authors"),
         Row("(3): T_pir of 10 MB at 10 Mbit/s, t_mul measured by the authors", None, n * PENTIUM_4 + queries, unit="s",
             note="without t_qrv, which the paper does not print"),
         Row("(3): of which communication", None, queries, unit="s"),
