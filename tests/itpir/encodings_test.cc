@@ -282,7 +282,7 @@ TEST(Seeds, HostileMessagesAreRefused) {
   refused(change(6, 5), "message type 5");
   refused(change(56, 77), "the server with coordinate");
   refused(change(64, 3), "144 bytes instead of 176");
-  refused(change(65, 17), "queries, this server takes 4096");
+  refused(change(65, 17), "queries, the most is 4096");
   refused(change(72, 1), "there are 1000 here");
 }
 

@@ -53,7 +53,7 @@ class Databases(cl.Servers):
         self.assertEqual(cl.run("get", self.path / "plain", 0, "-q").stdout, cl.RECORDS[0] + "\n")
         url = servers[0].url
         cl.run("deploy", self.path / "no", "--server", f"{url}/v1/db/names", "--server", f"{url}/v1/db/chor", code=2)
-        self.assertIn("no database", cl.run("deploy", self.path / "no", "--server", f"{url}/v1/db/none", code=3).stderr)
+        self.assertIn("no database", cl.run("deploy", self.path / "no", "--server", f"{url}/v1/db/none", code=5).stderr)
         self.assertIn("goldberg", cl.run("load", f"{url}/v1/db/names", "--duration", "200ms", "--connections", 2).stdout)
         # A deployment says who a server is.
         spec = [{"name": "names", "file": "first.pirx", "deployment": "names", "server": 1}]
