@@ -136,6 +136,13 @@ Result<std::optional<Delta>> open_delta(const std::filesystem::path& path, const
       delta->header().layout.bucket != base.header.layout.bucket) {
     return refuse("the delta is impossible: it changes more than records");
   }
+  // What lies behind the base's end is all in the delta, so that no small file makes a large database.
+  std::uint64_t end = base.file.bytes();
+  for (const Section& extent : delta->extents()) {
+    if (extent.offset <= end) end = std::max(end, extent.end());
+  }
+  if (end < delta->header().layout.file_bytes())
+    return refuse("the delta is impossible: it leaves bytes out");
   return delta;
 }
 
