@@ -281,7 +281,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   }
   auto replies = answer_all(*batch.front().server, requests, senders);
   const auto end = Clock::now();
-  // Queries that the protocol refused cost nothing, and say nothing of what others will cost.
+  // Queries that the protocol refused took no time. They say nothing about the cost of others.
   std::size_t computed = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) computed += replies[i] ? batch[i].queries : 0;
   if (computed > 0) {

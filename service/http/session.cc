@@ -92,8 +92,8 @@ Peer peer_of(const tcp::socket& socket) {
   return peer;
 }
 
-/// Whether a Host header has a dot and is no address. So it is where a page of some site asks whose name
-/// leads here (DNS rebinding).
+/// Whether a Host header is a name with a dot, like that of a web site. If a site lets its name lead to this
+/// machine (DNS rebinding), its pages can ask here, and their requests show that name.
 bool names_a_site(const std::string& host) {
   const auto name = host.substr(0, host.find(':'));
   error_code no_address;
@@ -330,7 +330,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const bool encoded = header.count(http::field::transfer_encoding) > 0;
     cors_ = cors_headers();
     const bool draining = host_.draining;
-    // HEAD is refused, with a body that its client takes for the next reply.
+    // HEAD is refused with a body. Its client expects none, and would take it for the next reply.
     const bool reusable = header.keep_alive() && !draining && header.method() != http::verb::head;
     // Only a query's body is read. Any other body stays on the wire, and the connection cannot go on behind
     // it.

@@ -71,7 +71,8 @@ struct HttpServerOptions : QueueOptions {
   /// Pages of these origins ("https://example.org") may ask from a browser (CORS); "*": those of any.
   std::vector<std::string> cors_origins;
   std::shared_ptr<const std::vector<StaticFile>> files;  ///< may be null
-  /// Refuses requests whose Host is a name with a dot, as pages of other sites show it whose names lead here.
+  /// Refuses (421) requests whose Host is a name with a dot, so that no web site whose name leads to this
+  /// machine (DNS rebinding) can ask. For servers that only people of this machine use.
   bool no_sites = false;
   bool metrics_for_all = false;  ///< GET /metrics and GET / answer every peer, not only those on this machine
   std::chrono::milliseconds drain_timeout{10'000};

@@ -169,8 +169,8 @@ class AnyClient {
                                                       const RetrieveOptions& options, Rng rng) const = 0;
 };
 
-/// What an error that a server names is worth: that there is no such record (OutOfRange) is not for a server
-/// to say, and is taken for Unavailable.
+/// The code of an error that a server reported, as far as clients believe it. OutOfRange means "no such
+/// record" to callers. Only the client can find that out, so a server's OutOfRange becomes Unavailable.
 ErrorCode code_of_server(const Error& error) noexcept;
 
 /// The most records or keys in one retrieval. By default servers take fewer in a message.
