@@ -87,6 +87,38 @@ TEST_F(DeltaFile, ForgedFieldsAreRefused) {
   expect_error(open(file), ErrorCode::kDataLoss, "damaged");
 }
 
+TEST_F(DeltaFile, WhatLiesBehindItsBaseIsAllInIt) {
+  // So that no small file makes a large database.
+  auto update = DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(good(update->append("m" + std::to_string(i), as_bytes("more"))));
+  ASSERT_TRUE(good(update->commit()));
+  Bytes file = read_file(folder / "db.delta");
+  const auto whole = open(file);
+  ASSERT_TRUE(good(whole));
+  // The last run of changes ends a byte earlier.
+  const auto count = load_le<std::uint64_t>(&file[48]);
+  std::byte* const last = &file[8192 + 16 * (count - 1)];
+  ASSERT_GT(load_le<std::uint64_t>(last) + load_le<std::uint64_t>(last + 8), read_file(folder / "db").size());
+  store_le(last + 8, load_le<std::uint64_t>(last + 8) - 1);
+  file.erase(file.end() - 33);
+  store_le(&file[56], std::uint64_t{file.size()});
+  reseal(file);
+  expect_error(open(file), ErrorCode::kDataLoss, "leaves bytes out");
+}
+
+TEST_F(DeltaFile, OneThatIsTruncatedWhileItIsReadIsNoDelta) {
+  auto opened = Delta::open(folder / "db.delta");
+  ASSERT_TRUE(good(opened));
+  ASSERT_TRUE(*opened);
+  Bytes target((*opened)->header().layout.file_bytes());
+  (*opened)->apply(target);
+  EXPECT_FALSE((*opened)->lost());
+  std::filesystem::resize_file(folder / "db.delta", 4096);
+  (*opened)->apply(target);
+  EXPECT_TRUE((*opened)->lost());
+}
+
 TEST_F(DeltaFile, AForeignDeltaIsRefusedAndAnOldOneIgnored) {
   // A later one of another database.
   ASSERT_TRUE(good(build(folder / "other", {to_bytes("1"), to_bytes("2"), to_bytes("333")})));

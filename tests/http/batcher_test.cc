@@ -371,6 +371,20 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   rig.fake->release();
 }
 
+TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
+  Rig rig(patient(1ms, 1, 30));
+  rig.fake->delay = 1s;
+  ASSERT_TRUE(rig.submit("teach"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.fake->delay = 0ms;
+  for (std::size_t i = 1; i <= 30; ++i) {
+    ASSERT_TRUE(rig.submit("7"));  // the protocol refuses it at once
+    ASSERT_TRUE(rig.answers.wait_for(1 + i));
+  }
+  EXPECT_EQ(rig.answers.of("7"), "StaleEpoch");
+  expect_error(rig.submit("ab", 1, {"a", Clock::now() + 500ms}), ErrorCode::kResourceExhausted);
+}
+
 TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
   Rig rig(patient(1ms, 1, 10));
   rig.fake->delay = 1s;

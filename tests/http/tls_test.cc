@@ -5,6 +5,7 @@
 #include <openssl/ssl.h>
 
 #include "http/http_support.h"
+#include "support/forks.h"
 
 namespace {
 std::string system_anchors;  // where the system keeps its trust anchors; empty: where it does
@@ -181,7 +182,7 @@ TEST(Tls, GroupsThatCostTheServerMoreThanTheClientAreRefused) {
   }
 }
 
-/// Accepts one connection by TLS 1.2 and nothing newer, and answers one request on it.
+/// Accepts one connection by TLS 1.2 and nothing newer, and answers each request on it.
 void serve_tls_1_2(RawSocket& socket) {
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
@@ -191,9 +192,10 @@ void serve_tls_1_2(RawSocket& socket) {
   SSL_set_fd(tls, socket.fd());
   if (SSL_accept(tls) == 1) {
     char request[4096];
-    SSL_read(tls, request, sizeof request);
     const auto reply = raw_reply("old");
-    SSL_write(tls, reply.data(), static_cast<int>(reply.size()));
+    while (SSL_read(tls, request, sizeof request) > 0) {
+      SSL_write(tls, reply.data(), static_cast<int>(reply.size()));
+    }
     SSL_shutdown(tls);
   }
   SSL_free(tls);
@@ -209,6 +211,75 @@ TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
   const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
   ASSERT_TRUE(taken) << taken.error().to_string();
   EXPECT_EQ(text_of(*taken), "old");
+}
+
+TEST(Tls, AChildOfForkThatClosesTellsTheServerNothing) {
+  RawServer server(serve_tls_1_2);
+  Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+  endpoint.allow_tls_1_2 = true;
+  auto transport = HttpTransport::create({endpoint});
+  ASSERT_TRUE(transport);
+  EXPECT_TRUE(transport->parameters_all({}).at(0).reply);
+  EXPECT_EQ(pirx::testing::status_of_child([&] {
+              transport->close();
+              return true;
+            }),
+            0);
+  EXPECT_TRUE(transport->parameters_all({}).at(0).reply);
+  EXPECT_EQ(server.connections(), 1) << "the child ended its parent's";
+  transport->close();
+}
+
+TEST(Tls, AConnectionIsChargedForItsHandshakeUntilThatIsDone) {
+  RunningServer server(tls_options());
+  // What the server charges for `count` more connections, which have shaken hands or are silent.
+  const auto charged = [&server](bool shake, std::size_t count) {
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                    &SSL_CTX_free);
+    const auto connect = [&](RawSocket& socket, bool now) {
+      std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context.get()), &SSL_free);
+      SSL_set_fd(tls.get(), socket.fd());
+      EXPECT_TRUE(!now || SSL_connect(tls.get()) == 1);
+      return tls;
+    };
+    const auto get = [](SSL* tls, const std::string& path) {
+      const auto request = get_text(path);
+      std::string page;
+      char part[16384];
+      EXPECT_GT(SSL_write(tls, request.data(), static_cast<int>(request.size())), 0);
+      while (page.find("pirx_connection_bytes ") == std::string::npos || page.back() != '\n') {
+        const int got = SSL_read(tls, part, sizeof part);
+        if (got <= 0) break;
+        page.append(part, static_cast<std::size_t>(got));
+        if (path == "/healthz") break;
+      }
+      return page;
+    };
+    auto asking = RawSocket::connect_to(server.port());
+    const auto asks = connect(asking, true);
+    const auto bytes = [&]() -> std::size_t {
+      const auto page = get(asks.get(), "/metrics");
+      const auto at = page.find("\npirx_connection_bytes ");
+      return at == std::string::npos ? 0 : std::stoul(page.substr(at + 23));
+    };
+    const auto before = bytes();
+    EXPECT_GT(before, 0u);
+    std::vector<RawSocket> sockets;
+    std::vector<std::unique_ptr<SSL, decltype(&SSL_free)>> kept;
+    for (std::size_t i = 0; i < count; ++i) {
+      sockets.push_back(RawSocket::connect_to(server.port()));
+      kept.push_back(connect(sockets.back(), shake));
+      if (shake) get(kept.back().get(), "/healthz");
+    }
+    std::size_t after = 0;
+    EXPECT_TRUE(eventually([&] {
+      after = bytes();
+      return after > before + count * 50'000;
+    }));
+    return after - before;
+  };
+  EXPECT_GT(charged(false, 5), 5 * std::size_t{200} * 1024);
+  EXPECT_LT(charged(true, 5), 5 * std::size_t{150} * 1024);
 }
 
 TEST(Tls, AHandshakeThatNeverEndsIsCut) {

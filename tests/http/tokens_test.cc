@@ -226,6 +226,44 @@ TEST(ClientCertificates, ConnectionsAreTheirsWhereverTheyComeFrom) {
   EXPECT_EQ(kept.size(), 4u);
 }
 
+TEST(ClientCertificates, LongChainsAreRefusedUnread) {
+  const Certificates files;
+  auto options = quick_options();
+  options.tls_certificate_file = files.certificate_file;
+  options.tls_key_file = files.key_file;
+  options.tls_client_ca_file = files.ca_file;
+  RunningServer server(options);
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                  &SSL_CTX_free);
+  ASSERT_EQ(
+      SSL_CTX_use_certificate_file(context.get(), files.client_certificate_file.c_str(), SSL_FILETYPE_PEM),
+      1);
+  ASSERT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), files.client_key_file.c_str(), SSL_FILETYPE_PEM), 1);
+  int bytes = 0;
+  const auto answered = [&] {
+    auto socket = RawSocket::connect_to(server.port());
+    const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context.get()), &SSL_free);
+    SSL_set_fd(tls.get(), socket.fd());
+    const std::string request = get_text("/healthz");
+    char answer[512];
+    return SSL_connect(tls.get()) == 1 &&
+           SSL_write(tls.get(), request.data(), static_cast<int>(request.size())) > 0 &&
+           SSL_read(tls.get(), answer, sizeof answer) > 0;
+  };
+  const auto lengthen_to = [&](int length) {
+    while (bytes < length) {
+      X509* own = SSL_CTX_get0_certificate(context.get());
+      ASSERT_EQ(SSL_CTX_add1_chain_cert(context.get(), own), 1);
+      bytes += i2d_X509(own, nullptr);
+    }
+  };
+  lengthen_to(8 * 1024);
+  EXPECT_TRUE(answered());
+  lengthen_to(20 * 1024);
+  EXPECT_FALSE(answered());
+}
+
 TEST(ClientCertificates, OpenTheServerAndNothingElseDoes) {
   const Certificates files, others;
   auto options = quick_options();
