@@ -3,13 +3,15 @@
 // over from an append that was cut short, and do not count.
 #include "log.h"
 
-#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
+#include <memory>
 
 #include "files.h"
 #include "pirx/database/builder.h"
@@ -36,16 +38,20 @@ tl::unexpected<Error> system_error(const char* what, const fs::path& path) {
               std::string("cannot ") + what + " " + path.string() + ": " + std::strerror(errno));
 }
 
-/// Appends entries at the end of what the last head covers.
+/// Appends entries behind those that the last head covers. Its file is locked for as long as it lives.
 class EntryWriter {
  public:
-  static Result<EntryWriter> open(const fs::path& path, std::uint64_t entries) {
-    std::ofstream file;
-    if (truncate(path.c_str(), static_cast<off_t>(entries * kEntryBytes)) == 0) {
-      file.open(path, std::ios::binary | std::ios::app);
+  static Result<EntryWriter> open(const fs::path& path) {
+    File file(std::fopen(path.c_str(), "abe"), &std::fclose);
+    if (!file) return system_error("write", path);
+    if (::flock(fileno(file.get()), LOCK_EX | LOCK_NB) != 0) {
+      return fail(ErrorCode::kUnavailable, "another ct-log appends to " + path.string());
     }
-    if (!file.is_open()) return system_error("write", path);
     return EntryWriter(path, std::move(file));
+  }
+  Result<void> begin_behind(std::uint64_t entries) {
+    const bool cut = ::ftruncate(fileno(file_.get()), static_cast<off_t>(entries * kEntryBytes)) == 0;
+    return cut ? Result<void>() : system_error("write", path_);
   }
   void add(const Entry& entry) {
     Writer writer(kEntryBytes);
@@ -53,20 +59,20 @@ class EntryWriter {
     writer.put_bytes(entry.leaf);
     writer.put(entry.timestamp);
     writer.put(entry.not_after);
-    file_ << as_text(std::move(writer).take());
+    const auto bytes = std::move(writer).take();
+    written_ = written_ && std::fwrite(bytes.data(), bytes.size(), 1, file_.get()) == 1;
   }
   Result<void> finish() {
-    file_.close();
-    const int file = file_ ? ::open(path_.c_str(), O_WRONLY | O_CLOEXEC) : -1;
-    const bool synced = file >= 0 && fsync(file) == 0;
-    if (file >= 0) close(file);
+    const bool synced = written_ && std::fflush(file_.get()) == 0 && ::fsync(fileno(file_.get())) == 0;
     return synced ? Result<void>() : system_error("write", path_);
   }
 
  private:
-  EntryWriter(fs::path path, std::ofstream file) : path_(std::move(path)), file_(std::move(file)) {}
+  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+  EntryWriter(fs::path path, File file) : path_(std::move(path)), file_(std::move(file)) {}
   fs::path path_;
-  std::ofstream file_;
+  File file_;
+  bool written_ = true;
 };
 
 Result<void> visit_entries(const fs::path& path, std::uint64_t count,
@@ -187,6 +193,15 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
     return invalid("the last tree head is of " + format_time(head_.timestamp) +
                    ", and time does not go back: see to the clock");
   }
+  PIRX_ASSIGN(auto writer, EntryWriter::open(entries_file(folder_)));
+  std::error_code none;
+  const auto latest =
+      fs::exists(head_file(folder_), none) ? read_file(head_file(folder_), kMaxHeadBytes) : std::string();
+  if (!latest) return tl::unexpected(latest.error());
+  if (*latest != (head_.tree_size == 0 ? std::string() : format_tree_head(head_))) {
+    return fail(ErrorCode::kUnavailable, "the log has grown meanwhile: try again");
+  }
+  PIRX_TRY(writer.begin_behind(head_.tree_size));
   PIRX_ASSIGN(const auto key, SigningKey::load(key_file(folder_)));
   PIRX_ASSIGN(const auto generator, CertificateGenerator::create());
   TreeRoot root;
@@ -199,7 +214,6 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
   std::sort(known.begin(), known.end());
 
   Appended report;
-  PIRX_ASSIGN(auto writer, EntryWriter::open(entries_file(folder_), head_.tree_size));
   std::vector<Digest> added;
   for (const auto& certificate : certificates) {
     const Entry entry = make_entry(certificate.der, now, certificate.not_after);

@@ -54,7 +54,7 @@ class Log {
   };
   /// Appends these certificates, then generated ones until there are `fill` leaves, and signs a new tree
   /// head. All or nothing: entries count once a head over them is written. `now` in milliseconds since 1970
-  /// must not lie before the last head's.
+  /// must not lie before the last head's. Unavailable while another process appends, and after it.
   Result<Appended> append(std::span<const Certificate> certificates, std::uint64_t fill, std::uint64_t now);
 
   /// Calls visit(index, entry) for every entry until it returns an error.

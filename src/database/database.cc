@@ -179,9 +179,10 @@ Result<FileMap> map_file(const OpenedFile& file, const std::optional<Delta>& del
       MAP_FAILED) {
     return tl::unexpected(system_error("map", path, errno));
   }
+  const MapGuard guard(map.bytes(), file.status);
   delta->apply(map.bytes());
-  if (delta->lost())
-    return fail(ErrorCode::kDataLoss, printable(path.native()) + ": its delta was truncated meanwhile");
+  if (guard.lost() || delta->lost())
+    return fail(ErrorCode::kDataLoss, printable(path.native()) + " or its delta was truncated meanwhile");
   static_cast<void>(::mprotect(start, bytes, PROT_READ));
   return map;
 }

@@ -33,8 +33,9 @@ void replace_by_zeros(int, siginfo_t* info, void*) noexcept {
   bool replaced = false;
   if (entry != entries.end()) {
     // Nothing of it is used any more, and page by page there would be more maps than a process may have.
-    replaced = ::mmap(reinterpret_cast<void*>(entry->begin.load()), entry->end - entry->begin, PROT_READ,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+    replaced = ::mmap(reinterpret_cast<void*>(entry->begin.load()), entry->end - entry->begin,
+                      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                      0) != MAP_FAILED;
     for (auto& other : entries) {
       if (other.end != 0 && other.device == entry->device && other.inode == entry->inode) other.lost = true;
     }

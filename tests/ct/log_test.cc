@@ -3,7 +3,10 @@
 // and damage are noticed.
 #include "examples/ct/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "database/database_fixture.h"
 #include "examples/ct/files.h"
@@ -200,6 +203,26 @@ TEST(Log, WrongTargetsAreRefusedAndKept) {
                "by key");
   ASSERT_TRUE(good(database::build(folder / "small", {testing::to_bytes("no proof")})));
   expect_error(log.publish(folder / "small"), ErrorCode::kInvalidArgument, "no database of proofs");
+}
+
+TEST(Log, NoneOfTwoAppendsIsLost) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log");
+  ASSERT_TRUE(good(log.append({}, 3, 1)));
+  auto other = Log::open(folder / "log");
+  ASSERT_TRUE(good(other));
+  ASSERT_TRUE(good(log.append({}, 5, 2)));
+  expect_error(other->append({}, 4, 3), ErrorCode::kUnavailable, "grown");
+  {
+    const int entries = ::open((folder / "log/entries").c_str(), O_RDONLY);
+    ASSERT_EQ(::flock(entries, LOCK_EX | LOCK_NB), 0);
+    expect_error(log.append({}, 6, 3), ErrorCode::kUnavailable, "another ct-log");
+    ::close(entries);
+  }
+  other = Log::open(folder / "log");
+  ASSERT_TRUE(good(other));
+  EXPECT_EQ(other->head().tree_size, 5u);
+  ASSERT_TRUE(good(other->append({}, 6, 3)));
 }
 
 TEST(Log, FoldersThatAreNoLog) {
