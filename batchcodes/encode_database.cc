@@ -94,6 +94,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
   }
   // What no server could serve is not encoded either.
   PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));
+  PIRX_TRY(plain.verify());  // shares of damaged rows would have right checksums
   std::vector<std::size_t> servers = options.only;
   for (std::size_t j = 0; servers.size() < encoding.servers() && options.only.empty(); ++j) {
     servers.push_back(j);

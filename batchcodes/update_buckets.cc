@@ -124,8 +124,12 @@ std::set<std::uint64_t> changed_rows(const database::Database& plain, const std:
 }
 
 template <class F>
-Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& rows, std::uint64_t stride,
+Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& rows,
+                         const database::Database& plain, unsigned arity,
                          std::vector<database::RowChanges>& changes) {
+  const std::uint64_t stride = plain.geometry().row_stride();
+  const database::Section& blocks = plain.mapping().header.layout.rows;
+  std::vector<bool> checked;
   for (auto row = rows.begin(); row != rows.end();) {
     const std::uint64_t first = *row;
     std::size_t n = 0;
@@ -133,6 +137,7 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
       ++n;
       ++row;
     }
+    PIRX_TRY(plain.mapping().check({blocks.offset + first * arity * stride, n * arity * stride}, checked));
     PIRX_TRY(encoder.encode(first, n));
     for (std::size_t b = 0; b < changes.size(); ++b) {
       for (std::size_t i = 0; i < n; ++i) {
@@ -176,7 +181,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
   PIRX_TRY(with_field(buckets[0].info().field, [&](const auto& f) -> Result<void> {
     using F = std::remove_cvref_t<decltype(f)>;
     PIRX_ASSIGN(auto encoder, BucketRows<F>::create(f, encoding, servers, plain, threads));
-    return encode_rows(encoder, rows, plain.geometry().row_stride(), changes);
+    return encode_rows(encoder, rows, plain, encoding.spec().arity, changes);
   }));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (!torn && !lags(buckets[b])) continue;

@@ -32,6 +32,19 @@ Result<void> Database::Mapping::check_chunk(std::uint64_t chunk) const {
                                         std::to_string(end) + ": a checksum does not match");
 }
 
+Result<void> Database::Mapping::check(const Section& bytes, std::vector<bool>& checked) const {
+  const std::uint64_t chunks = header.layout.chunks();
+  if (checked.empty()) PIRX_TRY(check_identity());
+  checked.resize(chunks);
+  for (std::uint64_t chunk = (bytes.offset - kPageBytes) / kChunkBytes;
+       chunk < chunks && kPageBytes + chunk * kChunkBytes < bytes.end(); ++chunk) {
+    if (checked[chunk]) continue;
+    if (auto sound = check_chunk(chunk); !sound) return with_path(path, sound.error());
+    checked[chunk] = true;
+  }
+  return {};
+}
+
 Result<void> Database::Mapping::check_row(std::uint64_t row) const {
   const Geometry& geometry = header.layout.geometry;
   const ByteSpan bytes =

@@ -57,7 +57,7 @@ class NewFile {
 };
 
 /// The checksum section of the new file: chunks that no piece touches keep theirs.
-Bytes checksums_of(const NewFile& file, const Layout& layout, const Database::Mapping& before) {
+Result<Bytes> checksums_of(const NewFile& file, const Layout& layout, const Database::Mapping& before) {
   const Layout& old = before.header.layout;
   std::vector<bool> changed(layout.chunks());
   for (const Piece& piece : file.pieces()) {
@@ -76,6 +76,7 @@ Bytes checksums_of(const NewFile& file, const Layout& layout, const Database::Ma
   Bytes result(layout.checksums.length);
   const ByteSpan kept = before.section(old.checksums);
   Bytes buffer(kChunkBytes);
+  std::vector<bool> checked;
   for (std::uint64_t chunk = 0; chunk < layout.chunks(); ++chunk) {
     const std::uint64_t at = chunk * sizeof(Digest);
     if (!changed[chunk]) {
@@ -83,6 +84,7 @@ Bytes checksums_of(const NewFile& file, const Layout& layout, const Database::Ma
       continue;
     }
     const std::uint64_t begin = kPageBytes + chunk * kChunkBytes;
+    PIRX_TRY(before.check({begin, kChunkBytes}, checked));
     const MutableByteSpan bytes =
         MutableByteSpan(buffer).first(std::min(kChunkBytes, layout.checksums.offset - begin));
     file.read(begin, bytes);
@@ -208,7 +210,7 @@ Result<Version> write_delta(const Database& database, const UpdateLock& lock, co
               behind.begin() + static_cast<std::ptrdiff_t>(layout.keys.offset - layout.rows.end()));
     pieces.push_back({layout.rows.end(), behind});
   }
-  const Bytes checksums = checksums_of(NewFile(before.file, pieces), layout, before);
+  PIRX_ASSIGN(const Bytes checksums, checksums_of(NewFile(before.file, pieces), layout, before));
   pieces.push_back({layout.checksums.offset, checksums});
 
   Header header{layout, changes.version, content_identity(layout, checksums)};

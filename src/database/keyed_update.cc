@@ -61,6 +61,7 @@ class KeyedUpdate {
     if (before_->version().epoch + 1 == 0) {
       return invalid("the epoch cannot rise any more: build the database again");
     }
+    PIRX_TRY(before_->verify());  // what is made of damaged rows would have right checksums
     const auto start = std::chrono::steady_clock::now();
     PIRX_TRY(keep_own(*before_, keys_));
     const std::chrono::duration<double> looked_up = std::chrono::steady_clock::now() - start;

@@ -25,6 +25,9 @@ struct Database::Mapping {
   ByteSpan section(const Section& section) const { return file.subspan(section.offset, section.length); }
   Result<void> check_identity() const;
   Result<void> check_chunk(std::uint64_t chunk) const;
+  /// The chunks that hold these bytes, but for those that `checked` names; then it names them, too. What is
+  /// written anew from bytes that nobody has checked would have right checksums, damaged or not.
+  Result<void> check(const Section& bytes, std::vector<bool>& checked) const;
   Result<void> check_row(std::uint64_t row) const;
   Result<void> verify(const Progress& progress) const;
 };

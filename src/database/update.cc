@@ -214,6 +214,8 @@ Result<DatabaseUpdate> DatabaseUpdate::begin(const std::filesystem::path& path) 
     if (before->geometry().keyed()) {
       return invalid("a keyed database is laid out for its set of keys and records: build it again");
     }
+    std::vector<bool> checked;
+    if (before->has_keys()) PIRX_TRY(before->mapping().check(before->mapping().header.layout.keys, checked));
     return DatabaseUpdate(std::make_unique<State>(path, std::move(lock), std::move(before)));
   });
 }

@@ -259,6 +259,27 @@ TEST(UpdateBuckets, RandomSequencesDecodeAndEqualEncodingAnew) {
   }
 }
 
+TEST(EncodeDatabase, DamageGetsNoRightChecksum) {
+  auto engine = seeded_engine(78);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 300, engine));
+  const auto code = encoding(kTagGf2_8, 2, 0, 2, 4);
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), code, folder / "b")));
+  auto update = database::DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->set(100, to_bytes("new"))));
+  ASSERT_TRUE(good(update->commit()));
+  Bytes file = read_file(folder / "db");
+  file[4096 + 100] ^= std::byte{1};
+  pirx::testing::write_file(folder / "db", file);
+  const auto plain = Database::open(folder / "db");
+  ASSERT_TRUE(good(plain));
+  const auto files = folder.files();
+  expect_error(update_buckets(**plain, paths(folder / "b", 4)), ErrorCode::kDataLoss, "damaged");
+  expect_error(encode_database(**plain, code, folder / "c"), ErrorCode::kDataLoss, "damaged");
+  EXPECT_EQ(folder.files(), files);
+}
+
 TEST(UpdateBuckets, CostsWhatChangesAndServersMayBeAlone) {
   auto engine = seeded_engine(74);
   const TemporaryFolder folder(TemporaryFolder::kMemory);

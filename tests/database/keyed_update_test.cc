@@ -169,6 +169,18 @@ TEST_F(KeyedUpdateTest, ForeignAndRepeatedKeysInTheListDoNoHarm) {
   expect_content(target_, 300, changes);
 }
 
+TEST_F(KeyedUpdateTest, DamageGetsNoRightChecksum) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(300))));
+  Bytes file = read_file(target_);
+  file[4096 + 50] ^= std::byte{1};
+  pirx::testing::write_file(target_, file);
+  for (const auto& key : {key_of(1), std::string("added")}) {
+    expect_error(update_keyed(target_, keys_upto(300), {{key, to_bytes("x")}}), ErrorCode::kDataLoss,
+                 "damaged");
+  }
+  EXPECT_EQ(read_file(target_), file);
+}
+
 TEST_F(KeyedUpdateTest, WhatIsRefusedChangesNothing) {
   ASSERT_TRUE(good(build_keyed(target_, upto(300))));
   const auto expect_refused = [&](std::vector<std::string> keys, const KeyedChanges& changes, ErrorCode code,

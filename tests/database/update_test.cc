@@ -155,6 +155,39 @@ TEST(Update, CostsWhatChanges) {
             (*database)->geometry().row_stride() + 3 * kPageBytes + (*database)->file_bytes() / 32768);
 }
 
+TEST(Update, DamageGetsNoRightChecksum) {
+  const TemporaryFolder folder{TemporaryFolder::kMemory};
+  const std::vector<Bytes> records(40, Bytes(100'000, std::byte{7}));  // ten in a chunk
+  std::vector<std::string> keys;
+  for (int i = 0; i < 40; ++i) keys.push_back("key" + std::to_string(i));
+  ASSERT_TRUE(good(build(folder / "db", records, keys)));
+  const Bytes sound = read_file(folder / "db");
+  const auto damage = [&](std::size_t at) {
+    Bytes file = sound;
+    file[at] ^= std::byte{1};
+    write_file(folder / "db", file);
+  };
+  const auto set = [&](std::uint64_t record) -> Result<UpdateReport> {
+    PIRX_ASSIGN(auto update, DatabaseUpdate::begin(folder / "db"));
+    PIRX_TRY(update.set(record, as_bytes("new")));
+    return update.commit();
+  };
+  const auto opened = Database::open(folder / "db");
+  ASSERT_TRUE(good(opened));
+  const Layout layout = (*opened)->mapping().header.layout;
+  damage(layout.rows.offset + 3 * layout.geometry.row_stride() + 500);
+  expect_error(set(4), ErrorCode::kDataLoss, "db: the file is damaged between");
+  damage(layout.keys.end() - 2);
+  expect_error(set(4), ErrorCode::kDataLoss, "db: the file is damaged between");
+  damage(layout.checksums.offset + 40);
+  expect_error(set(4), ErrorCode::kDataLoss, "damaged");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  // What is far from the change stays as damaged as it was.
+  damage(layout.rows.offset + 3 * layout.geometry.row_stride() + 500);
+  ASSERT_TRUE(good(set(25)));
+  expect_error(pirx::testing::open_verified(folder / "db"), ErrorCode::kDataLoss, "damaged");
+}
+
 TEST(Update, WhoHasItOpenKeepsIt) {
   const TemporaryFolder folder;
   ASSERT_TRUE(good(build(folder / "db", {to_bytes("one"), to_bytes("two")}, {"a", "b"})));
