@@ -31,16 +31,23 @@ Result<client::Deployment> servers_of(const Arguments& a, const Publication& pub
   return make_deployment(publication, a.urls, a.threshold);
 }
 
-/// Whether the log only grew since a.old_head; true when nothing was asked.
+/// Whether the log has not signed two trees of one size, and only grew since a.old_head as far as a proof
+/// shows; true when nothing was asked. DataLoss: the proof shows nothing, which is no word of the log's.
 Result<bool> only_grew(const Arguments& a, const LogKey& key, const TreeHead& head) {
   if (a.old_head.empty()) return true;
   PIRX_ASSIGN(const auto old_text, read_file(a.old_head, kMaxHeadBytes));
   PIRX_ASSIGN(const auto old_head, parse_tree_head(old_text));
   PIRX_TRY(key.verify(old_head));
   if (old_head.tree_size == head.tree_size) return old_head.root == head.root;
+  if (old_head.tree_size > head.tree_size) {
+    return invalid("the head of --since has more leaves than that of --head: give the earlier one as --since");
+  }
   PIRX_ASSIGN(const auto text, read_file(a.consistency, kMaxSmallFileBytes));
   PIRX_ASSIGN(const auto proof, parse_consistency(text));
-  return verify_consistency(old_head.tree_size, old_head.root, head.tree_size, head.root, proof);
+  if (verify_consistency(old_head.tree_size, old_head.root, head.tree_size, head.root, proof)) return true;
+  return fail(ErrorCode::kDataLoss, a.consistency +
+                                        " does not show that the log only grew since --since: ask for another "
+                                        "proof. A log that has none rewrote its past");
 }
 
 void print_servers(const Audit& audit, const client::Deployment& deployment) {
@@ -78,8 +85,8 @@ Result<int> run(const Arguments& a) {
   PIRX_ASSIGN(const bool grew, only_grew(a, key, publication.head));
   if (!grew) {
     std::printf(
-        "FORKED: two tree heads that this log signed, and no proof that one tree is part of the other. Keep\n"
-        "both: they show that the log rewrote its past, or shows you another one than others.\n");
+        "FORKED: two tree heads that this log signed, of one size and with other leaves. Keep both: they show\n"
+        "that the log rewrote its past, or shows you another one than others.\n");
     return kForkedExitCode;
   }
   PIRX_ASSIGN(const auto deployment, servers_of(a, publication));

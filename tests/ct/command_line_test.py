@@ -11,6 +11,7 @@ import json
 import re
 import signal
 import ssl
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,9 @@ class EndToEnd(unittest.TestCase):
         index = int(run(CT_LOG, "find", log, self.cert))
         self.assertEqual(index, self.index)
         run(CT_LOG, "find", log, self.path / "absent.pem", code=3)
+        fork = self.path / "fork"
+        shutil.copytree(log, fork)
+        run(CT_LOG, "append", fork, "--fill", 601)
         run(CT_LOG, "append", log, self.path / "absent.pem")
         said = run(CT_LOG, "database", log, proofs, "--levels", 6, "--by-index")
         self.assertIn("601 proofs", said)
@@ -204,10 +208,11 @@ class EndToEnd(unittest.TestCase):
         generated = self.path / "generated.pem"
         generated.write_text(run(CT_LOG, "generate", 599))
         self.audit(generated, ports, "--index", 599, head=head, key=key)
-        # The other way round, the old head is the newer one; and a wrong proof.
-        self.assertIn("FORKED", self.audit(self.cert, ports, "--index", index, "--since", head, "--consistency", consistency, head=old, key=key, code=12))
+        self.assertIn("FORKED", self.audit(self.cert, ports, "--since", fork / "head.json", head=head, key=key, code=12))
+        # The old head is the newer one; and a wrong proof: neither says anything of the log.
+        self.audit(self.cert, ports, "--index", index, "--since", head, "--consistency", consistency, head=old, key=key, code=2)
         consistency.write_text('{"consistency": []}')
-        self.assertIn("FORKED", self.audit(self.cert, ports, "--index", index, *since, head=head, key=key, code=12))
+        self.audit(self.cert, ports, "--index", index, *since, head=head, key=key, code=4)
         consistency.write_text('{"consistency": [7]}')
         self.audit(self.cert, ports, "--index", index, *since, head=head, key=key, code=4)
 

@@ -339,6 +339,7 @@ class CommandLine(Servers):
         self.assertEqual((report["loop"], report["queries_a_request"], report["failed"]), ("open", 3, {}))
         run("load", server.url, "--duration", "200ms", "--slo-p50", "1us", code=5)
         run("load", server.url, "--rate", "-1", code=2)
+        run("load", server.url, "--max-bytes", "10", code=6)
         server.stop()
         run("load", server.url, code=5)
 

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "load.h"
 #include "pirx/base/json.h"
+#include "pirx/client/work.h"
 #include "pirx/protocol.h"
 
 namespace pirx::cli {
@@ -15,6 +16,7 @@ namespace {
 struct LoadArguments {
   LoadPlan plan = {.server = {}, .seed = 0};
   Credentials credentials;
+  client::WorkLimits limits{.time = std::chrono::hours(24)};
   bool json = false;
   std::size_t queries = 1;
   double slo_refused = -1;
@@ -60,6 +62,8 @@ Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, cons
   PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
   PIRX_ASSIGN(const auto told, protocol->tell(parameters));
   PIRX_ASSIGN(const auto plan, plan_alone(*protocol, told));
+  // What the server says of itself may be anything.
+  PIRX_TRY(client::check_work(plan->work(), a.queries, a.limits, std::chrono::hours(24)));
   const bool keyed = plan->geometry().keyed();
   const std::vector<std::uint64_t> positions(a.queries, 0);
   const std::vector<std::string> keys(a.queries, "nobody");
@@ -223,6 +227,10 @@ void add_load_command(CLI::App& app) {
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--seed", a->plan.seed, "Of the random times; 0: another one each time")
       ->capture_default_str();
+  add_size(command, "--max-bytes", a->limits.bytes,
+           "Refuse a plan whose query, reply and keys take more than so many bytes [256MiB]");
+  add_size(command, "--max-memory", a->limits.memory,
+           "Refuse a plan that takes more of this machine's memory [1GiB]");
   add_ca(command, a->plan.server.ca_file, "PEM trust anchors for https [the system's]");
   command.add_flag("--allow-plaintext", a->plan.server.allow_plaintext, "HTTP beyond loopback");
   command.add_flag("--tls-1.2", a->plan.server.allow_tls_1_2, "TLS 1.2, too");
