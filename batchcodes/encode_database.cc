@@ -3,11 +3,16 @@
 // writes its rows on a thread of its own.
 #include "pirx/batchcodes/encode_database.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "bucket_rows.h"
 #include "pirx/batchcodes/fields.h"
 #include "src/base/guarded.h"
 #include "src/base/threads.h"
 #include "src/database/content_writer.h"
+#include "src/database/mapping.h"
 
 namespace pirx::batchcodes {
 namespace {
@@ -32,8 +37,8 @@ struct BucketFile {
 };
 
 Result<std::unique_ptr<BucketFile>> begin_bucket(const std::filesystem::path& target,
-                                                 const database::Layout& layout) {
-  PIRX_ASSIGN(auto file, database::Replacement::begin(target));
+                                                 const database::Layout& layout, mode_t mode) {
+  PIRX_ASSIGN(auto file, database::Replacement::begin(target, mode));
   const auto old = database::Database::open_if_there(target);
   if (!old || (*old != nullptr && (*old)->bucket() == nullptr)) {
     return invalid(printable(target.native()) +
@@ -104,12 +109,17 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
     PIRX_ASSIGN(auto rows, BucketRows<F>::create(f, encoding, servers, plain, options.threads));
     PIRX_ASSIGN(const database::Version version, version_of_buckets(plain, spec.independence));
     EncodeReport report{{}, version, encoding.rows(plain.geometry().rows()), 0};
+    // Who may read the database may read its buckets, and nobody else.
+    const auto& source = plain.mapping().path;
+    struct stat status {};
+    if (::stat(source.c_str(), &status) != 0) return tl::unexpected(system_error("read", source, errno));
     std::vector<std::unique_ptr<BucketFile>> files;
     for (const std::size_t j : servers) {
       const database::BucketInfo info{spec.field, spec.arity, spec.independence, spec.modulus,
                                       spec.coordinates[j]};
       PIRX_ASSIGN(const auto layout, database::Layout::plan(plain.geometry(), 0, info));
-      PIRX_ASSIGN(auto file, begin_bucket(prefix.native() + "." + std::to_string(j + 1), layout));
+      PIRX_ASSIGN(auto file,
+                  begin_bucket(prefix.native() + "." + std::to_string(j + 1), layout, status.st_mode & 0777));
       files.push_back(std::move(file));
       report.file_bytes = layout.file_bytes();
     }

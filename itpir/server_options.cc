@@ -31,6 +31,7 @@ Result<ServerOptions> read_server_options(const ServerSpec& spec) {
   ServerOptions options;
   options.threads = spec.threads;
   options.note = spec.note;
+  options.check = [database = spec.database] { return database->verify(); };
   options.spread = spec.spread;
   if (given.on("field")) {
     PIRX_ASSIGN(options.field, field_by_name(given.text("field")));

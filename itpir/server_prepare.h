@@ -18,7 +18,7 @@ Result<strassen::PreparedMatrix<F>> prepare_rows(const strassen::Engine<F>& engi
   strassen::PrepareOptions how = options.layout;
   how.threads = options.threads;
   if (!options.prepared_file.empty()) {
-    const strassen::KeepIn keep{options.prepared_file, version, options.note};
+    const strassen::KeepIn keep{options.prepared_file, version, options.note, options.check};
     return engine.prepare(rows, how, &keep);
   }
   auto made = engine.prepare(rows, how);

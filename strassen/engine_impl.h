@@ -85,7 +85,11 @@ Result<void> fill_kept(const F& f, const SlicedKernels& sliced, ConstView<std::b
           number(sliced.planes) + " planes), " + number(D.rows) + " rows of " + number(D.cols) + " bytes, " +
           number(static_cast<std::uint64_t>(planes.depth())) + " levels of Strassen",
       static_cast<std::uint32_t>(parts.size()), parts[0].size()};
-  return database::read_or_prepare(keep.file, label, parts, threads, fill, keep.note);
+  const auto make = [&]() -> Result<void> {
+    PIRX_TRY(fill());
+    return keep.check ? keep.check() : Result<void>();
+  };
+  return database::read_or_prepare(keep.file, label, parts, threads, make, keep.note);
 }
 
 /// The plan of a product by Toom-Cook; nothing if the product is not computed in this way.

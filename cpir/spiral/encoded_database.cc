@@ -65,7 +65,8 @@ Result<void> encode_items(const Params& params, const EncodedDatabase::Items& it
 
 Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const Items& items, int threads,
                                                 const std::filesystem::path& file,
-                                                const std::function<void(const std::string&)>& note) {
+                                                const std::function<void(const std::string&)>& note,
+                                                const std::function<Result<void>()>& check) {
   EncodedDatabase out;
   PIRX_ASSIGN(out.buffer_, AlignedBuffer::create(params.encoded_bytes()));
   const MutableByteSpan words(out.buffer_.data(), params.encoded_bytes());
@@ -76,8 +77,12 @@ Result<EncodedDatabase> EncodedDatabase::create(const Params& params, const Item
   const database::PreparedLabel label{params.spec().version,
                                       "transforms of spiral (order 1), plan " + to_hex(params.digest()), 1,
                                       params.encoded_bytes()};
+  const auto make = [&]() -> Result<void> {
+    PIRX_TRY(encode());
+    return check ? check() : Result<void>();
+  };
   PIRX_TRY(file.empty() ? encode()
-                        : database::read_or_prepare(file, label, {&words, 1}, threads, encode, note));
+                        : database::read_or_prepare(file, label, {&words, 1}, threads, make, note));
   return out;
 }
 

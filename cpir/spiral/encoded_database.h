@@ -22,11 +22,12 @@ class EncodedDatabase {
   /// Fills in the bytes of an item.
   using Items = std::function<void(std::uint64_t item, MutableByteSpan out)>;
   /// Reads the encoding from `file` (docs/prepared_format.md) if it holds this encoding; otherwise encodes
-  /// and writes it there, and calls `note` with a line for people that says what happened. An empty name:
-  /// encodes in memory alone. ResourceExhausted: no memory.
+  /// and writes it there, if `check` finds the items sound, and calls `note` with a line for people that says
+  /// what happened. An empty name: encodes in memory alone. ResourceExhausted: no memory. Errors of `check`.
   static Result<EncodedDatabase> create(const Params& params, const Items& items, int threads,
                                         const std::filesystem::path& file = {},
-                                        const std::function<void(const std::string&)>& note = nullptr);
+                                        const std::function<void(const std::string&)>& note = nullptr,
+                                        const std::function<Result<void>()>& check = nullptr);
   /// The items of a database. The database must outlive the result.
   static Items items_of(const Params& params, const database::Database& database);
 

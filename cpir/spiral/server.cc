@@ -216,7 +216,8 @@ Result<std::unique_ptr<AnyServer>> make_spiral_server(std::shared_ptr<const data
   const int threads = thread_count(options.threads);
   const auto make = [&]() -> Result<std::unique_ptr<AnyServer>> {
     PIRX_ASSIGN(auto encoded, EncodedDatabase::create(params, EncodedDatabase::items_of(params, *database),
-                                                      threads, options.prepared_file, options.note));
+                                                      threads, options.prepared_file, options.note,
+                                                      [&] { return database->verify(); }));
     return std::make_unique<SpiralServer>(std::move(params), std::move(encoded),
                                           static_cast<std::size_t>(clients), threads);
   };

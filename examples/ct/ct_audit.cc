@@ -40,14 +40,16 @@ Result<bool> only_grew(const Arguments& a, const LogKey& key, const TreeHead& he
   PIRX_TRY(key.verify(old_head));
   if (old_head.tree_size == head.tree_size) return old_head.root == head.root;
   if (old_head.tree_size > head.tree_size) {
-    return invalid("the head of --since has more leaves than that of --head: give the earlier one as --since");
+    return invalid(
+        "the head of --since has more leaves than that of --head: give the earlier one as --since");
   }
   PIRX_ASSIGN(const auto text, read_file(a.consistency, kMaxSmallFileBytes));
   PIRX_ASSIGN(const auto proof, parse_consistency(text));
   if (verify_consistency(old_head.tree_size, old_head.root, head.tree_size, head.root, proof)) return true;
-  return fail(ErrorCode::kDataLoss, a.consistency +
-                                        " does not show that the log only grew since --since: ask for another "
-                                        "proof. A log that has none rewrote its past");
+  return fail(ErrorCode::kDataLoss,
+              a.consistency +
+                  " does not show that the log only grew since --since: ask for another "
+                  "proof. A log that has none rewrote its past");
 }
 
 void print_servers(const Audit& audit, const client::Deployment& deployment) {
@@ -85,7 +87,8 @@ Result<int> run(const Arguments& a) {
   PIRX_ASSIGN(const bool grew, only_grew(a, key, publication.head));
   if (!grew) {
     std::printf(
-        "FORKED: two tree heads that this log signed, of one size and with other leaves. Keep both: they show\n"
+        "FORKED: two tree heads that this log signed, of one size and with other leaves. Keep both: they "
+        "show\n"
         "that the log rewrote its past, or shows you another one than others.\n");
     return kForkedExitCode;
   }

@@ -16,12 +16,14 @@ import asyncio
 import concurrent.futures
 import contextlib
 import contextvars
+import errno
 import functools
 import ipaddress
 import json
 import os
 import socket
 import ssl
+import stat
 import threading
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type, TypeVar, Union
@@ -252,6 +254,9 @@ class Client:
         file = server.ca_file
         ssl.RAND_add(os.urandom(32), 32)  # a child of fork may have its parent's randomness, and would open TLS alike
         try:
+            # The deployment file may be somebody else's, and name a terminal or a pipe, of which reading never ends.
+            if file and not stat.S_ISREG(os.stat(file).st_mode):
+                raise OSError(errno.EINVAL, "no regular file")
             made = ssl.create_default_context(cafile=file or None)
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
             certificate, key = client._certificate

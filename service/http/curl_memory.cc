@@ -65,8 +65,22 @@ char* copy(const char* text) noexcept {
   return static_cast<char*>(memory);
 }
 
-CURLcode set_cleansing(CURL*, void* context, void*) noexcept {
-  SSL_CTX_set_options(static_cast<SSL_CTX*>(context), SSL_OP_CLEANSE_PLAINTEXT);
+/// Counts what a server sends beside data, and takes the connection for closed when that is too much: OpenSSL
+/// reads such messages for as long as they come, so that libcurl looks at no deadline meanwhile.
+void count_messages(int written, int, int type, const void*, std::size_t, SSL* tls, void*) noexcept {
+  constexpr std::uintptr_t kMost = 100;  // a handshake has about ten, and a few tickets follow
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  const bool data = type != SSL3_RT_HANDSHAKE && type != SSL3_RT_ALERT && type != SSL3_RT_CHANGE_CIPHER_SPEC;
+  if (written != 0 || data) return;
+  const auto count = reinterpret_cast<std::uintptr_t>(SSL_get_ex_data(tls, index)) + 1;
+  SSL_set_ex_data(tls, index, reinterpret_cast<void*>(count));
+  if (count > kMost) SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN);
+}
+
+CURLcode set_up(CURL*, void* context, void*) noexcept {
+  auto* tls = static_cast<SSL_CTX*>(context);
+  SSL_CTX_set_options(tls, SSL_OP_CLEANSE_PLAINTEXT);
+  SSL_CTX_set_msg_callback(tls, &count_messages);
   return CURLE_OK;
 }
 
@@ -76,10 +90,10 @@ CURLcode start_curl() noexcept {
   return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, give_back, move, copy, allocate_zeros);
 }
 
-void wipe_plaintext(CURL* easy) noexcept {
+void set_up_tls(CURL* easy) noexcept {
   const char* tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
   if (tls == nullptr || std::string_view(tls).rfind("OpenSSL/", 0) != 0) return;
-  curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &set_cleansing);
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &set_up);
 }
 
 }  // namespace pirx::http

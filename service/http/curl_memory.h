@@ -10,7 +10,8 @@ namespace pirx::http {
 /// application has initialised libcurl already: then with the application's.
 CURLcode start_curl() noexcept;
 
-/// Has OpenSSL wipe the plaintext of replies that it has handed on; nothing where libcurl has another TLS.
-void wipe_plaintext(CURL* easy) noexcept;
+/// Has OpenSSL wipe the plaintext of replies that it has handed on, and end connections of servers that send
+/// messages of TLS without end; nothing where libcurl has another TLS.
+void set_up_tls(CURL* easy) noexcept;
 
 }  // namespace pirx::http

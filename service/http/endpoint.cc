@@ -43,9 +43,9 @@ std::optional<std::string> read_host(const std::string& text) {
     if (inet_ntop(AF_INET6, &v6, spelled, sizeof spelled) == nullptr) return std::nullopt;
     return "[" + std::string(spelled) + "]";
   }
+  // Names in other alphabets lead to different places by different rules (IDNA 2003 and 2008).
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    // Names in other alphabets are the resolver's business.
-    return is_digit(c) || is_letter(c) || c == '-' || c == '_' || c == '.' || (c & 0x80) != 0;
+    return is_digit(c) || is_letter(c) || c == '-' || c == '_' || c == '.';
   });
   if (text.empty() || !plain) return std::nullopt;
   // Other spellings of IPv4, such as 127.1, are those that the resolver knows.
@@ -120,6 +120,9 @@ Result<Address> parse_address(const Endpoint& endpoint) {
     return refuse("give only scheme, host and port");
   }
   const auto url = read_url(endpoint.url);
+  if (!url && std::any_of(endpoint.url.begin(), endpoint.url.end(), [](char c) { return (c & 0x80) != 0; })) {
+    return refuse("write a name in another alphabet in its xn-- form");
+  }
   if (!url) {
     const auto as_http = read_url("http://" + endpoint.url);
     return refuse(as_http && is_loopback(as_http->host)

@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <optional>
 
@@ -30,6 +29,7 @@
 #include "paths.h"
 #include "pirx/protocol.h"
 #include "resolution.h"
+#include "src/base/file.h"
 #include "src/base/printable.h"
 #include "src/base/process.h"
 
@@ -294,8 +294,10 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
         url);
   }
   for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {
-    if (!file.empty() && !std::ifstream(file)) {
-      return invalid("cannot read '" + file + "', which TLS with " + url + " needs");
+    // A deployment file of somebody else may name a terminal or a pipe, of which reading never ends.
+    if (!file.empty() && !open_for_reading(file, true)) {
+      return invalid("cannot read '" + file + "', which TLS with " + url +
+                     " needs, or it is no regular file");
     }
   }
   if (!is_token(endpoint.token.expose())) {
@@ -306,10 +308,8 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
   const auto host = address.origin.find("://") + 3, colon = address.origin.rfind(':');
   peer->host = address.origin.substr(host, colon - host);
   peer->port = address.origin.substr(colon + 1);
-  // libcurl knows those of this machine itself, and spells those of other alphabets anew.
-  const bool ascii =
-      std::all_of(peer->host.begin(), peer->host.end(), [](char c) { return (c & 0x80) == 0; });
-  if (!ascii || peer->host.front() == '[' || place_of(peer->host.c_str(), 0) ||
+  // libcurl knows those of this machine itself.
+  if (peer->host.front() == '[' || place_of(peer->host.c_str(), 0) ||
       ("." + peer->host).ends_with(".localhost")) {
     peer->host.clear();
   }
@@ -379,7 +379,7 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
       static_cast<long>(peer.endpoint.allow_tls_1_2 ? CURL_SSLVERSION_TLSv1_2 : CURL_SSLVERSION_TLSv1_3));
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
-  wipe_plaintext(easy);
+  set_up_tls(easy);
   if (!peer.endpoint.ca_file.empty()) {
     set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too

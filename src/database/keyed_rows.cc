@@ -91,12 +91,26 @@ tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count,
                  "out, keep the first or last of each, or join them (--duplicates first|last|join)");
 }
 
+/// Hashes keys, in order.
+class KeysHash {
+ public:
+  KeysHash() { hash_.update(as_bytes("pirx keys v1")); }
+  void add(std::string_view key) {
+    const std::uint64_t length = key.size();
+    hash_.update(std::as_bytes(std::span(&length, 1)));
+    hash_.update(as_bytes(key));
+  }
+  Digest finish() && { return std::move(hash_).finish(); }
+
+ private:
+  Sha256 hash_;
+};
+
 Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const BuildOptions& options) {
   const auto policy = options.duplicates;
   Distinct distinct;
   distinct.dropped.assign(keys.count(), false);
-  Sha256 hash;
-  hash.update(as_bytes("pirx keys v1"));
+  KeysHash hash;
   std::string previous;
   std::uint64_t kept = 0, first = kDropped, second = kDropped;
   PIRX_TRY(keys.for_each([&](std::string_view key, std::uint64_t position) -> Result<void> {
@@ -118,9 +132,7 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const Buil
     if (options.each_key) {
       if (auto taken = options.each_key(key); !taken) return taken;
     }
-    const std::uint64_t length = key.size();
-    hash.update(std::as_bytes(std::span(&length, 1)));
-    hash.update(as_bytes(key));
+    hash.add(key);
     return {};
   }));
   if (distinct.repeated != 0 && policy == Duplicates::kRefuse) {
@@ -238,6 +250,16 @@ Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key,
   return spool.append(data);
 }
 
+bool computes_seed(std::span<const std::string> keys, const Digest& seed) {
+  KeysHash hash;
+  for (const auto& key : keys) hash.add(key);
+  const Digest digest = std::move(hash).finish();
+  for (std::uint64_t number = 0; number < kSeeds; ++number) {
+    if (make_seed(digest, number) == seed) return true;
+  }
+  return false;
+}
+
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
                                    KeySorter& keys, const Spool& spooled, BuildReport& report) {
   PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options));
@@ -254,7 +276,11 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
   std::uint64_t columns = 0;
   Geometry::Spec spec;
   for (std::uint64_t number = 0; number < kSeeds && !plan; ++number) {
-    const Digest seed = make_seed(distinct.digest, number);
+    Digest seed = make_seed(distinct.digest, number);
+    if (options.random_seed) {
+      PIRX_ASSIGN(auto rng, Rng::from_os());
+      rng.fill(seed);
+    }
     PIRX_ASSIGN(auto hashed, hash_keys(records, distinct, seed, report, options.progress));
     spec.records = distinct.count;
     // A database of empty records still has slots.

@@ -12,6 +12,10 @@ namespace pirx::database {
 /// What a keyed build spools of each record: [line u64][key length u64][key][length u64][data].
 Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key, ByteSpan data);
 
+/// Whether a build of these keys, in order and distinct, computes this seed: BuildOptions::random_seed draws
+/// it.
+bool computes_seed(std::span<const std::string> keys, const Digest& seed);
+
 class KeyedRows {
  public:
   /// Chooses the records to keep, or joins them (options.duplicates), plans their filter and adds them up

@@ -172,6 +172,7 @@ class KeyedUpdate {
                          .records_per_row = spec.records_per_row,
                          .fixed_record_bytes = spec.variable_length ? 0 : old().record_bytes(),
                          .keyed = true,
+                         .random_seed = !computes_seed(keys_, spec.filter->seed),
                          .progress = options_.progress,
                          .each_key = options_.each_key,
                          .before_commit = options_.before_commit};

@@ -46,7 +46,11 @@ Result<BucketInfo> get_bucket(Reader& reader) {
 /// What every encoding keeps; whether the field has the coordinate is for those who know fields.
 Result<void> check_bucket(const BucketInfo& bucket, std::uint64_t key_index_bytes) {
   if (key_index_bytes != 0) return invalid("a bucket has no keys");
+  constexpr std::uint32_t kMostRows = 65535;  // more servers than any deployment has would be needed for more
   if (bucket.arity == 0) return invalid("a bucket's row encodes at least one row");
+  if (bucket.arity > kMostRows) {
+    return invalid("a bucket's row encodes at most " + std::to_string(kMostRows) + " rows");
+  }
   if (bucket.arity == 1 && bucket.independence == 0) {
     return invalid("a bucket with arity 1 and independence 0 would be the plain database");
   }

@@ -97,11 +97,11 @@ Result<void> UpdateLock::check() const {
                   " was replaced or changed meanwhile, so it stays as it is now: do the same again");
 }
 
-Result<Replacement> Replacement::begin(const std::filesystem::path& target) {
+Result<Replacement> Replacement::begin(const std::filesystem::path& target, mode_t mode) {
   PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
-  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target));
+  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, mode));
   // A database that only its owner could read stays so.
   if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
     return tl::unexpected(system_error("set the permissions of", file.path(), errno));

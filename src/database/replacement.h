@@ -44,7 +44,8 @@ class Replacement {
  public:
   /// Removes what killed writers left. InvalidArgument or Unavailable when `target` is nothing that may be
   /// replaced; Unavailable when another process changes it.
-  static Result<Replacement> begin(const std::filesystem::path& target);
+  /// A new file gets the permissions `mode`, less the umask.
+  static Result<Replacement> begin(const std::filesystem::path& target, mode_t mode = 0666);
   const TemporaryFile& file() const noexcept { return file_; }
   /// Unavailable when the target is not what it was at the beginning.
   Result<void> check() const { return lock_.check(); }

@@ -259,6 +259,17 @@ TEST(UpdateBuckets, RandomSequencesDecodeAndEqualEncodingAnew) {
   }
 }
 
+TEST(EncodeDatabase, BucketsAreAsPrivateAsTheDatabase) {
+  auto engine = seeded_engine(79);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 20, engine));
+  ASSERT_EQ(::chmod((folder / "db").c_str(), 0600), 0);
+  ASSERT_TRUE(
+      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 0, 2, 4), folder / "b")));
+  EXPECT_EQ(std::filesystem::status(folder / "b.4").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
 TEST(EncodeDatabase, DamageGetsNoRightChecksum) {
   auto engine = seeded_engine(78);
   const TemporaryFolder folder(TemporaryFolder::kMemory);

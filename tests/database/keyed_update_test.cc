@@ -3,7 +3,10 @@
 // every record; nothing is lost to a kill, and what does not fit is refused.
 #include "pirx/database/keyed_update.h"
 
+#include <algorithm>
+
 #include "keyed_fixture.h"
+#include "src/database/keyed_rows.h"
 
 namespace pirx::database {
 namespace {
@@ -167,6 +170,31 @@ TEST_F(KeyedUpdateTest, ForeignAndRepeatedKeysInTheListDoNoHarm) {
   const KeyedChanges changes{{"added", to_bytes("a")}};
   ASSERT_TRUE(good(update_keyed(target_, keys, changes)));
   expect_content(target_, 300, changes);
+}
+
+TEST_F(KeyedUpdateTest, ADrawnSeedStaysOneThatIsDrawn) {
+  ASSERT_TRUE(good(build_keyed(other_, upto(300))));
+  ASSERT_TRUE(good(build_keyed(target_, upto(300), {.random_seed = true})));
+  const auto seed_of = [](const std::filesystem::path& path) {
+    return (*Database::open(path))->geometry().spec().filter->seed;
+  };
+  const auto computed = [](std::uint64_t n, const Digest& seed) {
+    auto keys = keys_upto(n);
+    std::sort(keys.begin(), keys.end());
+    return computes_seed(keys, seed);
+  };
+  EXPECT_TRUE(computed(300, seed_of(other_)));
+  const Digest drawn = seed_of(target_);
+  EXPECT_FALSE(computed(300, drawn));
+  for (const auto& target : {target_, other_}) {
+    const auto report = update_keyed(target, keys_upto(300), {{key_of(300), to_bytes(value_of(300))}});
+    ASSERT_TRUE(good(report));
+    EXPECT_TRUE(report->rebuilt);
+    expect_content(target, 301, {});
+  }
+  EXPECT_TRUE(computed(301, seed_of(other_)));
+  EXPECT_FALSE(computed(301, seed_of(target_)));
+  EXPECT_NE(seed_of(target_), drawn);
 }
 
 TEST_F(KeyedUpdateTest, DamageGetsNoRightChecksum) {

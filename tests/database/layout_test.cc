@@ -145,6 +145,7 @@ TEST(Layout, EveryFieldOfABucketIsChecked) {
   expect_refused(208, 0x1b00080301, "field tag");
   expect_refused(216, 0, "at least one row");
   expect_refused(216, 3, "section table");
+  expect_refused(216, 0xFFFFFFFF, "at most 65535 rows");
   expect_refused(216, 1, "would be the plain");
   expect_refused(224, 0, "modulus");
   expect_refused(224, 13, "modulus");

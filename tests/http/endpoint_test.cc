@@ -24,7 +24,7 @@ TEST(Endpoint, HasOneSpelling) {
       {"http://[0:0::1]:80", "http://[::1]:80 /v1"},
       {"https://[2001:DB8::1]", "https://[2001:db8::1]:443 /v1"},
       {"https://1.example.org/v1/db/a-B_c.9", "https://1.example.org:443 /v1/db/a-B_c.9"},
-      {"https://m\xc3\xbcnchen.example", "https://m\xc3\xbcnchen.example:443 /v1"},
+      {"https://xn--mnchen-3ya.example", "https://xn--mnchen-3ya.example:443 /v1"},
   };
   for (const auto& [url, expected] : kCases) {
     const auto address = parse_address({.url = url});
@@ -61,6 +61,7 @@ TEST(Endpoint, RefusesWhatCanBeReadInTwoWays) {
                                 "https://a\tb",
                                 "https://user@example.org",
                                 "https://a;b",
+                                "https://fa\xc3\x9f.example",
                                 "ws://a"}) {
     expect_error(parse_address({.url = url}), ErrorCode::kInvalidArgument, "server address");
   }

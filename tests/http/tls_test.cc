@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <sys/stat.h>
 
 #include "http/http_support.h"
 #include "support/forks.h"
@@ -61,6 +62,14 @@ TEST(Tls, AnotherAuthorityIsNotTrusted) {
   const auto reply = ask({server.url("https"), others.ca_file}, "abc");
   expect_error(reply, ErrorCode::kUnauthenticated);
   EXPECT_TRUE(server.fake->seen().empty());
+}
+
+TEST(Tls, ACaFileThatNeverEndsIsNotOpened) {
+  const pirx::testing::TemporaryFolder folder;
+  const auto pipe = folder / "ca.pem";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error(HttpTransport::create({{"https://127.0.0.1:1", pipe.native()}}), ErrorCode::kInvalidArgument,
+               "no regular file");
 }
 
 TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {
@@ -182,10 +191,11 @@ TEST(Tls, GroupsThatCostTheServerMoreThanTheClientAreRefused) {
   }
 }
 
-/// Accepts one connection by TLS 1.2 and nothing newer, and answers each request on it.
-void serve_tls_1_2(RawSocket& socket) {
+/// Accepts one connection by this version of TLS at most, and answers each request on it, with so many
+/// tickets before.
+void serve_tls(RawSocket& socket, int highest, int tickets) {
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_max_proto_version(context, highest);
   SSL_CTX_use_certificate_file(context, certificates().certificate_file.c_str(), SSL_FILETYPE_PEM);
   SSL_CTX_use_PrivateKey_file(context, certificates().key_file.c_str(), SSL_FILETYPE_PEM);
   SSL* tls = SSL_new(context);
@@ -194,12 +204,28 @@ void serve_tls_1_2(RawSocket& socket) {
     char request[4096];
     const auto reply = raw_reply("old");
     while (SSL_read(tls, request, sizeof request) > 0) {
+      for (int i = 0; i < tickets; ++i) SSL_new_session_ticket(tls);
       SSL_write(tls, reply.data(), static_cast<int>(reply.size()));
     }
     SSL_shutdown(tls);
   }
   SSL_free(tls);
   SSL_CTX_free(context);
+}
+
+void serve_tls_1_2(RawSocket& socket) { serve_tls(socket, TLS1_2_VERSION, 0); }
+
+TEST(Tls, TicketsWithoutEndEndTheConnection) {
+  for (const int tickets : {10, 1000}) {
+    RawServer server([tickets](RawSocket& socket) { serve_tls(socket, TLS1_3_VERSION, tickets); });
+    const Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+    const auto reply = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
+    if (tickets == 10) {
+      EXPECT_TRUE(pirx::testing::good(reply));
+    } else {
+      expect_error(reply, ErrorCode::kUnavailable);
+    }
+  }
 }
 
 TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {

@@ -206,6 +206,19 @@ TEST(ServerPrepare, TheOptionHasAName) {
   EXPECT_EQ(std::filesystem::exists(rows.kept()), in_planes());
 }
 
+// Made from damaged rows, it would fit the database when that is mended, and be wrong for ever.
+TEST(ServerPrepare, OfADamagedDatabaseNothingIsKept) {
+  if (!in_planes()) GTEST_SKIP() << "no kernel that is allowed computes in planes";
+  KeptRows rows(300, 1000, 8);
+  Bytes file = read_file(rows.folder() / "db");
+  file[4096 + 5000] ^= std::byte{1};
+  pirx::testing::write_file(rows.folder() / "db", file);
+  expect_error(pirx::testing::serve_file("goldberg", rows.folder() / "db",
+                                         {{"coordinate", "1"}, {"prepared", rows.kept().string()}}, {}),
+               ErrorCode::kDataLoss, "damaged");
+  EXPECT_FALSE(std::filesystem::exists(rows.kept()));
+}
+
 // Requests that are answered together share one product, whose workspace is charged once.
 template <class F>
 void expect_workspace_is_counted(FieldTag field, KeptRows& rows, std::uint64_t& most) {

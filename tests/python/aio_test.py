@@ -475,6 +475,13 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(pirx.Client(known).servers[0].ca_file, str(certificate))
                 async with pirx.aio.Client(known) as client:
                     self.assertEqual(await client.get("key9"), RECORDS[9])
+            os.mkfifo(self.path / "pipe")
+            content["servers"][0]["ca_file"] = "pipe"
+            endless = pirx.Deployment.parse(json.dumps(content), folder=self.path)
+            content["servers"][0]["ca_file"] = certificate.name
+            async with pirx.aio.Client(endless) as client:
+                with self.assertRaisesRegex(pirx.InvalidArgument, "no regular file"):
+                    await client.get("key9")
             # The certificate is for the address, not for this name.
             content["servers"][0]["url"] = content["servers"][0]["url"].replace("127.0.0.1", "localhost")
             other = pirx.Deployment.parse(json.dumps(content), folder=self.path)

@@ -173,6 +173,9 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
   if (a.skip_bad_rows && (a.format == "folder" || a.format == "fixed")) {
     return invalid("--skip-bad-rows goes with --from csv, tsv, jsonl and lines only");
   }
+  if (a.random_seed && !a.keyed) {
+    return invalid("--random-seed goes with --keyed only: other databases have no seed");
+  }
   if (!a.duplicates.empty() && !a.keyed) {
     return invalid("--duplicates goes with --keyed only: other databases keep all records of a key");
   }
@@ -185,6 +188,7 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
       .fixed_record_bytes = a.record_bytes,
       .digests = !a.no_digests,
       .keyed = a.keyed,
+      .random_seed = a.random_seed,
       .duplicates = a.duplicates == "first"  ? database::Duplicates::kFirst
                     : a.duplicates == "last" ? database::Duplicates::kLast
                     : a.duplicates == "join" ? database::Duplicates::kJoin
@@ -387,6 +391,10 @@ void add_build(CLI::App& db) {
           "Of several records with one key, with --keyed: refuse the input [default], keep the first or "
           "the last, or join all, with newlines between them")
       ->check(CLI::IsMember({"refuse", "first", "last", "join"}));
+  command.add_flag(
+      "--random-seed", a->random_seed,
+      "With --keyed: draw the filter's seed instead of computing it from the keys, so that the file's "
+      "header tells nothing of them ('pirx db encode --independence'); two builds differ then");
   command.add_flag("--no-key-list", a->no_key_list,
                    "With --keyed: do not keep the keys in TARGET.keys, which 'pirx db update' needs");
   command.add_flag("--json", a->json, "Report as JSON");

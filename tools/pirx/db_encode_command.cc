@@ -64,6 +64,10 @@ Result<void> encode(const DbEncodeArguments& a) {
     std::printf("%s (%s) for the server at coordinate %" PRIu64 "\n", report.files[k].c_str(),
                 human_bytes(report.file_bytes).c_str(), encoding.spec().coordinates[j]);
   }
+  if (a.independence > 0 && plain->geometry().keyed()) {
+    std::printf(
+        "keys            each file tells a hash of all keys, but of a database built with --random-seed\n");
+  }
   std::printf("epoch           %" PRIu64 "\n", report.version.epoch);
   std::printf("identity        %s\n", to_hex(report.version.identity).c_str());
   std::printf("a query with threshold t for q rows at once needs more than t + q + %u answers\n",

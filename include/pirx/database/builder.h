@@ -27,6 +27,10 @@ struct BuildOptions {
   /// Needs digests. Takes about 1.15 to 1.3 times the rows and, while it builds, about 100 bytes of memory
   /// for each key and the rows once more on disk. The file does not depend on the order of the records.
   bool keyed = false;
+  /// The seed of a keyed database's filter is drawn, not computed from the keys. Two builds differ then, and
+  /// the header is no hash of the keys: for files of which a server shall learn nothing (Encoding's
+  /// independence).
+  bool random_seed = false;
   Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
   /// A longer record is refused with ResourceExhausted. If lengths vary, a record has less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;

@@ -63,6 +63,8 @@ struct KeepIn {
   database::Version version;
   /// Called with a line for people that says what happened; may be empty.
   std::function<void(const std::string&)> note = nullptr;
+  /// Called before planes are kept: whether what they were made from is sound. May be empty.
+  std::function<Result<void>()> check = nullptr;
 };
 
 /// How the entries of a product are computed.
