@@ -30,6 +30,7 @@ using boost::system::error_code;
 
 namespace {
 
+constexpr int kAcceptsAtOnce = 64;
 constexpr std::chrono::milliseconds kPause{50};  // when the process has no descriptor or memory left
 
 /// Sets a flag for as long as it lives, inside a handler: the flag is true while the handler can still be
@@ -183,6 +184,7 @@ struct HttpServer::Impl {
     if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
     if (!ec) acceptor.bind(endpoint, ec);
     if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+    if (!ec) acceptor.non_blocking(true, ec);
     if (!ec) port = acceptor.local_endpoint(ec).port();
     if (ec) {
       return fail(ErrorCode::kUnavailable, "cannot listen on " + options.address + " port " +
@@ -225,7 +227,22 @@ struct HttpServer::Impl {
       return;
     }
     if (!ec) open_session(std::move(socket));
+    // One for each pass of the loop would leave those of others in the backlog while somebody sends many.
+    for (int i = 0; i < kAcceptsAtOnce && accept_now(); ++i) {
+    }
     accept();
+  }
+
+  /// False where nobody waits; errors come again to accept().
+  bool accept_now() {
+    std::unique_lock lock(control);
+    if (host.draining || accepting) return false;
+    tcp::socket socket(loops[next_loop++ % loops.size()].io);
+    error_code ec;
+    acceptor.accept(socket, ec);
+    lock.unlock();
+    if (!ec) open_session(std::move(socket));
+    return !ec;
   }
 
   /// Under `control`.

@@ -129,16 +129,36 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                  error_code ignored;
                  socket().set_option(tcp::no_delay(true), ignored);
                  set_timer(host_.options.header_timeout);
-                 if constexpr (kTls) {
-                   stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
-                                             if (ec) return end();  // the alert is to be read
-                                             if (!note_certificate()) return end();
-                                             begin_reading();
-                                           }));
-                 } else {
-                   begin_reading();
-                 }
+                 kTls ? shake_hands() : begin_reading();
                }));
+  }
+
+  void shake_hands() {
+    if constexpr (kTls) {
+      stream_.async_handshake(asio::ssl::stream_base::server, guarded([this](error_code ec) {
+                                if (ec && waits_for_turn(stream_.native_handle())) return wait_for_turn();
+                                if (ec) return end();  // the alert is to be read
+                                if (!note_certificate()) return end();
+                                begin_reading();
+                              }));
+    }
+  }
+
+  /// Answering a hello takes milliseconds of the thread, and sending it nothing: who sends many waits behind
+  /// all others, and for who has gone nothing is computed.
+  void wait_for_turn() {
+    host_.handshakes.ask(
+        peer_.name,
+        [executor = stream_.get_executor()](Turns::Work work) { asio::post(executor, std::move(work)); },
+        [weak = this->weak_from_this()] {
+          const auto self = weak.lock();
+          if (!self || self->state_ == State::kClosed) return;
+          self->guarded([&session = *self] {
+            if (session.client_has_gone()) return session.shut();
+            if constexpr (kTls) give_turn(session.stream_.native_handle());
+            session.shake_hands();
+          })();
+        });
   }
 
   /// Who showed a certificate goes under its subject, from wherever it connects. False where it may not have

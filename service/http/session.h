@@ -10,6 +10,7 @@
 #include "connections.h"
 #include "hosted.h"
 #include "log.h"
+#include "turns.h"
 
 namespace pirx::http {
 
@@ -31,7 +32,8 @@ struct SessionHost {
         memory(server_options.max_in_flight_bytes),
         budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
                &memory),
-        connections(options, memory, budget, log) {}
+        connections(options, memory, budget, log),
+        handshakes(static_cast<std::size_t>(options.io_threads)) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {
@@ -57,6 +59,7 @@ struct SessionHost {
   ByteBudget memory;    ///< all of it
   ByteBudget budget;    ///< requests, replies and computing: a server full of them still has room to say so
   Connections connections;
+  Turns handshakes;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session
   std::string instance;            ///< see kInstanceHeader; likewise

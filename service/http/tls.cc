@@ -9,6 +9,23 @@ namespace pirx::http {
 
 namespace ssl = boost::asio::ssl;
 
+namespace {
+
+int turn_index() noexcept {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+int on_hello(SSL* connection, int*, void*) noexcept {
+  return SSL_get_ex_data(connection, turn_index()) != nullptr ? SSL_CLIENT_HELLO_SUCCESS
+                                                              : SSL_CLIENT_HELLO_RETRY;
+}
+
+}  // namespace
+
+bool waits_for_turn(SSL* connection) noexcept { return SSL_want(connection) == SSL_CLIENT_HELLO_CB; }
+void give_turn(SSL* connection) noexcept { SSL_set_ex_data(connection, turn_index(), connection); }
+
 Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
   boost::system::error_code ec;
   ssl::context context(ssl::context::tls_server);
@@ -24,6 +41,7 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
       SSL_CTX_set_cipher_list(native, ciphers) != 1 || SSL_CTX_set_num_tickets(native, 0) != 1) {
     return fail(ErrorCode::kInternal, "OpenSSL refuses the TLS settings");
   }
+  SSL_CTX_set_client_hello_cb(native, &on_hello, nullptr);
   SSL_CTX_set_max_cert_list(native, 16 * 1024);  // of a client's chain: strangers send long ones
   SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
   SSL_CTX_ctrl(native, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);  // of idle connections

@@ -13,6 +13,11 @@ namespace pirx::http {
 /// show a certificate that these authorities made. Unauthenticated when a file cannot be used.
 Result<boost::asio::ssl::context> make_tls_context(const HttpServerOptions& options);
 
+/// Such a context reads a client's hello, and computes nothing for it: the handshake fails, and this is true
+/// of it. After give_turn() it can be begun again, and goes on.
+bool waits_for_turn(SSL* connection) noexcept;
+void give_turn(SSL* connection) noexcept;
+
 /// SHA-256 of the subject of the certificate that the peer has shown; empty when it has shown none.
 std::string client_subject(SSL* connection);
 
