@@ -46,6 +46,8 @@ class DownloadRetrieval final : public Retrieval {
     }
     auto& into = next_piece_ < params_.checksum_pieces() ? checksums_ : content_;
     try {
+      const bool first = &into == &checksums_;
+      into.reserve(static_cast<std::size_t>(first ? params_.checksums_bytes() : params_.content_bytes()));
       into.insert(into.end(), body->begin(), body->end());
     } catch (const std::bad_alloc&) {
       failed_ =

@@ -155,6 +155,7 @@ class FromBuckets final : public SharesRetrieval {
   DecodeOptions decode_options() override {
     DecodeOptions decode{.liars = {}, .check = vertical_.check(wish_)};
     if (options().believe) decode.evidence = vertical_.check(wish_, evidence_of(options().believe));
+    decode.read = [this](std::span<const Bytes> rows) { return vertical_.records(wish_, rows); };
     return decode;
   }
   std::uint64_t reply_bytes() const override { return client().reply_bytes(wish_.rows().size()); }

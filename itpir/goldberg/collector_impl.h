@@ -402,14 +402,19 @@ class GoldbergCollector : public ReplyCollector {
     std::vector<std::size_t> wishes(wishes_.size());
     std::iota(wishes.begin(), wishes.end(), std::size_t{0});
     std::optional<Answer> answer;
+    std::vector<Bytes> made;  // of its records
     std::vector<bool> agrees(coordinates().size(), false);
     bool several = false;
     std::uint64_t work = 0;
     const auto note = [&](const auto& by, std::vector<Bytes> records) {
       if ((options_.check && !options_.check(records)) || !speaks_for(records)) return true;
-      several = answer && answer->records != records;
+      auto wanted = options_.read ? options_.read(records).value_or(std::vector<Bytes>()) : records;
+      several = answer && made != wanted;
       if (several) return false;
-      if (!answer) answer = begin_answer(round, std::move(records));
+      if (!answer) {
+        answer = begin_answer(round, std::move(records));
+        made = std::move(wanted);
+      }
       for (const auto server : by) agrees[server] = true;
       return true;
     };

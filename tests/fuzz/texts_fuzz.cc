@@ -222,7 +222,9 @@ PIRX_FUZZ(options, [] {
       expect(!number || (*number >= option.least && *number <= option.most), "a number lies in its bounds");
     }
   }
-  if (protocol.id == ProtocolId::kSpiral || texts.contains("prepared")) return;
+  // Those that prepare for seconds have targets of their own.
+  const bool slow = protocol.id == ProtocolId::kSpiral || protocol.id == ProtocolId::kInspire;
+  if (slow || texts.contains("prepared")) return;
   static const auto database = database::Database::open(database_file(Kind::kPlain)).value();
   const auto server = serve(protocol, {.database = database, .threads = 1, .loopback = true}, texts);
   expect_error(server, {kInvalid, ErrorCode::kUnavailable, ErrorCode::kResourceExhausted}, "serve");

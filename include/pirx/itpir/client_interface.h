@@ -68,6 +68,9 @@ struct DecodeOptions {
   RecordCheck check = {};
   /// As `check`, but asked only about what the replies do not prove. It never refuses what they do prove.
   RecordCheck evidence = {};
+  /// What the caller makes of the records: answers of which the same is made are one answer. Empty: the
+  /// records themselves. Without it a lie in what is not wanted would be another answer beside the true one.
+  std::function<Result<std::vector<Bytes>>(std::span<const Bytes>)> read = {};
   /// For query_sums. If the replies prove no answer and there is no `evidence`, an answer is taken in which
   /// every sum fits. A key counts as missing only if no d + 1 replies make a record of it.
   std::optional<SumReader> sums = {};
