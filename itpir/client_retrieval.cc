@@ -205,6 +205,16 @@ class ByKey final : public SharesRetrieval {
         },
     };
     if (!options().believe) return decode;
+    // Of a key that is missing, what its slot holds instead is no part of the answer.
+    decode.read = [this](std::span<const Bytes> slots) -> Result<std::vector<Bytes>> {
+      std::vector<Bytes> records;
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        PIRX_ASSIGN(std::optional<Bytes> record, filter_.read_slot(keys_[i], slots[i]));
+        if (record) record->push_back(std::byte{1});  // so that an empty record is another than none
+        records.push_back(std::move(record).value_or(Bytes()));
+      }
+      return records;
+    };
     decode.evidence = [this](std::span<const Bytes> slots) {
       std::vector<std::optional<Bytes>> records;
       for (std::size_t i = 0; i < slots.size(); ++i) {

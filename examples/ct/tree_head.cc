@@ -246,6 +246,11 @@ Result<Publication> parse_publication(std::string_view text) {
   Reader reader(geometry_bytes, "database geometry");
   PIRX_ASSIGN(auto geometry, database::Geometry::decode(reader));
   PIRX_TRY(reader.expect_end());
+  // The log signs the tree alone. A filter has room to spare, few keys need more of it in proportion.
+  const std::uint64_t most = 4096 + 4 * std::min(head.tree_size, std::uint64_t{1} << 40);
+  if (geometry.records() > head.tree_size || geometry.rows() > most / geometry.spec().records_per_row + 1) {
+    return proofs["database_geometry"].error("is of more records than the tree has leaves");
+  }
   return Publication{std::move(head), static_cast<unsigned>(levels), std::move(roots), std::move(geometry),
                      version};
 }

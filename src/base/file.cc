@@ -153,6 +153,18 @@ Result<NamedFd> create_named(const std::filesystem::path& target, std::string_vi
   }
 }
 
+bool give_access_of(const struct stat& other, int fd) noexcept {
+  struct stat own {};
+  if (::fstat(fd, &own) != 0) return false;
+  mode_t mode = other.st_mode & 0777;
+  const bool same = own.st_uid == other.st_uid && own.st_gid == other.st_gid;
+  if (!same && ::fchown(fd, other.st_uid, other.st_gid) != 0 && own.st_gid != other.st_gid &&
+      ::fchown(fd, own.st_uid, other.st_gid) != 0) {
+    mode &= ~mode_t{070};
+  }
+  return ::fchmod(fd, mode) == 0;
+}
+
 Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target, mode_t mode) {
   for (;;) {
     PIRX_ASSIGN(NamedFd named, create_named(target, kTemporaryMark, mode));

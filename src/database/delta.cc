@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "mapping.h"
+#include "pirx/base/small_file.h"
 
 namespace pirx::database {
 namespace {
@@ -156,10 +157,10 @@ Result<void> write_file(const Database::Mapping& before, const UpdateLock& lock,
   for (const Section& extent : extents) total += extent.length;
   const auto target = delta_path(before.path);
   remove_leftovers(target);
-  PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(target));
+  PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(target, 0600));
   // Who may read the database may read what changed in it, and nobody else.
   struct stat status {};
-  if (::stat(before.path.c_str(), &status) != 0 || ::fchmod(out.fd(), status.st_mode & 0777) != 0) {
+  if (::stat(before.path.c_str(), &status) != 0 || !give_access_of(status, out.fd())) {
     return tl::unexpected(system_error("set the permissions of", out.path(), errno));
   }
   PIRX_TRY(out.reserve(total));

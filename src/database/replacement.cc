@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <optional>
 
+#include "pirx/base/small_file.h"
+
 namespace pirx::database {
 namespace {
 
@@ -23,8 +25,8 @@ bool unchanged(const struct stat& before, const struct stat& now) {
          before.st_mtim.tv_sec == now.st_mtim.tv_sec && before.st_mtim.tv_nsec == now.st_mtim.tv_nsec;
 }
 
-/// What a file may be built over: nothing yet, or a regular file that may be written. Gives its permissions.
-Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) {
+/// What a file may be built over: nothing yet, or a regular file that may be written.
+Result<std::optional<struct stat>> check_target(const std::filesystem::path& target) {
   const auto refuse = [&target](ErrorCode code, const std::string& cause) {
     return fail(code, "cannot build " + printable(target.native()) + ": " + cause);
   };
@@ -33,14 +35,14 @@ Result<std::optional<mode_t>> check_target(const std::filesystem::path& target) 
   }
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
-    if (errno == ENOENT) return std::optional<mode_t>();
+    if (errno == ENOENT) return std::optional<struct stat>();
     return tl::unexpected(system_error("build", target, errno));
   }
   if (S_ISDIR(status.st_mode))
     return refuse(ErrorCode::kInvalidArgument, "it is a folder; name a file in it");
   if (!S_ISREG(status.st_mode)) return refuse(ErrorCode::kInvalidArgument, "it is not a regular file");
   if (::access(target.c_str(), W_OK) != 0) return tl::unexpected(system_error("replace", target, errno));
-  return std::optional<mode_t>(status.st_mode & 0777);
+  return std::optional(status);
 }
 
 }  // namespace
@@ -98,12 +100,12 @@ Result<void> UpdateLock::check() const {
 }
 
 Result<Replacement> Replacement::begin(const std::filesystem::path& target, mode_t mode) {
-  PIRX_ASSIGN(const std::optional<mode_t> old_mode, check_target(target));
+  PIRX_ASSIGN(const std::optional<struct stat> old, check_target(target));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
-  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, mode));
+  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, old ? 0600 : mode));
   // A database that only its owner could read stays so.
-  if (old_mode && ::fchmod(file.fd(), *old_mode) != 0) {
+  if (old && !give_access_of(*old, file.fd())) {
     return tl::unexpected(system_error("set the permissions of", file.path(), errno));
   }
   return Replacement(target, std::move(lock), std::move(file));

@@ -212,6 +212,17 @@ TEST(TreeHead, HostileFiles) {
   expect_error(with("database_geometry", "\"\""), ErrorCode::kDataLoss, "geometry");
   expect_error(with("database_geometry", quoted(Bytes(88))), ErrorCode::kDataLoss, "geometry");
   EXPECT_FALSE(with("database_geometry", quoted(Bytes(89, std::byte{1}))));
+  // What the log does not sign makes nobody send gigabytes.
+  const auto geometry_of = [&](std::uint64_t records) {
+    auto spec = sample(new_key(), 13, 2).publication.geometry.spec();
+    spec.records = records;
+    Writer writer;
+    database::Geometry::create(spec)->encode(writer);
+    return with("database_geometry", quoted(std::move(writer).take()));
+  };
+  EXPECT_TRUE(good(geometry_of(13)));
+  expect_error(geometry_of(14), ErrorCode::kDataLoss, "more records than the tree has leaves");
+  expect_error(geometry_of(1'000'000'000), ErrorCode::kDataLoss, "more records than the tree has leaves");
 }
 
 TEST(TreeHead, ConsistencyFiles) {

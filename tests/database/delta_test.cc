@@ -2,6 +2,8 @@
 // Deltas that are damaged, foreign or forged are refused.
 #include "src/database/delta.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "database_fixture.h"
@@ -156,6 +158,21 @@ TEST_F(DeltaFile, ADeltaIsAsPrivateAsItsDatabase) {
   struct stat status {};
   ASSERT_EQ(::stat((folder / "db.delta").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST_F(DeltaFile, ADeltaAndACompactedFileAreTheirGroups) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files to any group";
+  ASSERT_EQ(::chown((folder / "db").c_str(), 4321, 1234), 0);
+  ASSERT_EQ(::chmod((folder / "db").c_str(), 0640), 0);
+  ASSERT_TRUE(good(commit("2")));
+  for (const char* file : {"db.delta", "db"}) {
+    struct stat status {};
+    ASSERT_EQ(::stat((folder / file).c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, 4321u);
+    EXPECT_EQ(status.st_gid, 1234u);
+    EXPECT_EQ(status.st_mode & 0777, 0640u);
+    ASSERT_TRUE(good(compact_database(folder / "db")));
+  }
 }
 
 TEST_F(DeltaFile, ALinkedDatabaseHasOneDelta) {

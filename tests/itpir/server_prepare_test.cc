@@ -213,9 +213,10 @@ TEST(ServerPrepare, OfADamagedDatabaseNothingIsKept) {
   Bytes file = read_file(rows.folder() / "db");
   file[4096 + 5000] ^= std::byte{1};
   pirx::testing::write_file(rows.folder() / "db", file);
-  expect_error(pirx::testing::serve_file("goldberg", rows.folder() / "db",
-                                         {{"coordinate", "1"}, {"prepared", rows.kept().string()}}, {}),
-               ErrorCode::kDataLoss, "damaged");
+  pirx::testing::expect_error(
+      pirx::testing::serve_file("goldberg", rows.folder() / "db",
+                                {{"coordinate", "1"}, {"prepared", rows.kept().string()}}, {}),
+      ErrorCode::kDataLoss, "damaged");
   EXPECT_FALSE(std::filesystem::exists(rows.kept()));
 }
 

@@ -3,6 +3,7 @@
 """The Python package's clients against real servers: keys and positions, several servers and one, a liar named, what
 callers do wrong, threads and forks."""
 import array
+import contextlib
 import copy
 import gc
 import json
@@ -165,6 +166,24 @@ class Clients(Served):
                     retrieval.receive(message.id, reply.read())
         self.assertEqual(retrieval.next().action, pirx.Action.FINISH)
         self.assertEqual(retrieval.finish().data, [RECORDS[5]])
+
+    def test_a_lie_about_a_key_that_is_missing_tells_nothing(self):
+        """What its slot holds is no part of the answer: otherwise the look-up failed where a liar guessed the slot."""
+        import urllib.request
+        client = pirx.Client(self.by_key.deployment)
+        for at in range(80, 200, 3):
+            retrieval = client.begin(["key5", "nosuch"], believe=lambda records: records[0] == RECORDS[5])
+            while (message := retrieval.next()).action == pirx.Action.SEND:
+                request = urllib.request.Request(message.origin + message.path, message.data,
+                                                 {"Content-Type": "application/octet-stream"})
+                with urllib.request.urlopen(request) as reply:
+                    data = bytearray(reply.read())
+                if message.server == 2 and at < len(data):
+                    data[-(at - 79)] ^= 0x41  # backwards: the slot of the second key comes last
+                with contextlib.suppress(pirx.InvalidArgument):
+                    retrieval.receive(message.id, bytes(data))
+            answer = retrieval.finish()
+            self.assertEqual(answer.data, [RECORDS[5], None], at)
         with self.assertRaisesRegex(pirx.InvalidArgument, "closed"):
             retrieval.next()
 

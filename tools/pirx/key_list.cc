@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "cli.h"
+#include "pirx/base/small_file.h"
 
 namespace pirx::cli {
 namespace {
@@ -84,7 +85,7 @@ Result<void> KeyListWriter::open() {
   // Who may not read the database may not read its keys. A new database gets what the umask leaves.
   struct stat old {};
   const bool there = ::stat(database_.c_str(), &old) == 0;
-  const mode_t mode = there ? old.st_mode & 0777 : 0666;
+  const mode_t mode = there ? 0600 : 0666;
   const auto made = list_of(database_) + ".new";
   const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode);
   std::unique_ptr<std::FILE, Close> file(fd < 0 ? nullptr : ::fdopen(fd, "ab"));
@@ -99,7 +100,7 @@ Result<void> KeyListWriter::open() {
                 "another process is changing " + database_ + ": try again when it is done");
   }
   file.get_deleter() = {made, mine.st_size};
-  if (there && ::fchmod(fd, mode) != 0) return tl::unexpected(cannot_write());
+  if (there && !give_access_of(old, fd)) return tl::unexpected(cannot_write());
   file_ = std::move(file);
   // What a crash left may be the only list of what is there, and end within a line: it stays.
   return add(mine.st_size == 0 ? kHeader : "");
