@@ -296,7 +296,7 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
   for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {
     // A deployment file of somebody else may name a terminal or a pipe, of which reading never ends.
     if (!file.empty() && !open_for_reading(file, true)) {
-      return invalid("cannot read '" + file + "', which TLS with " + url +
+      return invalid("cannot read '" + printable(file) + "', which TLS with " + url +
                      " needs, or it is no regular file");
     }
   }

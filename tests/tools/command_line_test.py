@@ -557,6 +557,10 @@ class CommandLine(Servers):
         lines = "two\\nlines\nback\\\\slash\na b\n"
         done = run("get", deployment, "--keys-from", "-", "-q", input=lines)
         self.assertEqual(done.stdout, "of 2\nof 1\nof 0\n")
+        # What an earlier look-up wrote is no answer to a later one.
+        for wanted, code, names in (("a b", 0, ["0"]), ("nosuch", 3, [])):
+            run("get", deployment, "--key", wanted, "-q", "-o", self.path / "out", code=code)
+            self.assertEqual([path.name for path in (self.path / "out").iterdir()], names)
         (self.path / "keys").write_text(lines.rstrip("\n"))
         done = run("get", deployment, "--key", "-", "--keys-from", self.path / "keys", "-q")
         self.assertEqual(done.stdout, "of 3\nof 2\nof 1\nof 0\n")

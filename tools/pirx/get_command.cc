@@ -208,8 +208,11 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
   std::error_code error;
   std::filesystem::create_directories(a.output, error);
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (is_missing(i)) continue;
     const auto path = std::filesystem::path(a.output) / std::to_string(i);
+    if (is_missing(i)) {
+      std::filesystem::remove(path, error);  // of an earlier look-up
+      continue;
+    }
     // Replaced, not written to: a link that lies there would lead elsewhere.
     PIRX_TRY(replace_file(path, as_text(records[i])));
   }
