@@ -25,7 +25,9 @@ TEST(Wire, RoundTrip) {
   EXPECT_EQ(*reader.get<std::uint64_t>(), 0x08090a0b0c0d0e0fu);
   EXPECT_EQ(as_text(*reader.get_bytes(3)), "xyz");
   EXPECT_EQ(reader.expect_end().error().code(), ErrorCode::kDataLoss);
-  EXPECT_TRUE(reader.get_bytes(2));
+  EXPECT_TRUE(reader.get_bytes(1));
+  EXPECT_EQ(reader.expect_end().error().code(), ErrorCode::kDataLoss) << "one byte is left";
+  EXPECT_TRUE(reader.get_bytes(1));
   EXPECT_TRUE(reader.expect_end());
 }
 

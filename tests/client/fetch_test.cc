@@ -39,10 +39,13 @@ class World {
       other_.push_back(serve("other", i));
     }
     const auto& protocol = **find_protocol("goldberg");
-    deployment_ = {
-        *protocol.plan({*Options::create(protocol.members, {{"field", "gf2_8"}, {"threshold", "1"}}, ""),
-                        database->geometry(), database->version(), coordinates}),
-        endpoints};
+    const auto plan = [&](const char* threshold) {
+      return *protocol.plan(
+          {*Options::create(protocol.members, {{"field", "gf2_8"}, {"threshold", threshold}}, ""),
+           database->geometry(), database->version(), coordinates});
+    };
+    deployment_ = {plan("1"), endpoints};
+    if (servers > 2) of_threshold_2 = {plan("2"), endpoints};
   }
 
   Fetcher fetcher() {
@@ -61,6 +64,7 @@ class World {
     return pirx::testing::to_bytes(std::string(1, kind) + "record" + std::to_string(i));
   }
 
+  Deployment of_threshold_2;  ///< the same servers
   std::string moods;  ///< of each server; t: true, o: conspires, z: answers zeros, s: silent, e: stale epoch
   std::string later_moods;  ///< from the second round on, where it is not empty
   int rounds = 0;
@@ -368,8 +372,11 @@ TEST(Fetch, AStaleDeploymentIsRenewedOnce) {
     EXPECT_EQ(report->answer.records, std::vector<Bytes>{World::record(12)});
     EXPECT_EQ(renewed, 1);
     EXPECT_EQ(fetcher.outcomes()[0].status, ServerStatus::kOk);
-    // Never twice in one retrieval, and never to other servers.
+    // Never twice in one retrieval, never for another error, and never to other servers.
     world.rounds = 0;
+    world.moods = world.later_moods = "ssss";
+    expect_error(fetch(options), ErrorCode::kUndecodable, "4 silent");
+    EXPECT_EQ(renewed, 1);
     world.moods = world.later_moods = "eeee";
     expect_error(fetch(options), ErrorCode::kStaleEpoch, "another database version");
     EXPECT_EQ(renewed, 2);
@@ -383,6 +390,31 @@ TEST(Fetch, AStaleDeploymentIsRenewedOnce) {
       return fail(ErrorCode::kUnavailable, "nobody answers");
     };
     expect_error(fetch(options), ErrorCode::kUnavailable, "nobody answers");
+  }
+}
+
+TEST(Fetch, ARenewedDeploymentIsAskedByItsOwnPlan) {
+  World world(false);
+  world.moods = "eeee";
+  world.later_moods = "tttt";
+  auto fetcher = world.fetcher();
+  FetchOptions options;
+  options.wait_for_all = true;
+  options.renew = [&](const Deployment&) -> Result<Deployment> { return world.of_threshold_2; };
+  const auto report = fetcher.fetch(std::vector<std::uint64_t>{3}, options);
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->answer.records[0], World::record(13));
+  EXPECT_EQ(report->answer.proof_bound, 1u) << "threshold 1 would make it 2";
+}
+
+TEST(Fetch, WhoIsNotNeededIsNotWaitedFor) {
+  World world(false);
+  auto fetcher = world.fetcher();
+  for (const bool wait : {false, true}) {
+    const auto report = fetcher.fetch(std::vector<std::uint64_t>{3}, {.liars = 0, .wait_for_all = wait});
+    ASSERT_TRUE(good(report));
+    EXPECT_FALSE(report->servers[0].abandoned);
+    EXPECT_EQ(report->servers[3].abandoned, !wait);
   }
 }
 

@@ -82,7 +82,11 @@ TEST_F(DeltaFile, ForgedFieldsAreRefused) {
   for (const std::uint64_t length : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 40}) {
     expect_refused(8200, length, "outside of the file");
   }
+  const auto first = load_le<std::uint64_t>(&delta[8192]), length = load_le<std::uint64_t>(&delta[8200]);
   expect_refused(8200, 1, "behind its changes");
+  expect_refused(8200, length - 1, "behind its changes");
+  ASSERT_GT(load_le<std::uint64_t>(&delta[48]), 1u) << "there is a second run of changes";
+  expect_refused(8208, first + length - 1, "overlap");
   // Another byte in a changed row: whole as a file, and found by a full check.
   Bytes file = delta;
   file[8192 + 2 * 16 + 5] ^= std::byte{1};

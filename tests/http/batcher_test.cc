@@ -254,6 +254,15 @@ TEST(Batcher, AFailingProtocolIsAnErrorForItsBatchOnly) {
   EXPECT_EQ(answer_of("45"), "54");
 }
 
+TEST(Batcher, ALostReplyIsAnErrorForAllOfItsBatch) {
+  Rig rig(patient(1h, 2, 10));
+  rig.fake->lose_a_reply = true;
+  for (const char* text : {"ab", "cd"}) ASSERT_TRUE(rig.submit(text));
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  EXPECT_EQ(rig.answers.of("ab"), "Internal");
+  EXPECT_EQ(rig.answers.of("cd"), "Internal");
+}
+
 TEST(Batcher, ACallbackThatThrowsHurtsNobodyElse) {
   Rig rig(patient(1ms, 256, 10));
   ASSERT_TRUE(rig.batcher.submit(rig.fake, pages_of("x"), 1, {},
@@ -368,6 +377,24 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   } else {
     EXPECT_EQ(behind.error().code(), ErrorCode::kResourceExhausted);
   }
+  rig.fake->release();
+}
+
+TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
+  auto limits = patient(1ms, 4, 100);
+  limits.max_queue_time = 100ms;
+  Rig rig(limits);
+  rig.fake->delay = 200ms;
+  ASSERT_TRUE(rig.submit("teach"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.hold_with_one();
+  // Taken when the held pass should be over.
+  const auto is_taken = [&](const char* text, const char* client) {
+    return eventually([&] { return rig.submit(text, 1, {client}).has_value(); });
+  };
+  for (const char* text : {"a1", "a2", "a3", "a4"}) ASSERT_TRUE(is_taken(text, "a"));
+  EXPECT_FALSE(rig.submit("a5", 1, {"a"})) << "it would wait for the pass of the others of this client";
+  EXPECT_TRUE(is_taken("b1", "b")) << "it is in the first pass";
   rig.fake->release();
 }
 

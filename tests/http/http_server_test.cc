@@ -226,6 +226,8 @@ TEST(HttpServer, RefusesWhatIsNoQuery) {
   expect_refused_and_closed(server, post + type + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
                             411);
   expect_refused_and_closed(server, post + type + "Transfer-Encoding: gzip, chunked\r\n\r\n", 411);
+  expect_refused_and_closed(server, post + type + "Transfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+                            411);
   expect_refused_and_closed(server, post + "Content-Length: 3\r\n\r\nabc", 415);
   expect_refused_and_closed(server, post + "Content-Type: text/plain\r\nContent-Length: 3\r\n\r\nabc", 415);
   expect_refused_and_closed(

@@ -438,11 +438,11 @@ inline std::string raw_reply(const std::string& body, const std::string& type = 
 /// A fresh certificate authority and a certificate of it for 127.0.0.1 and 127.0.0.3, as PEM files.
 class Certificates {
  public:
-  Certificates() {
-    EVP_PKEY* authority_key = make_key();
+  explicit Certificates(const char* authority_name = "pirx test authority") {
+    EVP_PKEY* authority_key = authority_key_.get();
     EVP_PKEY* server_key = make_key();
     X509* authority =
-        make("pirx test authority", authority_key, nullptr, authority_key, "critical,CA:TRUE", nullptr);
+        make(authority_name, authority_key, nullptr, authority_key, "critical,CA:TRUE", nullptr);
     X509* server = make("pirx test server", server_key, authority, authority_key, "CA:FALSE",
                         "IP:127.0.0.1,IP:127.0.0.3");
     write(ca_file, [&](FILE* out) { return PEM_write_X509(out, authority); });
@@ -450,23 +450,31 @@ class Certificates {
     write(key_file, [&](FILE* out) {
       return PEM_write_PrivateKey(out, server_key, nullptr, nullptr, 0, nullptr, nullptr);
     });
+    EVP_PKEY* other_kind_key = EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
+    write(other_kind_key_file, [&](FILE* out) {
+      return PEM_write_PrivateKey(out, other_kind_key, nullptr, nullptr, 0, nullptr, nullptr);
+    });
+    EVP_PKEY_free(other_kind_key);
     write(locked_key_file, [&](FILE* out) {
       const unsigned char password[] = {'s', 'e', 'c', 'r', 'e', 't'};
       return PEM_write_PrivateKey(out, server_key, EVP_aes_256_cbc(), password, sizeof password, nullptr,
                                   nullptr);
     });
-    EVP_PKEY* client_key = make_key();
-    X509* client = make("pirx test client", client_key, authority, authority_key, "CA:FALSE", nullptr);
-    write(client_certificate_file, [&](FILE* out) { return PEM_write_X509(out, client); });
-    write(client_key_file, [&](FILE* out) {
-      return PEM_write_PrivateKey(out, client_key, nullptr, nullptr, 0, nullptr, nullptr);
-    });
-    X509_free(client);
-    EVP_PKEY_free(client_key);
     X509_free(server);
-    X509_free(authority);
     EVP_PKEY_free(server_key);
-    EVP_PKEY_free(authority_key);
+    authority_.reset(authority);
+    issue("pirx test client", client_certificate_file, client_key_file);
+  }
+
+  /// A client's certificate of this authority, without a subject where the name is empty, and its key.
+  void issue(const char* name, const std::string& certificate_to, const std::string& key_to) const {
+    EVP_PKEY* key = make_key();
+    X509* client = make(name, key, authority_.get(), authority_key_.get(), "CA:FALSE", nullptr);
+    write(certificate_to, [&](FILE* out) { return PEM_write_X509(out, client); });
+    write(key_to,
+          [&](FILE* out) { return PEM_write_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
+    X509_free(client);
+    EVP_PKEY_free(key);
   }
 
  private:
@@ -475,6 +483,7 @@ class Certificates {
  public:
   const std::string ca_file = folder_ / "ca.pem", certificate_file = folder_ / "server.pem",
                     key_file = folder_ / "server.key", locked_key_file = folder_ / "locked.key",
+                    other_kind_key_file = folder_ / "ed25519.key",
                     client_certificate_file = folder_ / "client.pem",
                     client_key_file = folder_ / "client.key";
 
@@ -492,8 +501,10 @@ class Certificates {
     X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
     X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
     X509_set_pubkey(certificate, key);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>(name), -1, -1, 0);
+    if (*name != 0) {
+      X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
+                                 reinterpret_cast<const unsigned char*>(name), -1, -1, 0);
+    }
     X509_set_issuer_name(certificate, X509_get_subject_name(issuer != nullptr ? issuer : certificate));
     add(certificate, NID_basic_constraints, constraints);
     if (alternative != nullptr) add(certificate, NID_subject_alt_name, alternative);
@@ -512,6 +523,9 @@ class Certificates {
     EXPECT_EQ(body(out), 1);
     std::fclose(out);
   }
+
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> authority_key_{make_key(), &EVP_PKEY_free};
+  std::unique_ptr<X509, decltype(&X509_free)> authority_{nullptr, &X509_free};
 };
 
 }  // namespace pirx::http::testing

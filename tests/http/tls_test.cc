@@ -371,6 +371,7 @@ TEST(Tls, UnusableFilesAreRefusedAtTheStart) {
   EXPECT_EQ(create(own.key_file, own.certificate_file), ErrorCode::kUnauthenticated);
   EXPECT_EQ(create(own.certificate_file, others.key_file), ErrorCode::kUnauthenticated);
   EXPECT_EQ(create(own.certificate_file, own.locked_key_file), ErrorCode::kUnauthenticated);
+  EXPECT_EQ(create(own.certificate_file, own.other_kind_key_file), ErrorCode::kUnauthenticated);
 }
 
 }  // namespace

@@ -195,35 +195,78 @@ TEST(Tokens, ConnectionsAreTheirsWhereverTheyComeFrom) {
   EXPECT_FALSE(has(server.log.all(), "alice"));
 }
 
-TEST(ClientCertificates, ConnectionsAreTheirsWhereverTheyComeFrom) {
-  const Certificates files;
-  auto options = quick_options();
-  options.max_connections = 8;
-  options.tls_certificate_file = files.certificate_file;
-  options.tls_key_file = files.key_file;
-  options.tls_client_ca_file = files.ca_file;
-  RunningServer server(options);
-  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that the server has ended
-  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
-                                                                  &SSL_CTX_free);
-  ASSERT_EQ(
-      SSL_CTX_use_certificate_file(context.get(), files.client_certificate_file.c_str(), SSL_FILETYPE_PEM),
-      1);
-  ASSERT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), files.client_key_file.c_str(), SSL_FILETYPE_PEM), 1);
-  std::vector<RawSocket> kept;
-  for (const char* from : {"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"}) {
-    auto socket = RawSocket::connect_to(server.port(), from);
+/// Connections with client certificates to a server of eight, each from another address.
+class CertifiedConnections {
+ public:
+  explicit CertifiedConnections(const Certificates& files, const std::string& authorities) {
+    auto options = quick_options();
+    options.max_connections = 8;
+    options.tls_certificate_file = files.certificate_file;
+    options.tls_key_file = files.key_file;
+    options.tls_client_ca_file = authorities;
+    server_.emplace(options);
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that the server has ended
+  }
+  /// Whether the server takes one more from this client. It stays open.
+  bool add(const std::string& certificate_file, const std::string& key_file) {
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                    &SSL_CTX_free);
+    EXPECT_EQ(SSL_CTX_use_certificate_file(context.get(), certificate_file.c_str(), SSL_FILETYPE_PEM), 1);
+    EXPECT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM), 1);
+    auto socket = RawSocket::connect_to(server_->port(), ("127.0.0." + std::to_string(++last_)).c_str());
     const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context.get()), &SSL_free);
     SSL_set_fd(tls.get(), socket.fd());
     const std::string request = get_text("/healthz");
     char answer[512];
-    if (SSL_connect(tls.get()) == 1 &&
-        SSL_write(tls.get(), request.data(), static_cast<int>(request.size())) > 0 &&
-        SSL_read(tls.get(), answer, sizeof answer) > 0) {
-      kept.push_back(std::move(socket));
+    if (SSL_connect(tls.get()) != 1 ||
+        SSL_write(tls.get(), request.data(), static_cast<int>(request.size())) <= 0 ||
+        SSL_read(tls.get(), answer, sizeof answer) <= 0) {
+      return false;
     }
+    kept_.push_back(std::move(socket));
+    return true;
   }
-  EXPECT_EQ(kept.size(), 4u);
+
+ private:
+  std::optional<RunningServer> server_;
+  int last_ = 0;
+  std::vector<RawSocket> kept_;
+};
+
+TEST(ClientCertificates, ConnectionsAreTheirsWhereverTheyComeFrom) {
+  const Certificates files;
+  CertifiedConnections connections(files, files.ca_file);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(connections.add(files.client_certificate_file, files.client_key_file), i < 4) << i;
+  }
+}
+
+/// Another client is another subject, the same subject of another authority, or another certificate where
+/// there is no subject.
+TEST(ClientCertificates, TellClientsApart) {
+  const Certificates files, others("another authority");
+  const pirx::testing::TemporaryFolder folder;
+  const auto authorities = folder / "authorities.pem";
+  std::ofstream(authorities) << std::ifstream(files.ca_file).rdbuf() << std::ifstream(others.ca_file).rdbuf();
+  const auto issue = [&](const char* name, const std::string& file) {
+    files.issue(name, folder / (file + ".pem"), folder / (file + ".key"));
+  };
+  issue("another client", "another");
+  issue("", "nameless");
+  issue("", "nameless too");
+  {
+    CertifiedConnections connections(files, authorities);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(connections.add(files.client_certificate_file, files.client_key_file), i < 4);
+    }
+    EXPECT_TRUE(connections.add(folder / "another.pem", folder / "another.key"));
+    EXPECT_TRUE(connections.add(others.client_certificate_file, others.client_key_file));
+  }
+  CertifiedConnections connections(files, authorities);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(connections.add(folder / "nameless.pem", folder / "nameless.key"), i < 4);
+  }
+  EXPECT_TRUE(connections.add(folder / "nameless too.pem", folder / "nameless too.key"));
 }
 
 TEST(ClientCertificates, LongChainsAreRefusedUnread) {

@@ -439,6 +439,88 @@ TEST(Rounds, WithOtherServersAreDecodedTogether) {
   }
 }
 
+/// A session for record 5 in which the test chooses who answers and who lies, round by round. Over this field
+/// there are no accidents.
+struct ChosenRounds {
+  ChosenRounds(unsigned l, unsigned t) : deployment({}, {14, 9, 2, true, false}, l, t, engine) {}
+
+  /// One round more, with the replies of `from`, and what the decoder says then.
+  DecodeStatus ask(std::span<const std::size_t> from, std::span<const std::size_t> liars,
+                   Lie kind = Lie::kGarbage) {
+    const auto lies = lie(deployment, wanted, kind, liars, engine);
+    if (!collector) {
+      collector.emplace(deployment.collector(wanted, lies.blinding));
+    } else {
+      EXPECT_TRUE(collector->ask_again(testing::records_of(wanted), deployment.scalars(wanted, lies.blinding))
+                      .has_value());
+    }
+    for (const auto j : from) EXPECT_TRUE(collector->add(j, lies.replies[j]).has_value());
+    return collector->decode()->status;
+  }
+  Answer finish() {
+    auto answer = std::move(*collector).finish().value();
+    EXPECT_EQ(answer.records.at(0), deployment.records[5]);
+    EXPECT_EQ(answer.certainty, Certainty::kProven);
+    return answer;
+  }
+
+  std::mt19937_64 engine = pirx::testing::seeded_engine(486);
+  Deployment<fp::W48> deployment;
+  std::vector<std::uint64_t> wanted{5};
+  std::optional<GoldbergCollector<fp::W48>> collector;
+};
+
+/// d + 1 servers always agree with each other, whoever lied, and d of them make nothing at all.
+TEST(Rounds, ThatShareFewServersProveNothingTogether) {
+  const std::size_t first[] = {0, 1, 2, 3, 4}, liars[] = {3, 4};
+  const std::vector<std::size_t> sharing_two{3, 4, 5, 6, 7}, sharing_three{2, 3, 4, 5, 6};
+  for (const auto& second : {sharing_two, sharing_three}) {
+    SCOPED_TRACE(second[0]);
+    ChosenRounds session(8, 2);
+    EXPECT_EQ(session.ask(first, liars, Lie::kSameShift), DecodeStatus::kFailed);
+    EXPECT_NE(session.ask(second, liars, Lie::kSameShift), DecodeStatus::kOk);
+    EXPECT_EQ(std::move(*session.collector).finish().error().code(), ErrorCode::kUndecodable);
+  }
+}
+
+/// That server 0 lied is proven while no more than five lied, and so is all that is decided without it.
+TEST(Rounds, ProveNoMoreThanWhatTheyBuildOn) {
+  ChosenRounds session(9, 2);
+  const std::size_t liars[] = {0};
+  for (int round = 0; round < 2; ++round) EXPECT_EQ(session.ask(range(9), liars), DecodeStatus::kOk);
+  EXPECT_EQ(session.finish().proof_bound, 5u);
+}
+
+/// Server 0 lies in three rounds and is one liar. The third has six replies, which correct two liars.
+TEST(Rounds, CountALiarOfSeveralRoundsOnce) {
+  ChosenRounds session(9, 2);
+  const std::size_t one[] = {0}, two[] = {0, 5};
+  for (int round = 0; round < 2; ++round) EXPECT_EQ(session.ask(range(9), one), DecodeStatus::kOk);
+  EXPECT_EQ(session.ask(range(6), two), DecodeStatus::kOk);
+  const auto answer = session.finish();
+  for (std::size_t j = 0; j < 6; ++j) {
+    EXPECT_EQ(answer.servers[j], j == 0 || j == 5 ? ServerStatus::kLied : ServerStatus::kOk) << j;
+  }
+  EXPECT_EQ(answer.proof_bound, 2u);
+}
+
+/// Nine replies that agree are proven against six liars, five against two.
+TEST(Rounds, GiveTheAnswerOfTheOneThatProvesMost) {
+  ChosenRounds session(9, 2);
+  EXPECT_EQ(session.ask(range(9), {}), DecodeStatus::kOk);
+  EXPECT_EQ(session.ask(range(5), {}), DecodeStatus::kOk);
+  EXPECT_EQ(session.finish().proof_bound, 6u);
+}
+
+/// Six of nine lie in every round. Fewer servers answer the last two, so that each of these tells something
+/// new.
+TEST(Rounds, AreNotAskedForWhenThereCanBeNoMore) {
+  ChosenRounds session(9, 2);
+  for (std::size_t round = 1; round <= kMaxRounds - 2; ++round) session.ask(range(9), range(6));
+  EXPECT_EQ(session.ask(range(8), range(6)), DecodeStatus::kNeedMoreQueries);
+  EXPECT_EQ(session.ask(range(7), range(6)), DecodeStatus::kFailed);
+}
+
 /// Some lie in the first round and behave in the second, which then proves the answer.
 template <class F>
 struct TwoRounds {
@@ -632,6 +714,29 @@ TEST(ProofBound, IsAtLeastWhatTheCallerDeclared) {
         EXPECT_EQ(answer->certainty, declared <= k - 3 ? Certainty::kProven : unproven)
             << k << " replies, " << declared << " liars";
       }
+    }
+  }
+}
+
+/// Three of eight lied in one way: more than (k - d - 1) / 2 = 2, which the decoder assumes first. It then
+/// looks through all that four liars, the most that can be corrected, leave.
+TEST(ProofBound, OfMoreLiarsThanAssumedIsTheMostThatCanBeCorrected) {
+  ChosenRounds session(8, 2);
+  EXPECT_EQ(session.ask(range(8), range(3), Lie::kSameShift), DecodeStatus::kOk);
+  EXPECT_EQ(session.finish().proof_bound, 4u);
+}
+
+/// Against v liars, d + 1 + v replies that agree are enough, and no fewer.
+TEST(Settled, WithAReplyMoreForEachLiar) {
+  auto engine = pirx::testing::seeded_engine(496);
+  const Deployment<gf2e::Gf2_8> deployment({}, {14, 9, 2, true, false}, 6, 2, engine);
+  const std::vector<std::uint64_t> wanted{5};
+  const auto replies = deployment.ask(wanted, engine);
+  auto collector = deployment.collector(wanted);
+  for (unsigned k = 1; k <= 6; ++k) {
+    ASSERT_TRUE(collector.add(k - 1, replies[k - 1]).has_value());
+    for (unsigned liars = 0; liars <= 4; ++liars) {
+      EXPECT_EQ(collector.settled(liars), k >= 3 + liars) << k << " replies, " << liars << " liars";
     }
   }
 }

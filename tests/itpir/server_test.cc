@@ -167,12 +167,18 @@ TEST_F(Gf8Server, RefusesAnotherHeader) {
   refused(ErrorCode::kInvalidArgument, "over the field w160", [](auto& h) { h.field = kTagW160; });
   refused(ErrorCode::kInvalidArgument, "coordinate 2", [](auto& h) { h.coordinate = 2; });
   refused(ErrorCode::kInvalidArgument, "for 16 rows, there are 15 here", [](auto& h) { h.length = 16; });
+  refused(ErrorCode::kInvalidArgument, "for 14 rows, there are 15 here", [](auto& h) { h.length = 14; });
   refused(ErrorCode::kInvalidArgument, "instead of", [](auto& h) { h.queries = 3; });
   refused(ErrorCode::kInvalidArgument, "18446744073709551615 rows", [](auto& h) { h.length = ~0ull; });
   refused(ErrorCode::kStaleEpoch, "epoch 8", [](auto& h) { h.version.epoch = 8; });
   refused(ErrorCode::kStaleEpoch, "holds epoch 7", [](auto& h) { h.version.epoch = 6; });
   refused(ErrorCode::kStaleEpoch, "(005a5a", [](auto& h) { h.version.identity[0] = std::byte{0}; });
   refused(ErrorCode::kInvalidArgument, "malformed", [](auto& h) { h.coordinate = 0; });
+}
+
+TEST_F(Gf8Server, RefusesARequestForAServerBeforeIt) {
+  expect_refused(*deployment_.servers[1], request(2), ErrorCode::kInvalidArgument,
+                 "for the server with coordinate 1, this one has 2");
 }
 
 class Opened : public ::testing::Test {
