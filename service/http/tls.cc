@@ -16,7 +16,21 @@ int turn_index() noexcept {
   return index;
 }
 
-int on_hello(SSL* connection, int*, void*) noexcept {
+/// Of an extension of the hello.
+std::size_t length_of(SSL* connection, unsigned type) noexcept {
+  const unsigned char* bytes = nullptr;
+  std::size_t size = 0;
+  return SSL_client_hello_get0_ext(connection, type, &bytes, &size) == 1 ? size : 0;
+}
+
+int on_hello(SSL* connection, int* alert, void*) noexcept {
+  // OpenSSL looks each key share up among all groups: thousands of both would take it tens of milliseconds.
+  constexpr std::size_t kMostGroups = 512, kMostShares = 8192;
+  if (length_of(connection, TLSEXT_TYPE_supported_groups) > kMostGroups ||
+      length_of(connection, TLSEXT_TYPE_key_share) > kMostShares) {
+    *alert = SSL_AD_ILLEGAL_PARAMETER;
+    return SSL_CLIENT_HELLO_ERROR;
+  }
   return SSL_get_ex_data(connection, turn_index()) != nullptr ? SSL_CLIENT_HELLO_SUCCESS
                                                               : SSL_CLIENT_HELLO_RETRY;
 }

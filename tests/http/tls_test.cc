@@ -195,9 +195,10 @@ TEST(Tls, GroupsThatCostTheServerMoreThanTheClientAreRefused) {
 
 /// Accepts one connection by this version of TLS at most, and answers each request on it, with so many
 /// tickets before.
-void serve_tls(RawSocket& socket, int highest, int tickets) {
+void serve_tls(RawSocket& socket, int highest, int tickets, const char* ciphers = "ALL") {
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_set_max_proto_version(context, highest);
+  SSL_CTX_set_cipher_list(context, ciphers);
   SSL_CTX_use_certificate_file(context, certificates().certificate_file.c_str(), SSL_FILETYPE_PEM);
   SSL_CTX_use_PrivateKey_file(context, certificates().key_file.c_str(), SSL_FILETYPE_PEM);
   SSL* tls = SSL_new(context);
@@ -253,6 +254,47 @@ TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
   const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
   ASSERT_TRUE(taken) << taken.error().to_string();
   EXPECT_EQ(text_of(*taken), "old");
+}
+
+TEST(Tls, TheClientSendsNothingWithoutForwardSecrecy) {
+  // The certificates' keys are of elliptic curves, so that "kRSA" alone would fail for want of a key.
+  for (const auto& [ciphers, taken] :
+       {std::pair("ECDHE-ECDSA-AES128-GCM-SHA256", true), {"ECDHE-ECDSA-AES128-SHA", false}}) {
+    RawServer server([list = ciphers](RawSocket& socket) { serve_tls(socket, TLS1_2_VERSION, 0, list); });
+    Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+    endpoint.allow_tls_1_2 = true;
+    EXPECT_EQ(HttpTransport::create({endpoint})->parameters_all({}).at(0).reply.has_value(), taken)
+        << ciphers;
+  }
+}
+
+TEST(Tls, HellosThatTakeLongAreRefused) {
+  RunningServer server(tls_options());
+  std::string groups = "X25519";
+  EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION, groups.c_str()), TLS1_3_VERSION);
+  // A hello by hand: its list of groups has so many.
+  const auto answer_to = [&server](std::size_t count) {
+    const auto u16 = [](std::size_t n) {
+      return std::string{static_cast<char>(n >> 8), static_cast<char>(n)};
+    };
+    const auto extension = [&](std::size_t type, const std::string& body) {
+      return u16(type) + u16(body.size()) + body;
+    };
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i) list += u16(i == 0 ? 0x001D : 0x0100 + i);
+    const std::string share = u16(0x001D) + u16(32) + std::string(32, '\x09');
+    const std::string extensions =
+        extension(10, u16(list.size()) + list) + extension(43, std::string("\x02\x03\x04", 3)) +
+        extension(13, u16(2) + u16(0x0403)) + extension(51, u16(share.size()) + share);
+    const std::string body = u16(0x0303) + std::string(32, 'r') + std::string(1, '\0') + u16(2) +
+                             u16(0x1301) + std::string("\x01\x00", 2) + u16(extensions.size()) + extensions;
+    auto socket = RawSocket::connect_to(server.port());
+    const std::string message = std::string("\x01\x00", 2) + u16(body.size()) + body;
+    socket.send(std::string("\x16\x03\x01", 3) + u16(message.size()) + message);
+    return socket.receive_some().substr(0, 1);
+  };
+  EXPECT_EQ(answer_to(200), "\x16") << "a server's hello";
+  EXPECT_EQ(answer_to(300), "\x15") << "an alert";
 }
 
 TEST(Tls, AChildOfForkThatClosesTellsTheServerNothing) {
