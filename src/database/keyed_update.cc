@@ -8,6 +8,7 @@
 
 #include "delta.h"
 #include "key_peeler.h"
+#include "keyed_rows.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/guarded.h"
 
