@@ -98,6 +98,9 @@ TEST_F(Protocol, DefaultKeysWork) {
   EXPECT_EQ(Params::decode(server->parameters())->spec().modulus_bits, 3072u);
   const auto key = SecretKey::generate(3072, KeyPolicy::kSecure).value();
   fetch_all(db, *server, key, rng_);
+  const auto longer = make_qr_server(db.database(), {.modulus_bits = 4096}).value();
+  expect_error(Client::create(Params::decode(longer->parameters()).value(), key), ErrorCode::kInvalidArgument,
+               "of 4096 bits");
 }
 
 TEST_F(Protocol, RepliesDependOnTheQueryAlone) {
