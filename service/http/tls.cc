@@ -17,17 +17,29 @@ int turn_index() noexcept {
 }
 
 /// Of an extension of the hello.
-std::size_t length_of(SSL* connection, unsigned type) noexcept {
+std::size_t length_of(SSL* connection, int type) noexcept {
   const unsigned char* bytes = nullptr;
   std::size_t size = 0;
-  return SSL_client_hello_get0_ext(connection, type, &bytes, &size) == 1 ? size : 0;
+  return SSL_client_hello_get0_ext(connection, static_cast<unsigned>(type), &bytes, &size) == 1 ? size : 0;
+}
+
+/// A browser's hello has 2 KiB. OpenSSL keeps lists that a client names, in up to fifty times the memory,
+/// until the connection ends, and looks each key share up among all groups.
+bool is_short(SSL* connection) noexcept {
+  constexpr std::size_t kMost = 8192, kMostGroups = 512, kMostNames = 128;
+  const unsigned char* ciphers = nullptr;
+  std::size_t all = SSL_client_hello_get0_ciphers(connection, &ciphers), count = 0;
+  int* types = nullptr;
+  if (SSL_client_hello_get1_extensions_present(connection, &types, &count) != 1) return false;
+  for (std::size_t i = 0; i < count; ++i) all += length_of(connection, types[i]);
+  OPENSSL_free(types);
+  return all <= kMost && length_of(connection, TLSEXT_TYPE_supported_groups) <= kMostGroups &&
+         length_of(connection, TLSEXT_TYPE_certificate_authorities) <= kMostNames &&
+         length_of(connection, TLSEXT_TYPE_status_request) <= kMostNames;
 }
 
 int on_hello(SSL* connection, int* alert, void*) noexcept {
-  // OpenSSL looks each key share up among all groups: thousands of both would take it tens of milliseconds.
-  constexpr std::size_t kMostGroups = 512, kMostShares = 8192;
-  if (length_of(connection, TLSEXT_TYPE_supported_groups) > kMostGroups ||
-      length_of(connection, TLSEXT_TYPE_key_share) > kMostShares) {
+  if (!is_short(connection)) {
     *alert = SSL_AD_ILLEGAL_PARAMETER;
     return SSL_CLIENT_HELLO_ERROR;
   }

@@ -268,33 +268,36 @@ TEST(Tls, TheClientSendsNothingWithoutForwardSecrecy) {
   }
 }
 
-TEST(Tls, HellosThatTakeLongAreRefused) {
+/// What the server says first (22: its hello, 21: an alert) to a hello with so many groups and ciphers, and
+/// so many bytes of names of authorities.
+int answer_to_hello(std::uint16_t port, std::size_t groups, std::size_t ciphers, std::size_t names) {
+  const auto u16 = [](std::size_t n) { return std::string{static_cast<char>(n >> 8), static_cast<char>(n)}; };
+  const auto with_length = [&](const std::string& body) { return u16(body.size()) + body; };
+  std::string list, suites, authorities;
+  for (std::size_t i = 0; i < groups; ++i) list += u16(i == 0 ? 0x001D : 0x0100 + i);
+  for (std::size_t i = 0; i < ciphers; ++i) suites += u16(0x1301);
+  for (std::size_t i = 0; i < names; i += 4) authorities += std::string("\x00\x02\x30\x00", 4);
+  const auto share = u16(0x001D) + with_length(std::string(32, '\x09'));
+  auto extensions = u16(10) + with_length(with_length(list)) + u16(43) +
+                    with_length(std::string("\x02\x03\x04", 3)) + u16(13) +
+                    with_length(with_length(u16(0x0403))) + u16(51) + with_length(with_length(share));
+  if (names > 0) extensions += u16(47) + with_length(with_length(authorities));
+  const auto body = u16(0x0303) + std::string(32, 'r') + std::string(1, '\0') + with_length(suites) +
+                    std::string("\x01\x00", 2) + with_length(extensions);
+  auto socket = RawSocket::connect_to(port);
+  socket.send(std::string("\x16\x03\x01", 3) + with_length(std::string("\x01\x00", 2) + with_length(body)));
+  const auto answer = socket.receive_some();
+  return answer.empty() ? 0 : answer[0];
+}
+
+TEST(Tls, HellosThatTakeTimeOrMemoryAreRefused) {
   RunningServer server(tls_options());
-  std::string groups = "X25519";
-  EXPECT_EQ(negotiated(server.port(), TLS1_3_VERSION, groups.c_str()), TLS1_3_VERSION);
-  // A hello by hand: its list of groups has so many.
-  const auto answer_to = [&server](std::size_t count) {
-    const auto u16 = [](std::size_t n) {
-      return std::string{static_cast<char>(n >> 8), static_cast<char>(n)};
-    };
-    const auto extension = [&](std::size_t type, const std::string& body) {
-      return u16(type) + u16(body.size()) + body;
-    };
-    std::string list;
-    for (std::size_t i = 0; i < count; ++i) list += u16(i == 0 ? 0x001D : 0x0100 + i);
-    const std::string share = u16(0x001D) + u16(32) + std::string(32, '\x09');
-    const std::string extensions =
-        extension(10, u16(list.size()) + list) + extension(43, std::string("\x02\x03\x04", 3)) +
-        extension(13, u16(2) + u16(0x0403)) + extension(51, u16(share.size()) + share);
-    const std::string body = u16(0x0303) + std::string(32, 'r') + std::string(1, '\0') + u16(2) +
-                             u16(0x1301) + std::string("\x01\x00", 2) + u16(extensions.size()) + extensions;
-    auto socket = RawSocket::connect_to(server.port());
-    const std::string message = std::string("\x01\x00", 2) + u16(body.size()) + body;
-    socket.send(std::string("\x16\x03\x01", 3) + u16(message.size()) + message);
-    return socket.receive_some().substr(0, 1);
-  };
-  EXPECT_EQ(answer_to(200), "\x16") << "a server's hello";
-  EXPECT_EQ(answer_to(300), "\x15") << "an alert";
+  EXPECT_EQ(answer_to_hello(server.port(), 200, 1, 0), 22);
+  EXPECT_EQ(answer_to_hello(server.port(), 300, 1, 0), 21);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 2000, 0), 22);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 4100, 0), 21);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 100), 22);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 200), 21);
 }
 
 TEST(Tls, AChildOfForkThatClosesTellsTheServerNothing) {
