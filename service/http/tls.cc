@@ -43,14 +43,17 @@ int on_hello(SSL* connection, int* alert, void*) noexcept {
     *alert = SSL_AD_ILLEGAL_PARAMETER;
     return SSL_CLIENT_HELLO_ERROR;
   }
-  return SSL_get_ex_data(connection, turn_index()) != nullptr ? SSL_CLIENT_HELLO_SUCCESS
-                                                              : SSL_CLIENT_HELLO_RETRY;
+  if (SSL_get_ex_data(connection, turn_index()) == nullptr) return SSL_CLIENT_HELLO_RETRY;
+  give_turn(connection, false);  // a second hello, after a HelloRetryRequest, takes another
+  return SSL_CLIENT_HELLO_SUCCESS;
 }
 
 }  // namespace
 
+void give_turn(SSL* connection, bool turn) noexcept {
+  SSL_set_ex_data(connection, turn_index(), turn ? connection : nullptr);
+}
 bool waits_for_turn(SSL* connection) noexcept { return SSL_want(connection) == SSL_CLIENT_HELLO_CB; }
-void give_turn(SSL* connection) noexcept { SSL_set_ex_data(connection, turn_index(), connection); }
 
 Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
   boost::system::error_code ec;

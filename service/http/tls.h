@@ -16,7 +16,7 @@ Result<boost::asio::ssl::context> make_tls_context(const HttpServerOptions& opti
 /// Such a context reads a client's hello, and computes nothing for it: the handshake fails, and this is true
 /// of it. After give_turn() it can be begun again, and goes on.
 bool waits_for_turn(SSL* connection) noexcept;
-void give_turn(SSL* connection) noexcept;
+void give_turn(SSL* connection, bool turn = true) noexcept;
 
 /// SHA-256 of the subject of the certificate that the peer has shown; empty when it has shown none.
 std::string client_subject(SSL* connection);
