@@ -87,9 +87,8 @@ Result<int> run(const Arguments& a) {
   PIRX_ASSIGN(const bool grew, only_grew(a, key, publication.head));
   if (!grew) {
     std::printf(
-        "FORKED: two tree heads that this log signed, of one size and with other leaves. Keep both: they "
-        "show\n"
-        "that the log rewrote its past, or shows you another one than others.\n");
+        "FORKED: two tree heads that this log signed, of one size and with other leaves. Keep both:\n"
+        "they show that the log rewrote its past, or shows you another one than others.\n");
     return kForkedExitCode;
   }
   PIRX_ASSIGN(const auto deployment, servers_of(a, publication));

@@ -144,8 +144,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
   }
 
-  /// Answering a hello takes milliseconds of the thread, and sending it nothing: who sends many waits behind
-  /// all others, and for who has gone nothing is computed.
+  /// A hello costs its sender nothing, and this thread up to milliseconds. So clients take turns: one that
+  /// sends many waits behind all others. Nothing is computed for a client that has gone.
   void wait_for_turn() {
     host_.handshakes.ask(
         peer_.name,

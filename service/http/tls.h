@@ -13,8 +13,8 @@ namespace pirx::http {
 /// show a certificate that these authorities made. Unauthenticated when a file cannot be used.
 Result<boost::asio::ssl::context> make_tls_context(const HttpServerOptions& options);
 
-/// Such a context reads a client's hello, and computes nothing for it: the handshake fails, and this is true
-/// of it. After give_turn() it can be begun again, and goes on.
+/// With such a context a handshake stops once the client's hello is read, before anything is computed for it:
+/// it fails, and waits_for_turn() is true. After give_turn(), begin it again, and it goes on from there.
 bool waits_for_turn(SSL* connection) noexcept;
 void give_turn(SSL* connection, bool turn = true) noexcept;
 

@@ -25,7 +25,12 @@ class Turns {
       const std::lock_guard lock(mutex_);
       auto& mine = waiting_[client];
       mine.push_back({std::move(post), std::move(work)});
-      if (mine.size() == 1) order_.push_back(client);
+      try {
+        if (mine.size() == 1) order_.push_back(client);
+      } catch (...) {  // no memory: or nobody would ever come to this client's work
+        mine.pop_back();
+        throw;
+      }
       if (idle_ == 0) return;
       --idle_;
     }
