@@ -2,8 +2,6 @@
 // Makes libcurl allocate secret memory, because its buffers hold queries and records.
 #include "curl_memory.h"
 
-#include <openssl/ssl.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <string_view>
 
 #include "pirx/base/secret_memory.h"
+#include "tls_messages.h"
 
 namespace pirx::http {
 namespace {
@@ -65,22 +64,10 @@ char* copy(const char* text) noexcept {
   return static_cast<char*>(memory);
 }
 
-/// Counts what a server sends beside data, and takes the connection for closed when that is too much: OpenSSL
-/// reads such messages for as long as they come, so that libcurl looks at no deadline meanwhile.
-void count_messages(int written, int, int type, const void*, std::size_t, SSL* tls, void*) noexcept {
-  constexpr std::uintptr_t kMost = 100;  // a handshake has about ten, and a few tickets follow
-  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-  const bool data = type != SSL3_RT_HANDSHAKE && type != SSL3_RT_ALERT && type != SSL3_RT_CHANGE_CIPHER_SPEC;
-  if (written != 0 || data) return;
-  const auto count = reinterpret_cast<std::uintptr_t>(SSL_get_ex_data(tls, index)) + 1;
-  SSL_set_ex_data(tls, index, reinterpret_cast<void*>(count));
-  if (count > kMost) SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN);
-}
-
 CURLcode set_up(CURL*, void* context, void*) noexcept {
   auto* tls = static_cast<SSL_CTX*>(context);
   SSL_CTX_set_options(tls, SSL_OP_CLEANSE_PLAINTEXT);
-  SSL_CTX_set_msg_callback(tls, &count_messages);
+  bound_tls_messages(tls);
   return CURLE_OK;
 }
 

@@ -5,6 +5,11 @@
 #include <openssl/err.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "tls_messages.h"
+
 namespace pirx::http {
 
 namespace ssl = boost::asio::ssl;
@@ -23,19 +28,23 @@ std::size_t length_of(SSL* connection, int type) noexcept {
   return SSL_client_hello_get0_ext(connection, static_cast<unsigned>(type), &bytes, &size) == 1 ? size : 0;
 }
 
-/// A browser's hello has 2 KiB. OpenSSL keeps lists that a client names, in up to fifty times the memory,
-/// until the connection ends, and looks each key share up among all groups.
+/// A browser's hello has 2 KiB, most of it a key share, and its lists have up to 50 bytes. OpenSSL keeps the
+/// lists until the connection ends, in up to fifty times the memory; it looks each key share up among all
+/// groups, and goes through the second list of signatures for each entry of the first.
 bool is_short(SSL* connection) noexcept {
-  constexpr std::size_t kMost = 8192, kMostGroups = 512, kMostNames = 128;
+  constexpr std::size_t kMost = 8192, kMostCiphers = 1024, kMostOfAList = 128;
+  static constexpr int kLists[] = {TLSEXT_TYPE_supported_groups, TLSEXT_TYPE_signature_algorithms,
+                                   TLSEXT_TYPE_signature_algorithms_cert, TLSEXT_TYPE_certificate_authorities,
+                                   TLSEXT_TYPE_status_request};
   const unsigned char* ciphers = nullptr;
   std::size_t all = SSL_client_hello_get0_ciphers(connection, &ciphers), count = 0;
+  if (all > kMostCiphers) return false;
   int* types = nullptr;
   if (SSL_client_hello_get1_extensions_present(connection, &types, &count) != 1) return false;
   for (std::size_t i = 0; i < count; ++i) all += length_of(connection, types[i]);
   OPENSSL_free(types);
-  return all <= kMost && length_of(connection, TLSEXT_TYPE_supported_groups) <= kMostGroups &&
-         length_of(connection, TLSEXT_TYPE_certificate_authorities) <= kMostNames &&
-         length_of(connection, TLSEXT_TYPE_status_request) <= kMostNames;
+  return all <= kMost && std::all_of(std::begin(kLists), std::end(kLists),
+                                     [&](int list) { return length_of(connection, list) <= kMostOfAList; });
 }
 
 int on_hello(SSL* connection, int* alert, void*) noexcept {
@@ -71,6 +80,7 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
     return fail(ErrorCode::kInternal, "OpenSSL refuses the TLS settings");
   }
   SSL_CTX_set_client_hello_cb(native, &on_hello, nullptr);
+  bound_tls_messages(native);
   SSL_CTX_set_max_cert_list(native, 16 * 1024);  // of a client's chain: strangers send long ones
   SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
   SSL_CTX_ctrl(native, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);  // of idle connections

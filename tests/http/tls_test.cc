@@ -245,6 +245,34 @@ TEST(Tls, HelloRequestsWithoutEndEndTheConnection) {
   EXPECT_LT(taken, 5000) << "the client read 45 MB of them";
 }
 
+/// Whether a server still answers on a connection after so many updates of its client's key, each of which
+/// costs it as much as a thousand bytes of data.
+bool answers_after_key_updates(std::uint16_t port, int updates) {
+  auto socket = RawSocket::connect_to(port);
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  SSL* tls = SSL_new(context);
+  SSL_set_fd(tls, socket.fd());
+  bool good = SSL_connect(tls) == 1;
+  for (int i = 0; i < updates && good; ++i) {
+    good = SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 && SSL_do_handshake(tls) == 1;
+  }
+  const auto request = get_text("/readyz");
+  char reply[4096];
+  good = good && SSL_write(tls, request.data(), static_cast<int>(request.size())) > 0 &&
+         SSL_read(tls, reply, sizeof reply) > 0;
+  SSL_free(tls);
+  SSL_CTX_free(context);
+  return good;
+}
+
+TEST(Tls, KeyUpdatesWithoutEndEndTheConnection) {
+  std::signal(SIGPIPE, SIG_IGN);
+  RunningServer server(tls_options());
+  EXPECT_TRUE(answers_after_key_updates(server.port(), 10));
+  EXPECT_FALSE(answers_after_key_updates(server.port(), 100));
+  EXPECT_TRUE(answers_after_key_updates(server.port(), 0));
+}
+
 TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
   RawServer server(serve_tls_1_2);
   Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
@@ -268,19 +296,23 @@ TEST(Tls, TheClientSendsNothingWithoutForwardSecrecy) {
   }
 }
 
-/// What the server says first (22: its hello, 21: an alert) to a hello with so many groups and ciphers, and
-/// so many bytes of names of authorities.
-int answer_to_hello(std::uint16_t port, std::size_t groups, std::size_t ciphers, std::size_t names) {
+/// What the server says first (22: its hello, 21: an alert) to a hello with so many groups and ciphers, so
+/// many bytes of names of authorities, and so many signatures in each of their two lists.
+int answer_to_hello(std::uint16_t port, std::size_t groups, std::size_t ciphers, std::size_t names,
+                    std::size_t signatures = 1, std::size_t of_certificates = 0) {
   const auto u16 = [](std::size_t n) { return std::string{static_cast<char>(n >> 8), static_cast<char>(n)}; };
   const auto with_length = [&](const std::string& body) { return u16(body.size()) + body; };
-  std::string list, suites, authorities;
+  std::string list, suites, authorities, first, second;
   for (std::size_t i = 0; i < groups; ++i) list += u16(i == 0 ? 0x001D : 0x0100 + i);
   for (std::size_t i = 0; i < ciphers; ++i) suites += u16(0x1301);
   for (std::size_t i = 0; i < names; i += 4) authorities += std::string("\x00\x02\x30\x00", 4);
+  for (std::size_t i = 0; i < signatures; ++i) first += u16(0x0403);
+  for (std::size_t i = 0; i < of_certificates; ++i) second += u16(0x0403);
   const auto share = u16(0x001D) + with_length(std::string(32, '\x09'));
   auto extensions = u16(10) + with_length(with_length(list)) + u16(43) +
-                    with_length(std::string("\x02\x03\x04", 3)) + u16(13) +
-                    with_length(with_length(u16(0x0403))) + u16(51) + with_length(with_length(share));
+                    with_length(std::string("\x02\x03\x04", 3)) + u16(13) + with_length(with_length(first)) +
+                    u16(51) + with_length(with_length(share));
+  if (of_certificates > 0) extensions += u16(50) + with_length(with_length(second));
   if (names > 0) extensions += u16(47) + with_length(with_length(authorities));
   const auto body = u16(0x0303) + std::string(32, 'r') + std::string(1, '\0') + with_length(suites) +
                     std::string("\x01\x00", 2) + with_length(extensions);
@@ -292,10 +324,13 @@ int answer_to_hello(std::uint16_t port, std::size_t groups, std::size_t ciphers,
 
 TEST(Tls, HellosThatTakeTimeOrMemoryAreRefused) {
   RunningServer server(tls_options());
-  EXPECT_EQ(answer_to_hello(server.port(), 200, 1, 0), 22);
-  EXPECT_EQ(answer_to_hello(server.port(), 300, 1, 0), 21);
-  EXPECT_EQ(answer_to_hello(server.port(), 1, 2000, 0), 22);
-  EXPECT_EQ(answer_to_hello(server.port(), 1, 4100, 0), 21);
+  EXPECT_EQ(answer_to_hello(server.port(), 60, 1, 0), 22);
+  EXPECT_EQ(answer_to_hello(server.port(), 70, 1, 0), 21);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 500, 0), 22);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 600, 0), 21);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 0, 60, 60), 22);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 0, 70), 21);
+  EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 0, 1, 70), 21);
   EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 100), 22);
   EXPECT_EQ(answer_to_hello(server.port(), 1, 1, 200), 21);
 }

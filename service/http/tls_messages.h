@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds what a peer of a TLS connection sends beside data, for clients and servers.
+#pragma once
+
+#include <openssl/ssl.h>
+
+namespace pirx::http {
+
+/// Takes each connection of this context for closed once its peer has sent more messages that are no data
+/// than any handshake and its tickets need. OpenSSL reads on for as long as such messages come: its caller
+/// looks at no deadline meanwhile, and each of them costs it a key.
+void bound_tls_messages(SSL_CTX* context) noexcept;
+
+}  // namespace pirx::http
