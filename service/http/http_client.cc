@@ -111,6 +111,7 @@ struct HttpTransport::Impl {
     bool header_complete = false;
     bool active = false;
     bool too_long = false;
+    bool encoded = false;  ///< its transfer, in other ways than by chunks
     bool no_memory = false;
     bool sent = false;                       ///< some of the body
     std::shared_ptr<Resolution> resolution;  ///< of the peer's name, if the call waits for it
@@ -272,6 +273,13 @@ std::size_t HttpTransport::Impl::Peer::on_header(char* from, std::size_t size, s
       value.remove_suffix(1);
     return value;
   };
+  // libcurl decodes what a server names here, in several layers, and looks at no deadline meanwhile: some
+  // kilobytes make hours of work, and need not become a single byte.
+  if (const auto coding = value_of("Transfer-Encoding");
+      coding && (coding->size() != 7 || strncasecmp(coding->data(), "chunked", 7) != 0)) {
+    peer.encoded = true;
+    return 0;
+  }
   if (const auto code = value_of(kErrorHeader)) peer.refusal = error_code_from_name(*code);
   if (const auto name = value_of(kInstanceHeader); name && name->size() == peer.instance.size()) {
     std::copy(name->begin(), name->end(), peer.instance.begin());
@@ -437,6 +445,9 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
     return failed(ErrorCode::kDataLoss, "its reply is longer than the " + std::to_string(peer.max_received) +
                                             " bytes that it can have: it is faulty or no pirx server");
   }
+  if (peer.encoded) {
+    return failed(ErrorCode::kDataLoss, "its reply is encoded, which no pirx server does");
+  }
   // libcurl takes a header that breaks off for a reply without a body.
   if (code == CURLE_PARTIAL_FILE || (code == CURLE_OK && !peer.header_complete)) {
     return failed(ErrorCode::kUnavailable, "closed the connection in the middle of its reply");
@@ -543,7 +554,9 @@ std::vector<CallOutcome> HttpTransport::Impl::call_all(const char* path, const s
     release(*peers[i]);
     for (std::size_t j = 0; j < peers.size(); ++j) {
       const auto& instance = peers[j]->instance;
-      if (j != i && instance.front() != '\0' && instance == peers[i]->instance) outcomes[i]->same_as = j;
+      if (j == i || instance.front() == '\0' || instance != peers[i]->instance) continue;
+      outcomes[i]->same_as = j;
+      if (outcomes[j]) outcomes[j]->same_as = i;  // which of them came first says nothing
     }
     if (!enough && on_settled) enough = on_settled(i, *outcomes[i]);
   };

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 from pathlib import Path
 
 PIRX = ""
@@ -70,6 +71,20 @@ def reset(connection):
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
 
+def layers_of_nothing():
+    """Three layers of gzip in 100 kB, of which the innermost has some 10 GB of blocks without any byte."""
+    def squeezed(data):
+        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+        return packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)
+
+    head = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
+    heads, block = [head], b"\0\0\0\xff\xff" * 200_000
+    for repeats in (20, 500):
+        heads.append(head + squeezed(heads[-1]))
+        block = squeezed(block * repeats)
+    return heads[-1] + block
+
+
 SERVERS = {
     "says nothing and reads nothing": frozen,
     "reads and says nothing": after_request(b""),
@@ -90,6 +105,7 @@ SERVERS = {
     "sends a compressed bomb": after_request(
         OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(gzip.compress(bytes(1 << 26)))
         + gzip.compress(bytes(1 << 26))),
+    "sends a transfer of many layers": after_request(OK + b"Transfer-Encoding: gzip, gzip, gzip\r\n\r\n" + layers_of_nothing()),
     "sends an empty reply": after_request(OK + b"Content-Length: 0\r\n\r\n"),
     "refuses with a long text": after_request(
         b"HTTP/1.1 500 No\r\nContent-Length: 3000000\r\n\r\n" + b'{"error":{"code":"Internal","message":"' + b"\x1b[31m" * 600000),

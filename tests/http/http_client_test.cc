@@ -131,7 +131,8 @@ TEST(HttpClient, AServersInstanceTellsItUnderAnyAddress) {
     for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.reply);
     EXPECT_FALSE(outcomes[1].same_as);
     // Whichever settles last is told to be the other one.
-    EXPECT_TRUE(outcomes[0].same_as == 2u || outcomes[2].same_as == 0u);
+    EXPECT_EQ(outcomes[0].same_as, 2u);
+    EXPECT_EQ(outcomes[2].same_as, 0u);
   }
   const auto instance_of = [](const RunningServer& from) {
     const auto reply = RawSocket::sending(from.port(), get_text("/healthz")).receive_message();
@@ -374,6 +375,18 @@ TEST(HttpClient, GarbageIsAnError) {
   std::string many = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 10'000; ++i) many += "X-Header: value\r\n";
   EXPECT_EQ(error_of(many).code(), ErrorCode::kDataLoss);
+}
+
+TEST(HttpClient, EncodedTransfersAreRefused) {
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: ";
+  for (const char* coding : {"gzip", "gzip, gzip", "gzip, chunked", "chunked, gzip", "identity", "x", ""}) {
+    EXPECT_EQ(error_of(head + coding + "\r\n\r\n1\r\na\r\n0\r\n\r\n").code(), ErrorCode::kDataLoss) << coding;
+  }
+  RawServer server([&](RawSocket& socket) {
+    socket.receive_message();
+    socket.send(head + "Chunked \r\n\r\n1\r\na\r\n0\r\n\r\n");
+  });
+  EXPECT_EQ(text_of(*call(server.url()).reply), "a");
 }
 
 TEST(HttpClient, AReplyThatBreaksOffIsUnavailable) {
