@@ -224,8 +224,11 @@ void Batcher::mark_late() {
 }
 
 void Batcher::mark_batch() {
-  // Whose turn it is: fewest queries of the same client before it, then earliest arrival.
+  // Whose turn it is: fewest queries of the same client up to and with it, then earliest arrival. So whoever
+  // wants little does not wait for whoever wants much. Every second batch begins with the request that has
+  // waited longest, or large ones would wait for ever.
   const bool turns_matter = queued_queries_ > limits_.batch_max;
+  const bool oldest_first = turns_matter && std::exchange(oldest_first_, !oldest_first_);
   std::vector<std::pair<std::size_t, std::size_t>> turns;
   turns.reserve(queue_.size());
   std::unordered_map<std::string_view, std::size_t> before;
@@ -235,9 +238,10 @@ void Batcher::mark_batch() {
       continue;
     }
     auto& mine = before[queue_[i].caller.client];
-    turns.emplace_back(mine, i);
     mine += queue_[i].queries;
+    turns.emplace_back(mine, i);
   }
+  if (oldest_first) turns.front().first = 0;
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;

@@ -28,7 +28,7 @@ struct Caller {
 };
 
 /// Thread-safe. A client's requests are answered in order of arrival. When more wait than a batch holds,
-/// clients take turns: each has as many queries in a batch as the others, or all it has.
+/// clients take turns (mark_batch).
 class Batcher {
  public:
   using Clock = std::chrono::steady_clock;
@@ -122,6 +122,7 @@ class Batcher {
   Clock::time_point computing_since_;
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
+  bool oldest_first_ = false;               ///< the next batch out of more than it holds
   bool stopping_ = false;
   ComputeThread& compute_;
   const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists

@@ -321,12 +321,36 @@ TEST(Batcher, ClientsTakeTurnsWhenMoreWaitThanABatchHolds) {
   for (const char* text : {"a1", "a2", "a3", "a4", "a5", "a6", "a7"}) ASSERT_TRUE(rig.submit(text, 1, {"a"}));
   ASSERT_TRUE(rig.submit("b1", 1, {"b"}));
   ASSERT_TRUE(rig.submit("b2", 1, {"b"}));
-  ASSERT_TRUE(rig.submit("c1", 2, {"c"}));  // two queries: with a1 and b1 the first batch is full
+  ASSERT_TRUE(rig.submit("c1", 2, {"c"}));  // two queries: its turn is that of a2 and b2, who came before
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(11));
-  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 3, 4, 3}));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 3, 3}));
   EXPECT_EQ(rig.fake->seen(),
-            (std::vector<std::string>{"first", "a1", "b1", "c1", "a2", "a3", "a4", "b2", "a5", "a6", "a7"}));
+            (std::vector<std::string>{"first", "a1", "a2", "b1", "b2", "a3", "a4", "c1", "a5", "a6", "a7"}));
+}
+
+TEST(Batcher, WhoWantsMuchDoesNotHoldUpWhoWantsLittle) {
+  Rig rig(patient(1ms, 4, 100));
+  rig.hold_with_one();
+  for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(rig.submit(text, 4, {text}));
+  for (const char* text : {"v1", "w1", "v2", "w2"}) ASSERT_TRUE(rig.submit(text, 1, {{text[0]}}));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(8));
+  // The small ones first, then by turns: who has waited longest, who wants least.
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "v1", "w1", "v2", "w2", "a", "b", "c"}));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 1, 1, 1}));
+}
+
+TEST(Batcher, WhoWantsLittleDoesNotHoldUpWhoWantsMuchForEver) {
+  Rig rig(patient(1ms, 4, 100));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("large", 4, {"large"}));
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(rig.submit("small" + std::to_string(i), 1, {"client " + std::to_string(i)}));
+  }
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(14));
+  EXPECT_EQ(rig.fake->seen().at(5), "large");
 }
 
 TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {
