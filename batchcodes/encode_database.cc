@@ -3,10 +3,6 @@
 // writes its rows on a thread of its own.
 #include "pirx/batchcodes/encode_database.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
-
 #include "bucket_rows.h"
 #include "pirx/batchcodes/fields.h"
 #include "src/base/guarded.h"
@@ -37,8 +33,9 @@ struct BucketFile {
 };
 
 Result<std::unique_ptr<BucketFile>> begin_bucket(const std::filesystem::path& target,
-                                                 const database::Layout& layout, mode_t mode) {
-  PIRX_ASSIGN(auto file, database::Replacement::begin(target, mode));
+                                                 const database::Layout& layout,
+                                                 const std::filesystem::path& plain) {
+  PIRX_ASSIGN(auto file, database::Replacement::begin(target, plain));
   const auto old = database::Database::open_if_there(target);
   if (!old || (*old != nullptr && (*old)->bucket() == nullptr)) {
     return invalid(printable(target.native()) +
@@ -111,15 +108,12 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
     EncodeReport report{{}, version, encoding.rows(plain.geometry().rows()), 0};
     // Who may read the database may read its buckets, and nobody else.
     const auto& source = plain.mapping().path;
-    struct stat status {};
-    if (::stat(source.c_str(), &status) != 0) return tl::unexpected(system_error("read", source, errno));
     std::vector<std::unique_ptr<BucketFile>> files;
     for (const std::size_t j : servers) {
       const database::BucketInfo info{spec.field, spec.arity, spec.independence, spec.modulus,
                                       spec.coordinates[j]};
       PIRX_ASSIGN(const auto layout, database::Layout::plan(plain.geometry(), 0, info));
-      PIRX_ASSIGN(auto file,
-                  begin_bucket(prefix.native() + "." + std::to_string(j + 1), layout, status.st_mode & 0777));
+      PIRX_ASSIGN(auto file, begin_bucket(prefix.native() + "." + std::to_string(j + 1), layout, source));
       files.push_back(std::move(file));
       report.file_bytes = layout.file_bytes();
     }

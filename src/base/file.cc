@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,15 +155,26 @@ Result<NamedFd> create_named(const std::filesystem::path& target, std::string_vi
   }
 }
 
-bool give_access_of(const struct stat& other, int fd) noexcept {
+bool give_access_of(const std::filesystem::path& other, int fd) noexcept {
+  struct stat theirs {};
   struct stat own {};
-  if (::fstat(fd, &own) != 0) return false;
-  mode_t mode = other.st_mode & 0777;
-  const bool same = own.st_uid == other.st_uid && own.st_gid == other.st_gid;
-  if (!same && ::fchown(fd, other.st_uid, other.st_gid) != 0 && own.st_gid != other.st_gid &&
-      ::fchown(fd, own.st_uid, other.st_gid) != 0) {
+  if (::stat(other.c_str(), &theirs) != 0 || ::fstat(fd, &own) != 0) return false;
+  mode_t mode = theirs.st_mode & 0777;
+  const bool same = own.st_uid == theirs.st_uid && own.st_gid == theirs.st_gid;
+  if (!same && ::fchown(fd, theirs.st_uid, theirs.st_gid) != 0 && own.st_gid != theirs.st_gid &&
+      ::fchown(fd, own.st_uid, theirs.st_gid) != 0) {
     mode &= ~mode_t{070};
   }
+  // Where there is a list, the group's permissions are the most that anybody whom it names gets. A folder's
+  // default may have given the new file one of its own.
+  static constexpr char kList[] = "system.posix_acl_access";
+  char list[4096];
+  const ssize_t size = ::getxattr(other.c_str(), kList, list, sizeof list);
+  const auto is_none = [] { return errno == ENODATA || errno == ENOTSUP; };
+  const bool done = size >= 0   ? ::fsetxattr(fd, kList, list, static_cast<std::size_t>(size), 0) == 0
+                    : is_none() ? ::fremovexattr(fd, kList) == 0 || is_none()
+                                : false;
+  if (!done) mode &= ~mode_t{070};
   return ::fchmod(fd, mode) == 0;
 }
 

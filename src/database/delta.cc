@@ -159,8 +159,7 @@ Result<void> write_file(const Database::Mapping& before, const UpdateLock& lock,
   remove_leftovers(target);
   PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(target, 0600));
   // Who may read the database may read what changed in it, and nobody else.
-  struct stat status {};
-  if (::stat(before.path.c_str(), &status) != 0 || !give_access_of(status, out.fd())) {
+  if (!give_access_of(before.path, out.fd())) {
     return tl::unexpected(system_error("set the permissions of", out.path(), errno));
   }
   PIRX_TRY(out.reserve(total));

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
 
 #include "pirx/base/small_file.h"
 
@@ -26,7 +25,7 @@ bool unchanged(const struct stat& before, const struct stat& now) {
 }
 
 /// What a file may be built over: nothing yet, or a regular file that may be written.
-Result<std::optional<struct stat>> check_target(const std::filesystem::path& target) {
+Result<bool> check_target(const std::filesystem::path& target) {
   const auto refuse = [&target](ErrorCode code, const std::string& cause) {
     return fail(code, "cannot build " + printable(target.native()) + ": " + cause);
   };
@@ -35,14 +34,14 @@ Result<std::optional<struct stat>> check_target(const std::filesystem::path& tar
   }
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
-    if (errno == ENOENT) return std::optional<struct stat>();
+    if (errno == ENOENT) return false;
     return tl::unexpected(system_error("build", target, errno));
   }
   if (S_ISDIR(status.st_mode))
     return refuse(ErrorCode::kInvalidArgument, "it is a folder; name a file in it");
   if (!S_ISREG(status.st_mode)) return refuse(ErrorCode::kInvalidArgument, "it is not a regular file");
   if (::access(target.c_str(), W_OK) != 0) return tl::unexpected(system_error("replace", target, errno));
-  return std::optional(status);
+  return true;
 }
 
 }  // namespace
@@ -99,13 +98,14 @@ Result<void> UpdateLock::check() const {
                   " was replaced or changed meanwhile, so it stays as it is now: do the same again");
 }
 
-Result<Replacement> Replacement::begin(const std::filesystem::path& target, mode_t mode) {
-  PIRX_ASSIGN(const std::optional<struct stat> old, check_target(target));
+Result<Replacement> Replacement::begin(const std::filesystem::path& target,
+                                       const std::filesystem::path& like) {
+  PIRX_ASSIGN(const bool there, check_target(target));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
-  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, old ? 0600 : mode));
-  // A database that only its owner could read stays so.
-  if (old && !give_access_of(*old, file.fd())) {
+  const auto& model = there ? target : like;  // a database that only its owner could read stays so
+  PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, model.empty() ? 0666 : 0600));
+  if (!model.empty() && !give_access_of(model, file.fd())) {
     return tl::unexpected(system_error("set the permissions of", file.path(), errno));
   }
   return Replacement(target, std::move(lock), std::move(file));

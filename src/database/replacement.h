@@ -44,8 +44,9 @@ class Replacement {
  public:
   /// Removes what killed writers left. InvalidArgument or Unavailable when `target` is nothing that may be
   /// replaced; Unavailable when another process changes it.
-  /// A new file gets the permissions `mode`, less the umask.
-  static Result<Replacement> begin(const std::filesystem::path& target, mode_t mode = 0666);
+  /// A new file may be read by whoever may read `like`; if that is empty, by what the umask leaves.
+  static Result<Replacement> begin(const std::filesystem::path& target,
+                                   const std::filesystem::path& like = {});
   const TemporaryFile& file() const noexcept { return file_; }
   /// Unavailable when the target is not what it was at the beginning.
   Result<void> check() const { return lock_.check(); }

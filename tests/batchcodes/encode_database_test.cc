@@ -268,6 +268,15 @@ TEST(EncodeDatabase, BucketsAreAsPrivateAsTheDatabase) {
       good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 0, 2, 4), folder / "b")));
   EXPECT_EQ(std::filesystem::status(folder / "b.4").permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files to any group";
+  ASSERT_EQ(::chown((folder / "db").c_str(), 4321, 1234), 0);
+  ASSERT_EQ(::chmod((folder / "db").c_str(), 0640), 0);
+  ASSERT_TRUE(
+      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 0, 2, 4), folder / "c")));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "c.1").c_str(), &status), 0);
+  EXPECT_EQ(status.st_gid, 1234u);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
 }
 
 TEST(EncodeDatabase, DamageGetsNoRightChecksum) {

@@ -2,7 +2,11 @@
 // What may be replaced, by whom, and what the file that is replaced leaves behind.
 #include "src/database/replacement.h"
 
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "database_fixture.h"
 #include "pirx/database/update.h"
@@ -62,6 +66,29 @@ TEST(Replacement, KeepsThePermissionsOfTheOldFile) {
   struct stat status {};
   ASSERT_EQ(::stat((folder / "db").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+/// Of a file with an access control list, the group's bits are what anybody whom it names may do at most:
+/// here user 4321 may read, and the group may not.
+TEST(Replacement, KeepsTheAccessControlListOfTheOldFile) {
+  static constexpr char kName[] = "system.posix_acl_access";
+  static constexpr char kList[] =
+      "\2\0\0\0"                     // its version
+      "\1\0\6\0\xff\xff\xff\xff"     // the owner: reads and writes
+      "\2\0\4\0\xe1\x10\0\0"         // user 4321: reads
+      "\4\0\0\0\xff\xff\xff\xff"     // the group
+      "\x10\0\4\0\xff\xff\xff\xff"   // the most
+      "\x20\0\0\0\xff\xff\xff\xff";  // others
+  const std::string list(kList, sizeof kList - 1);
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("x")})));
+  if (::setxattr((folder / "db").c_str(), kName, list.data(), list.size(), 0) != 0) {
+    GTEST_SKIP() << "there are no access control lists here";
+  }
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("y")})));
+  char now[256];
+  const auto size = ::getxattr((folder / "db").c_str(), kName, now, sizeof now);
+  EXPECT_EQ(std::string(now, static_cast<std::size_t>(std::max<ssize_t>(size, 0))), list);
 }
 
 TEST(UpdateLock, OneWriterAtATime) {

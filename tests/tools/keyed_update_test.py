@@ -160,13 +160,16 @@ class KeyedUpdate(cl.Servers):
         database = self.build(count=50)
         listed = Path(f"{database}.keys")
         self.assertEqual(listed.stat().st_mode, database.stat().st_mode)
-        for mode in (0o600, 0o640):
+        for mode in (0o640, 0o600):
             database.chmod(mode)
             cl.run("db", "build", database, self.path / "keyed.jsonl", "--key", "k", "--value", "v", "--keyed")
             self.assertEqual([path.stat().st_mode & 0o777 for path in (database, listed)], [mode] * 2)
             listed.chmod(0o644)
             cl.run("db", "update", database, "--key", f"new {mode}={self.record('x' * 5000)}")
             self.assertEqual([path.stat().st_mode & 0o777 for path in (database, listed)], [mode] * 2)
+        database.chmod(0o644)  # all may read it, but its keys are whose they were
+        cl.run("db", "update", database, "--key", f"another={self.record('x' * 5000)}")
+        self.assertEqual([path.stat().st_mode & 0o777 for path in (database, listed)], [0o644, 0o600])
 
     def test_files_of_others_stay(self):
         database = self.build(count=50)
@@ -181,6 +184,15 @@ class KeyedUpdate(cl.Servers):
             self.assertIn(f"{there} exists and is no list of keys", done.stderr)
             self.assertEqual(victim.read_text(), "mine")
             there.unlink()
+
+    def test_pipes_are_not_waited_for(self):
+        database = self.build(count=50)
+        listed = Path(f"{database}.keys")
+        listed.unlink()
+        os.mkfifo(listed)
+        self.assertIn("list of keys", cl.run("db", "update", database, "--key", f"a={self.record('x')}", code=5).stderr)
+        os.mkfifo(self.path / "pipe")
+        cl.run("db", "build", self.path / "pipe", self.path / "keyed.jsonl", "--key", "k", "--value", "v", code=2)
 
     def test_what_is_refused(self):
         database = self.build(count=50)

@@ -40,7 +40,10 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   }
   constexpr std::string_view kMagic = "PIRXDB\r\n";
   char head[kMagic.size()] = {};
-  std::ifstream(target, std::ios::binary).read(head, sizeof head);
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(target, ignored)) {
+    std::ifstream(target, std::ios::binary).read(head, sizeof head);
+  }
   if (std::string_view(head, sizeof head) != kMagic) {
     return invalid(target + " exists and is no pirx database: choose another name, or remove it first");
   }

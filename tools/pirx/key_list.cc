@@ -44,8 +44,10 @@ Result<void> check_may_replace(const std::string& database) {
 
 /// Of a list that pirx wrote (`own`), lines that are no keys are left out: a crash cut them short.
 Result<void> read_list(const std::string& path, bool own, std::vector<std::string>& keys) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
+  std::error_code ignored;
+  std::ifstream in;  // a pipe in place of our list would never end
+  if (!own || std::filesystem::is_regular_file(path, ignored)) in.open(path, std::ios::binary);
+  if (!in.is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
   std::string line;
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line == kHeader) continue;
@@ -82,11 +84,12 @@ Result<KeyListWriter> KeyListWriter::create(const std::string& database) {
 
 Result<void> KeyListWriter::open() {
   PIRX_TRY(check_may_replace(database_));
-  // Who may not read the database may not read its keys. A new database gets what the umask leaves.
-  struct stat old {};
-  const bool there = ::stat(database_.c_str(), &old) == 0;
+  // Who may not read the database, or the list that was there, may not read its keys. Those of a new database
+  // get what the umask leaves.
+  struct stat database {};
+  const bool there = ::stat(database_.c_str(), &database) == 0;
   const mode_t mode = there ? 0600 : 0666;
-  const auto made = list_of(database_) + ".new";
+  const auto name = list_of(database_), made = name + ".new";
   const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode);
   std::unique_ptr<std::FILE, Close> file(fd < 0 ? nullptr : ::fdopen(fd, "ab"));
   if (!file) return tl::unexpected(cannot_write());
@@ -100,7 +103,12 @@ Result<void> KeyListWriter::open() {
                 "another process is changing " + database_ + ": try again when it is done");
   }
   file.get_deleter() = {made, mine.st_size};
-  if (there && !give_access_of(old, fd)) return tl::unexpected(cannot_write());
+  struct stat list {};
+  const bool listed = ::stat(name.c_str(), &list) == 0;
+  if (there && (!give_access_of(listed ? name : database_, fd) || ::fstat(fd, &list) != 0 ||
+                ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0)) {
+    return tl::unexpected(cannot_write());
+  }
   file_ = std::move(file);
   // What a crash left may be the only list of what is there, and end within a line: it stays.
   return add(mine.st_size == 0 ? kHeader : "");

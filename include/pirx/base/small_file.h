@@ -2,8 +2,6 @@
 // Reads a small file as a whole, with a limit on its length, and replaces a file in one step.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -29,8 +27,8 @@ Result<void> replace_file(const std::filesystem::path& path, std::string_view te
 /// nothing. Unavailable: another process has held it for ten seconds.
 Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path);
 
-/// Gives a file the permissions, the group and, for root, the owner of another one. Where it cannot have the
-/// group, its own group gets no permission. False: errno says why.
-bool give_access_of(const struct stat& other, int fd) noexcept;
+/// Gives a file the permissions, the access control list, the group and, for root, the owner of the one at
+/// `other`. Where it cannot have the group or the list, no group gets a permission. False: errno says why.
+bool give_access_of(const std::filesystem::path& other, int fd) noexcept;
 
 }  // namespace pirx
