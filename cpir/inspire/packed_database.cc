@@ -247,6 +247,8 @@ Result<void> PackedDatabase::build_blocks(const database::Database& database, in
     tell("the prepared database was read");
     return {};
   }
+  // What was made from damaged rows would be taken for what sound ones make.
+  PIRX_TRY(database.verify());
   const auto kept =
       database::write_prepared_file(file, label, std::vector<ByteSpan>(parts.begin(), parts.end()), threads);
   tell(kept ? "kept for the next start" : "not kept: " + kept.error().message());

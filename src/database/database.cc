@@ -210,7 +210,7 @@ Result<std::shared_ptr<const Database>> Database::open_if_there(const std::files
 
 Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::path& path) {
   return guarded([&]() -> Result<std::shared_ptr<const Database>> {
-    PIRX_ASSIGN(const Opened opened, open_files(path));
+    PIRX_ASSIGN(Opened opened, open_files(path));
     const Header& header = opened.delta ? opened.delta->header() : opened.base.header;
     std::unique_ptr<Mapping> mapping(new Mapping{path, header});
     mapping->base_version = opened.base.header.version;
@@ -223,6 +223,7 @@ Result<std::shared_ptr<const Database>> Database::open(const std::filesystem::pa
     const MutableByteSpan file = mapping->map.bytes();
     mapping->file = file;
     mapping->guard.emplace(file, opened.base.file.status);
+    mapping->on_disk = std::move(opened.base.file);
     // Only a hint. No MADV_WILLNEED: it would make every `db info` read the whole file.
     static_cast<void>(::madvise(file.data(), file.size(), MADV_HUGEPAGE));
 

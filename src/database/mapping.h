@@ -13,6 +13,7 @@ namespace pirx::database {
 struct Database::Mapping {
   std::filesystem::path path;
   Header header;
+  OpenedFile on_disk = {};  ///< without the delta
   FileMap map = {};
   ByteSpan file = {};  ///< the whole file, changes laid over it: all of `map`
   KeyIndex keys = {};

@@ -84,4 +84,12 @@ Result<void> survive_lost_pages() {
 
 bool pages_lost(const Database& database) noexcept { return database.mapping().guard->lost(); }
 
+bool written_to(const Database& database) noexcept {
+  const auto& file = database.mapping().on_disk;
+  struct stat now {};
+  return ::fstat(file.fd.get(), &now) != 0 || now.st_size != file.status.st_size ||
+         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
+}
+
 }  // namespace pirx::database

@@ -83,6 +83,22 @@ TEST(Serving, ATruncatedFileIsNoticedAndNobodyDies) {
   EXPECT_FALSE(pages_lost(**again));
 }
 
+TEST(Serving, AFileThatIsWrittenToIsNoticed) {
+  const TemporaryFolder folder;
+  for (const char* name : {"db", "other"}) ASSERT_TRUE(good(build(folder / name, records(40))));
+  const auto database = Database::open(folder / "db");
+  ASSERT_TRUE(good(database));
+  EXPECT_FALSE(written_to(**database));
+  // Another file in its place is none of its business.
+  std::filesystem::rename(folder / "other", folder / "db");
+  EXPECT_FALSE(written_to(**database));
+  const auto next = Database::open(folder / "db");
+  ASSERT_TRUE(good(next));
+  pirx::testing::write_file(folder / "db", pirx::testing::read_file(folder / "db"));
+  EXPECT_TRUE(written_to(**next));
+  EXPECT_FALSE(written_to(**database));
+}
+
 TEST(Serving, OtherBusErrorsEndTheProcess) {
   const int status = testing::status_of_child(
       [] { return survive_lost_pages() && ::raise(SIGBUS) == 0 && ::raise(SIGBUS) == 0; });

@@ -189,6 +189,17 @@ class Epochs(cl.Servers):
         self.assertIn("truncated", self.event(servers[0], "epoch_refused")["reason"])
         self.mend(copies[0], servers[0], deployment)
 
+    def test_a_file_that_is_copied_over_is_not_served(self):
+        copies, servers, deployment = self.served_copies()
+        other = self.path / "other.pirx"
+        cl.run("db", "build", other, self.path / "records.jsonl", "--key", "v", "--value", "k")
+        with copies[0].open("r+b") as file:
+            file.truncate(0)
+            file.write(other.read_bytes())
+        self.expect_first_is_silent(servers, deployment)
+        self.assertIn("written to", self.event(servers[0], "database_damaged")["reason"])
+        self.mend(copies[0], servers[0], deployment)
+
     def test_buckets_from_encoding_to_a_new_epoch(self):
         database = self.build()
         prefix = self.path / "bucket"

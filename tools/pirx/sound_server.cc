@@ -44,6 +44,10 @@ std::vector<Result<Bytes>> SoundServer::answer_from(std::span<const ByteSpan> re
   if (database::pages_lost(*database_)) {
     found_damaged(
         Error(ErrorCode::kDataLoss, "the file was truncated, or its disk failed, while it was served"));
+  } else if (database::written_to(*database_)) {
+    found_damaged(
+        Error(ErrorCode::kDataLoss,
+              "the file was written to while it was served: put another one in its place by renaming"));
   }
   // Whatever the pass computed before it was known.
   if (state_ == State::kDamaged) {
