@@ -231,7 +231,7 @@ class CommandLine(Servers):
         run("get", three, "--key", "nobody", "--wait-for-all", code=9)
         # Two servers that agree on nothing being there: an answer, but nothing to check it by.
         two = self.deploy(servers[:2], 1, name="two.json")
-        report = json.loads(run("get", two, "--key", "nobody", "--json", code=3).stdout)
+        report = json.loads(run("get", two, "--key", "nobody", "--json", code=9).stdout)
         self.assertEqual((report["certainty"], [r.get("text") for r in report["records"]]), ("unverified", [None]))
 
         # Encoded, the three rows lie at different coordinates of the same query.
@@ -745,6 +745,20 @@ class CommandLine(Servers):
         run("serve", database, "--protocol", "chor", "--coordinate", 0, "--listen", "127.0.0.1:0", code=2)
         run("serve", database, "--protocol", "chor", "--coordinate", 1, "--field", "gf2_8", "--listen", "127.0.0.1:0", code=2)
         self.deploy([self.serve(database, 1, "--protocol", "chor"), self.serve(database, 2)], 1, code=8)
+
+    def test_an_absence_that_nothing_proves(self):
+        database = self.build("keyed.pirx", "--keyed")
+        for protocol, stopped, code in (("goldberg", 0, 3), ("goldberg", 1, 9), ("chor", 0, 9), ("dpf", 1, 9)):
+            with self.subTest(protocol=protocol, stopped=stopped):
+                servers = [self.serve(database, x, "--protocol", protocol) for x in (1, 2, 3)]
+                deployment = self.deploy(servers, 2 if protocol == "chor" else 1)
+                if stopped:
+                    servers[2].stop()
+                done = run("get", deployment, "--key", "key3", "--key", "nobody", code=code)
+                self.assertEqual(done.stdout, RECORDS[3] + "\n")
+                self.assertIn("'nobody'" + ("" if code == 3 else " was found, but nothing proves"), done.stderr)
+                error = json.loads(run("get", deployment, "--key", "nobody", "--json", code=code).stdout)["error"]
+                self.assertEqual((error["code"], error["advice"]), ("OutOfRange" if code == 3 else "Undecodable", ""))
 
     def test_batch_codes(self):
         database = self.build()

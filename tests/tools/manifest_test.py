@@ -122,6 +122,8 @@ class Manifests(cl.Servers):
         cl.run("manifest", "show", manifest, "--publisher", self.publisher, cwd=self.path)
         cl.run("manifest", "show", manifest, "--publisher", f"./{self.publisher}", cwd=self.path, code=UNAUTHENTICATED)
         cl.run("manifest", "show", database, code=LOSS)
+        os.mkfifo(self.path / "pipe")  # reading it would never end
+        self.assertIn("no", cl.run("manifest", "show", self.path / "pipe", code=5).stderr)
         # A slip of the publisher is found before a manifest is lost by it.
         before = manifest.read_bytes()
         for key, name, out, part in ((other, "lists", manifest, f"is the manifest of {self.pin}"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was fetched, as JSON, for `pirx get` and `pirx try`.
+// What was fetched, as JSON and as an error, for `pirx get` and `pirx try`.
 #pragma once
 
 #include "pirx/base/json.h"
@@ -13,5 +13,8 @@ OutJson to_json(const client::FetchReport& report, const client::Deployment& dep
                 std::span<const OutJson> wishes = {});
 /// How each server behaved.
 OutJson to_json(std::span<const client::ServerOutcome> outcomes, const client::Deployment& deployment);
+/// That there is no record with `keys` ("the key 'a', 'b'"): OutOfRange where the answer proves it, else
+/// Undecodable.
+tl::unexpected<Error> no_record(const client::FetchReport& report, const std::string& keys);
 
 }  // namespace pirx::cli

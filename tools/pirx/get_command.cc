@@ -27,6 +27,7 @@ struct GetArguments {
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
   bool json = false, raw = false, all = false, quiet = false, refresh = false, null = false;
+  bool hide_keys = false;                 ///< they were not on the command line, so no message names them
   Texts options;                          ///< the protocol's own
   std::chrono::microseconds deadline{0};  ///< zero: not given
   double down = 1e7, up = 0;              ///< bits a second; up: 0 if not given
@@ -36,11 +37,18 @@ struct GetArguments {
   std::chrono::microseconds work = limits.time;
 };
 
+/// A key for messages, which may end up in a log.
+std::string name_key(const GetArguments& a, std::size_t i) {
+  if (!a.hide_keys) return "'" + escape_key(a.keys[i]) + "'";
+  return "number " + std::to_string(i + 1) + " of " + std::to_string(a.keys.size());
+}
+
 /// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
 /// whatever the keys. A key that is not in it gets a position that no database has: the servers are asked all
 /// the same, and `unlisted` is what to say afterwards.
-Result<void> add_positions(const std::string& path, const std::vector<std::string>& keys,
-                           std::vector<std::uint64_t>& positions, std::string& unlisted) {
+Result<void> add_positions(GetArguments& a) {
+  const auto& path = a.positions_file;
+  const auto& keys = a.keys;
   std::ifstream file(path);
   if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
   std::vector<std::optional<std::uint64_t>> found(keys.size());
@@ -63,8 +71,8 @@ Result<void> add_positions(const std::string& path, const std::vector<std::strin
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!found[i]) unlisted = "'" + escape_key(keys[i]) + "' is not in " + path;
-    positions.push_back(found[i].value_or(~std::uint64_t{0}));
+    if (!found[i]) a.unlisted = name_key(a, i) + " is not in " + path;
+    a.positions.push_back(found[i].value_or(~std::uint64_t{0}));
   }
   return {};
 }
@@ -123,6 +131,15 @@ OutJson to_json(const FetchReport& report, const Deployment& deployment, std::sp
             {"decode", report.decode_milliseconds}}},
           {"records", records_to_json(report, wishes)},
           {"servers", to_json(report.servers, deployment)}};
+}
+
+tl::unexpected<Error> no_record(const FetchReport& report, const std::string& keys) {
+  if (report.answer.certainty == Certainty::kProven) {
+    return fail(ErrorCode::kOutOfRange, "the database has no record with " + keys);
+  }
+  return fail(ErrorCode::kUndecodable, "no record with " + keys +
+                                           " was found, but nothing proves that there is none: a server that "
+                                           "lied can have hidden it");
 }
 
 namespace {
@@ -256,6 +273,7 @@ Result<void> prompt(GetArguments& a) {
   if (words.empty()) return invalid("nothing to fetch: the input ended. " + std::string(kGive));
   if (by_key) {
     a.keys = std::move(words);
+    a.hide_keys = true;
   } else {
     PIRX_ASSIGN(a.positions.emplace_back(), parse_whole_number(words[0], 0, ~std::uint64_t{0}));
   }
@@ -273,7 +291,7 @@ Result<void> settle_wishes(GetArguments& a, bool keyed) {
         "--key (or --keys-from) and --positions go together, as the database is not keyed (pirx db "
         "build --keyed)");
   }
-  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a.positions_file, a.keys, a.positions, a.unlisted));
+  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a));
   return {};
 }
 
@@ -301,8 +319,8 @@ Result<void> check_missing(const GetArguments& a, const FetchReport& report) {
   const auto& missing = report.answer.missing;
   if (missing.empty()) return {};
   std::string names;
-  for (const std::size_t i : missing) names += (names.empty() ? "'" : ", '") + escape_key(a.keys[i]) + "'";
-  return fail(ErrorCode::kOutOfRange, "the database has no record with the key " + names);
+  for (const std::size_t i : missing) names += (names.empty() ? "" : ", ") + name_key(a, i);
+  return no_record(report, "the key " + names);
 }
 
 OutJson error_to_json(const Error& error, const std::string& advice) {
@@ -400,6 +418,7 @@ Result<Deployment> renewed(const GetArguments& a, const Deployment& stale) {
 /// `printed`: there is a JSON document already.
 Result<void> get(GetArguments a, bool& printed) {
   if (!a.keys_file.empty()) {
+    a.hide_keys = true;
     PIRX_TRY(add_keys(a.keys_file, a.null, a.keys));
   } else if (a.keys.empty() && a.positions.empty()) {
     PIRX_TRY(prompt(a));

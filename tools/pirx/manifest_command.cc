@@ -153,7 +153,7 @@ Result<void> show(const ManifestArguments& a) {
 
 Result<Manifest> load_manifest(const std::string& file) {
   PIRX_ASSIGN(const auto text,
-              read_file(file, Manifest::kMaxBytes, "manifest ('pirx manifest sign' writes one)"));
+              read_file(file, Manifest::kMaxBytes, "manifest ('pirx manifest sign' writes one)", true));
   auto manifest = Manifest::parse(as_bytes(text));
   if (!manifest) return fail(manifest.error().code(), file + ": " + manifest.error().message());
   return manifest;

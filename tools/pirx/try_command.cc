@@ -348,7 +348,8 @@ class LookUps {
 
   bool keyed() const { return deployment_.plan->geometry().keyed(); }
 
-  /// Prints the record and a line about it. OutOfRange: there is no such record. Else errors of the Fetcher.
+  /// Prints the record and a line about it. OutOfRange: there is no such record; Undecodable: none was
+  /// found, which nothing proves. Else errors of the Fetcher.
   Result<void> look_up(const std::string& wish) {
     const auto report = fetch(wish);
     const bool missing = report && !report->answer.missing.empty();
@@ -364,7 +365,7 @@ class LookUps {
     }
     if (!report) return tl::unexpected(report.error());
     if (!a_.quiet) std::fprintf(stderr, "  %s\n", one_line(*report).c_str());
-    if (missing) return fail(ErrorCode::kOutOfRange, "the database has no record with this key");
+    if (missing) return no_record(*report, "this key");
     return {};
   }
 
