@@ -9,6 +9,7 @@ import http.server
 import json
 import signal
 import ssl
+import struct
 import subprocess
 import sys
 import threading
@@ -193,6 +194,22 @@ class Refresh(cl.Servers):
         self.assertIn("up to date", done.stdout)
         self.assertRegex(done.stderr, f"{servers[0].url}: [^\n]*left as it was")
         self.assertNotIn(far.url, done.stderr)
+
+    def test_most_servers_cannot_make_a_lookup_huge(self):
+        _, servers = self.served()
+        target = self.deploy(servers, 1)
+        text, said = target.read_text(), []
+        for server in servers[:2]:
+            with urllib.request.urlopen(server.url + "/v1/parameters") as reply:
+                told = bytearray(reply.read())
+            told[48:56] = struct.pack("<Q", 2)  # the epoch
+            told[96:104] = struct.pack("<Q", 1 << 29)  # records, one in a row
+            told[112:120] = struct.pack("<Q", 1)
+            said.append(bytes(told))
+            server.stop()
+        with answering(lambda path: ("one", said[0]), servers[0].port), answering(lambda path: ("two", said[1]), servers[1].port):
+            self.assertIn("MiB of messages a query now, not 1 MiB", cl.run("deploy", "--refresh", target, code=8).stderr)
+        self.assertEqual(target.read_text(), text)
 
     def test_another_kind_of_database(self):
         database, servers = self.served()
