@@ -25,9 +25,9 @@ export interface Server {
   message: string;
 }
 
-export interface Answer {
-  /** The record; null if the database has none with this key. It comes from servers: never use it as HTML. */
-  record: Uint8Array | null;
+export interface Answers {
+  /** The record of each wish; null if the database has none with this key. They come from servers: never use them as HTML. */
+  records: (Uint8Array | null)[];
   certainty: "proven" | "probable" | "unverified";
   /** If it is proven: the answer is right unless more servers than this lied. With one server that is said of the
    * identity in the deployment, which may be that server's own word. */
@@ -35,6 +35,9 @@ export interface Answer {
   rounds: number;
   servers: Server[];
 }
+
+/** Of one wish. */
+export type Answer = Omit<Answers, "records"> & { record: Uint8Array | null };
 
 export type Event = { server: number; url: string; round: number } & (
   | { type: "sent"; request: Uint8Array }
@@ -59,6 +62,8 @@ export interface Settings {
   onEvent?: (event: Event) => void;
 }
 
+export type Wish = string | Uint8Array | number | bigint;
+
 export interface Client {
   readonly servers: readonly string[];
   /** What the user should be told before it is used; usually "". */
@@ -72,7 +77,10 @@ export interface Deployment {
   /** The client of a protocol, which serves all look-ups. */
   client(protocol?: string, options?: Record<string, string | number>): Client;
   /** Looks up a key, or a position if the database has no keys. Each server is sent one message a round and waited for. */
-  get(wish: string | Uint8Array | number | bigint, settings?: Settings): Promise<Answer>;
+  get(wish: Wish, settings?: Settings): Promise<Answer>;
+  /** Looks up to 256 of them up together: servers see how many. One after another they would see more: when each look-up
+   * begins tells how long the one before took to read. */
+  getMany(wishes: readonly Wish[], settings?: Settings): Promise<Answers>;
 }
 
 export class Pirx {

@@ -169,18 +169,23 @@ class Deployment {
     return { handle, warning, servers };
   }
 
-  async get(wish, settings = {}) {
+  async get(wish, settings) {
+    const { records: [record], ...rest } = await this.getMany([wish], settings);
+    return { record, ...rest };
+  }
+
+  async getMany(wishes, settings = {}) {
     const { protocol, options, onEvent = () => {}, signal, liars = -1, maxBytes = 0 } = settings;
     const machine = this.#machine;
     const client = this.client(protocol, options);
     const timeout = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
     // A single server decides how many rounds there are, and could be just in time in each: all have this time.
-    const queries = typeof wish === "number" || typeof wish === "bigint" ? 1 : KEY_QUERIES;
+    const queries = wishes.length * (this.database.keyed ? KEY_QUERIES : 1);
     const last = client.servers.length > 1 ? Infinity : performance.now() + timeout * (1 + queries);
     const servers = client.servers.map((url) => ({ url, bytesUp: 0, bytesDown: 0, ms: 0, outcome: "silent", message: "" }));
     signal?.throwIfAborted();
     const instances = new Map();
-    const retrieval = this.#begin(client, wish, liars, maxBytes);
+    const retrieval = this.#begin(client, wishes, liars, maxBytes);
     let answer = 0, unsettled;
     try {
       for (let round = 1; ; ++round) {
@@ -189,7 +194,7 @@ class Deployment {
           const message = this.#next(retrieval);
           if (message.action === FINISH) {
             answer = machine.out("pirx_retrieval_finish", retrieval);
-            return this.#read(answer, servers);
+            return this.#read(answer, wishes.length, servers);
           }
           if (message.action !== SEND) break;
           messages.push(message);
@@ -207,8 +212,12 @@ class Deployment {
             server.bytesUp += message.data.length;
             event("sent", { request: message.data });
             const { reply, instance } = await ask(message, timeout, last, signal, (count) => { server.bytesDown += count; });
-            const same = instance && (instances.get(instance) ?? instances.set(instance, server.url).get(instance));
-            if (same && same !== server.url) server.message = `names the same instance as ${same}: are they one server?`;
+            const same = instance && (instances.get(instance) ?? instances.set(instance, server).get(instance));
+            if (same && same !== server) {
+              for (const [one, other] of [[same, server], [server, same]]) {
+                one.message ||= `names the same instance as ${other.url}: are they one server, or does one claim to be the other?`;
+              }
+            }
             machine.with(reply, (at, size) => {
               settled = true;
               machine.call("pirx_retrieval_receive", retrieval, message.id, at, size);
@@ -243,7 +252,7 @@ class Deployment {
     }
   }
 
-  #begin(client, wish, liars, maxBytes) {
+  #begin(client, wishes, liars, maxBytes) {
     const machine = this.#machine;
     if (maxBytes < 0 || maxBytes > 1 << 30) throw new PirxError("InvalidArgument", "maxBytes is at most 2^30: WebAssembly has 32 bits");
     return machine.within(64, (options) => {
@@ -251,20 +260,28 @@ class Deployment {
       machine.setU32(options + 4, liars);
       if (client.servers.length > 1) machine.setU32(options + 12, 1);
       machine.view().setBigUint64(options + 32, BigInt(maxBytes), true);
-      if (typeof wish === "number" || typeof wish === "bigint") {
-        if (wish < 0 || (typeof wish === "number" && !Number.isSafeInteger(wish)) || wish >= 1n << 64n) {
-          throw new PirxError("InvalidArgument", "a position is a whole number from 0");
-        }
-        return machine.within(8, (at) => {
-          machine.view().setBigUint64(at, BigInt(wish), true);
-          return machine.out("pirx_retrieval_begin_positions", client.handle, at, 1, options);
+      const count = wishes.length, isPosition = (wish) => typeof wish === "number" || typeof wish === "bigint";
+      if (wishes.some(isPosition)) {
+        return machine.within(8 * count, (at) => {
+          wishes.forEach((wish, i) => {
+            if (!isPosition(wish) || wish < 0 || (typeof wish === "number" && !Number.isSafeInteger(wish)) || wish >= 1n << 64n) {
+              throw new PirxError("InvalidArgument", "a position is a whole number from 0");
+            }
+            machine.view().setBigUint64(at + 8 * i, BigInt(wish), true);
+          });
+          return machine.out("pirx_retrieval_begin_positions", client.handle, at, count, options);
         });
       }
-      const key = typeof wish === "string" ? new TextEncoder().encode(wish) : wish;
-      return machine.with(key, (data, size) => machine.within(8, (at) => {
-        machine.setU32(at, data);
-        machine.setU32(at + 4, size);
-        return machine.out("pirx_retrieval_begin_keys", client.handle, at, 1, options);
+      const keys = wishes.map((wish) => typeof wish === "string" ? new TextEncoder().encode(wish) : wish);
+      const size = keys.reduce((sum, key) => sum + key.length, 0);
+      return machine.within(size, (data) => machine.within(8 * count, (at) => {
+        keys.forEach((key, i) => {
+          machine.bytes(data, key.length).set(key);
+          machine.setU32(at + 8 * i, data);
+          machine.setU32(at + 8 * i + 4, key.length);
+          data += key.length;
+        });
+        return machine.out("pirx_retrieval_begin_keys", client.handle, at, count, options);
       }));
     });
   }
@@ -289,16 +306,18 @@ class Deployment {
       (at) => machine.call("pirx_retrieval_lost", retrieval, id, why, at));
   }
 
-  #read(answer, servers) {
+  #read(answer, count, servers) {
     const machine = this.#machine;
     return machine.within(16, (at) => {
-      machine.call("pirx_answer_record", answer, 0, at);
-      const found = machine.u32(at + 8) === 1;
-      const record = found ? machine.bytes(machine.u32(at), machine.u32(at + 4)).slice() : null;
+      const records = Array.from({ length: count }, (_, i) => {
+        machine.call("pirx_answer_record", answer, i, at);
+        const found = machine.u32(at + 8) === 1;
+        return found ? machine.bytes(machine.u32(at), machine.u32(at + 4)).slice() : null;
+      });
       machine.call("pirx_answer_summary", answer, at);
       const summary = { certainty: CERTAINTY[machine.u32(at)], proofBound: machine.u32(at + 8), rounds: machine.u32(at + 12) };
       servers.forEach((server, i) => { server.outcome = OUTCOME[machine.out("pirx_answer_server", answer, i)]; });
-      return { record, ...summary, servers };
+      return { records, ...summary, servers };
     });
   }
 }

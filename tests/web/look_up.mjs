@@ -23,10 +23,11 @@ for await (const line of createInterface({ input: process.stdin })) {
     };
     if (settings.abort) settings.signal = AbortSignal.timeout(settings.abort);
     const before = process.cpuUsage();
-    const answer = await opened.get(wish, { ...settings, onEvent });
+    const many = Array.isArray(wish); // getMany
+    const answer = await opened[many ? "getMany" : "get"](wish, { ...settings, onEvent });
     const { user, system } = process.cpuUsage(before);
-    const record = answer.record && new TextDecoder().decode(answer.record);
-    told = { ...answer, record, events, database: opened.database, protocols: opened.protocols, cpu: cpu && (user + system) / 1000 };
+    const text = (bytes) => bytes && new TextDecoder().decode(bytes);
+    told = { ...answer, record: text(answer.record), records: answer.records?.map(text), events, database: opened.database, protocols: opened.protocols, cpu: cpu && (user + system) / 1000 };
   } catch (error) {
     told = { name: error.name, code: error.code, message: error.message, servers: error.servers };
   }

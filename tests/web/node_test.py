@@ -70,6 +70,16 @@ class Node(Served):
             pinned.write_text(json.dumps(good | change))
             self.assertEqual(self.ask(pinned, "key77")["code"], code)
 
+    def test_several_in_one_look_up(self):
+        for file, wishes in (("keyed.pirx", ["key5", "nobody", "", "key77", "key5"]), ("plain.pirx", [5, 77, 5])):
+            deployment = self.servers(file, 3)
+            answer = self.ask(deployment, wishes)
+            expected = [None if wish in ("nobody", "") else record(int(str(wish).removeprefix("key"))) for wish in wishes]
+            self.assertEqual((answer["records"], answer["certainty"]), (expected, "proven"))
+            self.assertEqual(len([event for event in answer["events"] if event[0] == "sent"]), 3)
+        self.assertEqual(self.ask(deployment, [5, "key5"])["code"], "InvalidArgument")
+        self.assertEqual(self.ask(deployment, [])["code"], "InvalidArgument")
+
     def test_liars_are_named(self):
         deployment = self.servers("keyed.pirx", 4, modes={2: "lie"})
         answer = self.ask(deployment, "key5")
