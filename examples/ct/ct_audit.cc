@@ -116,14 +116,17 @@ Result<int> run(const Arguments& a) {
       std::printf(
           "NOT IN THE LOG as of %s (%llu leaves): the database of proofs has none for it, unless more than "
           "%u of\n"
-          "the %u servers that answered lied.\n",
+          "the %u servers that answered lied, or the database is not that tree's (who wrote the head file "
+          "says so;\n"
+          "the log signed the tree alone).\n",
           signed_at.c_str(), size, report.proof_bound, report.responders);
       code = kAbsentExitCode;
       break;
     case Verdict::kForged:
       std::printf(
           "FORGED: the database holds a proof, and %s,\nunless more than %u of the %u servers that answered "
-          "lied.\n",
+          "lied, or the database is not\nthat tree's (who wrote the head file says so; the log signed the "
+          "tree alone).\n",
           report.reason.c_str(), report.proof_bound, report.responders);
       if (a.index) std::printf("Or --index is another certificate's.\n");
       code = kForgedExitCode;

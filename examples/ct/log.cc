@@ -339,7 +339,12 @@ Result<Publication> Log::publish(const fs::path& path) const {
       geometry.record_bytes() != proof_record_bytes(static_cast<unsigned>(hashes))) {
     return invalid(path.string() + " is no database of proofs");
   }
-  if (!geometry.keyed() && geometry.records() != head_.tree_size) {
+  if (geometry.keyed()) {
+    return invalid(path.string() +
+                   " is keyed and does not say which tree it is of: 'ct-log database' makes it and its head "
+                   "anew");
+  }
+  if (geometry.records() != head_.tree_size) {
     return fail(ErrorCode::kStaleEpoch,
                 path.string() + " is not of the latest tree head: 'ct-log database' updates it");
   }

@@ -72,8 +72,8 @@ class Log {
   Result<DatabaseReport> build_database(const std::filesystem::path& target,
                                         const DatabaseOptions& options) const;
 
-  /// What clients need of the latest head and a database of its proofs. StaleEpoch: by-index databases of
-  /// another number of records. InvalidArgument: records of no proof's length.
+  /// What clients need of the latest head and a database by index of its proofs. StaleEpoch: it has another
+  /// number of records. InvalidArgument: a keyed database, or records of no proof's length.
   Result<Publication> publish(const std::filesystem::path& database) const;
 
  private:

@@ -520,8 +520,10 @@ def ask_all(deployment: Deployment, wanted: Sequence[Sequence[int]], deadline: f
         try:
             message = post(server, queries[server.x], reply_bytes, deadline)
             arrived[server.x] = parse_reply(message, field, database, server.x, q)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            arrived[server.x] = str(error) or type(error).__name__
+        except ValueError as error:
+            arrived[server.x] = str(error)
+        except (OSError, http.client.HTTPException) as error:
+            arrived[server.x] = ascii(error)[:300]  # it may quote what the server said
 
     threads = [threading.Thread(target=ask, args=(server,), daemon=True) for server in deployment.servers]
     end = time.monotonic() + deadline

@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 class Client:
     """The client of one event loop. `of` is a deployment, or a pirx.Client whose protocol and options are used.
-    It closes what it made, not what it was given."""
+    It closes what it made, not what it was given. While a reply is handed in it is there twice, beyond `max_memory`."""
 
     def __init__(self, of: Union[Deployment, BlockingClient]) -> None:
         if not isinstance(of, (Deployment, BlockingClient)):
@@ -185,6 +185,8 @@ class Client:
                 else:
                     outcome = Unavailable("the client was closed") if task.cancelled() else task.result()
                 wanted = await self._work(_hand_in, retrieval, number, outcome)
+                if task.done():
+                    tasks.remove(task)  # and the reply with it, of which the retrieval has a copy
                 if not wanted:
                     break
         # Every message is sent, even where its reply is of no use any more, if its server takes it soon: one that reads nothing
@@ -259,6 +261,7 @@ class Client:
                 raise OSError(errno.EINVAL, "no regular file")
             made = ssl.create_default_context(cafile=file or None)
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
+            made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")  # of TLS 1.2
             certificate, key = client._certificate
             if certificate is not None and key is not None:
                 file = f"{os.fsdecode(certificate)}' or '{os.fsdecode(key)}"

@@ -471,10 +471,16 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             content["servers"][0]["url"] = "https://127.0.0.1:%d" % running._port(0, time.monotonic() + 20)
             unknown = pirx.Deployment.parse(json.dumps(content))
             content["servers"][0]["ca_file"] = certificate.name
-            for known in (pirx.Deployment.parse(json.dumps(content), folder=self.path),):
+            for old in (False, True):
+                content["servers"][0]["tls_1.2"] = old
+                known = pirx.Deployment.parse(json.dumps(content), folder=self.path)
                 self.assertEqual(pirx.Client(known).servers[0].ca_file, str(certificate))
                 async with pirx.aio.Client(known) as client:
                     self.assertEqual(await client.get("key9"), RECORDS[9])
+                    for context in client._contexts.values():
+                        self.assertEqual({cipher["protocol"] for cipher in context.get_ciphers()}, {"TLSv1.2", "TLSv1.3"})
+                        for cipher in context.get_ciphers():  # forward secrecy, and none of the old ways to chain blocks
+                            self.assertRegex(cipher["name"], "^(TLS|ECDHE).*(GCM|CHACHA20)")
             os.mkfifo(self.path / "pipe")
             content["servers"][0]["ca_file"] = "pipe"
             endless = pirx.Deployment.parse(json.dumps(content), folder=self.path)
