@@ -13,6 +13,7 @@ import random
 import secrets
 import signal
 import socket
+import ssl
 import statistics
 import struct
 import subprocess
@@ -93,12 +94,25 @@ def free_port():
                 continue
 
 
-class Server:
-    """A pirx serve that can be stopped, killed and started again on its port. Its log goes to a file."""
+def make_certificate(folder):
+    """A self-signed one for 127.0.0.1 and its key, as files."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
+        "-days", "2", "-subj", "/CN=bench", "-addext", "subjectAltName=IP:127.0.0.1")
+    return certificate, key
 
-    def __init__(self, pirx, database, log, *options, quiet=True):
+
+class Server:
+    """A pirx serve that can be stopped, killed and started again on its port. Its log goes to a file. With `tls` (a certificate and its key,
+    as files) it speaks https."""
+
+    def __init__(self, pirx, database, log, *options, quiet=True, tls=None):
         self.port = free_port()
         self.log = pathlib.Path(log)
+        self.certificate, self.trust = None, None
+        if tls:
+            self.certificate, self.trust = tls[0], ssl.create_default_context(cafile=tls[0])
+            options = (*options, "--tls-cert", tls[0], "--tls-key", tls[1])
         self.command = [str(pirx), "serve", str(database), "--listen", f"127.0.0.1:{self.port}", *map(str, options)]
         if quiet:
             self.command.append("--quiet")  # passes are not logged
@@ -107,7 +121,7 @@ class Server:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.trust else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def pid(self):
@@ -122,9 +136,29 @@ class Server:
                 sys.exit(f"{sys.argv[0]}: a server did not start: {self.log.read_text()[-800:]}")
             time.sleep(0.02)
 
+    def open_socket(self, timeout):
+        """A connection, after its handshake if there is TLS."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        return self.trust.wrap_socket(plain, server_hostname="127.0.0.1") if self.trust else plain
+
+    def open_http(self, timeout):
+        if self.trust:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.trust)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def get(self, path, timeout=10):
+        """Status and body."""
+        connection = self.open_http(timeout)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
     def ready(self):
         try:
-            return get(self.port, "/readyz")[0] == 200
+            return self.get("/readyz")[0] == 200
         except OSError:
             return False
 
@@ -145,7 +179,7 @@ class Server:
     def begin_load(self, connections, seconds, *more, deadline=120):
         """`pirx load`: connections that ask again as soon as they have an answer, if no --rate says otherwise."""
         command = [self.command[0], "load", self.url, "--connections", connections, "--duration", f"{seconds}s", "--deadline", f"{deadline}s",
-                   "--json", *more]
+                   "--json", *(("--ca", self.certificate) if self.trust else ()), *more]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def load(self, connections, seconds, deadline=120):
@@ -158,7 +192,7 @@ class Server:
 
     def metrics(self):
         """Name, with labels as they are printed, to value."""
-        lines = get(self.port, "/metrics")[1].decode().split("\n")
+        lines = self.get("/metrics")[1].decode().split("\n")
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line and line[0] != "#")}
 
     def cpu_seconds(self):
@@ -186,16 +220,6 @@ def finish_load(load):
     return json.loads(out)
 
 
-def get(port, path, timeout=10):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
-
-
 class Refused(Exception):
     """What a server said instead of an answer."""
 
@@ -207,12 +231,12 @@ class Refused(Exception):
 class Connection:
     """One kept alive to a server, with a query sent before its answer is awaited."""
 
-    def __init__(self, port, timeout):
-        self.port, self.timeout, self.http = port, timeout, None
+    def __init__(self, server, timeout):
+        self.server, self.timeout, self.http = server, timeout, None
 
     def send(self, body):
         if self.http is None:
-            self.http = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
+            self.http = self.server.open_http(self.timeout)
         try:
             self.http.request("POST", "/v1/query", body, {"Content-Type": "application/octet-stream"})
         except (OSError, http.client.HTTPException):
@@ -242,9 +266,9 @@ def xor(a, b):
     return (int.from_bytes(a, "little") ^ int.from_bytes(b, "little")).to_bytes(len(a), "little")
 
 
-def read_parameters(port, timeout=10):
+def read_parameters(server, timeout=10):
     """The database that a server says it has, and its coordinate."""
-    status, message = get(port, "/v1/parameters", timeout)
+    status, message = server.get("/v1/parameters", timeout)
     if status != 200:
         raise Refused(status, "parameters")
     head = dict(zip(wire.HEADER_FIELDS, wire.HEADER.unpack_from(message)))
@@ -290,8 +314,8 @@ class Checker:
 
     def __init__(self, server, known):
         self.known = known
-        self.database, self.x = read_parameters(server.port)
-        self.connections = [Connection(server.port, 120) for _ in range(2)]
+        self.database, self.x = read_parameters(server)
+        self.connections = [Connection(server, 120) for _ in range(2)]
         self.right = self.wrong = self.refused = 0
 
     def check(self, position):
