@@ -88,6 +88,7 @@ struct Shape {
   const char* protocol;
   Kind database = Kind::kPlain;
   const char* field = nullptr;
+  const char* code = nullptr;
 };
 
 Shape shape_of(Room room) {
@@ -100,8 +101,14 @@ Shape shape_of(Room room) {
       return {"goldberg", Kind::kPlain, "w160"};
     case Room::kGoldbergW48:
       return {"goldberg", Kind::kPlain, "w48"};
+    case Room::kGoldbergCode:
+      return {"goldberg", Kind::kPlain, "gf2_8", "subcube:2,1"};
+    case Room::kGoldbergEncoded:
+      return {"goldberg", Kind::kBucket};
     case Room::kChor:
       return {"chor"};
+    case Room::kChorCode:
+      return {"chor", Kind::kPlain, nullptr, "subset:4,2"};
     case Room::kPoints:
       return {"dpf"};
     case Room::kPointsKeyed:
@@ -228,7 +235,15 @@ World::World(Room room) {
   const unsigned count = protocol.several ? std::min(kServers, protocol.most_servers) : 1;
   Texts options;
   if (shape.field != nullptr) options["field"] = shape.field;
-  auto deployed = testing::deploy(protocol, database, count, options).value();
+  if (shape.code != nullptr) options["code"] = shape.code;
+  std::vector databases(count, database);
+  if (shape.database == Kind::kBucket) {
+    for (unsigned i = 1; i < count; ++i) {
+      auto file = database_file(Kind::kBucket);
+      databases[i] = database::Database::open(file.replace_extension(std::to_string(i + 1))).value();
+    }
+  }
+  auto deployed = testing::deploy(protocol, databases, options).value();
   servers_ = std::move(deployed.servers);
   plan_ = std::move(deployed.plan);
   client_ = join(*plan_, {.loopback = true}, {}).value();

@@ -17,7 +17,10 @@ enum class Room {
   kGoldbergKeyed,
   kGoldbergW160,
   kGoldbergW48,
+  kGoldbergCode,     ///< the buckets of a batch code
+  kGoldbergEncoded,  ///< a bucket of the database a server
   kChor,
+  kChorCode,
   kPoints,
   kPointsKeyed,
   kTree,

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "pirx/itpir/goldberg/client.h"
+#include "pirx/itpir/vertical.h"
 #include "privacy_case.h"
 
 namespace pirx::itpir::goldberg::testing {
@@ -192,6 +194,143 @@ TEST(SelectiveFailure, NorDoLiarsUnderACode) {
     Game<TinyPrime<7>> two(4, 1, {0, 2}, Blinding::kOff, {}, code);
     EXPECT_FALSE(two.play(words, 0) == two.play(words, 1)) << "more than t";
   }
+}
+
+/// The buckets of a batch code over GF(4), three servers and t = 1: enough replies to notice a liar, and a
+/// digest that no wrong record has, which is `check` here, decides what the client believes.
+class BatchCode {
+ public:
+  using F = pirx::testing::TinyGf4;
+  BatchCode(const std::string& code, std::size_t liar)
+      : planner_(VerticalClient::create(
+                     code, database::Geometry::create({kWords.size(), 1, 1, false, false}).value(), {},
+                     planner_client)
+                     .value()),
+        engine_(pirx::testing::seeded_engine(4)),
+        deployment_(F{}, planner_.layout().bucket.spec(), 3, 1, engine_),
+        liar_(liar) {
+    const auto& code_of = *planner_.layout().code;
+    const auto& geometry = planner_.layout().bucket;
+    const auto rows = static_cast<std::size_t>(geometry.rows()),
+               stride = static_cast<std::size_t>(geometry.row_stride());
+    for (std::size_t b = 0; b < code_of.buckets(); ++b) {
+      auto& bucket = buckets_.emplace_back(matrix::Matrix<std::byte>::create(rows, stride).value());
+      if (const auto slice = code_of.slice(b, kWords.size())) {
+        for (std::size_t i = 0; i < slice->count; ++i) {
+          bucket.at(i, 0) = static_cast<std::byte>(kWords[slice->first + i * slice->step]);
+        }
+      } else {
+        for (const auto addend : code_of.addends(b)) {
+          for (std::size_t i = 0; i < rows; ++i) bucket.at(i, 0) ^= buckets_[addend].at(i, 0);
+        }
+      }
+    }
+    for (const auto& bucket : buckets_) {
+      auto& servers = servers_.emplace_back();
+      for (const auto x : deployment_.spec().coordinates) {
+        servers.push_back(deployment_.serve(x, std::as_const(bucket).view()));
+      }
+    }
+  }
+
+  /// Over every coin, when the client wants these records. Without `reads` it compares rows, as if every
+  /// bucket were wanted: the planted bug.
+  Tally play(const std::vector<std::uint64_t>& wanted, bool reads = true) {
+    const auto wish = planner_.plan(wanted).value();
+    const std::size_t m = buckets_.size(), l = deployment_.spec().coordinates.size();
+    const std::size_t coins = m * buckets_[0].rows();
+    constexpr unsigned kSize = 4;
+    const auto is_true = [&](std::span<const Bytes> records) {
+      for (std::size_t k = 0; k < wanted.size(); ++k) {
+        if (records[k][0] != static_cast<std::byte>(kWords[wanted[k]])) return false;
+      }
+      return true;
+    };
+    DecodeOptions options{.liars = {}, .check = planner_.check(wish, is_true)};
+    if (reads) options.read = [&](std::span<const Bytes> rows) { return planner_.records(wish, rows); };
+    std::map<std::vector<Bytes>, std::size_t> judged;
+    Tally tally;
+    CoinTape tape(coins, coins);
+    const auto client = deployment_.client(Blinding::kOff);
+    do {
+      const auto query = client.query(records_of(wish.rows()), tape).value();
+      PIRX_CHECK(tape.drawn() == coins);
+      std::vector<Bytes> replies;
+      for (std::size_t j = 0; j < l; ++j) {
+        for (std::size_t b = 0; b < m; ++b) {
+          const auto of_bucket = deployment_.answer(*servers_[b][j], query.requests[j]);
+          if (b == 0) replies.push_back(of_bucket);
+          replies[j][MessageHeader::kBytes + b] = of_bucket[MessageHeader::kBytes + b];
+        }
+      }
+      std::uint64_t view = 0, lies = 1;
+      for (const auto byte : ByteSpan(query.requests[liar_]).subspan(MessageHeader::kBytes)) {
+        view = view * kSize + std::to_integer<unsigned>(byte);
+      }
+      for (std::size_t b = 0; b < m; ++b) lies *= kSize;
+      for (std::uint64_t lie = 0; lie < lies; ++lie) {
+        auto rest = lie;
+        for (std::size_t b = 0; b < m; ++b, rest /= kSize) {
+          replies[liar_][MessageHeader::kBytes + b] = static_cast<std::byte>(rest % kSize);
+        }
+        const auto [found, fresh] = judged.try_emplace(replies);
+        if (fresh) found->second = judge(wish, replies, options);
+        ++tally[{view, lie}][found->second];
+      }
+    } while (tape.next(kSize));
+    return tally;
+  }
+  std::size_t outcomes() const { return outcomes_.size(); }
+
+ private:
+  static constexpr std::array<unsigned, 2> kWords{2, 1};
+  static Result<std::shared_ptr<const SharesClient>> planner_client(const database::Geometry& geometry,
+                                                                    const database::Version& version,
+                                                                    const ClientOptions& options) {
+    return std::make_shared<const Client>(
+        Params::create({kTagGf2_8, geometry, version, {1, 2, 3}, 1}).value(), options);
+  }
+  /// Not whom it blames: a digest that does not fit tells the client where the lie was, but nobody else.
+  std::size_t judge(const VerticalClient::Wish& wish, const std::vector<Bytes>& replies,
+                    const DecodeOptions& options) {
+    auto collector = deployment_.collector(wish.rows(), {}, options);
+    for (std::size_t j = 0; j < replies.size(); ++j) PIRX_CHECK(collector.add(j, replies[j]).has_value());
+    const auto report = collector.decode().value();
+    Outcome outcome{report.status, report.queries_to_add, report.rank, {}, {}, {}, {}};
+    const auto answer = std::move(collector).finish();
+    if (answer) {
+      outcome.certainty = answer->certainty;
+    } else {
+      outcome.error = answer.error().code();
+    }
+    return outcomes_.try_emplace(std::move(outcome), outcomes_.size()).first->second;
+  }
+
+  VerticalClient planner_;
+  std::mt19937_64 engine_;
+  Deployment<F> deployment_;
+  std::size_t liar_;
+  std::vector<matrix::Matrix<std::byte>> buckets_;
+  std::vector<std::vector<std::unique_ptr<AnyServer>>> servers_;  ///< by bucket and server
+  std::map<Outcome, std::size_t> outcomes_;
+};
+
+/// A lie in a bucket that is not wanted must not end otherwise than one in a bucket that is.
+TEST(SelectiveFailure, NorDoLiarsUnderABatchCode) {
+  for (std::size_t liar = 0; liar < 3; ++liar) {
+    BatchCode game("subcube:2,1", liar);
+    const auto first = game.play({0});
+    for (const std::vector<std::uint64_t>& wanted :
+         {std::vector<std::uint64_t>{1}, {0, 1}, {1, 0}, {0, 0}, {1, 1}}) {
+      EXPECT_TRUE(game.play(wanted) == first) << "server " << liar << " tells " << wanted[0];
+    }
+    EXPECT_GT(game.outcomes(), 1u) << "no lie was noticed";
+  }
+}
+
+TEST(SelectiveFailure, ControlAClientThatComparesRowsOfBucketsIsNoticed) {
+  BatchCode game("subcube:2,1", 1);
+  EXPECT_FALSE(game.play({0}, false) == game.play({1}, false));
 }
 
 TEST(SelectiveFailure, ControlOneLiarMoreThanTIsNoticed) {

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "pirx/batchcodes/encode_database.h"
+#include "pirx/batchcodes/fields.h"
 #include "pirx/database/builder.h"
 #include "support/serve.h"
 
@@ -22,6 +24,25 @@ std::uint64_t fingerprint(ByteSpan bytes, std::uint64_t seed) {
   return h;
 }
 
+/// The bucket of each server, beside the database.
+std::vector<std::shared_ptr<const database::Database>> buckets_of(const database::Database& database,
+                                                                  const Setting& setting,
+                                                                  const std::filesystem::path& path) {
+  batchcodes::Encoding::Spec spec;
+  spec.field = batchcodes::field_by_name(setting.field).value();
+  spec.threshold = setting.threshold;
+  spec.arity = setting.arity;
+  spec.coordinates = batchcodes::Encoding::suggested_coordinates(spec.field, setting.servers).value();
+  const auto prefix = path.string() + ".bucket";
+  const auto encoding = batchcodes::Encoding::create(spec).value();
+  require(batchcodes::encode_database(database, encoding, prefix, {.threads = 1}).has_value(), "no buckets");
+  std::vector<std::shared_ptr<const database::Database>> buckets;
+  for (unsigned i = 1; i <= setting.servers; ++i) {
+    buckets.push_back(database::Database::open(prefix + "." + std::to_string(i)).value());
+  }
+  return buckets;
+}
+
 }  // namespace
 
 void require(bool condition, const std::string& what) {
@@ -36,6 +57,8 @@ std::string Setting::name() const {
   if (protocol->several) name += " l=" + std::to_string(servers) + " t=" + std::to_string(threshold);
   if (!field.empty()) name += " " + field;
   if (seeded) name += " seeded";
+  if (!code.empty()) name += " " + code;
+  if (arity > 1) name += " u=" + std::to_string(arity);
   return name;
 }
 
@@ -52,6 +75,7 @@ std::vector<Setting> settings() {
         continue;
       }
       const bool can_seed = has(protocol->client_options, "seeded");
+      const bool can_code = !keyed && has(protocol->options, "code");
       // Protocols of which k of l replies decide have fields, and a threshold that is chosen.
       if (has(protocol->options, "field") && has(protocol->chosen, "threshold")) {
         struct Row {
@@ -71,6 +95,17 @@ std::vector<Setting> settings() {
                          .seeded = row.seeded && can_seed,
                          .needed = row.threshold + 1});
         }
+        if (keyed) continue;
+        const Setting plain{.protocol = protocol, .servers = 5, .field = "gf2_8", .needed = 2};
+        if (can_code) {
+          all.push_back(plain);
+          all.back().code = "subcube:2,1";
+          all.push_back({.protocol = protocol, .servers = 6, .threshold = 2, .field = "gf2_16", .needed = 3});
+          all.back().code = "subset:4,2";
+        }
+        all.push_back(plain);
+        all.back().arity = 2;
+        all.back().needed = 3;  // replies are of degree t + u - 1
         continue;
       }
       for (unsigned servers = 2; servers <= std::min(4u, protocol->most_servers); servers += 2) {
@@ -80,6 +115,9 @@ std::vector<Setting> settings() {
                        .threshold = servers - 1,
                        .seeded = servers == 2 && can_seed,
                        .needed = servers});
+      }
+      if (can_code) {
+        all.push_back({.protocol = protocol, .servers = 2, .code = "subcube:2,2", .needed = 2});
       }
     }
   }
@@ -107,7 +145,9 @@ World::World(Setting setting)
   const auto& protocol = *setting_.protocol;
   Texts texts, chosen;
   if (find_option(protocol.options, "paper_reproduction") != nullptr) texts["paper_reproduction"] = "on";
-  if (!setting_.field.empty()) texts["field"] = setting_.field;
+  if (!setting_.field.empty() && setting_.arity == 1)
+    texts["field"] = setting_.field;  // a bucket knows its own
+  if (!setting_.code.empty()) texts["code"] = setting_.code;
   if (find_option(protocol.chosen, "threshold") != nullptr) {
     chosen["threshold"] = std::to_string(setting_.threshold);
   }
@@ -126,7 +166,9 @@ World::World(Setting setting)
     if (content == kOld) file_ = testing::read_file(path);
     const auto database = database::Database::open(path);
     require(database.has_value(), "no open");
-    auto deployed = testing::deploy(protocol, *database, setting_.servers, texts, chosen);
+    auto databases = std::vector(setting_.servers, *database);
+    if (setting_.arity > 1) databases = buckets_of(**database, setting_, path);
+    auto deployed = testing::deploy(protocol, databases, texts, chosen);
     require(deployed.has_value(), deployed ? "" : deployed.error().to_string());
     servers_[content] = std::move(deployed->servers);
     plans_[content] = std::move(deployed->plan);

@@ -23,7 +23,9 @@ struct Setting {
   unsigned servers = 1, threshold = 1;
   std::string field = {};  ///< empty: the protocol has no such option
   bool seeded = false;
-  unsigned needed = 1;  ///< replies that decide, if all are honest
+  std::string code = {};  ///< a batch code; empty: none
+  unsigned arity = 1;     ///< above 1: each server has its bucket of a u-ary encoding
+  unsigned needed = 1;    ///< replies that decide, if all are honest
   std::string name() const;
 };
 /// Settings of every protocol in the table.

@@ -20,14 +20,17 @@ struct Deployed {
   std::vector<std::unique_ptr<AnyServer>> servers;
   std::shared_ptr<const Plan> plan;
 };
-/// `options` are those of each server, `chosen` what the plan has in place of what the servers tell.
+/// A server for each database; buckets know their coordinates, others get their numbers. `options` are those
+/// of each server, `chosen` what the plan has in place of what the servers tell.
 inline Result<Deployed> deploy(const Protocol& protocol,
-                               const std::shared_ptr<const database::Database>& database, unsigned count,
+                               const std::vector<std::shared_ptr<const database::Database>>& databases,
                                Texts options = {}, const Texts& chosen = {}) {
   Deployed out;
   PlanSpec spec;
-  for (unsigned i = 1; i <= count; ++i) {
-    if (protocol.several) options["coordinate"] = std::to_string(i);
+  for (const auto& database : databases) {
+    if (protocol.several && database->bucket() == nullptr) {
+      options["coordinate"] = std::to_string(out.servers.size() + 1);
+    }
     PIRX_ASSIGN(auto server,
                 serve(protocol, {.database = database, .threads = 1, .loopback = true}, options));
     PIRX_ASSIGN(auto told, tell(server->parameters()));
@@ -40,6 +43,12 @@ inline Result<Deployed> deploy(const Protocol& protocol,
   }
   PIRX_ASSIGN(out.plan, protocol.plan(spec));
   return out;
+}
+/// So many servers of one database.
+inline Result<Deployed> deploy(const Protocol& protocol,
+                               const std::shared_ptr<const database::Database>& database, unsigned count,
+                               Texts options = {}, const Texts& chosen = {}) {
+  return deploy(protocol, std::vector(count, database), std::move(options), chosen);
 }
 
 /// The answer to one request in a pass of its own.
