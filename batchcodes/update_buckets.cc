@@ -171,6 +171,15 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     PIRX_ASSIGN(auto rng, Rng::from_os());
     rng.fill(report.version.identity);
   }
+  for (const auto& bucket : buckets) {
+    // A file of the epoch that is to be written was compacted while the set was torn. Nobody would look at
+    // its delta.
+    if ((torn || lags(bucket)) && bucket.file->mapping().base_version.epoch >= report.version.epoch) {
+      return invalid(
+          printable(bucket.path.native()) +
+          " was compacted after an update of the buckets that did not end: encode the database again");
+    }
+  }
   PIRX_ASSIGN(const auto encoding, encoding_of(buckets));
   const std::set<std::uint64_t> rows = changed_rows(plain, buckets, torn, last);
   report.rows = rows.size();

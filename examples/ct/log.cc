@@ -312,6 +312,9 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
         });
     PIRX_ASSIGN(update, database::DatabaseUpdate::begin(target));
   } else {
+    if (old != nullptr && old->version().epoch == ~std::uint64_t{0}) {
+      return invalid(target.string() + " has the last epoch that there can be: choose another name");
+    }
     PIRX_ASSIGN(builder, database::DatabaseBuilder::create(
                              target, {.epoch = old == nullptr ? 1 : old->version().epoch + 1,
                                       .fixed_record_bytes = proof_record_bytes(options.levels),

@@ -38,6 +38,8 @@ _MAX_HEAD = 64 * 1024
 _MAX_REFUSAL = 16 * 1024
 _CONNECT_SECONDS = 10.0
 _LATE_SECONDS = 1.0
+_MAX_AUTHORITIES = 1 << 20
+_AGAIN_SECONDS = 0.05
 
 _Outcome = Union[bytes, Error]
 _Place = Tuple[str, int]
@@ -199,10 +201,15 @@ class Client:
     async def _ask(self, server: Address, token: str, message: Message, deadline: float, places: Dict[_Place, int],
                    sent: asyncio.Future[None]) -> _Outcome:
         """Sends a message once and reads the answer. Gives the body, or why there is none."""
+        limit = _Limit(min(deadline, _CONNECT_SECONDS))
         try:
-            return await asyncio.wait_for(self._exchange(server, token, message, deadline, places, sent), deadline)
+            return await self._exchange(server, token, message, deadline, places, sent, limit)
         except Error as error:
             return error
+        except asyncio.CancelledError:
+            if limit.over:
+                return Unavailable("did not reply in time")
+            raise
         except ssl.SSLError as error:
             if " alert " in str(error):
                 return Unauthenticated(f"ended the TLS connection ({error}): it may want a certificate, or another one")
@@ -215,14 +222,15 @@ class Client:
             return Unavailable(f"cannot be reached or broke off ({error})")
         except Exception as error:  # One hostile server does not end the look-up.
             return DataLoss(f"cannot be understood ({type(error).__name__}): is this a pirx server?")
+        finally:
+            limit.end()
 
     async def _exchange(self, server: Address, token: str, message: Message, deadline: float, places: Dict[_Place, int],
-                        sent: asyncio.Future[None]) -> bytes:
+                        sent: asyncio.Future[None], limit: _Limit) -> bytes:
         parts = urlsplit(message.origin)
         secure = parts.scheme == "https"
         connection = _Connection()
-
-        async def connect() -> None:
+        try:
             assert parts.hostname is not None
             place = _place_of(await connection.open(parts.hostname, parts.port or (443 if secure else 80)))
             if secure:
@@ -231,9 +239,7 @@ class Client:
             if places.setdefault(place, message.server) != message.server:
                 raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
                                       "server would get two servers' shares")
-
-        try:
-            await asyncio.wait_for(connect(), min(deadline, _CONNECT_SECONDS))
+            limit.extend(deadline)
             known = f"Authorization: Bearer {token}\r\n" if token else ""
             head = (f"POST {message.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
                     "Content-Type: application/octet-stream\r\n"
@@ -256,10 +262,7 @@ class Client:
         file = server.ca_file
         ssl.RAND_add(os.urandom(32), 32)  # a child of fork may have its parent's randomness, and would open TLS alike
         try:
-            # The deployment file may be somebody else's, and name a terminal or a pipe, of which reading never ends.
-            if file and not stat.S_ISREG(os.stat(file).st_mode):
-                raise OSError(errno.EINVAL, "no regular file")
-            made = ssl.create_default_context(cafile=file or None)
+            made = ssl.create_default_context(cadata=_authorities(file) if file else None)
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
             made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")  # of TLS 1.2
             certificate, key = client._certificate
@@ -271,6 +274,17 @@ class Client:
             raise InvalidArgument(f"cannot use '{file}', which TLS with {server.url} needs: "
                                   f"{error.strerror or error}") from None
         self._contexts[server] = made
+
+
+def _authorities(file: str) -> str:
+    """What a file of authorities holds. The deployment file may be somebody else's, and name what never ends to be read."""
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
+        text = opened.read(_MAX_AUTHORITIES + 1)
+    if text is None or len(text) > _MAX_AUTHORITIES:
+        raise OSError(errno.EFBIG, "more than 1 MiB")
+    return text.decode("ascii", "ignore")  # comments may be in any alphabet
 
 
 _resolving: Dict[Tuple[str, int], concurrent.futures.Future[List[Any]]] = {}
@@ -327,6 +341,33 @@ def _resolve(host: str, port: int, found: concurrent.futures.Future[List[Any]]) 
         found.set_result(addresses)
     else:
         found.set_exception(failed)
+
+
+class _Limit:
+    """Cancels the current task some seconds after it was made, and again until the task has ended. asyncio.wait_for cancels once,
+    and up to Python 3.11 a cancellation is lost where what is waited for is done in the same moment, which a server can choose."""
+
+    def __init__(self, seconds: float) -> None:
+        self.over = False
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._start = self._loop.time()
+        self._timer = self._loop.call_at(self._start + seconds, self._stop)
+
+    def extend(self, seconds: float) -> None:
+        """To so many seconds after it was made. Raises asyncio.CancelledError where it is over already."""
+        if self.over:
+            raise asyncio.CancelledError
+        self._timer.cancel()
+        self._timer = self._loop.call_at(self._start + seconds, self._stop)
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+    def _stop(self) -> None:
+        assert self._task is not None
+        self.over = True
+        self._task.cancel()
+        self._timer = self._loop.call_later(_AGAIN_SECONDS, self._stop)
 
 
 class _Connection:
@@ -424,8 +465,9 @@ class _Connection:
                 done = step()
             except ssl.SSLWantReadError:
                 await self._flush()
-                data = await self._loop.sock_recv(self._socket, 1 << 18)
-                await asyncio.sleep(0)  # a server that sends without end must not hold the loop, whose deadlines end it
+                # A server that sends messages without end must not hold the loop, whose deadlines end it.
+                data = await self._loop.sock_recv(self._socket, 1 << 15)
+                await asyncio.sleep(0)
                 if data:
                     self._incoming.write(data)
                 else:
@@ -451,11 +493,11 @@ def _settle(sent: asyncio.Future[None], _: Any = None) -> None:
 
 async def _end(tasks: List[asyncio.Task[_Outcome]]) -> None:
     """Ends the connections that are left."""
-    left = [task for task in tasks if not task.done()]
-    for task in left:
-        task.cancel()
-    if left:
-        await asyncio.wait(left)
+    left = {task for task in tasks if not task.done()}
+    while left:  # What a task waits for may lose one cancellation, where it is done in the same moment.
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=_AGAIN_SECONDS)
 
 
 def _hand_in(retrieval: Retrieval, number: int, outcome: _Outcome) -> bool:

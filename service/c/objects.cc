@@ -2,6 +2,8 @@
 // Handles, errors and versions of the C interface.
 #include "objects.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -16,9 +18,15 @@ struct Registry {
   std::uintptr_t last = 1;
 };
 
-/// It is never destroyed: other threads may still work while the process ends.
+/// It is never destroyed: other threads may still work while the process ends. In a child of fork it is not
+/// locked by a thread that the child does not have.
 Registry& registry() {
-  static auto* const kept = new Registry;
+  static auto* const kept = [] {
+    auto* const made = new Registry;
+    pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
+                   [] { registry().mutex.unlock(); });
+    return made;
+  }();
   return *kept;
 }
 

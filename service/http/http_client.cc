@@ -27,6 +27,7 @@
 #include "curl_memory.h"
 #include "http_error.h"
 #include "paths.h"
+#include "pirx/base/small_file.h"
 #include "pirx/protocol.h"
 #include "resolution.h"
 #include "src/base/file.h"
@@ -122,6 +123,7 @@ struct HttpTransport::Impl {
   /// A server, and the call under way.
   struct Peer : Call {
     Endpoint endpoint;
+    std::string authorities;  ///< what endpoint.ca_file holds
     Address address;
     std::string url;   ///< as people know it: the origin, and the database if it was named
     std::string host;  ///< to resolve; empty if libcurl needs no resolver for it
@@ -301,18 +303,24 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
         "give both files or neither to " +
         url);
   }
-  for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {
-    // A deployment file of somebody else may name a terminal or a pipe, of which reading never ends.
-    if (!file.empty() && !open_for_reading(file, true)) {
-      return invalid("cannot read '" + printable(file) + "', which TLS with " + url +
-                     " needs, or it is no regular file");
+  std::string authorities;
+  for (const auto* file : {&endpoint.ca_file, &endpoint.certificate_file, &endpoint.key_file}) {
+    // A deployment file of somebody else may name a terminal, a pipe or a huge file, which libcurl would read
+    // in every handshake, for ever.
+    if (file->empty()) continue;
+    auto text = read_file(*file, std::size_t{1} << 20, "", true);
+    if (!text) {
+      return invalid("cannot read '" + printable(*file) + "', which TLS with " + url +
+                     " needs, or it is no regular file of at most 1 MiB");
     }
+    if (file == &endpoint.ca_file) authorities = std::move(*text);
   }
   if (!is_token(endpoint.token.expose())) {
     return invalid("the token for " + url + " is none: up to 4096 printable characters without spaces");
   }
   auto peer = std::make_unique<Peer>();
   peer->endpoint = endpoint;
+  peer->authorities = std::move(authorities);
   const auto host = address.origin.find("://") + 3, colon = address.origin.rfind(':');
   peer->host = address.origin.substr(host, colon - host);
   peer->port = address.origin.substr(colon + 1);
@@ -392,7 +400,11 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_SSL_EC_CURVES, "X25519:P-256:P-384");
   set_up_tls(easy);
   if (!peer.endpoint.ca_file.empty()) {
-    set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
+    curl_blob authorities{peer.authorities.data(), peer.authorities.size(), CURL_BLOB_NOCOPY};
+    if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &authorities) !=
+        CURLE_OK) {  // not with every TLS library
+      set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
+    }
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
   }
   if (!peer.endpoint.certificate_file.empty()) {

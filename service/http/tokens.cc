@@ -43,6 +43,12 @@ Result<Authenticate> parse_tokens(std::string_view text) {
                     "hexadecimal digits");
     }
     std::copy(digest->begin(), digest->end(), token.digest.begin());
+    // What a shell makes of a variable that is not set. Who sends no token would have it.
+    for (const std::string_view nothing : {"", "\n"}) {
+      if (token.digest == sha256(as_bytes(nothing))) {
+        return broken(number, "this is the digest of an empty token: was there a variable that is not set?");
+      }
+    }
     for (const auto& other : *tokens) {
       if (other.name == token.name) return broken(number, "this name is there already");
       if (other.digest == token.digest)

@@ -72,6 +72,11 @@ TEST(Tls, ACaFileThatNeverEndsIsNotOpened) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   expect_error(HttpTransport::create({{"https://127.0.0.1:1", pipe.native()}}), ErrorCode::kInvalidArgument,
                "no regular file");
+  const auto huge = folder / "huge.pem";
+  pirx::testing::write_file(huge, {});
+  std::filesystem::resize_file(huge, std::uint64_t{1} << 40);  // takes no room
+  expect_error(HttpTransport::create({{"https://127.0.0.1:1", huge.native()}}), ErrorCode::kInvalidArgument,
+               "1 MiB");
 }
 
 TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {

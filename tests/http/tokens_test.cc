@@ -49,6 +49,14 @@ TEST(Tokens, FilesAreRead) {
   }
 }
 
+/// A line that a shell wrote with a variable that is not set would let in whoever sends no token.
+TEST(Tokens, TheEmptyTokenIsRefused) {
+  for (const char* token : {"", "\n"}) {
+    const auto known = parse_tokens(line_of("alice", kAlice) + line_of("bob", token));
+    expect_error(known, ErrorCode::kDataLoss, "line 2: this is the digest of an empty token");
+  }
+}
+
 /// A guess is as good as its token where a server compares a part of the digests only, say their first byte.
 TEST(Tokens, EveryByteOfADigestCounts) {
   const auto digest = sha256(as_bytes(kAlice));

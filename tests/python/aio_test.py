@@ -458,6 +458,27 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(task.result(), RECORDS[7])
                 self.assertGreater(turns, 1)
 
+    async def test_a_cancellation_that_is_lost_comes_again(self):
+        async def stubborn():
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:  # asyncio.wait_for did so, up to Python 3.11, in a moment that a server can choose
+                await asyncio.sleep(60)
+
+        async def limited():
+            limit = pirx.aio._Limit(0.01)
+            try:
+                await stubborn()
+            finally:
+                limit.end()
+
+        with self.assertRaises(asyncio.CancelledError):
+            await limited()
+        task = asyncio.ensure_future(stubborn())
+        await asyncio.sleep(0)
+        await pirx.aio._end([task])
+        self.assertTrue(task.cancelled())
+
     async def test_tls(self):
         certificate, key = self.path / "cert.pem", self.path / "key.pem"
         with pirx.serve(self.keyed, "spiral") as servers:

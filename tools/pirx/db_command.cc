@@ -32,6 +32,10 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   if (old && *old == nullptr) return Epoch{std::max<std::uint64_t>(wanted, 1), database::Version()};
   if (old) {
     const std::uint64_t before = (*old)->version().epoch;
+    if (before == ~std::uint64_t{0}) {
+      return invalid(
+          "the file to replace has the last epoch that there can be: choose another name, or remove it");
+    }
     if (wanted != 0 && wanted <= before) {
       return invalid("--epoch " + std::to_string(wanted) + " does not follow epoch " +
                      std::to_string(before) + " of the file to replace: epochs only grow");
