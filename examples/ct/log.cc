@@ -317,6 +317,7 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
     }
     PIRX_ASSIGN(builder, database::DatabaseBuilder::create(
                              target, {.epoch = old == nullptr ? 1 : old->version().epoch + 1,
+                                      .replaces = old == nullptr ? database::Version() : old->version(),
                                       .fixed_record_bytes = proof_record_bytes(options.levels),
                                       .keyed = !options.by_index,
                                       .duplicates = database::Duplicates::kFirst}));

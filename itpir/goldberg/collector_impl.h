@@ -722,7 +722,15 @@ Result<DecodeReport> GoldbergCollector<F>::decode() {
   DecodeReport report{verdict_->status,
                       static_cast<unsigned>(verdict_->queries_to_add),
                       static_cast<unsigned>(verdict_->rank),
+                      0,
                       {}};
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    if (!verdict_->rounds[r]) continue;
+    const auto& agrees = verdict_->rounds[r]->agrees;
+    const auto accused = std::count_if(rounds_[r].servers.begin(), rounds_[r].servers.end(),
+                                       [&](std::size_t server) { return !agrees[server]; });
+    report.accused = std::max(report.accused, static_cast<unsigned>(accused));
+  }
   for (const auto& candidate : verdict_->candidates) {
     report.candidates.push_back({candidate.agrees, static_cast<unsigned>(candidate.bound)});
   }

@@ -72,6 +72,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
                     std::move(caller), now});
+  share.turn = std::max(share.turn, turn_) + std::min(queries, std::size_t{1} << 32);
+  queue_.back().turn = share.turn;
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
@@ -224,24 +226,10 @@ void Batcher::mark_late() {
 }
 
 void Batcher::mark_batch() {
-  // Whose turn it is: fewest queries of the same client up to and with it, then earliest arrival. So whoever
-  // wants little does not wait for whoever wants much. Every second batch begins with the request that has
-  // waited longest, or large ones would wait for ever.
-  const bool turns_matter = queued_queries_ > limits_.batch_max;
-  const bool oldest_first = turns_matter && std::exchange(oldest_first_, !oldest_first_);
-  std::vector<std::pair<std::size_t, std::size_t>> turns;
+  // Whose turn it is: first what did not fit the batch before, then by Job::turn, then by arrival.
+  std::vector<std::pair<std::uint64_t, std::size_t>> turns;
   turns.reserve(queue_.size());
-  std::unordered_map<std::string_view, std::size_t> before;
-  for (std::size_t i = 0; i < queue_.size(); ++i) {
-    if (!turns_matter) {
-      turns.emplace_back(0, i);
-      continue;
-    }
-    auto& mine = before[queue_[i].caller.client];
-    mine += queue_[i].queries;
-    turns.emplace_back(mine, i);
-  }
-  if (oldest_first) turns.front().first = 0;
+  for (std::size_t i = 0; i < queue_.size(); ++i) turns.emplace_back(queue_[i].passed ? 0 : queue_[i].turn, i);
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;
@@ -250,9 +238,13 @@ void Batcher::mark_batch() {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (!first && job.server.get() != server) continue;
-    if (!first && job.queries > limits_.batch_max - std::min(queries, limits_.batch_max)) break;
+    if (!first && job.queries > limits_.batch_max - std::min(queries, limits_.batch_max)) {
+      job.passed = true;
+      break;
+    }
     server = job.server.get();
     queries += job.queries;
+    turn_ = std::max(turn_, job.turn);
     job.leaves = true;
   }
 }

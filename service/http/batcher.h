@@ -76,10 +76,15 @@ class Batcher {
     Done done;
     Caller caller;
     Clock::time_point arrival;
+    /// Queries that its client has had, with it, once its turn comes; counted from where all others were when
+    /// the client began to wait. So the smallest is the one whose client has had least.
+    std::uint64_t turn = 0;
     bool leaves = false;  ///< the queue
+    bool passed = false;  ///< its turn came, and there was no room
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
+    std::uint64_t turn = 0;  ///< of the client's newest request
   };
 
   /// Moves the next batch to `batch`, and to `late` whose deadline has passed.
@@ -114,6 +119,7 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
+  std::uint64_t turn_ = 0;  ///< the largest that has come
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr std::size_t kProbe = 4;
@@ -122,7 +128,6 @@ class Batcher {
   Clock::time_point computing_since_;
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
-  bool oldest_first_ = false;               ///< the next batch out of more than it holds
   bool stopping_ = false;
   ComputeThread& compute_;
   const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists

@@ -403,7 +403,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       return reply(200, page.type, text_bytes(page.text), page.header.c_str());
     }
     if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
-    if (target.page == Page::kReady) return reply(200, "text/plain", text_bytes("ready\n"));
+    if (target.page == Page::kReady) {
+      if (host_.takes_queries()) return reply(200, "text/plain", text_bytes("ready\n"));
+      return refuse(Error(ErrorCode::kUnavailable, "this server's databases are damaged: use another one"));
+    }
     if (!identify()) return;
     database_ = host_.find(target.database);
     if (database_ == nullptr) {

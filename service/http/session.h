@@ -42,6 +42,11 @@ struct SessionHost {
     }
     return nullptr;
   }
+  /// False when every database is known to be damaged.
+  bool takes_queries() const {
+    return std::any_of(databases.begin(), databases.end(),
+                       [](const auto* one) { return one->sound() != false; });
+  }
   /// Sets bytes aside for the passes of a server that is to serve. False when requests hold them. There is
   /// one pass at a time, so that the largest counts.
   bool reserve_pass(const AnyServer& server) {

@@ -7,11 +7,14 @@
 namespace pirx::http {
 namespace {
 
-void count(int written, int, int type, const void*, std::size_t, SSL* tls, void*) noexcept {
-  constexpr std::uintptr_t kMost = 40;  // a handshake has about ten, and a few tickets follow
+/// Messages, of which a record can hold hundreds, and records, of which a message can have thousands. TLS 1.3 says
+/// inside of a record what it holds.
+void count(int written, int, int type, const void* bytes, std::size_t size, SSL* tls, void*) noexcept {
+  constexpr std::uintptr_t kMost = 128;  // a handshake has ten of each, and a few tickets follow
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-  const bool data = type != SSL3_RT_HANDSHAKE && type != SSL3_RT_ALERT && type != SSL3_RT_CHANGE_CIPHER_SPEC;
-  if (written != 0 || data) return;
+  const bool record = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE;
+  const int of = record && size > 0 ? *static_cast<const unsigned char*>(bytes) : type;
+  if (written != 0 || of == SSL3_RT_APPLICATION_DATA) return;
   const auto received = reinterpret_cast<std::uintptr_t>(SSL_get_ex_data(tls, index)) + 1;
   SSL_set_ex_data(tls, index, reinterpret_cast<void*>(received));
   if (received > kMost) SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN);

@@ -36,6 +36,10 @@ Result<View<std::byte>> reserve(Matrix<std::byte>& kept, std::size_t rows, std::
 
 Error at_rank(int rank, std::uint32_t code) {
   const bool memory = code == static_cast<std::uint32_t>(ErrorCode::kResourceExhausted);
+  if (code == static_cast<std::uint32_t>(ErrorCode::kDataLoss)) {
+    return {ErrorCode::kDataLoss, "the database is damaged at rank " + std::to_string(rank) +
+                                      " (its log says where): use another server"};
+  }
   return {memory ? ErrorCode::kResourceExhausted : ErrorCode::kInternal,
           "rank " + std::to_string(rank) +
               (memory ? " has no memory for these queries: try again later" : " could not compute its part")};
@@ -123,7 +127,7 @@ class Shards::Impl {
     return {};
   }
 
-  Result<void> work(const std::function<bool()>& give_up) {
+  Result<void> work(const std::function<bool()>& give_up, const std::function<bool()>& sound) {
     PIRX_CHECK(world_.rank() != 0 && agreed_);
     const auto go_on = [&give_up]() -> Result<void> {
       if (give_up && give_up()) return fail(ErrorCode::kUnavailable, "told to end before rank 0 has left");
@@ -150,6 +154,8 @@ class Shards::Impl {
           PIRX_TRY(receive_queries(Q, go_on));
           if (const auto done = local_->multiply(Q, R); !done) {
             report.code = static_cast<std::uint32_t>(done.error().code());
+          } else if (sound && !sound()) {
+            report.code = static_cast<std::uint32_t>(ErrorCode::kDataLoss);
           }
           PIRX_TRY(send_report(report, go_on));
           break;
@@ -490,7 +496,9 @@ Spread Shards::spread() {
 Result<void> Shards::agree(const AnyServer& server, ByteSpan content) {
   return impl_->agree(server, content);
 }
-Result<void> Shards::work(const std::function<bool()>& give_up) { return impl_->work(give_up); }
+Result<void> Shards::work(const std::function<bool()>& give_up, const std::function<bool()>& sound) {
+  return impl_->work(give_up, sound);
+}
 Result<void> Shards::leave() { return impl_->leave(); }
 std::optional<Error> Shards::lost() const { return impl_->lost(); }
 std::uint64_t Shards::passes() const { return impl_->passes(); }

@@ -163,7 +163,7 @@ bool give_access_of(const std::filesystem::path& other, int fd) noexcept {
   const bool same = own.st_uid == theirs.st_uid && own.st_gid == theirs.st_gid;
   if (!same && ::fchown(fd, theirs.st_uid, theirs.st_gid) != 0 && own.st_gid != theirs.st_gid &&
       ::fchown(fd, own.st_uid, theirs.st_gid) != 0) {
-    mode &= ~mode_t{070};
+    return ::fchmod(fd, mode & ~mode_t{070}) == 0;
   }
   // Where there is a list, the group's permissions are the most that anybody whom it names gets. A folder's
   // default may have given the new file one of its own.
@@ -174,8 +174,7 @@ bool give_access_of(const std::filesystem::path& other, int fd) noexcept {
   const bool done = size >= 0   ? ::fsetxattr(fd, kList, list, static_cast<std::size_t>(size), 0) == 0
                     : is_none() ? ::fremovexattr(fd, kList) == 0 || is_none()
                                 : false;
-  if (!done) mode &= ~mode_t{070};
-  return ::fchmod(fd, mode) == 0;
+  return ::fchmod(fd, done ? mode : mode & ~mode_t{070}) == 0;
 }
 
 Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target, mode_t mode) {

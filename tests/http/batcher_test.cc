@@ -336,7 +336,6 @@ TEST(Batcher, WhoWantsMuchDoesNotHoldUpWhoWantsLittle) {
   for (const char* text : {"v1", "w1", "v2", "w2"}) ASSERT_TRUE(rig.submit(text, 1, {{text[0]}}));
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(8));
-  // The small ones first, then by turns: who has waited longest, who wants least.
   EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "v1", "w1", "v2", "w2", "a", "b", "c"}));
   EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 1, 1, 1}));
 }
@@ -344,13 +343,15 @@ TEST(Batcher, WhoWantsMuchDoesNotHoldUpWhoWantsLittle) {
 TEST(Batcher, WhoWantsLittleDoesNotHoldUpWhoWantsMuchForEver) {
   Rig rig(patient(1ms, 4, 100));
   rig.hold_with_one();
-  ASSERT_TRUE(rig.submit("large", 4, {"large"}));
-  for (int i = 0; i < 12; ++i) {
-    ASSERT_TRUE(rig.submit("small" + std::to_string(i), 1, {"client " + std::to_string(i)}));
+  for (int i = 0; i < 6; ++i) {
+    for (const char* client : {"a", "b"}) ASSERT_TRUE(rig.submit(client + std::to_string(i), 1, {client}));
   }
+  ASSERT_TRUE(rig.submit("large", 3, {"large"}));  // as many as a and b have had after three turns
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(14));
-  EXPECT_EQ(rig.fake->seen().at(5), "large");
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "a0", "b0", "a1", "b1", "a2", "b2", "a3",
+                                                        "large", "b3", "a4", "b4", "a5", "b5"}));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 2, 2, 4, 1}));
 }
 
 TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {

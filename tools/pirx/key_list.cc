@@ -88,8 +88,10 @@ Result<void> KeyListWriter::open() {
   // get what the umask leaves.
   struct stat database {};
   const bool there = ::stat(database_.c_str(), &database) == 0;
-  const mode_t mode = there ? 0600 : 0666;
   const auto name = list_of(database_), made = name + ".new";
+  struct stat list {};
+  const bool listed = ::stat(name.c_str(), &list) == 0;
+  const mode_t mode = there || listed ? 0600 : 0666;
   const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode);
   std::unique_ptr<std::FILE, Close> file(fd < 0 ? nullptr : ::fdopen(fd, "ab"));
   if (!file) return tl::unexpected(cannot_write());
@@ -103,12 +105,10 @@ Result<void> KeyListWriter::open() {
                 "another process is changing " + database_ + ": try again when it is done");
   }
   file.get_deleter() = {made, mine.st_size};
-  struct stat list {};
-  const bool listed = ::stat(name.c_str(), &list) == 0;
-  if (there && (!give_access_of(listed ? name : database_, fd) || ::fstat(fd, &list) != 0 ||
-                ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0)) {
+  if ((there || listed) && (!give_access_of(listed ? name : database_, fd) || ::fstat(fd, &list) != 0)) {
     return tl::unexpected(cannot_write());
   }
+  if (there && ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0) return tl::unexpected(cannot_write());
   file_ = std::move(file);
   // What a crash left may be the only list of what is there, and end within a line: it stays.
   return add(mine.st_size == 0 ? kHeader : "");

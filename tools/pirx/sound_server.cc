@@ -41,6 +41,15 @@ std::vector<Result<Bytes>> SoundServer::answer_from(std::span<const ByteSpan> re
                                                     std::span<const std::string_view> senders) const {
   std::vector<Result<Bytes>> replies;
   if (state_ != State::kDamaged) replies = ForwardingServer::answer_from(requests, senders);
+  // Whatever the pass computed before it was known.
+  if (!still_sound()) {
+    replies.assign(requests.size(),
+                   fail(ErrorCode::kUnavailable, "this server's database is damaged: use another server"));
+  }
+  return replies;
+}
+
+bool SoundServer::still_sound() const {
   if (database::pages_lost(*database_)) {
     found_damaged(
         Error(ErrorCode::kDataLoss, "the file was truncated, or its disk failed, while it was served"));
@@ -49,12 +58,7 @@ std::vector<Result<Bytes>> SoundServer::answer_from(std::span<const ByteSpan> re
         Error(ErrorCode::kDataLoss,
               "the file was written to while it was served: put another one in its place by renaming"));
   }
-  // Whatever the pass computed before it was known.
-  if (state_ == State::kDamaged) {
-    replies.assign(requests.size(),
-                   fail(ErrorCode::kUnavailable, "this server's database is damaged: use another server"));
-  }
-  return replies;
+  return state_ != State::kDamaged;
 }
 
 void SoundServer::run() {

@@ -31,6 +31,8 @@ class SoundServer final : public ForwardingServer, public http::ContentState {
   /// Reads everything once more.
   void verify();
   std::optional<bool> sound() const noexcept override;
+  /// Looks at the file as after a pass. False once it is damaged.
+  bool still_sound() const;
 
   std::vector<Result<Bytes>> answer_from(std::span<const ByteSpan> requests,
                                          std::span<const std::string_view> senders) const override;

@@ -40,6 +40,7 @@ class ShardsRun final : public Rank {
 
   const shards::World& world_;
   const Log log_;
+  std::shared_ptr<SoundServer> server_;  ///< of this rank's part
   std::mutex mutex_;
   bool lost_ = false;
   std::function<void()> stop_;
@@ -63,6 +64,7 @@ Result<std::unique_ptr<Rank>> ShardsRun::start(const shards::World& world, const
 }
 
 Result<void> ShardsRun::agree(const Served& served) {
+  server_ = served.server;
   return shards_->agree(*served.server, content_of(*served.database));
 }
 
@@ -70,12 +72,14 @@ Result<void> ShardsRun::work(std::chrono::milliseconds patience) {
   // Rank 0 gets the signals as well, ends with what is in flight answered, and then sends this rank home.
   using Steady = std::chrono::steady_clock;
   std::optional<Steady::time_point> end;
-  return shards_->work([&end, patience, signals = stopping_signals()] {
-    const timespec at_once{};
-    const int signal = sigtimedwait(&signals, nullptr, &at_once);
-    if (!end && (signal == SIGTERM || signal == SIGINT)) end = Steady::now() + patience;
-    return end && Steady::now() > *end;
-  });
+  return shards_->work(
+      [&end, patience, signals = stopping_signals()] {
+        const timespec at_once{};
+        const int signal = sigtimedwait(&signals, nullptr, &at_once);
+        if (!end && (signal == SIGTERM || signal == SIGINT)) end = Steady::now() + patience;
+        return end && Steady::now() > *end;
+      },
+      [this] { return server_->still_sound(); });
 }
 
 void ShardsRun::when_lost(std::function<void()> stop) {

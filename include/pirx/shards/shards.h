@@ -73,8 +73,10 @@ class Shards {
   Result<void> agree(const AnyServer& server, ByteSpan content);
 
   /// On ranks other than 0: computes until rank 0 leaves. While there is nothing to do, it calls `give_up`
-  /// every millisecond. Unavailable: MPI failed, or give_up returned true.
-  Result<void> work(const std::function<bool()>& give_up = nullptr);
+  /// every millisecond. After each product it asks `sound` whether what it computed with is undamaged; if not,
+  /// the queries of that pass end in DataLoss. Unavailable: MPI failed, or give_up returned true.
+  Result<void> work(const std::function<bool()>& give_up = nullptr,
+                    const std::function<bool()>& sound = nullptr);
 
   /// On rank 0, after the last answer: releases the other ranks. Unavailable: a rank is lost; then end the
   /// run with World::abort(), not World::finish().
