@@ -72,7 +72,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
                     std::move(caller), now});
-  share.turn = std::max(share.turn, turn_) + std::min(queries, std::size_t{1} << 32);
+  share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
   queue_.back().turn = share.turn;
   ++share.requests;
   share.queries += queries;
@@ -227,9 +227,10 @@ void Batcher::mark_late() {
 
 void Batcher::mark_batch() {
   // Whose turn it is: first what did not fit the batch before, then by Job::turn, then by arrival.
-  std::vector<std::pair<std::uint64_t, std::size_t>> turns;
+  std::vector<std::pair<double, std::size_t>> turns;
   turns.reserve(queue_.size());
-  for (std::size_t i = 0; i < queue_.size(); ++i) turns.emplace_back(queue_[i].passed ? 0 : queue_[i].turn, i);
+  for (std::size_t i = 0; i < queue_.size(); ++i)
+    turns.emplace_back(queue_[i].passed ? 0 : queue_[i].turn, i);
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;
@@ -244,9 +245,9 @@ void Batcher::mark_batch() {
     }
     server = job.server.get();
     queries += job.queries;
-    turn_ = std::max(turn_, job.turn);
     job.leaves = true;
   }
+  if (queries > 0) fair_share_ += static_cast<double>(queries) / static_cast<double>(shares_.size());
 }
 
 void Batcher::next_batch(std::vector<Job>& batch, std::vector<Job>& late) {

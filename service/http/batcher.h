@@ -76,15 +76,15 @@ class Batcher {
     Done done;
     Caller caller;
     Clock::time_point arrival;
-    /// Queries that its client has had, with it, once its turn comes; counted from where all others were when
-    /// the client began to wait. So the smallest is the one whose client has had least.
-    std::uint64_t turn = 0;
+    /// Queries that its client has had with it, counted from fair_share_ where the client had begun to wait.
+    /// The smallest is next.
+    double turn = 0;
     bool leaves = false;  ///< the queue
     bool passed = false;  ///< its turn came, and there was no room
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
-    std::uint64_t turn = 0;  ///< of the client's newest request
+    double turn = 0;  ///< of the client's newest request
   };
 
   /// Moves the next batch to `batch`, and to `late` whose deadline has passed.
@@ -119,7 +119,7 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
-  std::uint64_t turn_ = 0;  ///< the largest that has come
+  double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr std::size_t kProbe = 4;

@@ -37,7 +37,7 @@ Result<View<std::byte>> reserve(Matrix<std::byte>& kept, std::size_t rows, std::
 Error at_rank(int rank, std::uint32_t code) {
   const bool memory = code == static_cast<std::uint32_t>(ErrorCode::kResourceExhausted);
   if (code == static_cast<std::uint32_t>(ErrorCode::kDataLoss)) {
-    return {ErrorCode::kDataLoss, "the database is damaged at rank " + std::to_string(rank) +
+    return {ErrorCode::kInternal, "the database is damaged at rank " + std::to_string(rank) +
                                       " (its log says where): use another server"};
   }
   return {memory ? ErrorCode::kResourceExhausted : ErrorCode::kInternal,

@@ -103,6 +103,7 @@ Result<Replacement> Replacement::begin(const std::filesystem::path& target,
   PIRX_ASSIGN(const bool there, check_target(target));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
+  remove_leftovers(delta_path(target));
   const auto& model = there ? target : like;  // a database that only its owner could read stays so
   PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, model.empty() ? 0666 : 0600));
   if (!model.empty() && !give_access_of(model, file.fd())) {

@@ -108,7 +108,8 @@ Result<void> KeyListWriter::open() {
   if ((there || listed) && (!give_access_of(listed ? name : database_, fd) || ::fstat(fd, &list) != 0)) {
     return tl::unexpected(cannot_write());
   }
-  if (there && ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0) return tl::unexpected(cannot_write());
+  if (there && ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0)
+    return tl::unexpected(cannot_write());
   file_ = std::move(file);
   // What a crash left may be the only list of what is there, and end within a line: it stays.
   return add(mine.st_size == 0 ? kHeader : "");
