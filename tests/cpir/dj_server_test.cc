@@ -32,16 +32,22 @@ class DjServer : public ::testing::Test {
     database_ = database::Database::open(folder_ / "db").value();
   }
 
-  std::unique_ptr<AnyServer> toy_server(std::vector<std::uint32_t> arities = {3, 6},
-                                        unsigned leaf_layer = 1) const {
+  static ServerOptions toy_options(std::vector<std::uint32_t> arities = {3, 6}) {
     ServerOptions options;
-    options.leaf_layer = leaf_layer;
     options.arities = std::move(arities);
     options.modulus_bits = 128;
     options.policy = KeyPolicy::kToy;
     options.threads = 2;
+    return options;
+  }
+  std::unique_ptr<AnyServer> serve(const ServerOptions& options = toy_options()) const {
     return make_dj_server(database_, options).value();
   }
+  static Params params_of(const AnyServer& server) { return Params::decode(server.parameters()).value(); }
+  static Client client_of(const AnyServer& server, const char* key = "128") {
+    return Client::create(params_of(server), KnownKey(key).secret()).value();
+  }
+  Bytes query(const Client& client, std::uint64_t row) { return client.query(row, rng_).value(); }
   static Result<Bytes> ask(const AnyServer& server, ByteSpan request) {
     auto admitted = server.admit(request);
     auto replies = server.answer({&request, 1});
@@ -51,25 +57,31 @@ class DjServer : public ::testing::Test {
     }
     return std::move(replies[0]);
   }
+  /// Fetches the row.
+  void expect_row(const Client& client, std::uint64_t row, ByteSpan reply) const {
+    const auto got = client.decode(reply).value();
+    EXPECT_TRUE(std::equal(got.expose().begin(), got.expose().end(), database_->rows().row(row)));
+  }
 
   pirx::testing::TemporaryFolder folder_;
   std::vector<Bytes> records_;
   std::shared_ptr<const database::Database> database_;
+  Rng rng_ = Rng::from_os().value();
 };
 
 TEST_F(DjServer, EveryRecordIsFetched) {
-  auto rng = Rng::from_os().value();
-  const auto secret = KnownKey("128").secret();
   unsigned leaf_layer = 0;
   for (const std::vector<std::uint32_t>& arities :
        {std::vector<std::uint32_t>{3, 6}, {2, 2, 2, 2, 2}, {17}, {}}) {
-    const auto server = toy_server(arities, ++leaf_layer);
+    auto options = toy_options(arities);
+    options.leaf_layer = ++leaf_layer;
+    const auto server = serve(options);
     EXPECT_EQ(server->protocol(), ProtocolId::kDamgardJurikTree);
-    const auto client = Client::create(Params::decode(server->parameters()).value(), secret).value();
+    const auto client = client_of(*server);
     const auto& geometry = client.params().geometry();
     for (std::uint64_t i = 0; i < records_.size(); i += arities.size() == 2 ? 1 : 7) {
       const auto at = geometry.locate(i).value();
-      const auto request = client.query(at.row, rng).value();
+      const auto request = query(client, at.row);
       EXPECT_EQ(request.size(), server->max_request_bytes());
       EXPECT_EQ(server->admit(request).value(), 1u);
       const auto reply = ask(*server, request).value();
@@ -85,11 +97,9 @@ TEST_F(DjServer, EveryRecordIsFetched) {
 }
 
 TEST_F(DjServer, ABatchEqualsItsSingles) {
-  auto rng = Rng::from_os().value();
-  const auto server = toy_server();
-  const auto client =
-      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
-  const auto first = client.query(1, rng).value(), second = client.query(2, rng).value();
+  const auto server = serve();
+  const auto client = client_of(*server);
+  const auto first = query(client, 1), second = query(client, 2);
   const Bytes bad(first.size());
   const std::vector<ByteSpan> requests{first, bad, second};
   const auto replies = server->answer(requests);
@@ -99,36 +109,30 @@ TEST_F(DjServer, ABatchEqualsItsSingles) {
 }
 
 TEST_F(DjServer, RequestsHideInDistinctCoins) {
-  auto rng = Rng::from_os().value();
-  const auto server = toy_server();
-  const auto params = Params::decode(server->parameters()).value();
-  const auto client = Client::create(params, KnownKey("128").secret()).value();
-  const auto one = client.query(4, rng).value(), two = client.query(4, rng).value();
-  const std::size_t at = kHeaderBytes + params.modulus_bytes();
+  const auto server = serve();
+  const auto client = client_of(*server);
+  const auto one = query(client, 4), two = query(client, 4);
+  const std::size_t at = kHeaderBytes + client.params().modulus_bytes();
   for (std::size_t i = at; i < one.size(); i += 32)
     EXPECT_NE(to_hex(ByteSpan(one).subspan(i, 16)), to_hex(ByteSpan(two).subspan(i, 16)));
 }
 
 TEST_F(DjServer, MakingAQueryEndsWhenItsCallerSaysSo) {
-  auto rng = Rng::from_os().value();
-  const auto params = Params::decode(toy_server({17})->parameters()).value();  // 16 selectors, 32 powers
-  const auto client = Client::create(params, KnownKey("128").secret()).value();
+  const auto client = client_of(*serve(toy_options({17})));  // 16 selectors, 32 powers
   std::atomic<int> asked = 0;
-  const auto stopped = client.query(4, rng, [&] { return ++asked > 3; });
+  const auto stopped = client.query(4, rng_, [&] { return ++asked > 3; });
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code(), ErrorCode::kUnavailable);
   EXPECT_LT(asked, 32) << "the other powers are left out";
-  EXPECT_TRUE(client.query(4, rng, [] { return false; }));
+  EXPECT_TRUE(client.query(4, rng_, [] { return false; }));
 }
 
 TEST_F(DjServer, SelectorsAreOneHot) {
-  auto rng = Rng::from_os().value();
-  const auto secret = KnownKey("128").secret();
-  const auto params = Params::decode(toy_server()->parameters()).value();
-  const auto client = Client::create(params, secret).value();
-  const auto cipher = Cipher::create(secret, 2).value();
+  const auto client = client_of(*serve());
+  const auto& params = client.params();
+  const auto cipher = Cipher::create(KnownKey("128").secret(), 2).value();
   for (std::uint64_t row = 0; row < params.rows(); ++row) {
-    const auto request = client.query(row, rng).value();
+    const auto request = query(client, row);
     std::size_t at = kHeaderBytes + params.modulus_bytes();
     std::uint64_t rest = row;
     for (unsigned s = 1; s <= 2; ++s) {
@@ -143,11 +147,10 @@ TEST_F(DjServer, SelectorsAreOneHot) {
 }
 
 TEST_F(DjServer, HostileQueries) {
-  auto rng = Rng::from_os().value();
   const KnownKey key("128");
-  const auto server = toy_server();
-  const auto params = Params::decode(server->parameters()).value();
-  const auto good = Client::create(params, key.secret()).value().query(5, rng).value();
+  const auto server = serve();
+  const auto params = params_of(*server);
+  const auto good = query(client_of(*server), 5);
   const auto refusal = [&](const Bytes& request) {
     const auto reply = ask(*server, request);
     return reply ? std::string() : reply.error().to_string();
@@ -199,12 +202,11 @@ TEST_F(DjServer, HostileQueries) {
 }
 
 TEST_F(DjServer, HostileReplies) {
-  auto rng = Rng::from_os().value();
   const KnownKey key("128");
-  const auto server = toy_server();
-  const auto params = Params::decode(server->parameters()).value();
-  const auto client = Client::create(params, key.secret()).value();
-  const auto good = ask(*server, client.query(5, rng).value()).value();
+  const auto server = serve();
+  const auto client = client_of(*server);
+  const auto& params = client.params();
+  const auto good = ask(*server, query(client, 5)).value();
   ASSERT_GE(params.chunks(), 2u);
   const auto code = [&](const Bytes& reply) { return client.decode(reply).error().code(); };
   EXPECT_EQ(code(Bytes(good.begin(), good.end() - 1)), ErrorCode::kDataLoss);
@@ -230,18 +232,16 @@ TEST_F(DjServer, HostileReplies) {
 }
 
 TEST_F(DjServer, ClientRefusals) {
-  auto rng = Rng::from_os().value();
-  const auto params = Params::decode(toy_server()->parameters()).value();
-  const auto secret = KnownKey("128").secret();
-  const auto client = Client::create(params, secret).value();
-  EXPECT_EQ(client.query(params.rows(), rng).error().code(), ErrorCode::kOutOfRange);
-  EXPECT_EQ(client.query(~std::uint64_t{0}, rng).error().code(), ErrorCode::kOutOfRange);
-  auto blinding = client.blind(rng);
+  const auto client = client_of(*serve());
+  const auto& params = client.params();
+  EXPECT_EQ(client.query(params.rows(), rng_).error().code(), ErrorCode::kOutOfRange);
+  EXPECT_EQ(client.query(~std::uint64_t{0}, rng_).error().code(), ErrorCode::kOutOfRange);
+  auto blinding = client.blind(rng_);
   auto taken = std::move(blinding);
   EXPECT_TRUE(client.query(3, std::move(taken)).has_value());
   EXPECT_EQ(client.query(3, std::move(blinding)).error().code(), ErrorCode::kInvalidArgument);
-  const auto other = Client::create(Params::decode(toy_server({17})->parameters()).value(), secret).value();
-  EXPECT_EQ(client.query(3, other.blind(rng)).error().code(), ErrorCode::kInvalidArgument);
+  const auto other = client_of(*serve(toy_options({17})));
+  EXPECT_EQ(client.query(3, other.blind(rng_)).error().code(), ErrorCode::kInvalidArgument);
   const auto secure =
       Params::create({params.geometry(), params.spec().version, {}, 3072, KeyPolicy::kSecure}).value();
   EXPECT_EQ(Client::create(secure, KnownKey("1024").secret()).error().code(), ErrorCode::kInvalidArgument);
@@ -257,14 +257,12 @@ TEST_F(DjServer, OpensThroughTheTable) {
     const auto server = open(options);
     return server ? std::string() : server.error().message();
   };
-  const auto arities = [&](const Texts& options) {
-    return Params::decode(open(options).value()->parameters()).value().arities();
-  };
+  const auto arities = [&](const Texts& options) { return params_of(*open(options).value()).arities(); };
   const auto holds = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_EQ(message({}), "");
-  EXPECT_EQ(Params::decode(open({{"leaf_layer", "3"}}).value()->parameters()).value().layer(1), 3u);
+  EXPECT_EQ(params_of(*open({{"leaf_layer", "3"}}).value()).layer(1), 3u);
   EXPECT_TRUE(holds(message({{"leaf_layer", "5"}}), "leaf-layer"));
   const Texts small{{"arity", "5,4"}, {"modulus", "2048"}, {"tables", "8MiB"}, {"kernel", "gmp"}};
   EXPECT_EQ(message(small), "");
@@ -295,19 +293,16 @@ TEST_F(DjServer, OpensThroughTheTable) {
 }
 
 TEST_F(DjServer, ABlindingServesOneQuery) {
-  auto rng = Rng::from_os().value();
-  const auto server = toy_server();
-  const auto client =
-      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
+  const auto server = serve();
+  const auto client = client_of(*server);
   std::vector<Bytes> requests;
   for (int i = 0; i < 40; ++i) {
-    auto blinding = client.blind(rng);
+    auto blinding = client.blind(rng_);
     requests.push_back(client.query(9, std::move(blinding)).value());
     // What was moved from is used up.
     EXPECT_EQ(client.query(9, std::move(blinding)).error().code(), ErrorCode::kInvalidArgument);
   }
-  const auto row = client.decode(ask(*server, requests.front()).value()).value();
-  EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), database_->rows().row(9)));
+  expect_row(client, 9, ask(*server, requests.front()).value());
   // No selector appears twice, though all queries are for one row.
   std::set<Bytes> selectors;
   const auto& params = client.params();
@@ -325,11 +320,9 @@ TEST_F(DjServer, ABlindingServesOneQuery) {
 
 // Parent and child would ask with the same coins: the server reads in which digits their rows differ.
 TEST_F(DjServer, AForkedChildCannotUseItsParentsBlinding) {
-  auto rng = Rng::from_os().value();
-  const auto server = toy_server();
-  const auto client =
-      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
-  auto blinding = client.blind(rng);
+  const auto server = serve();
+  const auto client = client_of(*server);
+  auto blinding = client.blind(rng_);
   const auto in_child = pirx::testing::in_child([&] {
     const auto query = client.query(9, std::move(blinding));
     return Bytes{std::byte{!query && query.error().code() == ErrorCode::kInvalidArgument}};
@@ -341,20 +334,14 @@ TEST_F(DjServer, AForkedChildCannotUseItsParentsBlinding) {
 TEST_F(DjServer, ProgressGoesToTheEnd) {
   std::mutex mutex;
   std::vector<double> told;
-  ServerOptions options;
-  options.arities = {3, 6};
-  options.modulus_bits = 128;
-  options.policy = KeyPolicy::kToy;
-  options.threads = 2;
+  auto options = toy_options();
   options.progress = [&](double part) {
     const std::lock_guard lock(mutex);
     told.push_back(part);
   };
-  auto rng = Rng::from_os().value();
-  const auto server = make_dj_server(database_, options).value();
-  const auto client =
-      Client::create(Params::decode(server->parameters()).value(), KnownKey("128").secret()).value();
-  ASSERT_TRUE(ask(*server, client.query(1, rng).value()));
+  const auto server = serve(options);
+  const auto client = client_of(*server);
+  ASSERT_TRUE(ask(*server, query(client, 1)));
   ASSERT_FALSE(told.empty());
   const auto [least, most] = std::minmax_element(told.begin(), told.end());
   EXPECT_GT(*least, 0);
@@ -362,24 +349,18 @@ TEST_F(DjServer, ProgressGoesToTheEnd) {
 }
 
 TEST_F(DjServer, ThePapersSelectorsFetchTheSame) {
-  auto rng = Rng::from_os().value();
-  ServerOptions options;
-  options.modulus_bits = 128;
-  options.policy = KeyPolicy::kToy;
-  options.threads = 2;
+  auto options = toy_options();
   options.selectors = Selectors::kPolynomial;
-  const auto secret = KnownKey("128").secret();
-  const auto cipher = Cipher::create(secret, kMaxLevels).value();
+  const auto cipher = Cipher::create(KnownKey("128").secret(), kMaxLevels).value();
   for (const auto& arities : {std::vector<std::uint32_t>{8, 4}, {2, 8, 2}, {4, 4, 2}, {2, 2, 2, 2, 2}}) {
     options.arities = arities;
-    const auto server = make_dj_server(database_, options).value();
-    const auto params = Params::decode(server->parameters()).value();
+    const auto server = serve(options);
+    const auto client = client_of(*server);
+    const auto& params = client.params();
     EXPECT_EQ(params.spec().selectors, Selectors::kPolynomial);
-    const auto client = Client::create(params, secret).value();
     for (std::uint64_t row = 0; row < params.rows(); ++row) {
-      const auto request = client.query(row, rng).value();
-      const auto got = client.decode(ask(*server, request).value()).value();
-      EXPECT_TRUE(std::equal(got.expose().begin(), got.expose().end(), database_->rows().row(row)));
+      const auto request = query(client, row);
+      expect_row(client, row, ask(*server, request).value());
       // Of octal nodes: x0, x1, x2, x0 x1, x0 x2, x1 x2, x0 x1 x2.
       if (arities[0] != 8) continue;
       std::size_t at = kHeaderBytes + params.modulus_bytes();
@@ -395,25 +376,18 @@ TEST_F(DjServer, ThePapersSelectorsFetchTheSame) {
 }
 
 TEST_F(DjServer, RerandomisedRepliesDifferAndDecodeAlike) {
-  auto rng = Rng::from_os().value();
-  ServerOptions options;
-  options.arities = {3, 6};
-  options.modulus_bits = 128;
-  options.policy = KeyPolicy::kToy;
-  options.threads = 2;
-  const auto plain = make_dj_server(database_, options).value();
+  auto options = toy_options();
+  const auto plain = serve(options);
   options.rerandomise = true;
-  const auto server = make_dj_server(database_, options).value();
-  const auto params = Params::decode(server->parameters()).value();
-  EXPECT_EQ(params.digest(), Params::decode(plain->parameters()).value().digest()) << "clients need not know";
-  const auto secret = KnownKey("128").secret();
-  const auto client = Client::create(params, secret).value();
-  const auto cipher = Cipher::create(secret, params.levels()).value();
-  const auto request = client.query(16, rng).value();
+  const auto server = serve(options);
+  const auto client = client_of(*server);
+  const auto& params = client.params();
+  EXPECT_EQ(params.digest(), params_of(*plain).digest()) << "clients need not know";
+  const auto cipher = Cipher::create(KnownKey("128").secret(), params.levels()).value();
+  const auto request = query(client, 16);
   EXPECT_EQ(ask(*plain, request).value(), ask(*plain, request).value());
   const auto one = ask(*server, request).value(), two = ask(*server, request).value();
-  const auto row = client.decode(one).value();
-  EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), database_->rows().row(16)));
+  expect_row(client, 16, one);
   // Not only the root has new coins: what it encrypts, the node below it, has them too.
   const auto size = params.ciphertext_bytes(2);
   for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
@@ -438,17 +412,13 @@ TEST_F(DjServer, BucketsAreRefused) {
 }
 
 TEST_F(DjServer, ThePapersModulus) {
-  auto rng = Rng::from_os().value();
   ServerOptions options;
   options.modulus_bits = 1024;
   options.policy = KeyPolicy::kPaperReproduction;
   options.arities = {8, 3};
-  const auto server = make_dj_server(database_, options).value();
-  const auto client =
-      Client::create(Params::decode(server->parameters()).value(), KnownKey("1024").secret()).value();
-  const auto row = client.decode(ask(*server, client.query(11, rng).value()).value()).value();
-  const auto* expected = database_->rows().row(11);
-  EXPECT_TRUE(std::equal(row.expose().begin(), row.expose().end(), expected));
+  const auto server = serve(options);
+  const auto client = client_of(*server, "1024");
+  expect_row(client, 11, ask(*server, query(client, 11)).value());
 }
 
 }  // namespace
