@@ -53,10 +53,9 @@ Result<void> check_shape(std::string_view line) {
 }
 
 /// A string as it is, another value as compact JSON.
-template <class AnyJson>
-std::string value_text(const AnyJson& value) {
-  if (value.is_string()) return value.template get<std::string>();
-  return value.dump(-1, ' ', false, AnyJson::error_handler_t::replace);
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Appends a member's value: strings as they are, others as compact JSON.
@@ -72,25 +71,27 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
                    "\" is null, which is no text: leave such lines out, or "
                    "give it a value");
   }
-  if (const auto* text = found->get_ptr<const std::string*>()) {
-    out += *text;
-  } else {
-    out += value_text(*found);
-  }
+  out += value_text(*found);
   return {};
 }
 
-template <class AnyJson>
-Result<AnyJson> parse_object(std::string_view line) {
+/// Adds the names of its members to `names`, if given, in their order.
+Result<Json> parse_object(std::string_view line, std::vector<std::string>* names = nullptr) {
   PIRX_TRY(check_shape(line));
-  AnyJson object = AnyJson::parse(line.begin(), line.end(), nullptr, false);
+  const auto note = [names](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (names != nullptr && depth == 1 && event == Json::parse_event_t::key) {
+      names->push_back(parsed.get<std::string>());
+    }
+    return true;
+  };
+  Json object = Json::parse(line.begin(), line.end(), note, false);
   if (object.is_discarded()) return invalid("not valid JSON");
   if (!object.is_object()) return invalid("not a JSON object but " + std::string(object.type_name()));
   return object;
 }
 
 Result<void> add_parsed_slowly(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
-  PIRX_ASSIGN(const Json object, parse_object<Json>(line));
+  PIRX_ASSIGN(const Json object, parse_object(line));
   std::string key, value;
   if (!columns.key.empty()) PIRX_TRY(append_member(object, columns.key, key));
   for (std::size_t i = 0; i < columns.values.size(); ++i) {
@@ -272,13 +273,16 @@ Result<void> visit_objects(const std::filesystem::path& file,
                            const std::function<bool(const JsonMembers&)>& visit, BadRows* bad) {
   return for_each_object(file, kMaxRowBytes,
                          [&](std::string_view text, const TextInput& input) -> Result<bool> {
-                           const auto object = parse_object<nlohmann::ordered_json>(text);
+                           std::vector<std::string> names;
+                           auto object = parse_object(text, &names);
                            if (!object) {
                              PIRX_TRY(refuse(input.fail_at(input.line(), object.error()), bad));
                              return true;
                            }
                            JsonMembers members;
-                           for (const auto& [name, value] : object->items()) {
+                           for (const auto& name : names) {
+                             // A name that is there twice has one value.
+                             const Json value = std::exchange((*object)[name], nullptr);
                              if (value.is_null() || value.is_structured()) continue;
                              members.emplace_back(name, value_text(value));
                            }
