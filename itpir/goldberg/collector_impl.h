@@ -476,9 +476,10 @@ class GoldbergCollector : public ReplyCollector {
   /// lies elsewhere in the rows must not cost the client its time. False where not all were visited: `visit`
   /// ended it, there are too many subsets, or `work`, to which the multiply-adds are added, came to its
   /// limit.
-  template <class Visit>
   Result<bool> each_answer(const Round& round, std::vector<std::size_t> servers,
-                           std::span<const std::size_t> wishes, std::uint64_t& work, Visit&& visit) const {
+                           std::span<const std::size_t> wishes, std::uint64_t& work,
+                           const std::function<bool(std::span<const std::size_t> servers,
+                                                    const std::vector<Bytes>& records)>& visit) const {
     std::sort(servers.begin(), servers.end());
     const std::size_t k = servers.size(), liars = k - needed();
     const auto each = checked_mul(wishes.size() * needed() * k, slot(wishes[0]).bytes);
@@ -509,7 +510,7 @@ class GoldbergCollector : public ReplyCollector {
         if (rows[r]) members.push_back(servers[r]);
       }
       auto found = read_slots(wishes, all_slots, members);
-      if (found) return visit(std::as_const(members), std::move(*found));
+      if (found) return visit(members, *found);
       if (found.error().code() != ErrorCode::kDataLoss) end = std::move(found.error());
       return !end;
     };

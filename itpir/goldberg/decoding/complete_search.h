@@ -7,6 +7,8 @@
 // all words. A step costs one product for each server and word; nothing is interpolated.
 #pragma once
 
+#include <functional>
+
 #include "budget.h"
 #include "replies.h"
 
@@ -20,9 +22,10 @@ constexpr std::uint64_t subsets_to_search(std::size_t degree, std::size_t liars)
 /// Calls visit(agrees), by row, for every set of all the servers that lie on one polynomial of degree at most
 /// `degree` in every word, of at least k - liars servers; each once. k = x.size() > degree + liars. A false
 /// from `visit` ends the search. False when it was ended, or the budget was; then sets may be missing.
-template <SharingField F, class Visit>
+template <SharingField F>
 bool complete_search(const F& f, std::span<const typename F::Elem> x, std::size_t degree,
-                     std::span<const Word<F>> words, std::size_t liars, Budget& budget, Visit&& visit) {
+                     std::span<const Word<F>> words, std::size_t liars, Budget& budget,
+                     const std::function<bool(const std::vector<bool>& agrees)>& visit) {
   using Elem = typename F::Elem;
   const std::size_t k = x.size(), n = words.size(), first = liars + degree + 1;
   PIRX_CHECK(first <= k);
@@ -65,7 +68,7 @@ bool complete_search(const F& f, std::span<const typename F::Elem> x, std::size_
         earlier = earlier || i < from;
         ++size;
       }
-      if (!earlier && size + liars >= k && !visit(std::as_const(agrees))) return false;
+      if (!earlier && size + liars >= k && !visit(agrees)) return false;
     }
     return true;
   };
