@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pirx/client/fetch.h"
+#include "support/files.h"
 
 namespace pirx::client {
 namespace {
@@ -77,8 +78,7 @@ TEST(Manifest, WhatCannotBeSigned) {
     auto spec = spec_of();
     change(spec);
     const auto manifest = Manifest::create(spec, signer());
-    ASSERT_FALSE(manifest);
-    EXPECT_EQ(manifest.error().code(), ErrorCode::kInvalidArgument);
+    pirx::testing::expect_error(manifest, ErrorCode::kInvalidArgument);
   };
   refused([](auto& spec) { spec.served.clear(); });
   refused([](auto& spec) { std::swap(spec.served[0], spec.served[1]); });
@@ -196,9 +196,7 @@ TEST(PinnedDeployment, RoundTrip) {
 
 void expect_refused(const std::string& members, ErrorCode code, std::string_view part) {
   const auto deployment = pinned(members);
-  ASSERT_FALSE(deployment) << part;
-  EXPECT_EQ(deployment.error().code(), code) << deployment.error().message();
-  EXPECT_NE(deployment.error().message().find(part), std::string::npos) << deployment.error().message();
+  pirx::testing::expect_error(deployment, code, part);
 }
 
 TEST(PinnedDeployment, WhatIsRefused) {

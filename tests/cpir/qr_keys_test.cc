@@ -4,6 +4,7 @@
 
 #include "pirx/cpir/qr/keys.h"
 #include "qr_support.h"
+#include "support/files.h"
 #include "support/forks.h"
 
 namespace pirx::cpir::qr {
@@ -12,9 +13,7 @@ namespace {
 using testing::bytes;
 
 void expect_refused(const Result<SecretKey>& key, const char* why) {
-  ASSERT_FALSE(key);
-  EXPECT_EQ(key.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(key.error().message().find(why), std::string::npos) << key.error().message();
+  pirx::testing::expect_error(key, ErrorCode::kInvalidArgument, why);
 }
 
 TEST(Keys, GeneratedOnesAreBlumIntegers) {

@@ -175,9 +175,7 @@ class ChorLies : public ::testing::Test {
   void expect_lost(ErrorCode code, std::string_view part,
                    const std::function<void(std::vector<std::optional<Bytes>>&)>& change) {
     const auto answer = ask(change);
-    ASSERT_FALSE(answer.has_value()) << part;
-    EXPECT_EQ(answer.error().code(), code);
-    EXPECT_NE(answer.error().message().find(part), std::string::npos) << answer.error().message();
+    expect_error(answer, code, part);
   }
 
   std::mt19937_64 engine_;
@@ -270,9 +268,7 @@ TEST_F(ChorLies, RepliesOfAnotherShapeAreNone) {
     auto fresh = client_.query(wanted, rng_).value();
     auto collector = client_.collect(std::move(fresh.state));
     const auto added = collector->add(0, bytes);
-    ASSERT_FALSE(added.has_value()) << part;
-    EXPECT_EQ(added.error().code(), code);
-    EXPECT_NE(added.error().message().find(part), std::string::npos) << added.error().message();
+    expect_error(added, code, part);
   };
   refused(ErrorCode::kDataLoss, "no reply", 6, 1);
   refused(ErrorCode::kInvalidArgument, "protocol number 1 instead of 2", 7, 1);
@@ -382,9 +378,7 @@ TEST_P(ChorServers, RefuseOtherRequests) {
   const auto good = request(2);
   const auto refused = [&](ErrorCode code, std::string_view part, const Bytes& bytes) {
     const auto admitted = server().admit(bytes);
-    ASSERT_FALSE(admitted.has_value()) << part;
-    EXPECT_EQ(admitted.error().code(), code) << part;
-    EXPECT_NE(admitted.error().message().find(part), std::string::npos) << admitted.error().message();
+    expect_error(admitted, code, part);
     EXPECT_EQ(ChorDeployment::answer(server(), bytes).error().to_string(), admitted.error().to_string());
   };
   const auto with = [&](std::size_t at, unsigned value) {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "pirx/http/limits.h"
+#include "support/files.h"
 #include "support/source_file.h"
 
 namespace pirx::cli {
@@ -211,10 +212,7 @@ TEST(ServeConfig, WhatIsWrongIsNamed) {
            {kOne + "," + kOne, "'databases' is there twice"},
            {kOne + R"(,"\u001b[31m":1)", "'?[31m' is not known"}}) {
     const auto file = parse(members);
-    ASSERT_FALSE(file) << members;
-    EXPECT_EQ(file.error().code(), ErrorCode::kDataLoss);
-    EXPECT_NE(file.error().message().find(key), std::string::npos) << members << "\n"
-                                                                   << file.error().message();
+    pirx::testing::expect_error(file, ErrorCode::kDataLoss, key);
   }
 }
 

@@ -171,11 +171,9 @@ TEST(InspireServer, RefusesWhatIsNoRequest) {
   const auto& server = world.server();
   const auto refused = [&](Bytes request, ErrorCode code) {
     const auto admitted = server.admit(request);
-    ASSERT_FALSE(admitted);
-    EXPECT_EQ(admitted.error().code(), code) << admitted.error().message();
+    expect_error(admitted, code);
     const auto answered = world.answer(request);
-    ASSERT_FALSE(answered);
-    EXPECT_EQ(answered.error().code(), code) << answered.error().message();
+    expect_error(answered, code);
   };
   ASSERT_TRUE(good(server.admit(query)));
   for (std::size_t length = 0; length < query.size(); length += 1 + length / 7) {
