@@ -2,7 +2,6 @@
 // Plans of inspire, and the client that joins one: it fetches masks that it does not have before it asks.
 #include "client_plan.h"
 
-#include <filesystem>
 
 #include "cpir/rows_client.h"
 #include "pirx/base/small_file.h"
@@ -37,8 +36,7 @@ class MaskFolder {
   }
   Result<void> store(const Params& params, ByteSpan reply) const {
     if (path_.empty()) return {};
-    std::error_code exists_or_seen_below;
-    std::filesystem::create_directories(path_, exists_or_seen_below);
+    make_folders(path_);
     return replace_file(file_of(params), {reinterpret_cast<const char*>(reply.data()), reply.size()});
   }
 

@@ -2,7 +2,9 @@
 // Handles, errors and versions of the C interface.
 #include "objects.h"
 
+#ifndef __wasi__
 #include <pthread.h>
+#endif
 
 #include <algorithm>
 #include <iterator>
@@ -23,8 +25,10 @@ struct Registry {
 Registry& registry() {
   static auto* const kept = [] {
     auto* const made = new Registry;
+#ifndef __wasi__
     pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
                    [] { registry().mutex.unlock(); });
+#endif
     return made;
   }();
   return *kept;

@@ -251,6 +251,11 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   return text;
 }
 
+void make_folders(const std::filesystem::path& path) noexcept {
+  std::error_code seen_later;
+  std::filesystem::create_directories(path, seen_later);
+}
+
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
   PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));

@@ -43,6 +43,8 @@ Result<std::string> read_file(const std::filesystem::path&, std::size_t, std::st
   return fail(ErrorCode::kUnavailable, std::string(what) + ": there are no files here; give its text");
 }
 
+void make_folders(const std::filesystem::path&) noexcept {}
+
 Result<void> replace_file(const std::filesystem::path&, std::string_view, unsigned) {
   return fail(ErrorCode::kUnavailable, "there are no files here");
 }

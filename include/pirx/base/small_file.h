@@ -22,6 +22,10 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 /// the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
+/// Makes a folder, and those above it, where they are not there. Whether that was possible shows at the next
+/// use.
+void make_folders(const std::filesystem::path& path) noexcept;
+
 /// Locks the folder of `path` for this process until the result is destroyed, for the last look at a file
 /// before replace_file(). Only who calls this respects it; where the file system has no such locks, it does
 /// nothing. Unavailable: another process has held it for ten seconds.
