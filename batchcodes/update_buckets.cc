@@ -57,12 +57,6 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
         (named && (differs(base) || differs(now) || (last != nullptr && differs(last->before))))) {
       return refuse("is of another database");
     }
-    // Nothing else tells a bucket with noise from one of a history that was left.
-    if (!named && last != nullptr && at.epoch > last->before.epoch) {
-      return refuse(
-          "has an epoch that this database begins only now: it is of another one, or of changes that were "
-          "lost");
-    }
     buckets.push_back({path, std::move(lock), std::move(file)});
   }
   return buckets;

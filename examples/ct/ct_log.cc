@@ -13,7 +13,7 @@ struct Arguments {
   std::vector<std::string> certificates;
   std::uint64_t fill = 0, time = 0, number = 0;
   unsigned levels = DatabaseOptions{}.levels;
-  bool by_index = false, unexpired = false;
+  bool by_index = false, unexpired = false, unchecked = false;
 };
 
 std::string head_path(const Arguments& a) { return a.database + ".head.json"; }
@@ -61,7 +61,7 @@ Result<int> database(const Arguments& a) {
 
 Result<int> publish(const Arguments& a) {
   PIRX_ASSIGN(const auto log, Log::open(a.log));
-  PIRX_ASSIGN(const auto publication, log.publish(a.database));
+  PIRX_ASSIGN(const auto publication, log.publish(a.database, a.unchecked));
   PIRX_TRY(replace_file(head_path(a), format_publication(publication)));
   return 0;
 }
@@ -141,6 +141,8 @@ int main_of(int argc, char** argv) {
       add("publish", "Write DATABASE.head.json alone, for a database that is there", publish);
   with_log(publish_command);
   with_database(publish_command);
+  publish_command.add_flag("--unchecked", a.unchecked,
+                           "Take a keyed database, which does not say so, for one of the latest tree head");
 
   auto& find_command =
       add("find", "Print the index of a certificate: what a web server tells its clients", find);

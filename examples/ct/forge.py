@@ -30,7 +30,7 @@ def main() -> int:
             (Path(folder) / f"nobody's {i}").write_bytes(bytes(len(record)))
         build = [pirx, "db", "build", forged, folder, "--from", "folder", "--keyed"]
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([ct_log, "publish", log, forged], check=True)
+    subprocess.run([ct_log, "publish", log, forged, "--unchecked"], check=True)
     return 0
 
 

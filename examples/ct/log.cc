@@ -335,7 +335,7 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
       {head_, options.levels, std::move(proofs).roots(), built->geometry(), built->version()}};
 }
 
-Result<Publication> Log::publish(const fs::path& path) const {
+Result<Publication> Log::publish(const fs::path& path, bool unchecked) const {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   const auto& geometry = db->geometry();
   const std::uint64_t hashes = geometry.record_bytes() / sizeof(Digest);
@@ -343,12 +343,12 @@ Result<Publication> Log::publish(const fs::path& path) const {
       geometry.record_bytes() != proof_record_bytes(static_cast<unsigned>(hashes))) {
     return invalid(path.string() + " is no database of proofs");
   }
-  if (geometry.keyed()) {
+  if (geometry.keyed() && !unchecked) {
     return invalid(path.string() +
                    " is keyed and does not say which tree it is of: 'ct-log database' makes it and its head "
-                   "anew");
+                   "anew, --unchecked takes it for the latest one's");
   }
-  if (geometry.records() != head_.tree_size) {
+  if (!geometry.keyed() && geometry.records() != head_.tree_size) {
     return fail(ErrorCode::kStaleEpoch,
                 path.string() + " is not of the latest tree head: 'ct-log database' updates it");
   }

@@ -74,7 +74,8 @@ class Log {
 
   /// What clients need of the latest head and a database by index of its proofs. StaleEpoch: it has another
   /// number of records. InvalidArgument: a keyed database, or records of no proof's length.
-  Result<Publication> publish(const std::filesystem::path& database) const;
+  /// With `unchecked` a keyed database is taken for one of the latest head's tree.
+  Result<Publication> publish(const std::filesystem::path& database, bool unchecked = false) const;
 
  private:
   Log(std::filesystem::path folder, TreeHead head) : folder_(std::move(folder)), head_(std::move(head)) {}

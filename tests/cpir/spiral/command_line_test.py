@@ -72,7 +72,7 @@ def main():
             got = run("get", deployment, "--key", "name-31", "--key", "name-5")
             expected = (lines[31]["record"] + lines[5]["record"]).encode()
             assert got.stdout.replace(b"\n", b"") == expected, got.stdout
-            run("get", deployment, "--key", "no such name", code=3)
+            run("get", deployment, "--key", "no such name", code=9)
 
         refused = run("serve", folder / "plain.pirx", "--protocol", "spiral", "--kernel", "gmp", code=2).stderr.decode()
         assert "spiral has no option 'kernel'" in refused, refused
