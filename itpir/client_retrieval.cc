@@ -53,9 +53,9 @@ class SharesRetrieval : public Retrieval {
  private:
   Result<std::vector<Request>> next() override {
     if (collector_) {
-      // Errors of more than t servers may depend on the wish, for example if they answer from a database of which
-      // they changed some rows. So what errors are like must not show in the number of rounds: there is one if
-      // few servers lied, as one query tells them apart whatever they do, and otherwise there are all.
+      // Errors of more than t servers may depend on the wish, for example if they answer from a database of
+      // which they changed some rows. So what errors are like must not show in the number of rounds: there is
+      // one if few servers lied, as one query tells them apart whatever they do, and otherwise there are all.
       if (round_ == 1) {
         PIRX_ASSIGN(const auto decoded, collector_->decode());
         const auto spare = usable_ - std::min<std::size_t>(usable_, client_.needed());

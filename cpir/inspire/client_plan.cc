@@ -2,7 +2,6 @@
 // Plans of inspire, and the client that joins one: it fetches masks that it does not have before it asks.
 #include "client_plan.h"
 
-
 #include "cpir/rows_client.h"
 #include "pirx/base/small_file.h"
 #include "pirx/cpir/inspire/client.h"

@@ -7,8 +7,8 @@
 namespace pirx::http {
 namespace {
 
-/// Messages, of which a record can hold hundreds, and records, of which a message can have thousands. TLS 1.3 says
-/// inside of a record what it holds.
+/// Messages, of which a record can hold hundreds, and records, of which a message can have thousands. TLS 1.3
+/// says inside of a record what it holds.
 void count(int written, int, int type, const void* bytes, std::size_t size, SSL* tls, void*) noexcept {
   constexpr std::uintptr_t kMost = 128;  // a handshake has ten of each, and a few tickets follow
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);

@@ -16,8 +16,8 @@
 namespace pirx::cli {
 
 /// Checks all checksums of the database in the background, at the start and whenever verify() asks for it.
-/// After every pass it checks whether the file was written to or pages of it were lost. Once anything is wrong, it answers every
-/// request with Unavailable, because no reply is better than a wrong one.
+/// After every pass it checks whether the file was written to or pages of it were lost. Once anything is
+/// wrong, it answers every request with Unavailable, because no reply is better than a wrong one.
 class SoundServer final : public ForwardingServer, public http::ContentState {
  public:
   /// `server` was opened from the file of `database`. `damaged` is called once, on any thread, with what is
