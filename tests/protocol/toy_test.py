@@ -45,7 +45,7 @@ class Toy(cl.Servers):
         deployment = self.path / "toy.json"
         cl.run("deploy", deployment, "--server", server.url)
         self.assertEqual(cl.run("get", deployment, "--key", "key7", "-q").stdout, cl.RECORDS[7] + "\n")
-        cl.run("get", deployment, "--key", "nobody", code=3)
+        cl.run("get", deployment, "--key", "nobody", code=9)
 
     def test_without_the_line(self):
         server = self.serve(self.build())

@@ -164,7 +164,7 @@ class SingleServer(command_line_test.Servers):
         done = run("get", deployment, WEAK, "--key", "key11", "--key", "key4")
         self.assertEqual(done.stdout, RECORDS[11] + "\n" + RECORDS[4] + "\n")
         self.assertIn("message 6 of 6", done.stderr)
-        done = run("get", deployment, WEAK, "--key", "nobody", "--key", "key4", code=3)
+        done = run("get", deployment, WEAK, "--key", "nobody", "--key", "key4", code=9)
         self.assertEqual(done.stdout, RECORDS[4] + "\n")
         self.assertIn("unverified", done.stderr)
         run("get", deployment, WEAK, 4, code=2)
