@@ -76,8 +76,8 @@ class Batcher {
     Done done;
     Caller caller;
     Clock::time_point arrival;
-    /// Queries that its client has had with it, counted from fair_share_ where the client had begun to wait.
-    /// The smallest is next.
+    /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
+    /// included. The smallest is next.
     double turn = 0;
     bool leaves = false;  ///< the queue
     bool passed = false;  ///< its turn came, and there was no room

@@ -303,17 +303,19 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
         "give both files or neither to " +
         url);
   }
-  std::string authorities;
-  for (const auto* file : {&endpoint.ca_file, &endpoint.certificate_file, &endpoint.key_file}) {
-    // A deployment file of somebody else may name a terminal, a pipe or a huge file, which libcurl would read
-    // in every handshake, for ever.
-    if (file->empty()) continue;
-    auto text = read_file(*file, std::size_t{1} << 20, "", true);
-    if (!text) {
-      return invalid("cannot read '" + printable(*file) + "', which TLS with " + url +
-                     " needs, or it is no regular file of at most 1 MiB");
+  for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {
+    if (!file.empty() && !open_for_reading(file, true)) {
+      return invalid("cannot read '" + printable(file) + "', which TLS with " + url +
+                     " needs, or it is no regular file");
     }
-    if (file == &endpoint.ca_file) authorities = std::move(*text);
+  }
+  // Read once: a deployment file of somebody else may name a terminal, a pipe or a huge file, which libcurl
+  // would read in every handshake, for ever.
+  std::string authorities;
+  if (!endpoint.ca_file.empty()) {
+    auto text = read_file(endpoint.ca_file, std::size_t{1} << 20, "the ca_file", true);
+    if (!text) return invalid(text.error().message() + ": TLS with " + url + " needs it");
+    authorities = std::move(*text);
   }
   if (!is_token(endpoint.token.expose())) {
     return invalid("the token for " + url + " is none: up to 4096 printable characters without spaces");
@@ -401,8 +403,8 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set_up_tls(easy);
   if (!peer.endpoint.ca_file.empty()) {
     curl_blob authorities{peer.authorities.data(), peer.authorities.size(), CURL_BLOB_NOCOPY};
-    if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &authorities) !=
-        CURLE_OK) {  // not with every TLS library
+    // Not every TLS library takes it from memory.
+    if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &authorities) != CURLE_OK) {
       set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
     }
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too
