@@ -498,7 +498,7 @@ void add_get_command(CLI::App& app) {
       ->check(whole_number(0, 1024));
   command
       .add_option("--rounds", a->rounds,
-                  "Queries to ask at most, where only more of them tell the liars apart [4]")
+                  "Queries to ask in all, where more servers lied than one query tells apart [4]")
       ->check(whole_number(1, 8));
   for (const auto& option : options_of_all(&Protocol::client_options)) {
     add_text_option(command, option, std::string(option.help), a->options);

@@ -60,8 +60,9 @@ struct RetrieveOptions {
   /// corrects, but at least one if more servers are asked than must answer. For protocols with several
   /// servers.
   std::optional<unsigned> liars = {};
-  /// The most rounds of queries, 1 to 8. Nothing: 4. Another round is asked only to tell liars apart; whether
-  /// it is does not depend on the records. For protocols with several servers.
+  /// Rounds of queries, 1 to 8. Nothing: 4. There is one if it tells the liars apart whatever they do, and
+  /// otherwise there are all of them; how the liars' errors look does not show in their number. For protocols
+  /// with several servers.
   std::optional<unsigned> rounds = {};
   /// Waits for every server, so that each one's behaviour is reported. For protocols with several servers.
   bool wait_for_all = false;
