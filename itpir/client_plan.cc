@@ -40,9 +40,12 @@ Texts SharesPlan::server_options(std::size_t server) const {
 Work SharesPlan::work() const {
   const auto servers = static_cast<double>(spec_.coordinates.size());
   const auto bytes = static_cast<double>(spec_.geometry.data_bytes());
-  return {.up = servers * static_cast<double>(sizes_.request) / spec_.ramp,
-          .down = servers * static_cast<double>(sizes_.reply) / spec_.ramp,
+  const double up = servers * static_cast<double>(sizes_.request) / spec_.ramp;
+  const double down = servers * static_cast<double>(sizes_.reply) / spec_.ramp;
+  return {.up = up,
+          .down = down,
           .once_messages = 1,
+          .row_bytes = up + down,
           .server_seconds = bytes * spec_.server_seconds,
           .once_server_seconds = bytes * 1e-10};
 }

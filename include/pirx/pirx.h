@@ -265,11 +265,11 @@ typedef struct pirx_options {
   void* believe_context; /* handed to `believe` */
   pirx_stop stop;        /* ends a call that takes seconds, with UNAVAILABLE; NULL: nothing does */
   void* stop_context;    /* handed to `stop` */
-  /* What a single server may ask of this client. RESOURCE_EXHAUSTED says that it asks for more, and names
+  /* What a plan may ask of this client. RESOURCE_EXHAUSTED says that it asks for more, and names
      these three as `pirx get` does: --max-bytes, --max-memory, --max-work. */
-  uint64_t max_bytes;  /* of a query and its reply, and of keys. 0: 256 MiB */
+  uint64_t max_bytes;  /* of a query and its replies, and of keys. 0: 256 MiB */
   uint64_t max_memory; /* bytes held at the same time. 0: 1 GiB */
-  uint64_t max_work;   /* milliseconds of one core for each query. 0: 60000 */
+  uint64_t max_work;   /* milliseconds of one core for each query of a single server. 0: 60000 */
   uint64_t deadline;   /* milliseconds that pirx_client_fetch_... waits for each round. 0: 10000, and
                           600000 with a single server, which may compute for long. All its rounds
                           together have that time once for each query (three for a key) and once more */

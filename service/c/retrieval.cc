@@ -49,9 +49,8 @@ Error blame(RetrievalObject& object, std::size_t server, Error error) {
   return error;
 }
 
-/// What a server may ask of the client, unless the deployment file vouches for its plan.
+/// What a plan may ask of the client.
 Result<void> check_limits(const Plan& plan, std::size_t wishes, const LookUp& look_up) {
-  if (plan.protocol().several) return {};
   const auto work = plan.work();
   const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
   return client::check_work(work, queries, look_up.limits, std::chrono::hours(24));

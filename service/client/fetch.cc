@@ -129,9 +129,7 @@ Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions&
     return invalid("ask for 1 to " + std::to_string(kMaxRecords) + " records at a time, not " +
                    std::to_string(wishes));
   }
-  // Of several servers the deployment file vouches for the plan.
-  if (plan.protocol().several) return {};
-  PIRX_TRY(check_one_server(retrieve_options(options)));
+  if (!plan.protocol().several) PIRX_TRY(check_one_server(retrieve_options(options)));
   return check_work(plan.work(), queries_of(plan, wishes), options.limits, deadline_of(plan, options));
 }
 

@@ -23,9 +23,8 @@ std::string show_bytes(double bytes) {
 Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
                         Milliseconds deadline) {
   const auto refuse = [](const std::string& asked, const std::string& most, const char* option) {
-    return fail(ErrorCode::kResourceExhausted, "the server's plan asks this client for " + asked +
-                                                   ", more than " + most + ": use another server, or raise " +
-                                                   option);
+    return fail(ErrorCode::kResourceExhausted, "this plan asks the client for " + asked + ", more than " +
+                                                   most + ": use another server, or raise " + option);
   };
   const auto seconds = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " s"; };
   const auto bytes = static_cast<double>(limits.bytes), all = static_cast<double>(limits.memory);

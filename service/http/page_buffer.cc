@@ -5,11 +5,51 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "pirx/base/buffer.h"
 
 namespace pirx::http {
+namespace {
+
+constexpr std::size_t kSmall = 64 * 1024, kMostKept = 64;
+
+std::size_t mapped(std::size_t size) noexcept {
+  return size == 0 ? 0 : std::max(kSmall, PageBuffer::taken(size));
+}
+
+/// Mappings of kSmall bytes, all zero.
+class Kept {
+ public:
+  Kept() { free_.reserve(kMostKept); }
+  std::byte* take() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return nullptr;
+    std::byte* const one = free_.back();
+    free_.pop_back();
+    return one;
+  }
+  bool give(std::byte* one) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (free_.size() == kMostKept) return false;
+    free_.push_back(one);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::byte*> free_;
+};
+
+Kept& kept() {
+  static Kept all;
+  return all;
+}
+
+}  // namespace
 
 PageBuffer::PageBuffer(PageBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -22,14 +62,22 @@ PageBuffer& PageBuffer::operator=(PageBuffer&& other) noexcept {
 }
 
 PageBuffer::~PageBuffer() {
-  if (data_ != nullptr) munmap(data_, taken(size_));
+  if (data_ == nullptr) return;
+  if (mapped(size_) == kSmall) {
+    std::fill_n(data_, size_, std::byte{0});
+    if (kept().give(data_)) return;
+  }
+  munmap(data_, mapped(size_));
 }
 
 bool PageBuffer::grow(std::size_t size) noexcept {
-  if (taken(size) > taken(size_)) {
-    void* const memory = data_ == nullptr ? mmap(nullptr, taken(size), PROT_READ | PROT_WRITE,
-                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                          : mremap(data_, taken(size_), taken(size), MREMAP_MAYMOVE);
+  const std::size_t now = mapped(size_), then = mapped(size);
+  if (then > now) {
+    void* memory = now == 0 && then == kSmall ? kept().take() : nullptr;
+    if (memory == nullptr) {
+      memory = now == 0 ? mmap(nullptr, then, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                        : mremap(data_, now, then, MREMAP_MAYMOVE);
+    }
     if (memory == MAP_FAILED) return false;
     data_ = static_cast<std::byte*>(memory);
   }

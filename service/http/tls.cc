@@ -81,7 +81,6 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
   }
   SSL_CTX_set_client_hello_cb(native, &on_hello, nullptr);
   bound_tls_messages(native);
-  SSL_CTX_set_max_cert_list(native, 16 * 1024);  // of a client's chain: strangers send long ones
   SSL_CTX_ctrl(native, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
   SSL_CTX_ctrl(native, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);  // of idle connections
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);

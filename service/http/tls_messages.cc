@@ -22,6 +22,9 @@ void count(int written, int, int type, const void* bytes, std::size_t size, SSL*
 
 }  // namespace
 
-void bound_tls_messages(SSL_CTX* context) noexcept { SSL_CTX_set_msg_callback(context, &count); }
+void bound_tls_messages(SSL_CTX* context) noexcept {
+  SSL_CTX_set_msg_callback(context, &count);
+  SSL_CTX_set_max_cert_list(context, 16 * 1024);
+}
 
 }  // namespace pirx::http

@@ -8,7 +8,8 @@ namespace pirx::http {
 
 /// Takes each connection of this context for closed once its peer has sent more messages and records that are
 /// no data than any handshake and its tickets need. OpenSSL reads on for as long as such messages come: its
-/// caller looks at no deadline meanwhile, and each of them costs it a key.
+/// caller looks at no deadline meanwhile, and each of them costs it a key. And bounds chains of certificates,
+/// each of which may take it 8 ms to verify.
 void bound_tls_messages(SSL_CTX* context) noexcept;
 
 }  // namespace pirx::http

@@ -303,9 +303,13 @@ class Shards::Impl {
       }
     }
     for (std::size_t i = 1; i < parts(); ++i) {
-      if (reports_[i].code != Report::kGood) {
-        return tl::unexpected(at_rank(static_cast<int>(i), reports_[i].code));
+      const auto rank = static_cast<int>(i);
+      if (reports_[i].code == static_cast<std::uint32_t>(ErrorCode::kDataLoss)) {
+        return fail(
+            ErrorCode::kUnavailable,
+            rank_name(rank, hellos_[i]) + " has a damaged database: this server ends, ask another one");
       }
+      if (reports_[i].code != Report::kGood) return tl::unexpected(at_rank(rank, reports_[i].code));
     }
     return {};
   }

@@ -440,6 +440,22 @@ TEST(UpdateBuckets, NoiseIsDrawnAfreshForWhatChanges) {
   }
 }
 
+/// One file of an interrupted update was compacted: its next delta would be of an epoch that the file has.
+TEST(UpdateBuckets, RefusesWhatWasCompactedWhileTorn) {
+  auto engine = seeded_engine(80);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 20, engine));
+  ASSERT_TRUE(
+      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 1, 2, 4), folder / "b")));
+  const auto files = paths(folder / "b", 4);
+  ASSERT_TRUE(good(change(folder / "db", engine)));
+  ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files)));
+  for (std::size_t j = 2; j < 4; ++j) std::filesystem::remove(files[j].native() + ".delta");
+  ASSERT_TRUE(good(database::compact_database(files[1])));
+  expect_error(update_buckets(**Database::open(folder / "db"), files), ErrorCode::kInvalidArgument,
+               "was compacted after an update");
+}
+
 TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
   auto engine = seeded_engine(75);
   const TemporaryFolder folder(TemporaryFolder::kMemory);

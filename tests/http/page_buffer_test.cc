@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace pirx::http {
 namespace {
@@ -37,6 +38,21 @@ TEST(PageBuffer, GoesWithItsOwner) {
   EXPECT_TRUE(first.grow(20'000));
   first = {};
   EXPECT_EQ(first.size(), 0u);
+}
+
+TEST(PageBuffer, SmallOnesAreKeptForTheNextAndHoldNothing) {
+  PageBuffer first;
+  ASSERT_TRUE(first.grow(10'000));
+  const auto* data = first.data();
+  std::fill_n(first.data(), 10'000, std::byte{'x'});
+  first = {};
+  PageBuffer second;
+  ASSERT_TRUE(second.grow(65'536));
+  EXPECT_EQ(second.data(), data);
+  EXPECT_TRUE(std::all_of(data, data + 65'536, [](std::byte b) { return b == std::byte{0}; }));
+  // Not all that a crowd had.
+  std::vector<PageBuffer> crowd(1000);
+  for (auto& one : crowd) ASSERT_TRUE(one.grow(5000));
 }
 
 TEST(PageBuffer, SaysWhatItTakesAndWhenThereIsNoMore) {

@@ -199,13 +199,16 @@ TEST(Tls, GroupsThatCostTheServerMoreThanTheClientAreRefused) {
 }
 
 /// Accepts one connection by this version of TLS at most, and answers each request on it, with so many
-/// tickets before.
-void serve_tls(RawSocket& socket, int highest, int tickets, const char* ciphers = "ALL") {
+/// tickets before, and so many certificates beside its own.
+void serve_tls(RawSocket& socket, int highest, int tickets, const char* ciphers = "ALL",
+               int more_certificates = 0) {
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_set_max_proto_version(context, highest);
   SSL_CTX_set_cipher_list(context, ciphers);
   SSL_CTX_use_certificate_file(context, certificates().certificate_file.c_str(), SSL_FILETYPE_PEM);
   SSL_CTX_use_PrivateKey_file(context, certificates().key_file.c_str(), SSL_FILETYPE_PEM);
+  for (int i = 0; i < more_certificates; ++i)
+    SSL_CTX_add1_chain_cert(context, SSL_CTX_get0_certificate(context));
   SSL* tls = SSL_new(context);
   SSL_set_fd(tls, socket.fd());
   if (SSL_accept(tls) == 1) {
@@ -248,6 +251,31 @@ TEST(Tls, HelloRequestsWithoutEndEndTheConnection) {
   const Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
   EXPECT_FALSE(HttpTransport::create({endpoint})->parameters_all({}).at(0).reply);
   EXPECT_LT(taken, 5000) << "the client read 45 MB of them";
+}
+
+TEST(Tls, RecordsWithoutEndEndTheConnection) {
+  // One message, a byte of it in each record.
+  std::string records("\x16\x03\x03\x00\x01\x02\x16\x03\x03\x00\x01\x00", 12);
+  for (int i = 0; i < 1000; ++i) records += std::string("\x16\x03\x03\x00\x01\x40", 6);
+  RawServer server([&](RawSocket& socket) {
+    socket.send(records);
+    char taken[4096];
+    while (::recv(socket.fd(), taken, sizeof taken, 0) > 0) {
+    }
+  });
+  const Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+  const auto reply =
+      HttpTransport::create({endpoint})->parameters_all({.deadline = std::chrono::minutes(1)}).at(0).reply;
+  expect_error(reply, ErrorCode::kUnauthenticated, "ZERO_RETURN");  // as if the server had ended it
+}
+
+TEST(Tls, LongChainsOfCertificatesAreRefused) {
+  for (const auto& [count, taken] : {std::pair(8, true), {100, false}}) {
+    RawServer server(
+        [more = count](RawSocket& socket) { serve_tls(socket, TLS1_3_VERSION, 0, "ALL", more); });
+    const Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
+    EXPECT_EQ(HttpTransport::create({endpoint})->parameters_all({}).at(0).reply.has_value(), taken) << count;
+  }
 }
 
 /// Whether a server still answers on a connection after so many updates of its client's key, each of which

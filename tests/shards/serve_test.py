@@ -117,6 +117,21 @@ class Shards(cl.Servers):
         self.assertNotEqual(servers[0].child.wait(timeout=60), 0)
         self.assertEqual(set(states[:2]) | set(states[-1:]) - {"refused", "silent"}, {"ok"})
 
+    def test_a_rank_whose_file_is_damaged_ends_the_server(self):
+        database, copy = self.build(), self.path / "copy.pirx"
+        copy.write_bytes(database.read_bytes())
+        own = (RANKS, "serve", "--coordinate", 1, "--listen", "127.0.0.1:0")
+        # mpirun's way to give each rank words of its own.
+        servers = [self.start(*MPIRUN, "-n", 1, *own, database, ":", "-n", 1, *own, copy),
+                   self.serve(database, 2), self.serve(database, 3)]
+        deployment = self.deploy(servers, 1)
+        self.assertEqual(self.get(deployment, 17), ["ok"] * 3)
+        with open(copy, "r+b") as file:
+            file.truncate(4096)
+        self.assertIn(self.get(deployment, 17)[0], ("refused", "silent"))
+        self.assertIn("damaged", self.event(servers[0], "shard_lost")["reason"])
+        self.assertNotEqual(servers[0].child.wait(timeout=60), 0)
+
     def test_what_cannot_be_spread_is_refused(self):
         database, other = self.build(), self.build("other.pirx")  # of the same records in the next epoch
         cl.run("db", "update", other, "--truncate", 400)

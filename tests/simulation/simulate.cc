@@ -157,9 +157,9 @@ struct Sighting {
 
 /// What happened to a server's messages in one retrieval.
 struct Conduct {
-  bool trouble = false;     // one was lost, late, refused or wrong
-  bool wrong = false;       // it sent a reply that is not the true one, while one was awaited
-  bool wrong_used = false;  // and the retrieval took it
+  bool trouble = false;      // one was lost, late, refused or wrong
+  bool wrong = false;        // it sent a reply that is not the true one, while one was awaited
+  bool to_be_named = false;  // and the retrieval took it, and enough to see it by
 };
 
 class Simulation {
@@ -294,7 +294,7 @@ class Simulation {
 
   /// Whether the answer to a retrieval is what it must be.
   void check(const Result<Answer>& result, Content content, const std::vector<std::uint64_t>& wanted,
-             const std::vector<Conduct>& conduct, bool knows_what_was_used) {
+             const std::vector<Conduct>& conduct) {
     const auto& setting = world_.setting();
     const auto count = [&](auto member) {
       return static_cast<unsigned>(std::count_if(conduct.begin(), conduct.end(), member));
@@ -337,7 +337,7 @@ class Simulation {
     for (std::size_t i = 0; setting.protocol->several && i < conduct.size(); ++i) {
       const bool named = answer.servers[i] == ServerStatus::kLied;
       if (named && !conduct[i].wrong) violated("server " + std::to_string(i) + " is named and did not lie");
-      if (!named && knows_what_was_used && conduct[i].wrong_used) {
+      if (!named && conduct[i].to_be_named) {
         violated("server " + std::to_string(i) + " lied within the bound and is not named");
       }
     }
@@ -349,7 +349,8 @@ class Simulation {
     unsigned number = 0, waves = 0;
     std::vector<std::uint64_t> wanted;
     std::unique_ptr<Retrieval> retrieval;
-    std::map<std::uint64_t, bool> awaited;  // by the message's number
+    std::map<std::uint64_t, bool> awaited;           // by the message's number
+    std::vector<std::map<std::size_t, bool>> taken;  // in each wave, by server: whether the reply was wrong
     std::shared_ptr<std::vector<Conduct>> conduct;
     bool ended = false;
   };
@@ -380,10 +381,12 @@ class Simulation {
     one.awaited.clear();
     if (!wave || wave->empty()) {
       one.ended = true;
+      find_who_must_be_named(one);
       check(wave ? std::move(*one.retrieval).finish() : Result<Answer>(tl::unexpected(wave.error())), kOld,
-            one.wanted, *one.conduct, true);
+            one.wanted, *one.conduct);
       return;
     }
+    one.taken.emplace_back();
     if (one.waves > 40) return violated("more than 40 waves");
     const auto messages = std::make_shared<std::vector<Message>>(std::move(*wave));
     std::vector<Bytes> requests;
@@ -405,6 +408,22 @@ class Simulation {
     });
   }
 
+  /// Who lied in a wave in which enough servers replied that lied in none.
+  void find_who_must_be_named(Driven& one) {
+    const auto lied = [&one](std::size_t server) {
+      return std::any_of(one.taken.begin(), one.taken.end(), [&](const auto& wave) {
+        const auto reply = wave.find(server);
+        return reply != wave.end() && reply->second;
+      });
+    };
+    for (const auto& wave : one.taken) {
+      const auto honest =
+          std::count_if(wave.begin(), wave.end(), [&](const auto& reply) { return !lied(reply.first); });
+      if (honest < world_.setting().needed) continue;
+      for (const auto& [server, wrong] : wave) (*one.conduct)[server].to_be_named |= wrong;
+    }
+  }
+
   void receive(Driven& one, MessageId id, std::size_t i, const Result<Bytes>& reply, bool wrong) {
     const bool expected = one.awaited.erase(id.number) > 0;
     if (expected && wrong) (*one.conduct)[i].wrong = true;
@@ -414,7 +433,7 @@ class Simulation {
       return;
     }
     if (!reply && !taken) violated("a loss was not taken");
-    if (wrong && taken) (*one.conduct)[i].wrong_used = true;
+    if (reply && taken) one.taken.back()[i] = wrong;
     if (reply && !wrong && !taken) violated("an honest reply was refused: " + taken.error().to_string());
     if (!one.retrieval->waiting()) advance(one);
   }
@@ -482,7 +501,7 @@ class Simulation {
       }
       const auto answer =
           report ? Result<Answer>(report->answer) : Result<Answer>(tl::unexpected(report.error()));
-      check(answer, world_.content_of(fetcher->deployment().plan->version()), wishes, *conduct, false);
+      check(answer, world_.content_of(fetcher->deployment().plan->version()), wishes, *conduct);
       ++number;
       waves = 0;
     }

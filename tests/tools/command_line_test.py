@@ -565,6 +565,11 @@ class CommandLine(Servers):
         done = run("get", deployment, "--key", "-", "--keys-from", self.path / "keys", "-q")
         self.assertEqual(done.stdout, "of 3\nof 2\nof 1\nof 0\n")
         self.assertIn("line 2", run("get", deployment, "--keys-from", "-", input="a b\n\\x\n", code=2).stderr)
+        # Keys of a file are in no message. Those of the command line everybody has seen.
+        hidden = run("get", deployment, "--keys-from", "-", input="a b\nnosuch\n", code=3).stderr
+        self.assertIn("number 2 of 2", hidden)
+        self.assertNotIn("nosuch", hidden)
+        self.assertIn("nosuch", run("get", deployment, "--key", "nosuch", code=3).stderr)
         run("get", deployment, "--keys-from", self.path / "none", code=5)
         text = run("get", "--help").stdout
         self.assertIn("list of processes", text)
@@ -703,6 +708,12 @@ class CommandLine(Servers):
     def deploy_error(self, servers, threshold, *more, code=2):
         words = [word for server in servers for word in ("--server", server.url)]
         return run("deploy", self.path / "refused.json", "-t", threshold, *words, *more, code=code).stderr
+
+    def test_plans_of_several_servers_are_bounded(self):
+        database = self.build()
+        deployment = self.deploy([self.serve(database, x) for x in (1, 2)], 1)
+        for option in ("--max-bytes", "--max-memory"):
+            self.assertIn(f"raise {option}", run("get", deployment, 17, option, "64", code=6).stderr)
 
     def test_dpf_asks_any_two_of_three_servers(self):
         database = self.build()

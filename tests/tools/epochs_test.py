@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 import command_line_test as cl
@@ -132,6 +133,13 @@ class Epochs(cl.Servers):
             time.sleep(0.02)
         raise AssertionError("no pirx_database_sound")
 
+    def ready(self, server):
+        try:
+            with urllib.request.urlopen(f"{server.url}/readyz", timeout=20) as page:
+                return page.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
     def served_copies(self):
         """Three servers with a file each, and a deployment of them."""
         database = self.build()
@@ -152,6 +160,7 @@ class Epochs(cl.Servers):
         self.assertIn("damaged", report["servers"][0]["error"])
         self.assertEqual([s["status"] for s in report["servers"][1:]], ["ok", "ok"])
         self.assertEqual(self.sound(servers[0]), "0")
+        self.assertEqual(self.ready(servers[0]), 503)
         self.assertIsNone(servers[0].child.poll())
 
     def mend(self, copy, server, deployment):
@@ -161,6 +170,7 @@ class Epochs(cl.Servers):
         server.child.send_signal(signal.SIGHUP)
         self.event(server, "epoch")
         self.assertEqual(self.sound(server), "1")
+        self.assertEqual(self.ready(server), 200)
         report = json.loads(cl.run("get", deployment, 17, "--json", "--wait-for-all").stdout)
         self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 3)
 

@@ -507,11 +507,10 @@ void add_get_command(CLI::App& app) {
       command, "--deadline", a->deadline,
       "Of each round of queries [10s]; where there is one server, of each query with its making, and of "
       "opening its reply [10m]");
-  add_size(
-      command, "--max-bytes", a->limits.bytes,
-      "With one server, refuse a plan whose query, reply and keys take more than so many bytes [256MiB]");
+  add_size(command, "--max-bytes", a->limits.bytes,
+           "Refuse a plan whose query, replies and keys take more than so many bytes [256MiB]");
   add_size(command, "--max-memory", a->limits.memory,
-           "With one server, refuse a plan that takes more of this machine's memory [1GiB]");
+           "Refuse a plan that takes more of this machine's memory [1GiB]");
   add_duration(command, "--max-work", a->work,
                "With one server, refuse a plan whose queries take a core of this machine longer, each, by a "
                "rough estimate [1m]");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of the work that a server's plan may ask of a client.
+// Limits of the work that a plan may ask of a client.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,13 @@
 
 namespace pirx::client {
 
-/// The most that a server's plan may ask of a client. A plan is a few bytes that the server chooses.
+/// The most that a plan may ask of a client. A plan is a few bytes that a server or a file chooses.
 struct WorkLimits {
-  /// A query and its reply, and keys. A query may be one message for each MiB of this.
+  /// A query and its replies, and keys. A query may be one message for each MiB of this.
   std::uint64_t bytes = std::uint64_t{256} << 20;
   std::uint64_t memory = std::uint64_t{1} << 30;  ///< for these, and for the rows of all queries
-  std::chrono::milliseconds time{60'000};         ///< of one core, for each query, without making keys
+  /// Of one core, for each query of a single server, without making keys.
+  std::chrono::milliseconds time{60'000};
 };
 /// Checks before anything is done that `queries` queries of a plan stay within the limits, and that one of
 /// them takes the client no longer than `deadline`. Sizes are exact; times are those of a model that is right

@@ -74,7 +74,7 @@ class Shards {
 
   /// On ranks other than 0: computes until rank 0 leaves. While there is nothing to do, it calls `give_up`
   /// every millisecond. After each product it asks `sound` whether what it computed with is undamaged; if
-  /// not, the queries of that pass end in Internal. Unavailable: MPI failed, or give_up returned true.
+  /// not, this rank counts as lost. Unavailable: MPI failed, or give_up returned true.
   Result<void> work(const std::function<bool()>& give_up = nullptr,
                     const std::function<bool()>& sound = nullptr);
 

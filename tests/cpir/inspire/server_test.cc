@@ -9,6 +9,7 @@
 #include "cpir/ring/bits.h"
 #include "pirx/database/update.h"
 #include "src/protocol/message.h"
+#include "support/serve.h"
 #include "world.h"
 
 namespace pirx::cpir::inspire {
@@ -122,6 +123,18 @@ TEST(InspireServer, APreparedFileIsUsed) {
   world.serve(true, 2, &notes);
   EXPECT_NE(notes.find("prepares 2 of 2 blocks of columns ("), std::string::npos) << notes;
   EXPECT_EQ(world.server().parameters(), parameters);
+}
+
+// Made from damaged rows, it would fit the database when that is mended, and be wrong for ever.
+TEST(InspireServer, OfADamagedDatabaseNothingIsKept) {
+  const World world(kTwoBlocks);
+  Bytes file = pirx::testing::read_file(world.file());
+  file[4096 + 5000] ^= std::byte{1};
+  pirx::testing::write_file(world.file(), file);
+  expect_error(
+      pirx::testing::serve_file("inspire", world.file(), {{"prepared", world.prepared().string()}}, {}),
+      ErrorCode::kDataLoss, "damaged");
+  EXPECT_FALSE(std::filesystem::exists(world.prepared()));
 }
 
 TEST(InspireServer, AnUpdateTouchesOnlyItsBlocksAndEqualsARebuild) {
