@@ -114,22 +114,22 @@ class Search {
   const RecoverySet& chosen(std::size_t request) const { return *chosen_[request]; }
 
  private:
-  static constexpr std::size_t kMaxNodes = 20'000;
+  static constexpr std::size_t kMaxWork = std::size_t{1} << 26;  ///< words looked at: less than 0.1 s
 
   bool place(std::size_t left) {
     if (left == 0) return true;
-    if (++nodes_ > kMaxNodes) return false;
     std::size_t request = ways_.size(), fewest = SIZE_MAX;
     for (std::size_t i = 0; i < ways_.size(); ++i) {
       if (chosen_[i] != nullptr) continue;
       std::size_t count = 0;
       for (const auto& way : *ways_[i]) {
+        work_ += used_.size();
         count += way.disjoint(used_);
-        if (count >= fewest) break;
+        if (count >= fewest || work_ > kMaxWork) break;
       }
       if (count < fewest) request = i, fewest = count;
     }
-    if (fewest == 0) return false;
+    if (fewest == 0 || work_ > kMaxWork) return false;
     for (const auto& way : *ways_[request]) {
       if (!way.disjoint(used_)) continue;
       toggle(way);
@@ -147,7 +147,7 @@ class Search {
   Secrets<const Secrets<RecoverySet>*> ways_;
   Secrets<const RecoverySet*> chosen_;
   Secrets<std::uint64_t> used_;
-  std::size_t nodes_ = 0;
+  std::size_t work_ = 0;
 };
 
 }  // namespace

@@ -9,18 +9,22 @@
 
 namespace pirx::itpir {
 
-SharesPlan::SharesPlan(Spec spec, const SharesClient& client)
-    : spec_(std::move(spec)), needed_(client.needed()) {
-  const auto kind = spec_.geometry.keyed() ? QueryKind::kRowSums : QueryKind::kRecords;
-  sizes_ = {client.request_bytes(1, kind), client.reply_bytes(1, kind)};
-}
+SharesPlan::SharesPlan(Spec spec, unsigned needed, MessageSizes sizes, std::size_t batch)
+    : spec_(std::move(spec)), needed_(needed), sizes_(sizes), batch_(batch) {}
 
 Result<std::shared_ptr<const Plan>> SharesPlan::create(Spec spec) {
   PIRX_ASSIGN(const auto client, spec.client(spec.geometry, spec.version, {}));
+  const auto kind = spec.geometry.keyed() ? QueryKind::kRowSums : QueryKind::kRecords;
+  MessageSizes sizes{client->request_bytes(1, kind), client->reply_bytes(1, kind)};
+  std::size_t batch = spec.ramp;
   if (!spec.code.empty()) {
-    PIRX_TRY(VerticalClient::create(spec.code, spec.geometry, spec.version, spec.client));
+    PIRX_ASSIGN(const auto vertical,
+                VerticalClient::create(spec.code, spec.geometry, spec.version, spec.client));
+    const auto& code = *vertical.layout().code;
+    sizes = {vertical.client().request_bytes(code.buckets()), vertical.client().reply_bytes(code.buckets())};
+    batch = code.batch();
   }
-  return std::shared_ptr<const Plan>(new SharesPlan(std::move(spec), *client));
+  return std::shared_ptr<const Plan>(new SharesPlan(std::move(spec), client->needed(), sizes, batch));
 }
 
 Texts SharesPlan::members() const {
@@ -40,12 +44,17 @@ Texts SharesPlan::server_options(std::size_t server) const {
 Work SharesPlan::work() const {
   const auto servers = static_cast<double>(spec_.coordinates.size());
   const auto bytes = static_cast<double>(spec_.geometry.data_bytes());
-  const double up = servers * static_cast<double>(sizes_.request) / spec_.ramp;
-  const double down = servers * static_cast<double>(sizes_.reply) / spec_.ramp;
-  return {.up = up,
-          .down = down,
+  // A batch that is not full takes as much as one that is.
+  const double up = servers * static_cast<double>(sizes_.request);
+  const double down = servers * static_cast<double>(sizes_.reply);
+  const auto part = 1 / static_cast<double>(batch_);
+  return {.up = up * part,
+          .down = down * part,
+          .once_up = up * (1 - part),
+          .once_down = down * (1 - part),
           .once_messages = 1,
-          .row_bytes = up + down,
+          .memory = (up + down) * (1 - part),
+          .row_bytes = (up + down) * part,
           .server_seconds = bytes * spec_.server_seconds,
           .once_server_seconds = bytes * 1e-10};
 }

@@ -38,10 +38,11 @@ class SharesPlan final : public Plan {
   Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const override;
 
  private:
-  SharesPlan(Spec spec, const SharesClient& client);
+  SharesPlan(Spec spec, unsigned needed, MessageSizes sizes, std::size_t batch);
   Spec spec_;
   unsigned needed_;
-  MessageSizes sizes_;  ///< for one wish
+  MessageSizes sizes_;  ///< for as many wishes as go together:
+  std::size_t batch_;
 };
 
 /// DataLoss: one of these members is missing.

@@ -56,7 +56,9 @@ export interface Settings {
   signal?: AbortSignal;
   /** How many lying servers to be safe from; as many as can be if it is not given. */
   liars?: number;
-  /** The most bytes that a single server may ask this client to send and to take; 256 MiB if it is not given, at most 1 GiB. */
+  /** The most rounds, of which those after the first tell liars apart, 1 to 8; 4 if it is not given. */
+  rounds?: number;
+  /** The most bytes that a plan may ask this client to send and to take; 256 MiB if it is not given, at most 1 GiB. */
   maxBytes?: number | bigint;
   /** Told of every message. */
   onEvent?: (event: Event) => void;

@@ -175,7 +175,7 @@ class Deployment {
   }
 
   async getMany(wishes, settings = {}) {
-    const { protocol, options, onEvent = () => {}, signal, liars = -1, maxBytes = 0 } = settings;
+    const { protocol, options, onEvent = () => {}, signal, liars = -1, rounds = 0, maxBytes = 0 } = settings;
     const machine = this.#machine;
     const client = this.client(protocol, options);
     const timeout = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
@@ -185,7 +185,7 @@ class Deployment {
     const servers = client.servers.map((url) => ({ url, bytesUp: 0, bytesDown: 0, ms: 0, outcome: "silent", message: "" }));
     signal?.throwIfAborted();
     const instances = new Map();
-    const retrieval = this.#begin(client, wishes, liars, maxBytes);
+    const retrieval = this.#begin(client, wishes, liars, rounds, maxBytes);
     let answer = 0, unsettled;
     try {
       for (let round = 1; ; ++round) {
@@ -252,12 +252,13 @@ class Deployment {
     }
   }
 
-  #begin(client, wishes, liars, maxBytes) {
+  #begin(client, wishes, liars, rounds, maxBytes) {
     const machine = this.#machine;
     if (maxBytes < 0 || maxBytes > 1 << 30) throw new PirxError("InvalidArgument", "maxBytes is at most 2^30: WebAssembly has 32 bits");
     return machine.within(64, (options) => {
       machine.call("pirx_options_init", options, 64);
       machine.setU32(options + 4, liars);
+      machine.setU32(options + 8, rounds);
       if (client.servers.length > 1) machine.setU32(options + 12, 1);
       machine.view().setBigUint64(options + 32, BigInt(maxBytes), true);
       const count = wishes.length, isPosition = (wish) => typeof wish === "number" || typeof wish === "bigint";

@@ -137,6 +137,15 @@ class ProofStream {
   std::uint64_t first_ = 0, wanted_from_ = 0;
 };
 
+/// That records are those of a database by index.
+ProofStream::Sink equals_record_of(const database::Database& database, const fs::path& file) {
+  return [&](std::uint64_t index, const Entry&, const Bytes& record) -> Result<void> {
+    PIRX_ASSIGN(const auto there, database.record(index));
+    if (std::equal(there.begin(), there.end(), record.begin(), record.end())) return {};
+    return invalid(file.string() + " is of another log: choose another name, or remove it");
+  };
+}
+
 /// The database at the target; null when there is no such file.
 Result<std::shared_ptr<const database::Database>> old_database(const fs::path& target) {
   auto old = database::Database::open_if_there(target);
@@ -304,12 +313,7 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
     }
     // Complete subtrees stay as they are; the one that the old tree ended in has grown, if it was not
     // complete.
-    proofs.skip_before(
-        geometry.records(), [&](std::uint64_t index, const Entry&, const Bytes& record) -> Result<void> {
-          PIRX_ASSIGN(const auto before, old->record(index));
-          if (std::equal(before.begin(), before.end(), record.begin(), record.end())) return {};
-          return invalid(target.string() + " is of another log: choose another name, or remove it");
-        });
+    proofs.skip_before(geometry.records(), equals_record_of(*old, target));
     PIRX_ASSIGN(update, database::DatabaseUpdate::begin(target));
   } else {
     if (old != nullptr && old->version().epoch == ~std::uint64_t{0}) {
@@ -355,7 +359,8 @@ Result<Publication> Log::publish(const fs::path& path, bool unchecked) const {
   const auto levels = static_cast<unsigned>(hashes);
   const auto ignore = [](std::uint64_t, const Entry&, const Bytes&) { return Result<void>(); };
   ProofStream proofs(levels, ignore);
-  proofs.skip_before(~std::uint64_t{0}, ignore);
+  proofs.skip_before(~std::uint64_t{0},
+                     geometry.keyed() ? ProofStream::Sink(ignore) : equals_record_of(*db, path));
   PIRX_TRY(for_each([&](std::uint64_t, const Entry& entry) { return proofs.add(entry); }));
   PIRX_TRY(proofs.finish());
   return Publication{head_, levels, std::move(proofs).roots(), geometry, db->version()};

@@ -59,6 +59,13 @@ class GoldbergCollector : public ReplyCollector {
   static constexpr std::uint64_t kMaxCheckedSubsets = std::uint64_t{1} << 14;
   /// Multiply-adds of a search by digests, some seconds of a slow field.
   static constexpr std::uint64_t kMaxCheckedWork = std::uint64_t{1} << 34;
+  static constexpr std::uint64_t kVisit = std::uint64_t{1}
+                                          << 17;  ///< what looking at an answer takes at least
+  /// What one decoding has looked at for want of a proof, or to contest one.
+  struct Weighed {
+    std::uint64_t work = 0;  ///< multiply-adds
+    decoding::Budget searches{};
+  };
 
   /// The replies to one query message.
   struct Round {
@@ -248,9 +255,10 @@ class GoldbergCollector : public ReplyCollector {
       answer.certainty = unproven();
       return answer;
     }
+    Weighed weighed;
     for (const Round& other : rounds_) {
       if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
-      PIRX_ASSIGN(const bool contested, contests_absence(other, answer.records, agreement.agrees));
+      PIRX_ASSIGN(const bool contested, contests_absence(other, answer.records, agreement.agrees, weighed));
       if (!contested) continue;
       const std::string why = "most say that a key has no record, and others make one whose digest is right";
       if (!options_.evidence) return undecodable(other, why);
@@ -405,7 +413,7 @@ class GoldbergCollector : public ReplyCollector {
     std::vector<Bytes> made;  // of its records
     std::vector<bool> agrees(coordinates().size(), false);
     bool several = false;
-    std::uint64_t work = 0;
+    Weighed weighed;
     const auto note = [&](const auto& by, std::vector<Bytes> records) {
       if ((options_.check && !options_.check(records)) || !speaks_for(records)) return true;
       auto wanted = options_.read ? options_.read(records).value_or(std::vector<Bytes>()) : records;
@@ -418,7 +426,7 @@ class GoldbergCollector : public ReplyCollector {
       for (const auto server : by) agrees[server] = true;
       return true;
     };
-    PIRX_ASSIGN(const bool all, each_answer(round, round.servers, wishes, work, note));
+    PIRX_ASSIGN(const bool all, each_answer(round, round.servers, wishes, weighed, note));
     if (several) {
       return undecodable(round, why + " and several answers have the right digests, each made by " +
                                     std::to_string(needed()) +
@@ -442,7 +450,7 @@ class GoldbergCollector : public ReplyCollector {
   /// no record by chance. False, too, where there are too many ways to choose d + 1. Undecodable where the
   /// replies differ in more ways than can be weighed.
   Result<bool> contests_absence(const Round& round, std::span<const Bytes> found,
-                                const std::vector<bool>& agrees) const {
+                                const std::vector<bool>& agrees, Weighed& weighed) const {
     if (!sums() || !options_.sums) return false;
     auto servers = round.servers;
     std::erase_if(servers, [&](std::size_t server) { return agrees[server]; });
@@ -452,13 +460,12 @@ class GoldbergCollector : public ReplyCollector {
     }
     if (missing.empty() || servers.size() < needed() || too_many_subsets(servers.size())) return false;
     bool contested = false;
-    std::uint64_t work = 0;
     for (std::size_t i = 0; i < missing.size() && !contested; ++i) {
       const auto contest = [&](const auto&, const std::vector<Bytes>& others) {
         contested = options_.sums->fits(missing[i], others[0]);
         return !contested;
       };
-      PIRX_ASSIGN(const bool all, each_answer(round, servers, std::span(&missing[i], 1), work, contest));
+      PIRX_ASSIGN(const bool all, each_answer(round, servers, std::span(&missing[i], 1), weighed, contest));
       if (all || contested) continue;
       return undecodable(round, "most say that a key has no record, and there are too many ways to choose " +
                                     std::to_string(needed()) +
@@ -474,10 +481,9 @@ class GoldbergCollector : public ReplyCollector {
   /// Calls visit(servers, records) for every answer to these wishes that d + 1 of these servers' replies make
   /// and no digest contradicts, until it returns false. Only the words of the wanted slots are looked at:
   /// lies elsewhere in the rows must not cost the client its time. False where not all were visited: `visit`
-  /// ended it, there are too many subsets, or `work`, to which the multiply-adds are added, came to its
-  /// limit.
+  /// ended it, there are too many subsets, or the limits of `weighed` were reached.
   Result<bool> each_answer(const Round& round, std::vector<std::size_t> servers,
-                           std::span<const std::size_t> wishes, std::uint64_t& work,
+                           std::span<const std::size_t> wishes, Weighed& weighed,
                            const std::function<bool(std::span<const std::size_t> servers,
                                                     const std::vector<Bytes>& records)>& visit) const {
     std::sort(servers.begin(), servers.end());
@@ -503,8 +509,9 @@ class GoldbergCollector : public ReplyCollector {
     }
     std::optional<Error> end;
     const auto visit_agreement = [&](const std::vector<bool>& rows) {
-      if (*each > kMaxCheckedWork - work) return false;
-      work += *each;
+      const auto taken = std::max(*each, kVisit);
+      if (taken > kMaxCheckedWork - weighed.work) return false;
+      weighed.work += taken;
       std::vector<std::size_t> members;
       for (std::size_t r = 0; r < k; ++r) {
         if (rows[r]) members.push_back(servers[r]);
@@ -514,10 +521,9 @@ class GoldbergCollector : public ReplyCollector {
       if (found.error().code() != ErrorCode::kDataLoss) end = std::move(found.error());
       return !end;
     };
-    decoding::Budget budget;
-    const bool all =
-        decoding::complete_search(field(), std::span<const Elem>(x), degree(),
-                                  std::span<const decoding::Word<F>>(words), liars, budget, visit_agreement);
+    const bool all = decoding::complete_search(field(), std::span<const Elem>(x), degree(),
+                                               std::span<const decoding::Word<F>>(words), liars,
+                                               weighed.searches, visit_agreement);
     if (end) return tl::unexpected(std::move(*end));
     return all;
   }

@@ -265,6 +265,7 @@ class Client:
             made = ssl.create_default_context(cadata=_authorities(file) if file else None)
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
             made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")  # of TLS 1.2
+            made.set_ecdh_curve("prime256v1")  # no groups that take long: the event loop waits
             certificate, key = client._certificate
             if certificate is not None and key is not None:
                 file = f"{os.fsdecode(certificate)}' or '{os.fsdecode(key)}"
@@ -284,7 +285,10 @@ def _authorities(file: str) -> str:
         text = opened.read(_MAX_AUTHORITIES + 1)
     if text is None or len(text) > _MAX_AUTHORITIES:
         raise OSError(errno.EFBIG, "more than 1 MiB")
-    return text.decode("ascii", "ignore")  # comments may be in any alphabet
+    authorities = text.decode("ascii", "ignore")  # comments may be in any alphabet
+    if not authorities:  # which ssl would take for the system's
+        raise OSError(errno.EINVAL, "no certificate in it")
+    return authorities
 
 
 _resolving: Dict[Tuple[str, int], concurrent.futures.Future[List[Any]]] = {}

@@ -42,17 +42,6 @@ Result<void> give_credentials(const pirx_credentials& given, std::span<http::End
                                 servers);
 }
 
-Result<client::Deployment> choose(const DeploymentObject& object, const char* protocol) {
-  if (protocol == nullptr && object.deployments.size() == 1) return object.deployments[0];
-  std::string names;
-  for (std::size_t i = 0; i < object.protocols.size(); ++i) {
-    if (protocol != nullptr && object.protocols[i] == protocol) return object.deployments[i];
-    names += (names.empty() ? "" : ", ") + object.protocols[i];
-  }
-  if (protocol == nullptr) return invalid("the deployment has several protocols: choose one of " + names);
-  return invalid("the deployment is for protocol " + names + ", not " + protocol);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const AnyClient>> ClientObject::join() const {
@@ -139,7 +128,8 @@ pirx_status pirx_client_create_with(const pirx_deployment* deployment, const cha
     PIRX_TRY(check_not_null(client));
     if (option_count != 0) PIRX_TRY(check_not_null(options));
     auto made = std::make_shared<ClientObject>();
-    PIRX_ASSIGN(made->deployment, choose(*object, protocol));
+    PIRX_ASSIGN(made->deployment,
+                pirx::client::choose_deployment(object->deployments, text_or_nothing(protocol)));
     if (credentials != nullptr) PIRX_TRY(give_credentials(*credentials, made->deployment.servers));
     for (std::size_t i = 0; i < option_count; ++i) {
       PIRX_TRY(check_not_null(options[i].name, options[i].value));

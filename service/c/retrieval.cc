@@ -51,7 +51,8 @@ Error blame(RetrievalObject& object, std::size_t server, Error error) {
 
 /// What a plan may ask of the client.
 Result<void> check_limits(const Plan& plan, std::size_t wishes, const LookUp& look_up) {
-  const auto work = plan.work();
+  auto work = plan.work();
+  if (!plan.protocol().several) work.row_bytes += work.up;  // all messages are kept until the object is freed
   const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
   return client::check_work(work, queries, look_up.limits, std::chrono::hours(24));
 }

@@ -355,8 +355,7 @@ Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& pa
   return all;
 }
 
-Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol) {
-  PIRX_ASSIGN(auto all, load_deployments(path));
+Result<Deployment> choose_deployment(std::vector<Deployment> all, std::string_view protocol) {
   if (protocol.empty() && all.size() == 1) return std::move(all[0]);
   std::string names;
   for (auto& one : all) {
@@ -364,9 +363,13 @@ Result<Deployment> load_deployment(const std::filesystem::path& path, std::strin
     if (name == protocol) return std::move(one);
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
-  if (protocol.empty())
-    return invalid(path.string() + " names several protocols, of which one must be chosen: " + names);
+  if (protocol.empty()) return invalid("the deployment has several protocols: choose one of " + names);
   return invalid("the deployment is for protocol " + names + ", not " + std::string(protocol));
+}
+
+Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol) {
+  PIRX_ASSIGN(auto all, load_deployments(path));
+  return choose_deployment(std::move(all), protocol);
 }
 
 std::string format_deployments(std::span<const Deployment> deployments) {

@@ -75,7 +75,9 @@ Result<void> check_kind(const Deployment& before, const Plan& next) {
   if (old_shape.spec().digests && !new_shape.spec().digests)
     return refuse("has no digests of records any more");
   // Nobody vouches for what a few servers say now. A database grows, but a look-up does not become huge.
-  const auto mebibytes = [](const Work& work) { return std::ceil((work.up + work.down) / (1 << 20)); };
+  const auto mebibytes = [](const Work& work) {
+    return std::ceil((work.up + work.down + work.once_up + work.once_down) / (1 << 20));
+  };
   const auto few = mebibytes(was.work()), many = mebibytes(next.work());
   if (many > 4 * few && many * (1 << 20) > static_cast<double>(WorkLimits().bytes)) {
     return refuse("asks for " + std::to_string(std::llround(many)) + " MiB of messages a query now, not " +

@@ -139,7 +139,19 @@ double Batcher::seconds_of(std::size_t queries) const {
          (rest > 0 ? cost_.predict(rest) : 0.0);
 }
 
+bool Batcher::is_long(std::size_t queries) const {
+  return cost_.predict(queries) > std::chrono::duration<double>(limits_.max_queue_time).count();
+}
+
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
+  // What takes longer than anybody may wait would keep all others out. The prediction is an old one where
+  // nothing was computed for a minute: then there are no others.
+  if (queries > 1 && is_long(queries) && Clock::now() - computed_ < std::chrono::minutes(1)) {
+    return fail(
+        ErrorCode::kResourceExhausted,
+        "so many queries take this server longer than it lets others wait: ask for fewer records at a "
+        "time");
+  }
   // Clients take turns: before this request go its client's own, and of every other client as many.
   std::size_t ahead = queued_queries_;
   if (ahead + queries > limits_.batch_max) {
@@ -226,11 +238,13 @@ void Batcher::mark_late() {
 }
 
 void Batcher::mark_batch() {
-  // Whose turn it is: first what did not fit the batch before, then by Job::turn, then by arrival.
+  // Whose turn it is: first what did not fit the batch before, then by Job::turn, then by arrival. Every
+  // fourth batch begins with the oldest: small requests of ever new clients would go before it for ever.
+  const bool oldest = ++batches_ % 4 == 0;
   std::vector<std::pair<double, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i)
-    turns.emplace_back(queue_[i].passed ? 0 : queue_[i].turn, i);
+    turns.emplace_back(queue_[i].passed || (oldest && i == 0) ? 0 : queue_[i].turn, i);
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;
@@ -239,7 +253,8 @@ void Batcher::mark_batch() {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (!first && job.server.get() != server) continue;
-    if (!first && job.queries > limits_.batch_max - std::min(queries, limits_.batch_max)) {
+    if (!first && (job.queries > limits_.batch_max - std::min(queries, limits_.batch_max) ||
+                   is_long(queries + job.queries))) {
       job.passed = true;
       break;
     }
@@ -334,6 +349,7 @@ void Batcher::pass() noexcept {
   for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
   const std::lock_guard lock(mutex_);
   computing_ = 0;
+  computed_ = Clock::now();
 }
 
 }  // namespace pirx::http

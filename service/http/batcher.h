@@ -49,7 +49,7 @@ class Batcher {
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
   /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
   /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after
-  /// max_queue_time or to end after the deadline.
+  /// max_queue_time or to end after the deadline, or several queries to take longer than max_queue_time.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
@@ -99,6 +99,8 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
+  /// Whether a pass of so many takes longer than a request may wait.
+  bool is_long(std::size_t queries) const;
   Result<void> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
@@ -119,13 +121,14 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
+  std::size_t batches_ = 0;
   double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr std::size_t kProbe = 4;
-  std::size_t refused_idle_ = 0;  ///< for their deadline, with nothing before them
-  std::size_t computing_ = 0;     ///< queries of the batch that is computed
-  Clock::time_point computing_since_;
+  std::size_t refused_idle_ = 0;                  ///< for their deadline, with nothing before them
+  std::size_t computing_ = 0;                     ///< queries of the batch that is computed
+  Clock::time_point computing_since_, computed_;  ///< the latter: when the latest pass ended
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;

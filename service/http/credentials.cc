@@ -2,6 +2,7 @@
 // Whose token is whose.
 #include "pirx/http/credentials.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 
@@ -19,6 +20,8 @@ bool is_at(const std::string& endpoint, std::string_view url) {
   return endpoint.compare(0, url.size(), url) == 0 &&
          (endpoint.size() == url.size() || endpoint[url.size()] == '/');
 }
+
+std::string_view origin_of(std::string_view url) { return url.substr(0, url.find('/', url.find("://") + 3)); }
 
 }  // namespace
 
@@ -39,13 +42,16 @@ Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
       return invalid(where + ": a token is up to 4096 printable characters without spaces");
     }
     if (blank == std::string_view::npos) {
-      if (endpoints.size() != 1) {
+      const bool one = std::all_of(endpoints.begin(), endpoints.end(), [&](const Endpoint& endpoint) {
+        return origin_of(endpoint.url) == origin_of(endpoints[0].url);
+      });
+      if (!one) {
         return invalid(
             where +
             ": several servers with one token could each ask the others in your name; write lines 'URL "
             "TOKEN', a token for each");
       }
-      endpoints[0].token = line;
+      for (auto& endpoint : endpoints) endpoint.token = line;
     } else {
       const auto url = line.substr(0, blank), token = line.substr(blank + 1);
       const auto host = url.find("://");

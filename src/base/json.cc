@@ -48,16 +48,8 @@ class Counting {
   std::size_t* line_;
 };
 
-/// Line and column, both from 1, of where a text stops to be JSON.
-std::string place_of_error(std::string_view text) {
-  std::size_t bytes = text.size();
-  try {
-    [[maybe_unused]] const auto parsed = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {  // the only way to learn where
-    bytes = std::min(error.byte, text.size());
-  } catch (const nlohmann::json::exception&) {
-    return "a number beyond all bounds";
-  }
+/// Line and column, both from 1, of the last of so many bytes.
+std::string place_of(std::string_view text, std::size_t bytes) {
   const auto before = text.substr(0, bytes - std::min<std::size_t>(bytes, 1));
   const auto line_begin = before.rfind('\n') + 1;  // 0 without one
   return "line " + std::to_string(1 + std::count(before.begin(), before.end(), '\n')) + ", column " +
@@ -95,50 +87,96 @@ class Path {
   std::vector<Level> levels_;
 };
 
+/// What nlohmann-json lets pass, and where values are. Nothing is kept of the values: its parser with a
+/// callback would tell the same, in a time that grows with the square of a list's length.
+class Watch final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  using Lines = std::map<std::string, std::size_t, std::less<>>;
+  /// `lines`: gets the line of each member, by path; may be null. `line`: of what is read.
+  Watch(Lines* lines, const std::size_t& line) : lines_(lines), line_(line) {}
+
+  bool too_deep() const noexcept { return too_deep_; }
+  const std::optional<std::string>& twice() const noexcept { return twice_; }
+  /// The bytes that were read where the text stops to be JSON. Nothing after a number beyond all bounds.
+  std::optional<std::size_t> end() const noexcept { return end_; }
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(std::int64_t) override { return value(); }
+  bool number_unsigned(std::uint64_t) override { return value(); }
+  bool number_float(double, const std::string&) override { return value(); }
+  bool string(std::string&) override { return value(); }
+  bool binary(nlohmann::json::binary_t&) override { return value(); }
+  bool start_object(std::size_t) override { return open(false); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(true); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    if (!names_.back().insert(name).second) twice_ = name;
+    if (lines_ == nullptr) return true;
+    path_.name(name);
+    lines_->insert_or_assign(path_.text(), line_);
+    return true;
+  }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::json::exception& error) override {
+    if (dynamic_cast<const nlohmann::json::parse_error*>(&error) != nullptr) end_ = at;
+    return false;
+  }
+
+ private:
+  bool value() {
+    if (lines_ != nullptr) path_.value();
+    return true;
+  }
+  bool open(bool list) {
+    too_deep_ = names_.size() == kMaxDepth;
+    if (too_deep_) return false;
+    names_.emplace_back();
+    if (lines_ == nullptr) return true;
+    path_.open(list);
+    if (!list) lines_->insert_or_assign(path_.text(), line_);
+    return true;
+  }
+  bool close() {
+    names_.pop_back();
+    if (lines_ != nullptr) path_.close();
+    return true;
+  }
+
+  static constexpr std::size_t kMaxDepth = Json::kMaxDepth;
+  Lines* const lines_;
+  const std::size_t& line_;
+  Path path_;
+  std::vector<std::set<std::string>> names_;  // of the objects that are open
+  std::optional<std::string> twice_;
+  std::optional<std::size_t> end_;
+  bool too_deep_ = false;
+};
+
 }  // namespace
 
 Result<Json> Json::parse(std::string_view text, Source source) {
-  using Event = nlohmann::json::parse_event_t;
   auto document = std::make_shared<Document>(Document{std::move(source)});
   const Json whole(document, &document->root, "");
   if (text.size() > document->source.max_bytes) {
     return whole.error("it is longer than the " + std::to_string(document->source.max_bytes) +
                        " bytes that it may have");
   }
-  std::vector<std::set<std::string>> names;  // of the objects that are open
-  std::optional<std::string> twice;
-  bool deep = false;
   std::size_t line = 1;
-  Path path;
-  const auto note_line = [&](Event event, const nlohmann::json& parsed) {
-    if (event == Event::object_start || event == Event::array_start) path.open(event == Event::array_start);
-    if (event == Event::object_end || event == Event::array_end) path.close();
-    if (event == Event::value) path.value();
-    if (event == Event::key) path.name(parsed.get_ref<const std::string&>());
-    if (event == Event::key || event == Event::object_start)
-      document->lines.insert_or_assign(path.text(), line);
-  };
-  const auto watch = [&](int depth, Event event, const nlohmann::json& parsed) {
-    if (document->source.lines && !deep) note_line(event, parsed);  // each path is as long as it is deep
-    if (event == Event::object_start || event == Event::array_start) deep = deep || depth >= kMaxDepth;
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::object_end) names.pop_back();
-    if (event == Event::key) {
-      const auto& name = parsed.get_ref<const std::string&>();
-      if (!names.back().insert(name).second) twice = name;
-    }
-    return true;
-  };
-  document->root =
-      nlohmann::json::parse(Counting(text.data(), &line), Counting(text.data() + text.size(), &line), watch,
-                            /*allow_exceptions=*/false);
-  if (document->root.is_discarded() && document->source.lines) {
-    return whole.error("it is not a JSON object: " + place_of_error(text) + " cannot be read");
+  Watch watch(document->source.lines ? &document->lines : nullptr, line);
+  const bool good = nlohmann::json::sax_parse(Counting(text.data(), &line),
+                                              Counting(text.data() + text.size(), &line), &watch);
+  if (watch.too_deep()) return whole.error("it is nested too deeply");
+  if (!good && document->source.lines) {
+    const auto end = watch.end();
+    return whole.error("it is not a JSON object: " +
+                       (end ? place_of(text, std::min(*end, text.size())) : "a number beyond all bounds") +
+                       " cannot be read");
   }
   const bool cut = text.find('\0') != text.npos;  // where nlohmann-json takes the text to end
-  if (cut || !document->root.is_object()) return whole.error("it is not a JSON object");
-  if (deep) return whole.error("it is nested too deeply");
-  if (twice) return whole[*twice].error("is there twice");
+  if (good && !cut) document->root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!document->root.is_object()) return whole.error("it is not a JSON object");
+  if (watch.twice()) return whole[*watch.twice()].error("is there twice");
   return whole;
 }
 

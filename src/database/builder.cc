@@ -199,6 +199,7 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
     keyed.emplace(std::move(rows));
   }
   PIRX_ASSIGN(const Geometry geometry, keyed ? Result<Geometry>(keyed->geometry()) : choose_geometry());
+  if (!keyed) PIRX_TRY(check_padding(options, report, geometry.data_bytes()));
   // In a keyed database the rows are the index.
   const bool indexed = keys.count() != 0 && !keyed;
   PIRX_ASSIGN(const Layout layout,

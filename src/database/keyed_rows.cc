@@ -260,6 +260,17 @@ bool computes_seed(std::span<const std::string> keys, const Digest& seed) {
   return false;
 }
 
+Result<void> check_padding(const BuildOptions& options, const BuildReport& report, std::uint64_t bytes) {
+  constexpr std::uint64_t kAlways = std::uint64_t{1} << 30, kMostTimes = 20;
+  if (options.long_records || bytes <= kAlways || bytes / kMostTimes <= report.payload_bytes) return {};
+  return fail(ErrorCode::kResourceExhausted,
+              "the rows would take " + std::to_string(bytes >> 20) + " MiB, more than " +
+                  std::to_string(kMostTimes) +
+                  " times the records, as every slot has room for the longest one (" +
+                  std::to_string(report.longest_record) +
+                  " bytes): leave it out, or say with --max-record-bytes how long records may be");
+}
+
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
                                    KeySorter& keys, const Spool& spooled, BuildReport& report) {
   PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options));
@@ -296,6 +307,7 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
   report.duplicate_keys = distinct.repeated;
 
   PIRX_ASSIGN(const Geometry geometry, Geometry::create(spec));
+  PIRX_TRY(check_padding(options, report, geometry.data_bytes()));
   PIRX_ASSIGN(KeyedRows rows, create(target, geometry));
   PIRX_TRY(rows.place(*plan, records, distinct.dropped.size(), options.progress));
   rows.settle(*plan);

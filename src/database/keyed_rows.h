@@ -16,6 +16,10 @@ Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key,
 /// it.
 bool computes_seed(std::span<const std::string> keys, const Digest& seed);
 
+/// ResourceExhausted: rows of so many bytes would be nearly empty, unless options.long_records. Whoever may
+/// add one record to what is imported must not fill the disk.
+Result<void> check_padding(const BuildOptions& options, const BuildReport& report, std::uint64_t bytes);
+
 class KeyedRows {
  public:
   /// Chooses the records to keep, or joins them (options.duplicates), plans their filter and adds them up

@@ -46,9 +46,9 @@ using RowDifferences = std::map<std::uint64_t, Bytes>;
 
 class KeyedUpdate {
  public:
-  KeyedUpdate(std::filesystem::path path, std::vector<std::string> keys, const KeyedChanges& changes,
+  KeyedUpdate(const std::filesystem::path& path, std::vector<std::string> keys, const KeyedChanges& changes,
               const KeyedUpdateOptions& options)
-      : path_(std::move(path)), keys_(std::move(keys)), changes_(changes), options_(options) {}
+      : path_(behind_links(path)), keys_(std::move(keys)), changes_(changes), options_(options) {}
 
   Result<KeyedUpdateReport> run() {
     if (changes_.empty()) return invalid("there is no change to make");
@@ -177,6 +177,9 @@ class KeyedUpdate {
                          .progress = options_.progress,
                          .each_key = options_.each_key,
                          .before_commit = options_.before_commit};
+    options.long_records = std::none_of(changes_.begin(), changes_.end(), [this](const auto& change) {
+      return change.second && change.second->size() > old().record_bytes();
+    });
     options.max_record_bytes = std::max(options.max_record_bytes, old().record_bytes());
     PIRX_ASSIGN(auto builder, DatabaseBuilder::create(path_, options));
     for (const auto& key : keys_) {

@@ -46,10 +46,14 @@ Result<bool> check_target(const std::filesystem::path& target) {
 
 }  // namespace
 
-std::filesystem::path delta_path(const std::filesystem::path& database) {
+std::filesystem::path behind_links(const std::filesystem::path& path) {
   std::error_code error;
-  auto file = std::filesystem::canonical(database, error);
-  if (error) file = database;
+  auto file = std::filesystem::canonical(path, error);
+  return error ? path : file;
+}
+
+std::filesystem::path delta_path(const std::filesystem::path& database) {
+  auto file = behind_links(database);
   file += ".delta";
   return file;
 }

@@ -252,10 +252,7 @@ Result<UpdateReport> DatabaseUpdate::commit(const Progress& progress) {
 
 Result<void> compact_database(const std::filesystem::path& name, const Progress& progress) {
   return guarded([&]() -> Result<void> {
-    // Behind a link: the link stays one.
-    std::error_code error;
-    auto path = std::filesystem::canonical(name, error);
-    if (error) path = name;
+    const auto path = behind_links(name);
     // Locks the file before it is read.
     PIRX_ASSIGN(Replacement next, Replacement::begin(path));
     PIRX_ASSIGN(const auto database, Database::open(path));

@@ -199,6 +199,10 @@ TEST(Log, WrongTargetsAreRefusedAndKept) {
                ErrorCode::kInvalidArgument, "levels");
   expect_error(other.build_database(folder / "db", {.levels = 2, .by_index = true}),
                ErrorCode::kInvalidArgument, "another log");
+  ASSERT_TRUE(good(log.publish(folder / "db")));
+  auto as_long = new_log(folder / "as_long");
+  ASSERT_TRUE(good(as_long.append(certificates(20, 9), 0, 1)));
+  expect_error(as_long.publish(folder / "db"), ErrorCode::kInvalidArgument, "another log");
   ASSERT_TRUE(good(log.append(certificates(9, 1), 0, 2)));
   expect_error(log.publish(folder / "db"), ErrorCode::kStaleEpoch, "latest tree head");
   expect_error(log.publish(folder / "none"), ErrorCode::kUnavailable, "none");

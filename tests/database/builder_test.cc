@@ -209,6 +209,18 @@ TEST(Builder, BadRecordsAreRefusedAndTheBuildGoesOn) {
   expect_error(keyless->add("key", to_bytes("1234")), ErrorCode::kInvalidArgument, "keys, or none");
 }
 
+TEST(Builder, OneLongRecordAmongManyShortOnesDoesNotFillTheDisk) {
+  const TemporaryFolder folder;
+  for (const bool keyed : {false, true}) {
+    auto builder = DatabaseBuilder::create(folder / "db", {.keyed = keyed});
+    ASSERT_TRUE(good(builder));
+    for (int i = 0; i < 1100; ++i) ASSERT_TRUE(good(builder->add("key" + std::to_string(i), to_bytes("x"))));
+    ASSERT_TRUE(good(builder->add("long", Bytes(std::size_t{1} << 20))));
+    expect_error(builder->finish(), ErrorCode::kResourceExhausted, "(1048576 bytes)");
+  }
+  EXPECT_EQ(folder.files(), std::vector<std::string>());
+}
+
 TEST(Builder, NothingIsLeftOfAbandonedAndEmptyBuilds) {
   const TemporaryFolder folder;
   ASSERT_TRUE(good(build(folder / "db", {to_bytes("old")})));

@@ -354,6 +354,17 @@ TEST(Batcher, WhoWantsLittleDoesNotHoldUpWhoWantsMuchForEver) {
   EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 2, 2, 4, 1}));
 }
 
+TEST(Batcher, ACrowdOfSmallRequestsDoesNotHoldUpALargeOne) {
+  Rig rig(patient(1ms, 4, 100));
+  rig.hold_with_one();
+  ASSERT_TRUE(rig.submit("large", 4, {"large"}));
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(rig.submit("s" + std::to_string(i), 1, {std::to_string(i)}));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(42));
+  const auto seen = rig.fake->seen();
+  EXPECT_EQ(std::find(seen.begin(), seen.end(), "large") - seen.begin(), 9);  // in the fourth batch
+}
+
 TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {
   Rig rig(patient(1ms, 256, 3));
   rig.hold_with_one();
@@ -403,6 +414,18 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
     EXPECT_EQ(behind.error().code(), ErrorCode::kResourceExhausted);
   }
   rig.fake->release();
+}
+
+TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 100ms;
+  Rig rig(limits);
+  rig.fake->delay = 200ms;
+  ASSERT_TRUE(rig.submit("teach"));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  expect_error(rig.submit("many", 8), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.submit("one"));
 }
 
 TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {

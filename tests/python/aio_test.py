@@ -509,6 +509,14 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             async with pirx.aio.Client(endless) as client:
                 with self.assertRaisesRegex(pirx.InvalidArgument, "no regular file"):
                     await client.get("key9")
+            # Authorities of nobody are not those of the system.
+            for number, text in enumerate((b"", b"\xc3\xa9", b"\n")):
+                (self.path / f"ca{number}").write_bytes(text)
+                content["servers"][0]["ca_file"] = f"ca{number}"
+                async with pirx.aio.Client(pirx.Deployment.parse(json.dumps(content), folder=self.path)) as client:
+                    with self.assertRaises(pirx.InvalidArgument):
+                        await client.get("key9")
+            content["servers"][0]["ca_file"] = certificate.name
             # The certificate is for the address, not for this name.
             content["servers"][0]["url"] = content["servers"][0]["url"].replace("127.0.0.1", "localhost")
             other = pirx.Deployment.parse(json.dumps(content), folder=self.path)

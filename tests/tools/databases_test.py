@@ -148,7 +148,21 @@ class Databases(cl.Servers):
         cl.run("get", target, 5, "--token-file", self.record("one", tokens[1]), code=2)
         cl.run("get", target, 5, "--token-file", self.record("other", f"http://127.0.0.1:1 {tokens[1]}\n"), code=7)
         cl.run("get", target, 5, "--token-file", self.path / "none", code=5)
-        for server in servers:
+        # Nor do two operators of one server each, in one file. One of several databases may have it for all of them.
+        singles = [{"name": name, "file": "a.pirx", "protocol": name} for name in ("download", "qr")]
+        both = self.serve("--tokens", self.path / "tokens1", databases=singles)
+        other = self.serve("--tokens", self.path / "tokens2", databases=singles)
+        one = self.record("one", tokens[1])
+        parts = []
+        for server, name, token in ((both, "download", tokens[1]), (both, "qr", tokens[1]), (other, "qr", tokens[2])):
+            alone = self.path / f"part{len(parts)}.json"
+            cl.run("deploy", alone, "--server", f"{server.url}/v1/db/{name}", "--token-file", self.record("t", token))
+            parts.append({k: v for k, v in json.loads(alone.read_text()).items() if k != "pirx_deployment"})
+        for chosen, code in ((parts[:2], 0), (parts[::2], 2)):
+            target.write_text(json.dumps({"pirx_deployment": 1, "deployments": chosen}))
+            cl.run("get", target, 5, "-q", "--protocol", "download", "--token-file", one, code=code)
+            cl.run("deploy", "--refresh", target, "--token-file", one, code=code)
+        for server in (*servers, both, other):
             self.assertEqual(server.stop(), 0)
             self.assertNotIn("token-of", "".join(server.log))
             self.assertNotIn("alice", "".join(server.log))

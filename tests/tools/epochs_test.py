@@ -181,7 +181,7 @@ class Epochs(cl.Servers):
         with copies[0].open("r+b") as file:
             file.write(bad)
         servers[0].child.send_signal(signal.SIGHUP)
-        self.assertIn("checksum", self.event(servers[0], "database_damaged")["reason"])
+        self.assertIn("written to", self.event(servers[0], "database_damaged")["reason"])
         self.expect_first_is_silent(servers, deployment)
         # Not taken as it is, and not served anew.
         servers[0].child.send_signal(signal.SIGHUP)
@@ -209,6 +209,14 @@ class Epochs(cl.Servers):
         self.expect_first_is_silent(servers, deployment)
         self.assertIn("written to", self.event(servers[0], "database_damaged")["reason"])
         self.mend(copies[0], servers[0], deployment)
+
+    def test_a_file_that_is_touched_is_served_again(self):
+        copies, servers, deployment = self.served_copies()
+        copies[0].touch()
+        servers[0].child.send_signal(signal.SIGHUP)  # before any query has noticed
+        self.event(servers[0], "epoch")
+        report = json.loads(cl.run("get", deployment, 17, "--json", "--wait-for-all").stdout)
+        self.assertEqual([s["status"] for s in report["servers"]], ["ok"] * 3)
 
     def test_buckets_from_encoding_to_a_new_epoch(self):
         database = self.build()

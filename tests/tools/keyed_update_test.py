@@ -69,6 +69,15 @@ class KeyedUpdate(cl.Servers):
         cl.run("db", "update", database, "--key", f"new\n={self.record('again')}")
         self.assertEqual(cl.run("db", "get", database, "--key", "new\n").stdout, "again\n")
 
+    def test_a_link_stays_one(self):
+        database, link = self.build(count=50), self.path / "link.pirx"
+        link.symlink_to(database)
+        mine = self.record("".join(f"key {i}\n" for i in range(50)))
+        for key in ("key 1", "new"):  # changed in place, built anew
+            cl.run("db", "update", link, "--key", f"{key}={self.record('x')}", "--keys-from", mine)
+            self.assertEqual(cl.run("db", "get", database, "--key", key).stdout, "x\n")
+        self.assertTrue(link.is_symlink())
+
     def test_the_list_of_keys(self):
         database = self.build("--no-key-list", count=50)
         listed = database.with_name(database.name + ".keys")

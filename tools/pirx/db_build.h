@@ -16,7 +16,8 @@ struct BuildArguments {
   bool no_header = false, no_digests = false, keyed = false, random_seed = false, hidden = false,
        json = false, no_key_list = false, skip_bad_rows = false, quiet = false;
   std::string duplicates;
-  std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0, max_record_bytes = std::uint64_t{1} << 30;
+  std::uint64_t record_bytes = 0, records_per_row = 0, epoch = 0;
+  std::uint64_t max_record_bytes = 0;                               ///< 0: not given
   std::function<Result<void>(std::string_view key)> each_key = {};  ///< as in BuildOptions
   std::function<Result<void>()> before_commit = {};                 ///< likewise
 };

@@ -200,7 +200,8 @@ Result<database::BuildReport> build_database(const BuildArguments& a, const std:
                     : a.duplicates == "last" ? database::Duplicates::kLast
                     : a.duplicates == "join" ? database::Duplicates::kJoin
                                              : database::Duplicates::kRefuse,
-      .max_record_bytes = a.max_record_bytes,
+      .max_record_bytes = a.max_record_bytes != 0 ? a.max_record_bytes : std::uint64_t{1} << 30,
+      .long_records = a.max_record_bytes != 0,
       .progress = [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
       .each_key = a.each_key,
       .before_commit = a.before_commit,
@@ -378,7 +379,9 @@ void add_build(CLI::App& db) {
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
-  add_size(command, "--max-record-bytes", a->max_record_bytes, "Longer records are refused [1GiB]");
+  add_size(command, "--max-record-bytes", a->max_record_bytes,
+           "Longer records are refused [1GiB; and what makes a file of more than 1GiB 20 times as large as "
+           "its records]");
   command.add_option("--records-per-row", a->records_per_row, "Slots in a row; 0 balances query and reply")
       ->capture_default_str()
       ->check(whole_number(0, std::uint64_t{1} << 40));

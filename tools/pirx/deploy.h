@@ -12,6 +12,10 @@ struct RefreshedFile {
   bool changed = false;                   ///< and written
 };
 
+/// Gives all servers of a deployment file what the client shows to them. InvalidArgument: a token alone, and
+/// the file names several servers, be it for different protocols.
+Result<void> give_credentials(const Credentials& credentials, std::span<Deployment> all);
+
 /// Refreshes all deployments of the file and writes it, unless nothing is new. Errors are those of
 /// client::refresh, with the flag that allows a rollback. With `in_use`, a protocol of several servers, those
 /// of other protocols' deployments are warnings, and so is that they are at another epoch: servers of one

@@ -222,14 +222,25 @@ Result<void> refresh_and_say(const DeployArguments& a) {
 
 }  // namespace
 
+Result<void> give_credentials(const Credentials& credentials, std::span<Deployment> all) {
+  std::vector<http::Endpoint> servers;
+  for (const auto& one : all) servers.insert(servers.end(), one.servers.begin(), one.servers.end());
+  PIRX_TRY(http::give_credentials(credentials, servers));
+  auto next = servers.begin();
+  for (auto& one : all) {
+    for (auto& server : one.servers) server = std::move(*next++);
+  }
+  return {};
+}
+
 Result<RefreshedFile> refresh_file(const std::string& path, const Credentials& credentials,
                                    RefreshOptions options, const Protocol* in_use) {
   RefreshedFile file;
   PIRX_ASSIGN(file.before, load_deployments(path));
   const bool allow_rollback = std::exchange(options.allow_rollback, true);  // checked here, with advice
   options.warn = [](const std::string& warning) { std::fprintf(stderr, "%s\n", warning.c_str()); };
-  const auto renewed = [&](Deployment& old) -> Result<Deployment> {
-    PIRX_TRY(give_credentials(credentials, old.servers));
+  PIRX_TRY(give_credentials(credentials, file.before));
+  const auto renewed = [&](const Deployment& old) -> Result<Deployment> {
     PIRX_ASSIGN(auto next, refresh(old, options));
     PIRX_TRY(check_no_rollback(path, allow_rollback, old, next));
     return next;

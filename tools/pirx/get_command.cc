@@ -366,8 +366,9 @@ FetchOptions fetch_options(const GetArguments& a) {
 /// The deployment by the protocol that was asked for. Without one, the fastest of those that can do what was
 /// asked for, with a line about the choice.
 Result<Deployment> choose_deployment(const GetArguments& a) {
-  if (!a.protocol.empty()) return load_deployment(a.deployment, a.protocol);
   PIRX_ASSIGN(auto all, load_deployments(a.deployment));
+  PIRX_TRY(give_credentials(a.credentials, all));
+  if (!a.protocol.empty()) return client::choose_deployment(std::move(all), a.protocol);
   if (all.size() == 1) return std::move(all[0]);
   const auto wishes = a.positions.size() + a.keys.size();
   const Link link{a.up > 0 ? a.up : a.down, a.down, std::chrono::duration<double>(a.round_trip).count()};
@@ -424,7 +425,6 @@ Result<void> get(GetArguments a, bool& printed) {
     PIRX_TRY(prompt(a));
   }
   PIRX_ASSIGN(auto deployment, choose_deployment(a));
-  PIRX_TRY(give_credentials(a.credentials, deployment.servers));
   const auto& plan = *deployment.plan;
   const auto& protocol = plan.protocol();
   const bool keyed = plan.geometry().keyed();

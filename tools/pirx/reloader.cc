@@ -113,7 +113,7 @@ Result<void> Reloader::take(bool asked) {
   const auto start = std::chrono::steady_clock::now();
   // Before the work of preparing: most of what can be wrong.
   PIRX_ASSIGN(const auto found, database::Database::open(settings_.file));
-  const bool damaged = served_.server->sound() == false;
+  const bool damaged = !served_.server->still_sound();
   const auto same = [this](const database::Database& database) {
     return database.content_version() == served_.database->content_version();
   };

@@ -37,14 +37,15 @@ struct ServeArguments {
 /// Every connection takes a descriptor. Raises the soft limit as far as the system allows, and gives how many
 /// connections it then has descriptors for, `wanted` at most: their number decides what share one client
 /// gets.
-std::size_t connections_to_have(std::size_t wanted) {
-  constexpr rlim_t kOthers = 64;  // database, listener, logs, epoll
+std::size_t connections_to_have(std::size_t wanted, std::size_t databases) {
+  // Listener, logs, epoll; of each database its file and what opening the next epoch takes.
+  const rlim_t others = 60 + 4 * databases;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + kOthers) return wanted;
-  limit.rlim_cur = std::min<rlim_t>(wanted + kOthers, limit.rlim_max);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + others) return wanted;
+  limit.rlim_cur = std::min<rlim_t>(wanted + others, limit.rlim_max);
   setrlimit(RLIMIT_NOFILE, &limit);
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + kOthers) return wanted;
-  return std::max<std::size_t>(limit.rlim_cur - std::min(limit.rlim_cur / 2, kOthers), 1);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + others) return wanted;
+  return std::max<std::size_t>(limit.rlim_cur - std::min(limit.rlim_cur / 2, others), 1);
 }
 
 tl::unexpected<Error> no_threads(const std::string& what) {
@@ -137,7 +138,8 @@ Result<void> serve(const ServeArguments& a, const StartRank& start) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   PIRX_ASSIGN(auto settings, settle(a, start != nullptr));
-  settings.http.max_connections = connections_to_have(settings.http.max_connections);
+  settings.http.max_connections =
+      connections_to_have(settings.http.max_connections, settings.databases.size());
   PIRX_TRY(try_threads(threads_needed(settings)));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away

@@ -40,8 +40,10 @@ std::string format_deployments(std::span<const Deployment> deployments);
 /// those of replace_file().
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
 
-/// The deployment of a file by that protocol; if no protocol is named, the only one. InvalidArgument: there
-/// is no such protocol, or none is named and there are several. Else errors of load_deployments.
+/// The one by that protocol; if no protocol is named, the only one. InvalidArgument: there is no such
+/// protocol, or none is named and there are several.
+Result<Deployment> choose_deployment(std::vector<Deployment> all, std::string_view protocol = {});
+/// The same of a file. Else errors of load_deployments.
 Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol = {});
 
 /// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database, or

@@ -34,6 +34,8 @@ struct BuildOptions {
   Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
   /// A longer record is refused with ResourceExhausted. If lengths vary, a record has less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
+  /// Build also what takes more than 1 GiB and 20 times its records because one of these is long.
+  bool long_records = false;
   /// Memory for sorting keys. When it is full, sorted runs go to disk. A key has at most 65,535 bytes.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
   Progress progress = {};

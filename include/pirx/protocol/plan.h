@@ -17,7 +17,7 @@ namespace pirx {
 struct Protocol;
 
 /// What a retrieval takes: a part for every query, and a part that it takes once. Sizes are those of messages
-/// without client options and batch codes, times a rough model.
+/// without client options, times a rough model.
 struct Work {
   double up = 0, down = 0;            ///< bytes of each query and its replies, for all servers
   double once_up = 0, once_down = 0;  ///< bytes in addition
