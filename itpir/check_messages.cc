@@ -2,6 +2,8 @@
 // Checks messages against what was agreed.
 #include "check_messages.h"
 
+#include <algorithm>
+
 namespace pirx::itpir {
 namespace {
 
@@ -75,6 +77,15 @@ Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std:
                  std::to_string(bytes));
   }
   return reply.subspan(MessageHeader::kBytes);
+}
+
+Result<void> check_coordinates(std::span<const std::uint64_t> coordinates) {
+  std::vector<std::uint64_t> sorted(coordinates.begin(), coordinates.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.at(0) == 0) return invalid("a server has coordinate 0: give every server another number");
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return {};
+  return invalid("two servers have coordinate " + std::to_string(*twice) + ": every server needs its own");
 }
 
 }  // namespace pirx::itpir

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks whether a message has exactly the shape that was agreed. Every half does this first.
+// Checks whether a message has exactly the shape that was agreed, and whether servers have names of their
+// own. Every half does this first.
 #pragma once
 
 #include "pirx/itpir/common.h"
@@ -17,5 +18,8 @@ Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uin
 /// it is from another database version. DataLoss, InvalidArgument: it is malformed or differs otherwise; the
 /// message says in what.
 Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std::size_t sum_bytes);
+
+/// InvalidArgument: a coordinate that is zero, or the same one twice.
+Result<void> check_coordinates(std::span<const std::uint64_t> coordinates);
 
 }  // namespace pirx::itpir

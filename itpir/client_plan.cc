@@ -97,4 +97,10 @@ Result<Told> tell_shares(ByteSpan parameters) {
   return Told{std::move(members), std::move(server.geometry), server.version, coordinate, digest};
 }
 
+Result<Told> tell_all_but_threshold(ByteSpan parameters) {
+  PIRX_ASSIGN(auto told, tell_shares(parameters));
+  told.members.erase("threshold");
+  return told;
+}
+
 }  // namespace pirx::itpir

@@ -15,14 +15,14 @@ class SharesPlan final : public Plan {
     database::Version version;
     std::vector<std::uint64_t> coordinates;
     unsigned threshold;
-    std::string code;      ///< the vertical batch code of which the servers hold the buckets; empty: none
-    Texts members;         ///< of the deployment file, beside threshold and code
-    Texts server_options;  ///< of every server, beside coordinate and code
-    std::string notes;     ///< further lines of the summary
-    unsigned ramp = 1;     ///< rows that one vector fetches
+    std::string code = {};  ///< the vertical batch code of which the servers hold the buckets; empty: none
+    Texts members = {};     ///< of the deployment file, beside threshold and code
+    Texts server_options = {};  ///< of every server, beside coordinate and code
+    std::string notes = {};     ///< further lines of the summary
+    unsigned ramp = 1;          ///< rows that one vector fetches
     double server_seconds =
         1e-12;  ///< of a server's core, for a byte of the database and each query, roughly
-    MakeClient client;
+    MakeClient client = {};
   };
   /// Errors of Spec::client, and of VerticalClient::create if there is a code.
   static Result<std::shared_ptr<const Plan>> create(Spec spec);
@@ -48,8 +48,10 @@ class SharesPlan final : public Plan {
 /// DataLoss: one of these members is missing.
 Result<void> check_given(const Options& members, std::initializer_list<const char*> names);
 
-/// What a parameters message says (Protocol::tell).
+/// What a parameters message says (Protocol::tell). The second is for protocols whose threshold follows from
+/// the number of servers, which a server does not know.
 Result<Told> tell_shares(ByteSpan parameters);
+Result<Told> tell_all_but_threshold(ByteSpan parameters);
 
 /// The client half (client_retrieval.cc).
 Result<std::unique_ptr<AnyClient>> make_shares_client(const SharesPlan::Spec& spec,

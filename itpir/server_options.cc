@@ -2,6 +2,9 @@
 // Reads the options of the server halves of this folder.
 #include "server_options.h"
 
+#include "check_messages.h"
+#include "pirx/base/cpu.h"
+
 namespace pirx::itpir {
 namespace {
 
@@ -64,6 +67,19 @@ Result<void> check_server_options(const ServerOptions& options) {
         "processes: leave the code away");
   }
   return {};
+}
+
+Result<ServerOptions> check_xor_options(const ServerOptions& options, const char* name) {
+  PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
+  PIRX_TRY(check_server_options(options));
+  if (options.field && *options.field != kTagGf2) {
+    return invalid(std::string(name) + " computes in gf2, not in " + options.field->name() +
+                   ": leave the field away");
+  }
+  ServerOptions chosen = options;
+  chosen.coordinate = options.coordinate.value_or(1);
+  PIRX_TRY(check_coordinates({&*chosen.coordinate, 1}));
+  return chosen;
 }
 
 }  // namespace pirx::itpir

@@ -12,6 +12,10 @@ Result<ServerOptions> read_server_options(const ServerSpec& spec);
 /// InvalidArgument: max_queries_per_request is 0 or too large, or a code goes with a side file or a spread.
 Result<void> check_server_options(const ServerOptions& options);
 
+/// The options of a server that adds rows up by exclusive or, for a protocol of that name. InvalidArgument:
+/// another field than gf2, coordinate 0, or as check_server_options.
+Result<ServerOptions> check_xor_options(const ServerOptions& options, const char* name);
+
 // Options of the rows.
 inline constexpr Option kCoordinateOption{
     "coordinate", Option::Kind::kNumber, 0, ~std::uint64_t{0},

@@ -2,9 +2,8 @@
 // The client half of Chor's protocol: makes requests; the sum of all replies is the answer.
 #include "pirx/itpir/chor/client.h"
 
-#include <algorithm>
-
 #include "client_impl.h"
+#include "itpir/check_messages.h"
 #include "itpir/client_messages.h"
 #include "itpir/xor_collector.h"
 
@@ -42,13 +41,7 @@ Result<Params> Params::create(Spec spec) {
   if (l > kMaxServers) {
     return invalid(std::to_string(l) + " servers are too many: at most " + std::to_string(kMaxServers));
   }
-  std::vector<std::uint64_t> sorted = spec.coordinates;
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted.front() == 0) return invalid("a server has coordinate 0: give every server another number");
-  const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twin != sorted.end()) {
-    return invalid("two servers have coordinate " + std::to_string(*twin) + ": every server needs its own");
-  }
+  PIRX_TRY(check_coordinates(spec.coordinates));
   PIRX_TRY(check_sizes(spec.geometry.rows(), spec.geometry.row_bytes()));
   return Params(std::move(spec));
 }

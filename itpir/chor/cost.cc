@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "itpir/make_client.h"
 #include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/common.h"
 
@@ -49,13 +50,9 @@ Result<Offer> best_offer(const Question& question, Rates& rates, bool seeded) {
 
 Result<double> measure_client(const RateId& id, RateTable& /*others*/) {
   if (id.of[0] > kMaxServers) return invalid("there is no rate " + id.name() + ": too many servers");
-  const RateServers servers{
-      kTagGf2, ProtocolId::kChor, coordinates_of(id.of[0]),
-      [&id](const database::Geometry& geometry, const database::Version& version,
-            const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-        PIRX_ASSIGN(auto params, Params::create({geometry, version, coordinates_of(id.of[0])}));
-        return std::make_shared<const Client>(std::move(params), options);
-      }};
+  const auto coordinates = coordinates_of(id.of[0]);
+  const RateServers servers{kTagGf2, ProtocolId::kChor, coordinates,
+                            make_clients_at<Params, Client>(coordinates)};
   if (id.step == "chor_gather") return measure_gather(servers, id.of[1]);
   return measure_share(servers, id.of[1], id.step == "chor_seeds");
 }

@@ -4,6 +4,7 @@
 
 #include "cost.h"
 #include "itpir/client_plan.h"
+#include "itpir/make_client.h"
 #include "itpir/server_options.h"
 #include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/chor/server.h"
@@ -32,12 +33,6 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
     return invalid("Chor's protocol with " + std::to_string(params.servers()) + " servers has threshold " +
                    std::to_string(params.threshold()) + ", not " + given.text("threshold"));
   }
-  const auto client = [own = params.spec()](
-                          const database::Geometry& geometry, const database::Version& version,
-                          const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    PIRX_ASSIGN(auto checked, chor::Params::create({geometry, version, own.coordinates}));
-    return std::make_shared<const chor::Client>(std::move(checked), options);
-  };
   return SharesPlan::create({.protocol = &kChorProtocol,
                              .geometry = *spec.geometry,
                              .version = spec.version,
@@ -45,16 +40,7 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
                              .threshold = params.threshold(),
                              .code = given.text("code"),
                              .members = {{"field", kTagGf2.name()}},
-                             .server_options = {},
-                             .notes = {},
-                             .client = client});
-}
-
-/// The threshold follows from the number of servers, which a server does not know.
-Result<Told> tell_all_but_threshold(ByteSpan parameters) {
-  PIRX_ASSIGN(auto told, tell_shares(parameters));
-  told.members.erase("threshold");
-  return told;
+                             .client = make_clients_at<chor::Params, chor::Client>(spec.coordinates)});
 }
 
 }  // namespace

@@ -45,15 +45,7 @@ struct BitVectors {
 
 Result<std::unique_ptr<AnyServer>> make_server(ServedRows served, const ServerOptions& options,
                                                strassen::Engine<Gf2> engine) {
-  PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
-  PIRX_TRY(check_server_options(options));
-  if (options.field && *options.field != kTagGf2) {
-    return invalid("Chor's protocol computes in gf2, not in " + options.field->name() +
-                   ": leave the field away");
-  }
-  ServerOptions chosen = options;
-  chosen.coordinate = options.coordinate.value_or(1);
-  if (*chosen.coordinate == 0) return invalid("a server has coordinate 0: give every server another number");
+  PIRX_ASSIGN(const auto chosen, check_xor_options(options, "Chor's protocol"));
   PIRX_TRY(check_sizes(served.geometry.rows(), served.geometry.row_bytes()));
   return VectorServer<Gf2, BitVectors>::create(std::move(engine), std::move(served), chosen);
 }

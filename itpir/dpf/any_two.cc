@@ -5,6 +5,7 @@
 #include <array>
 
 #include "common.h"
+#include "itpir/make_client.h"
 #include "pirx/base/rng.h"
 #include "pirx/base/secret.h"
 #include "pirx/itpir/dpf/client.h"
@@ -16,12 +17,7 @@ namespace {
 /// The deployment of these two servers alone.
 SharesPlan::Spec of_two(SharesPlan::Spec spec, std::uint64_t first, std::uint64_t second) {
   spec.coordinates = {first, second};
-  spec.client = [both = spec.coordinates](
-                    const database::Geometry& geometry, const database::Version& version,
-                    const ClientOptions&) -> Result<std::shared_ptr<const SharesClient>> {
-    PIRX_ASSIGN(auto params, Params::create({geometry, version, both}));
-    return std::make_shared<const Client>(std::move(params));
-  };
+  spec.client = make_clients_at<Params, Client>(spec.coordinates);
   return spec;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "itpir/check_messages.h"
 #include "pirx/base/sha256.h"
 #include "src/base/constant_time.h"
 
@@ -64,12 +65,7 @@ Result<void> check_coordinates(std::span<const std::uint64_t> coordinates) {
     return invalid("dpf needs two servers, not " + std::to_string(coordinates.size()) +
                    ": make a deployment of two or more that different parties run");
   }
-  std::vector<std::uint64_t> sorted(coordinates.begin(), coordinates.end());
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted[0] == 0) return invalid("a server has coordinate 0: give every server another number");
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice == sorted.end()) return {};
-  return invalid("two servers have coordinate " + std::to_string(*twice) + ": every server needs its own");
+  return itpir::check_coordinates(coordinates);
 }
 
 }  // namespace pirx::itpir::dpf

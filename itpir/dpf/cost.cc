@@ -3,6 +3,7 @@
 #include "cost.h"
 
 #include "expand.h"
+#include "itpir/make_client.h"
 #include "keys.h"
 #include "pirx/base/rng.h"
 #include "pirx/itpir/dpf/client.h"
@@ -16,14 +17,8 @@ constexpr std::uint32_t kLengths[] = {6, 9, 12, 14, 16, 18};
 }  // namespace
 
 Result<double> measure_client(const RateId& id, RateTable& /*others*/) {
-  const RateServers servers{kTagGf2,
-                            ProtocolId::kPointFunctions,
-                            {1, 2},
-                            [](const database::Geometry& geometry, const database::Version& version,
-                               const ClientOptions&) -> Result<std::shared_ptr<const SharesClient>> {
-                              PIRX_ASSIGN(auto params, Params::create({geometry, version, {1, 2}}));
-                              return std::make_shared<const Client>(std::move(params));
-                            }};
+  const RateServers servers{
+      kTagGf2, ProtocolId::kPointFunctions, {1, 2}, make_clients_at<Params, Client>({1, 2})};
   if (id.step == "dpf_gather") return measure_gather(servers, id.of[0], 1);
   return measure_share(servers, id.of[0], false);
 }

@@ -31,17 +31,7 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
                             .version = spec.version,
                             .coordinates = spec.coordinates,
                             .threshold = 1,
-                            .code = {},
-                            .members = {{"field", kTagGf2.name()}},
-                            .server_options = {},
-                            .notes = {},
-                            .client = {}});
-}
-
-Result<Told> tell_all_but_threshold(ByteSpan parameters) {
-  PIRX_ASSIGN(auto told, tell_shares(parameters));
-  told.members.erase("threshold");
-  return told;
+                            .members = {{"field", kTagGf2.name()}}});
 }
 
 #ifndef PIRX_CLIENT_ONLY

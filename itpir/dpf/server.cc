@@ -77,18 +77,11 @@ Result<std::unique_ptr<AnyServer>> serve_slots(ServedRows served, const ServerOp
 Result<std::unique_ptr<AnyServer>> make_server(std::shared_ptr<const database::Database> database,
                                                const ServerOptions& options) {
   PIRX_CHECK(database != nullptr);
-  PIRX_TRY(allowed_cpu_features());  // an engine has no way to refuse a wrong PIRX_FORCE_ISA
-  PIRX_TRY(check_server_options(options));
+  PIRX_ASSIGN(const auto chosen, check_xor_options(options, "dpf"));
   if (database->bucket() != nullptr) {
     return invalid("this file is one server's bucket of an encoded database: dpf serves plain ones");
   }
-  if (options.field && *options.field != kTagGf2) {
-    return invalid("dpf computes in gf2, not in " + options.field->name() + ": leave the field away");
-  }
   if (!options.code.empty()) return invalid("dpf has no batch codes: leave the code away");
-  ServerOptions chosen = options;
-  chosen.coordinate = options.coordinate.value_or(1);
-  if (*chosen.coordinate == 0) return invalid("a server has coordinate 0: give every server another number");
   const auto& geometry = database->geometry();
   PIRX_TRY(check_sizes(slots(geometry), points_of(geometry), geometry.slot_bytes()));
   const bool keyed = geometry.keyed();

@@ -3,6 +3,7 @@
 // client's vectors and Lagrange rows.
 #include "cost.h"
 
+#include "itpir/make_client.h"
 #include "pirx/itpir/goldberg/client.h"
 
 namespace pirx::itpir::goldberg {
@@ -61,16 +62,9 @@ Result<double> measure_client(const RateId& id, RateTable& /*others*/) {
   if (field != 8 && field != 160) return invalid("there is no rate " + id.name() + ": the field is unknown");
   RateServers servers{field == 8 ? kTagGf2_8 : kTagW160, ProtocolId::kGoldberg, {}, nullptr};
   PIRX_ASSIGN(servers.coordinates, batchcodes::Encoding::suggested_coordinates(servers.field, id.of[1]));
-  servers.client = [&servers, threshold = id.of[2]](
-                       const database::Geometry& geometry, const database::Version& version,
-                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    PIRX_ASSIGN(auto params, Params::create({.field = servers.field,
-                                             .geometry = geometry,
-                                             .version = version,
-                                             .coordinates = servers.coordinates,
-                                             .threshold = threshold}));
-    return std::make_shared<const Client>(std::move(params), options);
-  };
+  servers.client = make_clients<Params, Client>([&](const auto& geometry, const auto& version) {
+    return Params::Spec{servers.field, geometry, version, servers.coordinates, id.of[2]};
+  });
   if (id.step == "gather") return measure_gather(servers, log_size);
   return measure_share(servers, log_size, id.step == "seeds");
 }

@@ -6,6 +6,7 @@
 
 #include "cost.h"
 #include "itpir/client_plan.h"
+#include "itpir/make_client.h"
 #include "itpir/server_options.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/goldberg/server.h"
@@ -90,13 +91,11 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
     members["encoding.modulus"] = std::to_string(own.modulus);
   }
   const bool binary = field == kTagGf2_8 || field == kTagGf2_16;
-  const auto client = [own](const database::Geometry& geometry, const database::Version& version,
-                            const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    goldberg::Params::Spec changed = own;
+  const auto like_this = [own](const auto& geometry, const auto& version) {
+    auto changed = own;
     changed.geometry = geometry;
     changed.version = version;
-    PIRX_ASSIGN(auto checked, goldberg::Params::create(std::move(changed)));
-    return std::make_shared<const goldberg::Client>(std::move(checked), options);
+    return changed;
   };
   return SharesPlan::create({.protocol = &kGoldbergProtocol,
                              .geometry = own.geometry,
@@ -109,7 +108,7 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
                              .notes = notes_of(params),
                              .ramp = own.ramp,
                              .server_seconds = binary ? 3e-12 : 3e-11,
-                             .client = client});
+                             .client = make_clients<goldberg::Params, goldberg::Client>(like_this)});
 }
 
 }  // namespace

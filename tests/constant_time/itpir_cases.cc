@@ -7,6 +7,7 @@
 #include "itpir/client_plan.h"
 #include "itpir/dpf/keys.h"
 #include "itpir/goldberg/client_impl.h"
+#include "itpir/make_client.h"
 #include "pirx/database/key_filter.h"
 #include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/dpf/client.h"
@@ -83,10 +84,6 @@ bool retrieves(const Geometry& geometry, MakeClient make, bool seeded, std::size
                                           .version = {},
                                           .coordinates = {},
                                           .threshold = 1,
-                                          .code = {},
-                                          .members = {},
-                                          .server_options = {},
-                                          .notes = {},
                                           .client = std::move(make)},
                                          {.seeded = seeded})
                           .value();
@@ -104,14 +101,12 @@ goldberg::Params::Spec deployment(const FieldTag& field, const Geometry& geometr
   return {field, geometry, {}, {21, 22, 23, 24, 25}, 1};
 }
 MakeClient goldberg_client(const goldberg::Params::Spec& like) {
-  return [like](const Geometry& geometry, const database::Version& version,
-                const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
+  return make_clients<goldberg::Params, goldberg::Client>([like](const auto& geometry, const auto& version) {
     auto spec = like;
     spec.geometry = geometry;
     spec.version = version;
-    PIRX_ASSIGN(auto params, goldberg::Params::create(spec));
-    return std::make_shared<const goldberg::Client>(std::move(params), options);
-  };
+    return spec;
+  });
 }
 std::size_t sum_bytes(const FieldTag& field) {
   return *batchcodes::with_field(field, [](const auto& f) -> Result<std::size_t> { return f.sum_bytes(); });
@@ -133,19 +128,8 @@ bool secret_coins(const F& f, bool seeded, unsigned arity) {
   return query && hidden(query->requests.back()) && hidden(query->blinding.expose());
 }
 
-template <class Params>
-MakeClient xor_client(std::vector<std::uint64_t> coordinates) {
-  using Client = std::conditional_t<std::is_same_v<Params, chor::Params>, chor::Client, dpf::Client>;
-  return [coordinates](const Geometry& geometry, const database::Version& version,
-                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    PIRX_ASSIGN(auto params, Params::create({geometry, version, coordinates}));
-    if constexpr (std::is_same_v<Client, chor::Client>) {
-      return std::make_shared<const Client>(std::move(params), options);
-    } else {
-      return std::make_shared<const Client>(std::move(params));
-    }
-  };
-}
+const MakeClient kChorClients = make_clients_at<chor::Params, chor::Client>({21, 22, 23});
+const MakeClient kDpfClients = make_clients_at<dpf::Params, dpf::Client>({1, 2});
 
 /// The first server's reply holds the records, as whole rows (Chor) or slots (dpf).
 Fill answers_of(const Geometry& geometry, bool slots, bool damaged) {
@@ -236,21 +220,21 @@ void add_itpir_cases(std::vector<Case>& cases) {
     for (const auto& geometry : {by_position(true), by_key()}) {
       cases.push_back({std::string("chor: retrieval") + (geometry.keyed() ? " by key" : "") + with,
                        "positions or keys, replies", [=] {
-                         return retrieves(geometry, xor_client<chor::Params>({21, 22, 23}), seeded, 1,
+                         return retrieves(geometry, kChorClients, seeded, 1,
                                           answers_of(geometry, false, false), true);
                        }});
     }
   }
   cases.push_back({"chor: retrieval of damaged records", "positions, replies", [] {
-                     return retrieves(by_position(true), xor_client<chor::Params>({21, 22, 23}), false, 1,
+                     return retrieves(by_position(true), kChorClients, false, 1,
                                       answers_of(by_position(true), false, true), false);
                    }});
   cases.push_back({"dpf: write_keys", "row, coins", dpf_coins});
   for (const auto& geometry : {by_position(true), by_key()}) {
     cases.push_back({std::string("dpf: retrieval") + (geometry.keyed() ? " by key" : ""),
                      "positions or keys, replies", [=] {
-                       return retrieves(geometry, xor_client<dpf::Params>({1, 2}), false, 1,
-                                        answers_of(geometry, true, false), true);
+                       return retrieves(geometry, kDpfClients, false, 1, answers_of(geometry, true, false),
+                                        true);
                      }});
   }
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "itpir/chor/client_impl.h"
+#include "itpir/make_client.h"
 #include "pirx/itpir/vertical.h"
 
 namespace pirx::itpir::chor {
@@ -142,10 +143,7 @@ TEST(ChorPrivacy, Seeds) {
 
 /// Four rows, two of them wanted by subcube:2,1: three buckets of two rows, each asked whatever is wanted.
 TEST(ChorPrivacy, BatchCodes) {
-  const auto make = [](const database::Geometry& geometry, const database::Version& version,
-                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    return std::make_shared<const Client>(Params::create({geometry, version, {1, 2}}).value(), options);
-  };
+  const auto make = make_clients_at<Params, Client>({1, 2});
   const auto plain = database::Geometry::create({4, 1, 1, false, false}).value();
   const auto client = VerticalClient::create("subcube:2,1", plain, {}, make).value();
   const Params::Spec buckets{client.layout().bucket, client.layout().version, {1, 2}};

@@ -2,6 +2,7 @@
 // Privacy by enumeration for every kind of query that the client makes over polynomial encodings: ramp,
 // u-ary, batch, colliding rows, tau-independent, sums of rows, seeds, and batch codes. Planted bugs show that
 // the test can fail.
+#include "itpir/make_client.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/vertical.h"
 #include "privacy_case.h"
@@ -132,11 +133,9 @@ TEST(PrivacyOfSeeds, CatchesSeedsThatAreUsedTwice) {
 /// Four rows, two of them wanted: each bucket of the code is asked for one row, needed or not.
 TEST(PrivacyOfBatchCodes, ServersSeeAQueryForEachBucketWhateverIsWanted) {
   const auto plain = database::Geometry::create({4, 1, 1, false, false}).value();
-  const auto make = [](const database::Geometry& geometry, const database::Version& version,
-                       const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-    return std::make_shared<const Client>(Params::create({kTagGf2_8, geometry, version, {1, 2}, 1}).value(),
-                                          options);
-  };
+  const auto make = make_clients<Params, Client>([](const auto& geometry, const auto& version) {
+    return Params::Spec{kTagGf2_8, geometry, version, {1, 2}, 1};
+  });
   for (const char* code : {"subcube:2,1", "subset:2,1"}) {
     SCOPED_TRACE(code);
     const auto planner = VerticalClient::create(code, plain, {}, make).value();

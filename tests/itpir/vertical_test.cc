@@ -10,6 +10,7 @@
 #include <set>
 
 #include "database/database_fixture.h"
+#include "itpir/make_client.h"
 #include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/goldberg/server.h"
@@ -48,17 +49,14 @@ class Vertical : public ::testing::TestWithParam<Setting> {
     version_ = parameters.version;
     std::vector<std::uint64_t> coordinates(GetParam().l);
     std::iota(coordinates.begin(), coordinates.end(), 1u);
-    make_ = [=, chor = parameters.protocol == ProtocolId::kChor, field = parameters.field](
-                const database::Geometry& geometry, const database::Version& version,
-                const ClientOptions& options) -> Result<std::shared_ptr<const SharesClient>> {
-      if (chor) {
-        PIRX_ASSIGN(auto params, chor::Params::create({geometry, version, coordinates}));
-        return std::make_shared<const chor::Client>(std::move(params), options);
-      }
-      PIRX_ASSIGN(auto params,
-                  goldberg::Params::create({field, geometry, version, coordinates, GetParam().t}));
-      return std::make_shared<const goldberg::Client>(std::move(params), options);
-    };
+    if (parameters.protocol == ProtocolId::kChor) {
+      make_ = make_clients_at<chor::Params, chor::Client>(coordinates);
+    } else {
+      make_ = make_clients<goldberg::Params, goldberg::Client>(
+          [=, field = parameters.field](const auto& geometry, const auto& version) {
+            return goldberg::Params::Spec{field, geometry, version, coordinates, GetParam().t};
+          });
+    }
     client_.emplace(client(parameters.code));
   }
   VerticalClient client(const std::string& code, const ClientOptions& options = {}) const {

@@ -29,7 +29,9 @@ class Params {
 /// one slot for each record. As in Chor's protocol nobody can say who lied.
 class Client final : public SharesClient {
  public:
-  explicit Client(Params params) : params_(std::make_shared<const Params>(std::move(params))) {}
+  /// There are no options.
+  explicit Client(Params params, const ClientOptions& /*options*/ = {})
+      : params_(std::make_shared<const Params>(std::move(params))) {}
   const database::Geometry& geometry() const noexcept override { return params_->spec().geometry; }
   unsigned servers() const noexcept override { return 2; }
   unsigned needed() const noexcept override { return 2; }
