@@ -87,4 +87,32 @@ class PlanOf : public Plan {
   Params params_;
 };
 
+/// The same where a deployment file holds that message and nothing else.
+template <class Params>
+class MessagePlan : public PlanOf<Params> {
+ public:
+  using PlanOf<Params>::PlanOf;
+  Texts members() const override { return {{"parameters", to_hex(this->params().encode())}}; }
+};
+inline constexpr Option kMessageMembers[] = {
+    {"parameters", Option::Kind::kText, 0, 0,
+     "The server's parameters message in hexadecimal digits, which holds plan and database"},
+};
+inline constexpr std::string_view kMessageFromDatabase[] = {"parameters"};
+
+/// Protocol::tell and Protocol::plan for such a plan.
+template <class Params, class OwnPlan>
+Result<Told> tell_message(ByteSpan parameters) {
+  PIRX_ASSIGN(auto params, Params::decode(parameters));
+  return OwnPlan::told(OwnPlan(std::move(params)));
+}
+template <class Params, class OwnPlan>
+Result<std::shared_ptr<const Plan>> plan_of_message(const PlanSpec& spec) {
+  PIRX_TRY(spec.members.require({"parameters"}));
+  const auto message = from_hex(spec.members.text("parameters"));
+  if (!message) return fail(ErrorCode::kDataLoss, "'parameters' is not hexadecimal");
+  PIRX_ASSIGN(auto params, Params::decode(*message));
+  return std::make_shared<OwnPlan>(std::move(params));
+}
+
 }  // namespace pirx::cpir

@@ -23,14 +23,12 @@ constinit const Protocol kDownloadProtocol{
     .id = ProtocolId::kDownload,
     .name = "download",
     .summary = "one server, which gives everybody the whole database: perfectly private, and often cheapest",
-#ifndef PIRX_CLIENT_ONLY
-    .serve = [](const ServerSpec& spec) { return download::make_server(spec.database); },
-#endif
     .members = kMembers,
     .from_database = kFromDatabase,
     .tell = download::tell,
     .plan = download::make_plan,
 #ifndef PIRX_CLIENT_ONLY
+    .serve = [](const ServerSpec& spec) { return download::make_server(spec.database); },
     .schemes = download::kSchemes
 #endif
 };

@@ -104,16 +104,14 @@ constinit const Protocol kTreeProtocol{
     .name = "dj-tree",
     .summary = "one server, Damgard-Jurik ciphertexts: little traffic, seconds of work",
     .slow = true,
-    .options = cpir::dj::kOptions,
-#ifndef PIRX_CLIENT_ONLY
-    .serve = cpir::dj::serve,
-#endif
     .members = cpir::dj::kMembers,
     .from_database = cpir::dj::kFromDatabase,
     .client_options = cpir::dj::kClientOptions,
     .tell = cpir::dj::tell,
     .plan = cpir::dj::make_plan,
+    .options = cpir::dj::kOptions,
 #ifndef PIRX_CLIENT_ONLY
+    .serve = cpir::dj::serve,
     .schemes = cpir::dj::kSchemes,
     .steps = cpir::dj::kSteps
 #endif

@@ -79,11 +79,10 @@ class RecordClient final : public RowsClient {
   const MaskFolder folder_;
 };
 
-class RecordPlan final : public PlanOf<Params> {
+class RecordPlan final : public MessagePlan<Params> {
  public:
-  using PlanOf::PlanOf;
+  using MessagePlan::MessagePlan;
   const Protocol& protocol() const noexcept override { return kInspireProtocol; }
-  Texts members() const override { return {{"parameters", to_hex(params().encode())}}; }
   Work work() const override {
     const auto each = static_cast<double>(params().spec().layout.rows_each),
                up = each * static_cast<double>(params().request_bytes()),
@@ -125,17 +124,10 @@ class RecordPlan final : public PlanOf<Params> {
 
 }  // namespace
 
-Result<Told> tell(ByteSpan parameters) {
-  PIRX_ASSIGN(auto params, Params::decode(parameters));
-  return RecordPlan::told(RecordPlan(std::move(params)));
-}
+Result<Told> tell(ByteSpan parameters) { return tell_message<Params, RecordPlan>(parameters); }
 
 Result<std::shared_ptr<const Plan>> make_plan(const PlanSpec& spec) {
-  PIRX_TRY(spec.members.require({"parameters"}));
-  const auto message = from_hex(spec.members.text("parameters"));
-  if (!message) return fail(ErrorCode::kDataLoss, "'parameters' is not hexadecimal");
-  PIRX_ASSIGN(auto params, Params::decode(*message));
-  return std::make_shared<RecordPlan>(std::move(params));
+  return plan_of_message<Params, RecordPlan>(spec);
 }
 
 }  // namespace pirx::cpir::inspire

@@ -3,6 +3,7 @@
 #include "pirx/protocol.h"
 
 #include "client_plan.h"
+#include "cpir/rows_client.h"
 #ifndef PIRX_CLIENT_ONLY
 #include "cost.h"
 #include "pirx/cpir/inspire/server.h"
@@ -21,12 +22,6 @@ constexpr Option kOptions[] = {
     {"goal", Kind::kText, 0, 0, "bytes (shortest query and reply together) or time (fastest server) [bytes]"},
     kPreparedOption,
 };
-
-constexpr Option kMembers[] = {
-    {"parameters", Kind::kText, 0, 0,
-     "The server's parameters message in hexadecimal digits, which holds plan and database"},
-};
-constexpr std::string_view kFromDatabase[] = {"parameters"};
 
 #ifndef PIRX_CLIENT_ONLY
 Result<std::optional<Set>> read_set(std::optional<std::uint64_t> word_bits) {
@@ -63,17 +58,15 @@ constinit const Protocol kInspireProtocol{
     .id = ProtocolId::kInspire,
     .name = "inspire",
     .summary = "one server, lattices, nothing kept for clients: fast when many clients ask at once",
-#ifndef PIRX_CLIENT_ONLY
-    .options = cpir::inspire::kOptions,
-    .serve = cpir::inspire::serve,
-#endif
-    .members = cpir::inspire::kMembers,
-    .from_database = cpir::inspire::kFromDatabase,
+    .members = cpir::kMessageMembers,
+    .from_database = cpir::kMessageFromDatabase,
     .describes_database = true,
     .client_options = cpir::inspire::kClientOptions,
     .tell = cpir::inspire::tell,
     .plan = cpir::inspire::make_plan,
 #ifndef PIRX_CLIENT_ONLY
+    .options = cpir::inspire::kOptions,
+    .serve = cpir::inspire::serve,
     .schemes = cpir::inspire::kSchemes,
     .steps = cpir::inspire::kSteps
 #endif

@@ -45,16 +45,14 @@ constinit const Protocol kResiduosityProtocol{
     .name = "qr",
     .summary = "one server, quadratic residues: simple and slow, for small databases",
     .slow = true,
-    .options = cpir::qr::kOptions,
-#ifndef PIRX_CLIENT_ONLY
-    .serve = cpir::qr::serve,
-#endif
     .members = cpir::qr::kMembers,
     .from_database = cpir::qr::kFromDatabase,
     .client_options = cpir::qr::kClientOptions,
     .tell = cpir::qr::tell,
     .plan = cpir::qr::make_plan,
+    .options = cpir::qr::kOptions,
 #ifndef PIRX_CLIENT_ONLY
+    .serve = cpir::qr::serve,
     .schemes = cpir::qr::kSchemes,
     .steps = cpir::qr::kSteps
 #endif

@@ -37,11 +37,10 @@ class ItemClient final : public RowsClient {
   const Client client_;
 };
 
-class ItemPlan final : public PlanOf<Params> {
+class ItemPlan final : public MessagePlan<Params> {
  public:
-  using PlanOf::PlanOf;
+  using MessagePlan::MessagePlan;
   const Protocol& protocol() const noexcept override { return kSpiralProtocol; }
-  Texts members() const override { return {{"parameters", to_hex(params().encode())}}; }
   Work work() const override {
     const auto keys = static_cast<double>(params().keys_bytes()),
                up = static_cast<double>(params().request_bytes());
@@ -76,17 +75,10 @@ class ItemPlan final : public PlanOf<Params> {
 
 }  // namespace
 
-Result<Told> tell(ByteSpan parameters) {
-  PIRX_ASSIGN(auto params, Params::decode(parameters));
-  return ItemPlan::told(ItemPlan(std::move(params)));
-}
+Result<Told> tell(ByteSpan parameters) { return tell_message<Params, ItemPlan>(parameters); }
 
 Result<std::shared_ptr<const Plan>> make_plan(const PlanSpec& spec) {
-  PIRX_TRY(spec.members.require({"parameters"}));
-  const auto message = from_hex(spec.members.text("parameters"));
-  if (!message) return fail(ErrorCode::kDataLoss, "'parameters' is not hexadecimal");
-  PIRX_ASSIGN(auto params, Params::decode(*message));
-  return std::make_shared<ItemPlan>(std::move(params));
+  return plan_of_message<Params, ItemPlan>(spec);
 }
 
 }  // namespace pirx::cpir::spiral

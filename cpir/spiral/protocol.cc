@@ -4,6 +4,7 @@
 
 #include "client_plan.h"
 #include "cost.h"
+#include "cpir/rows_client.h"
 #include "pirx/cpir/spiral/server.h"
 
 namespace pirx {
@@ -18,12 +19,6 @@ constexpr Option kOptions[] = {
     kPreparedOption,
     {"keys", Kind::kSize, 0, std::uint64_t{1} << 50, "Memory for clients' keys [1GiB]"},
 };
-
-constexpr Option kMembers[] = {
-    {"parameters", Kind::kText, 0, 0,
-     "The server's parameters message in hexadecimal digits, which holds plan and database"},
-};
-constexpr std::string_view kFromDatabase[] = {"parameters"};
 
 #ifndef PIRX_CLIENT_ONLY
 Result<std::unique_ptr<AnyServer>> serve(const ServerSpec& spec) {
@@ -51,16 +46,14 @@ constinit const Protocol kSpiralProtocol{
     .id = ProtocolId::kSpiral,
     .name = "spiral",
     .summary = "one server, lattices: small queries and answers, gigabytes a second",
-    .options = cpir::spiral::kOptions,
-#ifndef PIRX_CLIENT_ONLY
-    .serve = cpir::spiral::serve,
-#endif
-    .members = cpir::spiral::kMembers,
-    .from_database = cpir::spiral::kFromDatabase,
+    .members = cpir::kMessageMembers,
+    .from_database = cpir::kMessageFromDatabase,
     .describes_database = true,
     .tell = cpir::spiral::tell,
     .plan = cpir::spiral::make_plan,
+    .options = cpir::spiral::kOptions,
 #ifndef PIRX_CLIENT_ONLY
+    .serve = cpir::spiral::serve,
     .schemes = cpir::spiral::kSchemes,
     .steps = cpir::spiral::kSteps
 #endif

@@ -128,9 +128,6 @@ struct Protocol {
   unsigned most_servers = kMaxServers;  ///< that a retrieval asks at a time
   bool slow = false;     ///< a query takes a server seconds, so a pass holds one query and few may wait
   bool spreads = false;  ///< uses ServerSpec::spread
-  std::span<const Option> options = {};  ///< options of the server
-  /// Opens the server over spec.database. InvalidArgument: an option or the database does not fit.
-  Result<std::unique_ptr<AnyServer>> (*serve)(const ServerSpec& spec) = nullptr;
   /// What a deployment file says of the protocol beside the database and the servers. A name such as
   /// "encoding.arity" is the member "arity" of the object "encoding".
   std::span<const Option> members = {};
@@ -145,6 +142,9 @@ struct Protocol {
   Result<Told> (*tell)(ByteSpan parameters) = nullptr;
   /// The plan of a deployment. DataLoss: a member is missing. InvalidArgument: they do not fit each other.
   Result<std::shared_ptr<const Plan>> (*plan)(const PlanSpec& spec) = nullptr;
+  std::span<const Option> options = {};  ///< options of the server
+  /// Opens the server over spec.database. InvalidArgument: an option or the database does not fit.
+  Result<std::unique_ptr<AnyServer>> (*serve)(const ServerSpec& spec) = nullptr;
   /// The ways to use the protocol, for the planner, and the steps that their cost models count.
   std::span<const Scheme> schemes = {};
   std::span<const Step> steps = {};

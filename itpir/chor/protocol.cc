@@ -53,19 +53,17 @@ constinit const Protocol kChorProtocol{
         "noticed but not found",
     .several = true,
     .spreads = true,
+    .members = kMembers,
+    .chosen = kChosen,
+    .client_options = kSharesClientOptions,
+    .tell = tell_all_but_threshold,
+    .plan = plan,
     .options = kOptions,
 #ifndef PIRX_CLIENT_ONLY
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, read_server_options(spec));
       return chor::make_server(spec.database, options);
     },
-#endif
-    .members = kMembers,
-    .chosen = kChosen,
-    .client_options = kSharesClientOptions,
-    .tell = tell_all_but_threshold,
-    .plan = plan,
-#ifndef PIRX_CLIENT_ONLY
     .schemes = chor::kSchemes,
     .steps = chor::kSteps
 #endif

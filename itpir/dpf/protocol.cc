@@ -52,18 +52,16 @@ constinit const Protocol kPointProtocol{
     .several = true,
     .most_servers = 2,
     .spreads = true,
+    .members = kMembers,
+    .chosen = kChosen,
+    .tell = tell_all_but_threshold,
+    .plan = plan,
 #ifndef PIRX_CLIENT_ONLY
     .options = kOptions,
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, read_server_options(spec));
       return dpf::make_server(spec.database, options);
     },
-#endif
-    .members = kMembers,
-    .chosen = kChosen,
-    .tell = tell_all_but_threshold,
-    .plan = plan,
-#ifndef PIRX_CLIENT_ONLY
     .schemes = dpf::kSchemes,
     .steps = dpf::kSteps
 #endif

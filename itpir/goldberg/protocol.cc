@@ -119,19 +119,17 @@ constinit const Protocol kGoldbergProtocol{
     .summary = "several servers, any t of which learn nothing; servers that lie are corrected and named",
     .several = true,
     .spreads = true,
+    .members = kMembers,
+    .chosen = kChosen,
+    .client_options = kSharesClientOptions,
+    .tell = tell_shares,
+    .plan = plan,
     .options = kOptions,
 #ifndef PIRX_CLIENT_ONLY
     .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
       PIRX_ASSIGN(const auto options, read_server_options(spec));
       return goldberg::make_server(spec.database, options);
     },
-#endif
-    .members = kMembers,
-    .chosen = kChosen,
-    .client_options = kSharesClientOptions,
-    .tell = tell_shares,
-    .plan = plan,
-#ifndef PIRX_CLIENT_ONLY
     .schemes = goldberg::kSchemes,
     .steps = goldberg::kSteps
 #endif

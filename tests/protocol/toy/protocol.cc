@@ -140,15 +140,15 @@ constinit const Protocol kToyProtocol{
     .id = kToy,
     .name = "toy",
     .summary = "one server, no privacy",
-    .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
-      return std::make_unique<ToyServer>(spec.database);
-    },
     .tell = [](ByteSpan parameters) -> Result<Told> {
       PIRX_ASSIGN(auto params, Params::decode(parameters));
       return ToyPlan::told(ToyPlan(std::move(params)));
     },
     .plan = [](const PlanSpec& spec) -> Result<std::shared_ptr<const Plan>> {
       return std::make_shared<ToyPlan>(Params({*spec.geometry, spec.version}));
+    },
+    .serve = [](const ServerSpec& spec) -> Result<std::unique_ptr<AnyServer>> {
+      return std::make_unique<ToyServer>(spec.database);
     },
     .schemes = kSchemes,
     .steps = kSteps};
