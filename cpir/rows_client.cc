@@ -10,6 +10,7 @@
 #include "pirx/database/key_filter.h"
 #include "src/base/constant_time.h"
 #include "src/base/guarded.h"
+#include "src/base/wanted_keys.h"
 #include "src/database/stand_in.h"
 
 namespace pirx::cpir {
@@ -21,14 +22,7 @@ class RowsRetrieval final : public Retrieval {
       : client_(client), options_(options), rng_(std::move(rng)), positions_(positions) {}
   RowsRetrieval(const RowsClient& client, database::KeyFilter filter, std::span<const std::string> keys,
                 const RetrieveOptions& options, Rng rng)
-      : client_(client),
-        options_(options),
-        rng_(std::move(rng)),
-        filter_(std::move(filter)),
-        keys_(keys.begin(), keys.end()) {}
-  ~RowsRetrieval() override {
-    for (auto& key : keys_) secure_wipe(key.data(), key.size());
-  }
+      : client_(client), options_(options), rng_(std::move(rng)), filter_(std::move(filter)), keys_(keys) {}
 
   /// Where the slots or rows lie that are wanted.
   Result<void> locate(std::span<const std::uint64_t> slots_or_rows) {
@@ -175,7 +169,7 @@ class RowsRetrieval final : public Retrieval {
   Rng rng_;
   const SecretVector<std::uint64_t> positions_;
   const std::optional<database::KeyFilter> filter_;
-  std::vector<std::string> keys_;
+  const WantedKeys keys_;
   SecretVector<database::Location> rows_;
   std::vector<Bytes> replies_;
   std::unique_ptr<QuerySecret> secret_;                ///< of the query that was sent last

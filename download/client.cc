@@ -7,6 +7,7 @@
 #include "common.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/guarded.h"
+#include "src/base/wanted_keys.h"
 #include "src/database/stand_in.h"
 #include "src/protocol/message.h"
 
@@ -21,10 +22,7 @@ class DownloadRetrieval final : public Retrieval {
  public:
   DownloadRetrieval(const Params& params, std::span<const std::uint64_t> positions,
                     std::span<const std::string> keys)
-      : params_(params), positions_(positions), keys_(keys.begin(), keys.end()) {}
-  ~DownloadRetrieval() override {
-    for (auto& key : keys_) secure_wipe(key.data(), key.size());
-  }
+      : params_(params), positions_(positions), keys_(keys) {}
 
  private:
   Result<std::vector<Request>> next() override {
@@ -108,7 +106,7 @@ class DownloadRetrieval final : public Retrieval {
 
   const Params& params_;
   const SecretVector<std::uint64_t> positions_;
-  std::vector<std::string> keys_;
+  const WantedKeys keys_;
   std::uint64_t next_piece_ = 0;
   Bytes checksums_, content_;
   std::optional<Error> failed_;

@@ -7,6 +7,7 @@
 #include "pirx/database/key_filter.h"
 #include "pirx/itpir/vertical.h"
 #include "src/base/guarded.h"
+#include "src/base/wanted_keys.h"
 #include "src/database/stand_in.h"
 
 namespace pirx::itpir {
@@ -184,7 +185,7 @@ class ByKey final : public SharesRetrieval {
         const RetrieveOptions& options, Rng rng)
       : SharesRetrieval(client, options, std::move(rng)),
         filter_(std::move(filter)),
-        keys_(keys.begin(), keys.end()),
+        keys_(keys),
         rows_(keys.size()),
         offsets_(keys.size()) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -192,9 +193,6 @@ class ByKey final : public SharesRetrieval {
       rows_.expose()[i] = place.rows;
       offsets_.expose()[i] = place.offset;
     }
-  }
-  ~ByKey() override {
-    for (auto& key : keys_) secure_wipe(key.data(), key.size());
   }
 
  private:
@@ -248,7 +246,7 @@ class ByKey final : public SharesRetrieval {
     return answer;
   }
   const database::KeyFilter filter_;
-  std::vector<std::string> keys_;
+  const WantedKeys keys_;
   SecretVector<std::array<std::uint64_t, kSummedRows>> rows_;
   SecretVector<std::uint64_t> offsets_;  ///< of the keys' slots in these rows
 };

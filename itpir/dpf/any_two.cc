@@ -10,6 +10,7 @@
 #include "pirx/base/secret.h"
 #include "pirx/itpir/dpf/client.h"
 #include "src/base/guarded.h"
+#include "src/base/wanted_keys.h"
 
 namespace pirx::itpir::dpf {
 namespace {
@@ -20,18 +21,6 @@ SharesPlan::Spec of_two(SharesPlan::Spec spec, std::uint64_t first, std::uint64_
   spec.client = make_clients_at<Params, Client>(spec.coordinates);
   return spec;
 }
-
-/// The keys that are wanted, wiped when they go.
-struct WantedKeys {
-  explicit WantedKeys(std::span<const std::string> wanted) : keys(wanted.begin(), wanted.end()) {}
-  WantedKeys(WantedKeys&&) noexcept = default;
-  WantedKeys& operator=(WantedKeys&&) noexcept = default;
-  ~WantedKeys() {
-    for (auto& key : keys) secure_wipe(key.data(), key.size());
-  }
-  std::span<const std::string> expose() const { return keys; }
-  std::vector<std::string> keys;
-};
 
 /// What it does is done by a retrieval from two servers, the inner one, which a retrieval from two others
 /// replaces if one of them is lost.

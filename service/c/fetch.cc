@@ -115,8 +115,9 @@ pirx_status pirx_client_fetch_positions(const pirx_client* client, const uint64_
 pirx_status pirx_client_fetch_keys(const pirx_client* client, const pirx_bytes* keys, size_t count,
                                    const pirx_options* options, pirx_answer** answer) {
   return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto wishes, Keys::create(keys, count));
-    return fetch(client, options, answer,
-                 [&](auto& fetcher, const auto& chosen) { return fetcher.ask_keys(wishes.get(), chosen); });
+    PIRX_ASSIGN(const auto wishes, read_keys(keys, count));
+    return fetch(client, options, answer, [&](auto& fetcher, const auto& chosen) {
+      return fetcher.ask_keys(wishes.expose(), chosen);
+    });
   });
 }

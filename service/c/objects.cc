@@ -127,21 +127,15 @@ Result<std::span<const std::uint64_t>> read_positions(const std::uint64_t* posit
   return std::span(positions, count);
 }
 
-Result<Keys> Keys::create(const pirx_bytes* keys, std::size_t count) {
+Result<WantedKeys> read_keys(const pirx_bytes* keys, std::size_t count) {
   PIRX_TRY(check_wishes(count));
   PIRX_TRY(check_not_null(keys));
-  Keys copies;
-  copies.keys_.reserve(count);
+  std::vector<std::string_view> texts;
   for (const auto& key : std::span(keys, count)) {
     if (key.data == nullptr && key.size != 0) return invalid("a key is NULL, but its size is not 0");
-    auto& copy = copies.keys_.emplace_back();
-    if (key.size != 0) copy.assign(static_cast<const char*>(key.data), key.size);
+    texts.emplace_back(static_cast<const char*>(key.data), key.size);
   }
-  return copies;
-}
-
-Keys::~Keys() {
-  for (auto& key : keys_) secure_wipe(key.data(), key.size());
+  return WantedKeys(std::span(texts));
 }
 
 }  // namespace pirx::c

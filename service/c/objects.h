@@ -13,6 +13,7 @@
 #include "pirx/pirx.h"
 #include "pirx/protocol.h"
 #include "src/base/process.h"
+#include "src/base/wanted_keys.h"
 
 namespace pirx::c {
 
@@ -150,18 +151,6 @@ Result<LookUp> read_options(const pirx_options* options);
 
 /// The caller's wishes. InvalidArgument: a null pointer, or a wrong count.
 Result<std::span<const std::uint64_t>> read_positions(const std::uint64_t* positions, std::size_t count);
-/// Copies of keys, which are overwritten before their memory is freed.
-class Keys {
- public:
-  static Result<Keys> create(const pirx_bytes* keys, std::size_t count);
-  Keys(Keys&&) = default;
-  Keys& operator=(Keys&&) = delete;
-  ~Keys();
-  std::span<const std::string> get() const { return keys_; }
-
- private:
-  Keys() = default;
-  std::vector<std::string> keys_;
-};
+Result<WantedKeys> read_keys(const pirx_bytes* keys, std::size_t count);
 
 }  // namespace pirx::c

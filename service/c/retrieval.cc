@@ -107,8 +107,8 @@ pirx_status pirx_retrieval_begin_positions(const pirx_client* client, const uint
 pirx_status pirx_retrieval_begin_keys(const pirx_client* client, const pirx_bytes* keys, size_t count,
                                       const pirx_options* options, pirx_retrieval** retrieval) {
   return guarded([&]() -> Result<void> {
-    PIRX_ASSIGN(const auto wishes, Keys::create(keys, count));
-    return begin(client, wishes.get(), options, retrieval);
+    PIRX_ASSIGN(const auto wishes, read_keys(keys, count));
+    return begin(client, wishes.expose(), options, retrieval);
   });
 }
 
