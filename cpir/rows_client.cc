@@ -126,42 +126,37 @@ class RowsRetrieval final : public Retrieval {
       wrong = Error(ErrorCode::kDataLoss, wrong->message());
     }
     if (wrong) return tl::unexpected(*wrong);
+    PIRX_ASSIGN(auto records, keyed ? read_sums(found) : read_slots(found));
     Answer answer;
-    PIRX_TRY(keyed ? read_sums(found, answer) : read_slots(found, answer));
     answer.responders = 1;
     answer.servers = {ServerStatus::kOk};
     // What one reply can prove: nothing. A digest shows damage.
-    const bool evident =
-        options_.believe ? believed(answer) : geometry.spec().digests && answer.missing.empty();
-    if (evident) answer.certainty = Certainty::kProbable;
+    const bool checked = geometry.spec().digests || options_.believe;
+    if (checked && speaks_for(options_.believe, records)) answer.certainty = Certainty::kProbable;
+    answer.set_records(std::move(records));
     return answer;
   }
 
-  Result<void> read_slots(const std::vector<SecretVector<std::byte>>& slots, Answer& answer) const {
+  Result<Records> read_slots(const std::vector<SecretVector<std::byte>>& slots) const {
     PIRX_TRY(database::check_in_range(positions_.expose(), client_.geometry()));
+    Records records;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       PIRX_ASSIGN(const auto record, client_.geometry().read_slot(positions_.expose()[i], slots[i].expose()));
-      answer.records.emplace_back(record.begin(), record.end());
+      records.emplace_back(Bytes(record.begin(), record.end()));
     }
-    return {};
+    return records;
   }
-  Result<void> read_sums(std::vector<SecretVector<std::byte>>& rows, Answer& answer) const {
+  Result<Records> read_sums(std::vector<SecretVector<std::byte>>& rows) const {
+    Records records;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       const auto sum = rows[i * kEach].expose();
       for (std::size_t j = 1; j < kEach; ++j) {
         const auto row = rows[i * kEach + j].expose();
         for (std::size_t b = 0; b < sum.size(); ++b) sum[b] ^= row[b];
       }
-      PIRX_ASSIGN(std::optional<Bytes> record, filter_->read(keys_[i], sum));
-      if (!record) answer.missing.push_back(i);
-      answer.records.push_back(std::move(record).value_or(Bytes()));
+      PIRX_ASSIGN(records.emplace_back(), filter_->read(keys_[i], sum));
     }
-    return {};
-  }
-  bool believed(const Answer& answer) const {
-    std::vector<std::optional<Bytes>> records(answer.records.begin(), answer.records.end());
-    for (const auto i : answer.missing) records[i].reset();
-    return options_.believe(records);
+    return records;
   }
 
   const RowsClient& client_;

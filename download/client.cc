@@ -65,8 +65,9 @@ class DownloadRetrieval final : public Retrieval {
                   "identity");
     }
     PIRX_TRY(params_.check(checksums_, content_));
+    PIRX_ASSIGN(auto records, keys_.size() == 0 ? read_positions() : read_keys());
     Answer answer;
-    PIRX_TRY(keys_.empty() ? read_positions(answer) : read_keys(answer));
+    answer.set_records(std::move(records));
     // The identity proves everything, whoever sent it.
     answer.certainty = Certainty::kProven;
     answer.responders = answer.proof_bound = 1;
@@ -78,17 +79,19 @@ class DownloadRetrieval final : public Retrieval {
     return ByteSpan(content_).subspan(static_cast<std::size_t>(row * geometry.row_stride() + offset),
                                       static_cast<std::size_t>(geometry.slot_bytes()));
   }
-  Result<void> read_positions(Answer& answer) const {
+  Result<Records> read_positions() const {
+    Records records;
     const auto& geometry = params_.geometry();
     PIRX_TRY(database::check_in_range(positions_.expose(), geometry));
     for (const auto position : positions_.expose()) {
       PIRX_ASSIGN(const auto at, geometry.locate(position));
       PIRX_ASSIGN(const auto record, geometry.read_slot(position, slot(at.row, at.offset)));
-      answer.records.emplace_back(record.begin(), record.end());
+      records.emplace_back(Bytes(record.begin(), record.end()));
     }
-    return {};
+    return records;
   }
-  Result<void> read_keys(Answer& answer) const {
+  Result<Records> read_keys() const {
+    Records records;
     PIRX_ASSIGN(const auto filter, database::KeyFilter::create(params_.geometry()));
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       const auto place = filter.place(keys_[i]);
@@ -97,11 +100,9 @@ class DownloadRetrieval final : public Retrieval {
         const auto part = slot(row, place.offset);
         for (std::size_t b = 0; b < part.size(); ++b) sum.expose()[b] ^= part[b];
       }
-      PIRX_ASSIGN(std::optional<Bytes> record, filter.read_slot(keys_[i], sum.expose()));
-      if (!record) answer.missing.push_back(i);
-      answer.records.push_back(std::move(record).value_or(Bytes()));
+      PIRX_ASSIGN(records.emplace_back(), filter.read_slot(keys_[i], sum.expose()));
     }
-    return {};
+    return records;
   }
 
   const Params& params_;

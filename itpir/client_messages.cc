@@ -84,11 +84,11 @@ tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, cons
                          : "ask again when more servers answer"));
 }
 
-Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
-                                        std::span<const std::uint64_t> records, ByteSpan rows) {
+Result<Records> read_records(const database::Geometry& geometry, std::span<const std::uint64_t> records,
+                             ByteSpan rows) {
   const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
   SecretVector<std::byte> slot(static_cast<std::size_t>(geometry.slot_bytes()));
-  std::vector<Bytes> found;
+  Records found;
   std::optional<Error> wrong;
   for (std::size_t k = 0; k < records.size(); ++k) {
     const auto location = geometry.locate(records[k]);
@@ -96,7 +96,7 @@ Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
     cut_out(rows.subspan(k * row_bytes, row_bytes), location->offset, slot.expose());
     const auto data = geometry.read_slot(records[k], slot.expose());
     if (data) {
-      found.emplace_back(data->begin(), data->end());
+      found.emplace_back(Bytes(data->begin(), data->end()));
     } else {
       wrong = data.error();
     }
@@ -105,21 +105,31 @@ Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
   return found;
 }
 
-SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i) {
-  if (!options.sums) return {0, geometry.row_bytes()};
-  const SlotBytes slot{options.sums->offset(i), geometry.slot_bytes()};
+SlotBytes slot_of(const database::Geometry& geometry, const Wishes& wishes, std::size_t i) {
+  if (wishes.kind == QueryKind::kRecords) {
+    return {geometry.locate(wishes.indices.expose()[i]).value().offset, geometry.slot_bytes()};
+  }
+  if (wishes.offsets.size() == 0) return {0, geometry.row_bytes()};
+  const SlotBytes slot{wishes.offsets.expose()[i], geometry.slot_bytes()};
   PIRX_CHECK(slot.bytes <= geometry.row_bytes());
   PIRX_CHECK(!reveal(mask_less(geometry.row_bytes() - slot.bytes, slot.offset)));
   return slot;
 }
 
-bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records) {
-  if (options.evidence) return options.evidence(records);
-  if (kind != QueryKind::kRowSums || !options.sums) return true;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (!options.sums->fits(i, records[i])) return false;
-  }
-  return true;
+Result<Bytes> read_slot(const database::Geometry& geometry, const Wishes& wishes, std::size_t i,
+                        ByteSpan slot) {
+  if (wishes.kind == QueryKind::kRowSums) return Bytes(slot.begin(), slot.end());
+  PIRX_ASSIGN(const auto data, geometry.read_slot(wishes.indices.expose()[i], slot));
+  return Bytes(data.begin(), data.end());
+}
+
+Result<Records> read_found(const DecodeOptions& options, std::size_t first, std::span<const Bytes> found) {
+  if (options.read) return options.read(first, found);
+  return Records(found.begin(), found.end());
+}
+
+bool checks_records(const DecodeOptions& options, const database::Geometry& geometry, QueryKind kind) {
+  return (geometry.spec().digests && kind == QueryKind::kRecords) || options.read_checks || options.believe;
 }
 
 }  // namespace pirx::itpir

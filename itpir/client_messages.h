@@ -33,18 +33,21 @@ tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, cons
 
 /// The data of records[k] out of the k-th of `rows`, which have row_bytes() each. Looks at all of them
 /// whatever is wrong with one. DataLoss: a length, padding or digest is wrong.
-Result<std::vector<Bytes>> read_records(const database::Geometry& geometry,
-                                        std::span<const std::uint64_t> records, ByteSpan rows);
+Result<Records> read_records(const database::Geometry& geometry, std::span<const std::uint64_t> records,
+                             ByteSpan rows);
 
-/// Where in its row lies what is wanted of it.
+/// Where in its row lies what the i-th wish wants of it: the slot of a record or of a sum, or all of it.
 struct SlotBytes {
   std::uint64_t offset, bytes;
 };
-/// Of the i-th sum: its slot where the caller reads sums (DecodeOptions::sums), else all of the row.
-SlotBytes slot_of_sum(const database::Geometry& geometry, const DecodeOptions& options, std::size_t i);
+SlotBytes slot_of(const database::Geometry& geometry, const Wishes& wishes, std::size_t i);
+/// What such bytes hold: the record, or these bytes of a sum. DataLoss: a length, padding or digest is wrong.
+Result<Bytes> read_slot(const database::Geometry& geometry, const Wishes& wishes, std::size_t i,
+                        ByteSpan slot);
 
-/// Whether there is evidence for records that replies do not prove, beside digests that are known to be
-/// right: the caller's, or else the digests that the caller reads in sums.
-bool speaks_for(const DecodeOptions& options, QueryKind kind, std::span<const Bytes> records);
+/// What DecodeOptions::read makes of what was found.
+Result<Records> read_found(const DecodeOptions& options, std::size_t first, std::span<const Bytes> found);
+/// Whether something can speak for an answer that replies do not prove: digests or the caller.
+bool checks_records(const DecodeOptions& options, const database::Geometry& geometry, QueryKind kind);
 
 }  // namespace pirx::itpir

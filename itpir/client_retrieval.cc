@@ -46,10 +46,12 @@ class SharesRetrieval : public Retrieval {
   const RetrieveOptions& options() const { return options_; }
   Rng& rng() { return rng_; }
   virtual Result<Query> query() = 0;
-  virtual DecodeOptions decode_options() = 0;
   virtual std::uint64_t reply_bytes() const = 0;
-  /// Makes the answer to the queries the answer to the wishes.
-  virtual Result<Answer> read(Answer answer) = 0;
+  /// Makes records of what is found (DecodeOptions::read), and whether that checks digests.
+  virtual ReadRecords reader() const { return {}; }
+  virtual bool reader_checks() const { return false; }
+  /// An error if the queries were for others than the wishes.
+  virtual Result<void> check_wanted() const { return {}; }
 
  private:
   Result<std::vector<Request>> next() override {
@@ -68,9 +70,8 @@ class SharesRetrieval : public Retrieval {
     if (collector_) {
       PIRX_TRY(collector_->ask_again(std::move(query.state)));
     } else {
-      auto decode = decode_options();
-      decode.liars = options_.liars;
-      collector_ = client_.collect(std::move(query.state), std::move(decode));
+      collector_ = client_.collect(std::move(query.state),
+                                   {options_.liars, reader(), reader_checks(), options_.believe});
     }
     ++round_;
     usable_ = locked_out_ = 0;
@@ -92,7 +93,14 @@ class SharesRetrieval : public Retrieval {
   bool enough() const override { return !options_.wait_for_all && collector_->settled(liars_); }
   Result<Answer> conclude() override {
     auto answer = std::move(*collector_).finish();
-    if (answer) return read(std::move(*answer));
+    if (answer) {
+      PIRX_TRY(check_wanted());
+      // A fingerprint that fits is evidence; one that does not is none.
+      if (!answer->missing.empty() && answer->certainty == Certainty::kProbable) {
+        answer->certainty = Certainty::kUnverified;
+      }
+      return answer;
+    }
     if (answer.error().code() != ErrorCode::kUndecodable || usable_ >= client_.needed() ||
         usable_ + locked_out_ < client_.needed()) {
       return answer;
@@ -116,14 +124,6 @@ class SharesRetrieval : public Retrieval {
                                              // trust or that do not trust us
 };
 
-/// `believe` where the collector asks about records.
-RecordCheck evidence_of(const Believe& believe) {
-  if (!believe) return {};
-  return [&believe](std::span<const Bytes> found) {
-    return believe(std::vector<std::optional<Bytes>>(found.begin(), found.end()));
-  };
-}
-
 class ByPosition final : public SharesRetrieval {
  public:
   ByPosition(const SharesClient& client, std::span<const std::uint64_t> positions,
@@ -134,13 +134,9 @@ class ByPosition final : public SharesRetrieval {
 
  private:
   Result<Query> query() override { return client().query(asked_.expose(), rng()); }
-  DecodeOptions decode_options() override {
-    return {.liars = {}, .evidence = evidence_of(options().believe)};
-  }
   std::uint64_t reply_bytes() const override { return client().reply_bytes(positions_.size()); }
-  Result<Answer> read(Answer answer) override {
-    PIRX_TRY(database::check_in_range(positions_.expose(), client().geometry()));
-    return answer;
+  Result<void> check_wanted() const override {
+    return database::check_in_range(positions_.expose(), client().geometry());
   }
   const SecretVector<std::uint64_t> positions_;
   SecretVector<std::uint64_t> asked_;
@@ -159,18 +155,14 @@ class FromBuckets final : public SharesRetrieval {
 
  private:
   Result<Query> query() override { return client().query(wish_.rows(), rng()); }
-  DecodeOptions decode_options() override {
-    DecodeOptions decode{.liars = {}, .check = vertical_.check(wish_)};
-    if (options().believe) decode.evidence = vertical_.check(wish_, evidence_of(options().believe));
-    decode.read = [this](std::span<const Bytes> rows) { return vertical_.records(wish_, rows); };
-    return decode;
-  }
   std::uint64_t reply_bytes() const override { return client().reply_bytes(wish_.rows().size()); }
-  Result<Answer> read(Answer answer) override {
+  ReadRecords reader() const override {
+    return [this](std::size_t, std::span<const Bytes> rows) { return vertical_.records(wish_, rows); };
+  }
+  bool reader_checks() const override { return vertical_.layout().plain.spec().digests; }
+  Result<void> check_wanted() const override {
     PIRX_TRY(database::check_in_range(positions_.expose(), vertical_.layout().plain));
-    PIRX_TRY(planned_);
-    PIRX_ASSIGN(answer.records, vertical_.records(wish_, answer.records));
-    return answer;
+    return planned_;
   }
   const VerticalClient& vertical_;
   const SecretVector<std::uint64_t> positions_;
@@ -199,52 +191,19 @@ class ByKey final : public SharesRetrieval {
   Result<Query> query() override {
     return client().query_sums(std::as_const(rows_).expose(), rng(), std::as_const(offsets_).expose());
   }
-  DecodeOptions decode_options() override {
-    DecodeOptions decode;
-    decode.sums = SumReader{
-        [this](std::size_t i) { return offsets_.expose()[i]; },
-        [this](std::size_t i, ByteSpan slot) {
-          const auto record = filter_.read_slot(keys_[i], slot);
-          return record && record->has_value();
-        },
-    };
-    if (!options().believe) return decode;
-    // Of a key that is missing, what its slot holds instead is no part of the answer.
-    decode.read = [this](std::span<const Bytes> slots) -> Result<std::vector<Bytes>> {
-      std::vector<Bytes> records;
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        PIRX_ASSIGN(std::optional<Bytes> record, filter_.read_slot(keys_[i], slots[i]));
-        if (record) record->push_back(std::byte{1});  // so that an empty record is another than none
-        records.push_back(std::move(record).value_or(Bytes()));
-      }
-      return records;
-    };
-    decode.evidence = [this](std::span<const Bytes> slots) {
-      std::vector<std::optional<Bytes>> records;
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        auto record = filter_.read_slot(keys_[i], slots[i]);
-        if (!record) return false;
-        records.push_back(std::move(*record));
-      }
-      return options().believe(records);
-    };
-    return decode;
-  }
   std::uint64_t reply_bytes() const override {
     return client().reply_bytes(keys_.size(), QueryKind::kRowSums);
   }
-  Result<Answer> read(Answer answer) override {
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      PIRX_ASSIGN(std::optional<Bytes> record, filter_.read_slot(keys_[i], answer.records[i]));
-      if (!record) answer.missing.push_back(i);
-      answer.records[i] = std::move(record).value_or(Bytes());
-    }
-    // A fingerprint that fits is evidence; one that does not is none.
-    if (!answer.missing.empty() && answer.certainty == Certainty::kProbable) {
-      answer.certainty = Certainty::kUnverified;
-    }
-    return answer;
+  ReadRecords reader() const override {
+    return [this](std::size_t first, std::span<const Bytes> slots) -> Result<Records> {
+      Records records;
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        PIRX_ASSIGN(records.emplace_back(), filter_.read_slot(keys_[first + i], slots[i]));
+      }
+      return records;
+    };
   }
+  bool reader_checks() const override { return true; }
   const database::KeyFilter filter_;
   const WantedKeys keys_;
   SecretVector<std::array<std::uint64_t, kSummedRows>> rows_;

@@ -42,7 +42,7 @@ Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t>
   return wish;
 }
 
-Result<std::vector<Bytes>> VerticalClient::records(const Wish& wish, std::span<const Bytes> rows) const {
+Result<Records> VerticalClient::records(const Wish& wish, std::span<const Bytes> rows) const {
   const auto& geometry = layout_.plain;
   const std::size_t m = layout_.code->buckets(), q = layout_.code->batch();
   const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());
@@ -57,14 +57,6 @@ Result<std::vector<Bytes>> VerticalClient::records(const Wish& wish, std::span<c
     for (std::size_t c = 0; c < row_bytes; ++c) block[c] ^= rows[i][c];
   }
   return read_records(geometry, wish.records_.expose(), blocks.expose());
-}
-
-RecordCheck VerticalClient::check(const Wish& wish, RecordCheck of_records) const {
-  if (!layout_.plain.spec().digests && !of_records) return {};
-  return [this, &wish, of_records = std::move(of_records)](std::span<const Bytes> rows) {
-    const auto found = records(wish, rows);
-    return found && (!of_records || of_records(*found));
-  };
 }
 
 }  // namespace pirx::itpir

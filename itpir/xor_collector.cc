@@ -51,19 +51,19 @@ class XorCollector final : public ReplyCollector {
       const bool moved = std::count(status_.begin(), status_.end(), ServerStatus::kStaleEpoch) > 0;
       return too_few_replies(status_, name() + " needs all of them", moved);
     }
-    auto records = cut_records();
-    if (!records || (options_.check && !options_.check(*records))) {
+    auto records = cut_records().and_then(
+        [&](const std::vector<Bytes>& found) { return read_found(options_, 0, found); });
+    if (!records) {
       return fail(
           ErrorCode::kDataLoss,
           "a record is wrong: a server lied, or its database is corrupt (run pirx db verify there). " +
               name() + " cannot tell which one: others correct liars and name them");
     }
     Answer answer;
-    answer.records = std::move(*records);
-    const bool digests = sums() ? options_.sums.has_value() : geometry().spec().digests;
-    const bool checked = digests || options_.check || options_.evidence;
-    const bool evident = checked && speaks_for(options_, wishes_.kind, answer.records);
+    const bool evident =
+        checks_records(options_, replies_.geometry, wishes_.kind) && speaks_for(options_.believe, *records);
     answer.certainty = evident ? Certainty::kProbable : Certainty::kUnverified;
+    answer.set_records(std::move(*records));
     answer.responders = static_cast<unsigned>(replied_);
     answer.servers = status_;
     return answer;
@@ -71,34 +71,21 @@ class XorCollector final : public ReplyCollector {
 
  private:
   std::string name() const { return replies_.name; }
-  const database::Geometry& geometry() const { return replies_.geometry; }
-  bool sums() const { return wishes_.kind == QueryKind::kRowSums; }
 
-  /// The wanted slot of the i-th wish's row, or all of the row if the caller reads no sums.
-  SecretVector<std::byte> slot_in(ByteSpan row, std::size_t i) const {
-    SlotBytes slot{0, geometry().slot_bytes()};
-    if (sums()) {
-      slot = slot_of_sum(geometry(), options_, i);
-    } else {
-      slot.offset = geometry().locate(wishes_.indices.expose()[i]).value().offset;
-    }
-    SecretVector<std::byte> out(static_cast<std::size_t>(slot.bytes));
-    cut_out(row, slot.offset, out.expose());
-    return out;
-  }
-
+  /// Looks at all of them whatever is wrong with one.
   Result<std::vector<Bytes>> cut_records() const {
+    const auto& geometry = replies_.geometry;
     const auto each = static_cast<std::size_t>(replies_.bytes());
     std::vector<Bytes> found;
     std::optional<Error> wrong;
     for (std::size_t i = 0; i < wishes_.size(); ++i) {
       const auto part = sum_.expose().subspan(i * each, each);
-      const auto cut = replies_.slots ? SecretVector<std::byte>(part) : slot_in(part, i);
-      const auto slot = cut.expose();
-      if (sums()) {
-        found.emplace_back(slot.begin(), slot.end());
-      } else if (const auto data = geometry().read_slot(wishes_.indices.expose()[i], slot)) {
-        found.emplace_back(data->begin(), data->end());
+      const SlotBytes at = replies_.slots ? SlotBytes{0, each} : slot_of(geometry, wishes_, i);
+      SecretVector<std::byte> slot(static_cast<std::size_t>(at.bytes));
+      cut_out(part, at.offset, slot.expose());
+      auto data = read_slot(geometry, wishes_, i, slot.expose());
+      if (data) {
+        found.push_back(std::move(*data));
       } else {
         wrong = data.error();
       }

@@ -84,11 +84,7 @@ class GoldbergCollector : public ReplyCollector {
   std::span<const Elem> coordinates() const noexcept { return code_.coordinates(); }  ///< by server
   std::size_t degree() const noexcept { return code_.encoding().degree(); }
   std::size_t needed() const noexcept { return degree() + 1; }
-  bool sums() const noexcept { return wishes_.kind == QueryKind::kRowSums; }
-  bool digests() const noexcept { return spec_->geometry.spec().digests && !sums(); }
-  bool checks_records() const noexcept {
-    return digests() || options_.check || options_.evidence || (sums() && options_.sums);
-  }
+  bool checks_records() const { return itpir::checks_records(options_, spec_->geometry, wishes_.kind); }
   std::size_t vectors() const noexcept { return plan_.queries(); }
   std::size_t ramp() const noexcept { return code_.encoding().spec().ramp; }
 
@@ -225,11 +221,15 @@ class GoldbergCollector : public ReplyCollector {
 
   Result<Answer> decode_agreed(Round& round, const decoding::Agreement& agreement) {
     PIRX_ASSIGN(const auto rows, agreed_rows(round, agreement.agrees));
-    auto records = cut_records(rows.view());
+    const auto cut = cut_records(rows.view());
+    auto records =
+        cut.and_then([&](const std::vector<Bytes>& found) { return read_found(options_, 0, found); });
     const auto k = round.servers.size();
     const auto agreeing =
         static_cast<std::size_t>(std::count(agreement.agrees.begin(), agreement.agrees.end(), true));
-    if (!records && records.error().code() != ErrorCode::kDataLoss) return tl::unexpected(records.error());
+    if (!records && (records.error().code() != ErrorCode::kDataLoss || (cut && !options_.read_checks))) {
+      return tl::unexpected(std::move(records.error()));
+    }
     if (!records && agreeing == needed()) {
       return undecodable(round,
                          "the record they make is damaged, so one of them lied or the database is corrupt");
@@ -246,33 +246,34 @@ class GoldbergCollector : public ReplyCollector {
       }
       return fail(ErrorCode::kDataLoss, corrupt);
     }
-    Answer answer = begin_answer(round, std::move(*records));
+    if (agreement.proven) {
+      Weighed weighed;
+      for (const Round& other : rounds_) {
+        if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
+        PIRX_ASSIGN(const bool contested, contests_absence(other, *records, agreement.agrees, weighed));
+        if (!contested) continue;
+        const std::string why =
+            "most say that a key has no record, and others make one whose digest is right";
+        if (!options_.believe) return undecodable(other, why);
+        PIRX_ASSIGN(auto believed, weigh(other, why));
+        if (believed) return std::move(*believed);
+      }
+    }
+    Answer answer = begin_answer(round);
     answer.proof_bound = static_cast<unsigned>(agreement.bound);
-    const auto unproven = [&] {
-      return checks_records() && speaks_for(answer.records) ? Certainty::kProbable : Certainty::kUnverified;
-    };
-    if (!agreement.proven) {
-      answer.certainty = unproven();
-      return answer;
+    if (agreement.proven) PIRX_TRY(name_liars(answer, round, agreement, rows.view()));
+    if (agreement.proven && answer.proof_bound >= options_.liars.value_or(0)) {
+      answer.certainty = Certainty::kProven;
+    } else if (checks_records() && speaks_for(options_.believe, *records)) {
+      answer.certainty = Certainty::kProbable;
     }
-    Weighed weighed;
-    for (const Round& other : rounds_) {
-      if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
-      PIRX_ASSIGN(const bool contested, contests_absence(other, answer.records, agreement.agrees, weighed));
-      if (!contested) continue;
-      const std::string why = "most say that a key has no record, and others make one whose digest is right";
-      if (!options_.evidence) return undecodable(other, why);
-      PIRX_ASSIGN(auto believed, weigh(other, why));
-      if (believed) return std::move(*believed);
-    }
-    PIRX_TRY(name_liars(answer, round, agreement, rows.view()));
-    answer.certainty = answer.proof_bound >= options_.liars.value_or(0) ? Certainty::kProven : unproven();
+    answer.set_records(std::move(*records));
     return answer;
   }
 
-  Answer begin_answer(const Round& round, std::vector<Bytes> records) const {
+  /// An unverified one, without its records.
+  Answer begin_answer(const Round& round) const {
     Answer answer;
-    answer.records = std::move(records);
     answer.responders = static_cast<unsigned>(round.servers.size());
     answer.rounds = static_cast<unsigned>(rounds_.size());
     answer.servers = rounds_.back().status;
@@ -409,20 +410,16 @@ class GoldbergCollector : public ReplyCollector {
   Result<std::optional<Answer>> weigh(const Round& round, const std::string& why) {
     std::vector<std::size_t> wishes(wishes_.size());
     std::iota(wishes.begin(), wishes.end(), std::size_t{0});
-    std::optional<Answer> answer;
-    std::vector<Bytes> made;  // of its records
+    std::optional<Records> only;
     std::vector<bool> agrees(coordinates().size(), false);
     bool several = false;
     Weighed weighed;
-    const auto note = [&](const auto& by, std::vector<Bytes> records) {
-      if ((options_.check && !options_.check(records)) || !speaks_for(records)) return true;
-      auto wanted = options_.read ? options_.read(records).value_or(std::vector<Bytes>()) : records;
-      several = answer && made != wanted;
+    const auto note = [&](std::span<const std::size_t> by, const std::vector<Bytes>& found) {
+      auto records = read_found(options_, 0, found);
+      if (!records || !speaks_for(options_.believe, *records)) return true;
+      several = only && *only != *records;
       if (several) return false;
-      if (!answer) {
-        answer = begin_answer(round, std::move(records));
-        made = std::move(wanted);
-      }
+      only = std::move(*records);
       for (const auto server : by) agrees[server] = true;
       return true;
     };
@@ -436,33 +433,35 @@ class GoldbergCollector : public ReplyCollector {
       return undecodable(round, why + " and there are too many ways to choose " + std::to_string(needed()) +
                                     " of them to weigh every answer");
     }
-    if (!answer) return std::optional<Answer>();
-    answer->certainty = Certainty::kProbable;
+    if (!only) return std::optional<Answer>();
+    Answer answer = begin_answer(round);
+    answer.certainty = Certainty::kProbable;
+    answer.set_records(std::move(*only));
     for (const auto server : round.servers) {
-      if (!agrees[server]) answer->servers[server] = ServerStatus::kSuspected;
+      if (!agrees[server]) answer.servers[server] = ServerStatus::kSuspected;
     }
     return answer;
   }
 
-  /// Whether d + 1 of the replies make a record with the right digest where `found`, which the servers of
+  /// Whether d + 1 of the replies make a record with the right digest where `proven`, which the servers of
   /// `agrees` prove, has none: then more lied than the bound, or d + 1 of them forged it together. None of
   /// those servers takes part, so that one liar's words beside theirs, of which there are many choices, make
   /// no record by chance. False, too, where there are too many ways to choose d + 1. Undecodable where the
   /// replies differ in more ways than can be weighed.
-  Result<bool> contests_absence(const Round& round, std::span<const Bytes> found,
-                                const std::vector<bool>& agrees, Weighed& weighed) const {
-    if (!sums() || !options_.sums) return false;
+  Result<bool> contests_absence(const Round& round, const Records& proven, const std::vector<bool>& agrees,
+                                Weighed& weighed) const {
     auto servers = round.servers;
     std::erase_if(servers, [&](std::size_t server) { return agrees[server]; });
     std::vector<std::size_t> missing;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (!options_.sums->fits(i, found[i])) missing.push_back(i);
+    for (std::size_t i = 0; i < proven.size(); ++i) {
+      if (!proven[i]) missing.push_back(i);
     }
     if (missing.empty() || servers.size() < needed() || too_many_subsets(servers.size())) return false;
     bool contested = false;
     for (std::size_t i = 0; i < missing.size() && !contested; ++i) {
-      const auto contest = [&](const auto&, const std::vector<Bytes>& others) {
-        contested = options_.sums->fits(missing[i], others[0]);
+      const auto contest = [&](std::span<const std::size_t>, const std::vector<Bytes>& others) {
+        const auto made = read_found(options_, missing[i], others);
+        contested = made && made->front();
         return !contested;
       };
       PIRX_ASSIGN(const bool all, each_answer(round, servers, std::span(&missing[i], 1), weighed, contest));
@@ -548,9 +547,9 @@ class GoldbergCollector : public ReplyCollector {
       }
       PIRX_ASSIGN(const auto bytes, bytes_of({blocks.row(0), count}, first));
       const auto [offset, size] = slot(wishes[k]);
-      PIRX_ASSIGN(auto data, read(wishes[k], bytes.expose().subspan(static_cast<std::size_t>(offset) -
-                                                                        first * field().word_bytes(),
-                                                                    static_cast<std::size_t>(size))));
+      const auto wanted = bytes.expose().subspan(
+          static_cast<std::size_t>(offset) - first * field().word_bytes(), static_cast<std::size_t>(size));
+      PIRX_ASSIGN(auto data, read_slot(spec_->geometry, wishes_, wishes[k], wanted));
       records.push_back(std::move(data));
     }
     return records;
@@ -562,14 +561,7 @@ class GoldbergCollector : public ReplyCollector {
     for (std::size_t w = 0; w < to.size(); ++w) to[w] = field().sum_add(to[w], from[w]);
   }
 
-  /// Where in its row lies what is wanted.
-  SlotBytes slot(std::size_t wish) const {
-    const auto& geometry = spec_->geometry;
-    if (sums()) return slot_of_sum(geometry, options_, wish);
-    const auto location = geometry.locate(wishes_.indices.expose()[wish]);
-    PIRX_CHECK(location.has_value());
-    return {location->offset, geometry.slot_bytes()};
-  }
+  SlotBytes slot(std::size_t wish) const { return slot_of(spec_->geometry, wishes_, wish); }
 
   /// The words of a row that cover what is wanted of it: the first, and how many.
   std::pair<std::size_t, std::size_t> slot_words(std::size_t wish) const {
@@ -597,13 +589,6 @@ class GoldbergCollector : public ReplyCollector {
     }
     if (!reveal(std::to_integer<std::uint64_t>(behind))) return bytes;
     return fail(ErrorCode::kDataLoss, "the record is damaged: its row does not end in zeros");
-  }
-
-  /// The record, or the bytes of a sum, out of the bytes of its slot.
-  Result<Bytes> read(std::size_t wish, ByteSpan slot) const {
-    if (sums()) return Bytes(slot.begin(), slot.end());
-    PIRX_ASSIGN(const auto data, spec_->geometry.read_slot(wishes_.indices.expose()[wish], slot));
-    return Bytes(data.begin(), data.end());
   }
 
   /// out = the row that is at `place` of `rows`. Passes over all of them if the place depends on the wishes.
@@ -635,17 +620,10 @@ class GoldbergCollector : public ReplyCollector {
       const auto [offset, size] = slot(k);
       SecretVector<std::byte> out(static_cast<std::size_t>(size));
       cut_out(bytes.expose().first(row_bytes), offset, out.expose());
-      PIRX_ASSIGN(auto data, read(k, std::as_const(out).expose()));
+      PIRX_ASSIGN(auto data, read_slot(spec_->geometry, wishes_, k, std::as_const(out).expose()));
       records.push_back(std::move(data));
     }
-    if (options_.check && !options_.check(records)) {
-      return fail(ErrorCode::kDataLoss, "the caller's check refuses the records");
-    }
     return records;
-  }
-
-  bool speaks_for(std::span<const Bytes> records) const {
-    return itpir::speaks_for(options_, wishes_.kind, records);
   }
 
   strassen::Engine<F> engine_;

@@ -77,6 +77,15 @@ Result<Answer> Retrieval::finish() && {
   return guarded([this] { return conclude(); });
 }
 
+void Answer::set_records(Records found) {
+  records.clear();
+  missing.clear();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) missing.push_back(i);
+    records.push_back(std::move(found[i]).value_or(Bytes()));
+  }
+}
+
 ErrorCode code_of_server(const Error& error) noexcept {
   return error.code() == ErrorCode::kOutOfRange ? ErrorCode::kUnavailable : error.code();
 }
@@ -85,6 +94,11 @@ Result<void> check_wishes(std::size_t wishes) {
   if (wishes >= 1 && wishes <= kMaxWishes) return {};
   return invalid("ask for 1 to " + std::to_string(kMaxWishes) + " records at a time, not " +
                  std::to_string(wishes));
+}
+
+bool speaks_for(const Believe& believe, const Records& records) {
+  if (believe) return believe(records);
+  return std::find(records.begin(), records.end(), std::nullopt) == records.end();
 }
 
 Result<void> check_one_server(const RetrieveOptions& options) {

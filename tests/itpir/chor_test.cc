@@ -2,6 +2,7 @@
 // Chor's protocol end to end: parameters, batches, seeds, what is refused, and what a liar achieves.
 #include <numeric>
 
+#include "checked_by.h"
 #include "chor_deployment.h"
 #include "database/database_fixture.h"
 #include "itpir/chor/common.h"
@@ -107,13 +108,12 @@ TEST(Chor, WithoutDigestsNothingIsVerified) {
   const ChorDeployment deployment({9, 4, 1, false, false}, 2, engine);
   const auto client = deployment.client();
   const std::vector<std::uint64_t> wanted{3};
+  const auto knowing =
+      checked_by([&](std::span<const Bytes> records) { return records[0] == deployment.records[3]; });
   for (const bool check : {false, true}) {
     auto query = client.query(wanted, rng).value();
     const auto replies = deployment.replies(query.requests);
-    DecodeOptions options;
-    if (check) {
-      options.check = [&](std::span<const Bytes> r) { return r[0] == deployment.records[3]; };
-    }
+    const auto options = check ? knowing : DecodeOptions();
     const auto answer = client.decode(std::move(query.state), replies, options).value();
     EXPECT_EQ(answer.certainty, check ? Certainty::kProbable : Certainty::kUnverified);
   }
@@ -122,10 +122,7 @@ TEST(Chor, WithoutDigestsNothingIsVerified) {
     auto query = client.query(wanted, rng).value();
     auto replies = deployment.replies(query.requests);
     replies[1]->back() ^= std::byte{1};
-    DecodeOptions options;
-    if (check) {
-      options.check = [&](std::span<const Bytes> r) { return r[0] == deployment.records[3]; };
-    }
+    const auto options = check ? knowing : DecodeOptions();
     const auto answer = client.decode(std::move(query.state), replies, options);
     EXPECT_EQ(code_of(answer), check ? ErrorCode::kDataLoss : ErrorCode{});
   }

@@ -5,6 +5,7 @@
 // the bound.
 #include <set>
 
+#include "checked_by.h"
 #include "deployment.h"
 #include "itpir/goldberg/decoding/proof.h"
 #include "pirx/batchcodes/fields.h"
@@ -347,10 +348,9 @@ TEST(Stale, HalfOfTheServersAreAmbiguous) {
   EXPECT_FALSE(outcome.answer.has_value());
 
   const auto lies = lie(deployment, wanted, Lie::kStaleDatabase, liars, engine);
-  const RecordCheck check = [&](std::span<const Bytes> records) {
-    return records[0] == deployment.records[5];
-  };
-  const auto answer = deployment.decode(wanted, lies.replies, range(8), lies.blinding, {std::nullopt, check});
+  const auto check =
+      checked_by([&](std::span<const Bytes> records) { return records[0] == deployment.records[5]; });
+  const auto answer = deployment.decode(wanted, lies.replies, range(8), lies.blinding, check);
   ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
   EXPECT_EQ(answer->records.at(0), deployment.records[5]);
   EXPECT_EQ(answer->certainty, Certainty::kProbable);
@@ -358,7 +358,7 @@ TEST(Stale, HalfOfTheServersAreAmbiguous) {
     EXPECT_EQ(answer->servers[j], lies.altered[j] ? ServerStatus::kSuspected : ServerStatus::kOk);
   }
   const auto refused = deployment.decode(wanted, lies.replies, range(8), lies.blinding,
-                                         {std::nullopt, [](std::span<const Bytes>) { return false; }});
+                                         checked_by([](std::span<const Bytes>) { return false; }));
   EXPECT_EQ(refused.error().code(), ErrorCode::kUndecodable);
 }
 
@@ -368,21 +368,17 @@ TEST(Check, RefusesAnAnswerThatAllServersGive) {
   const std::vector<std::uint64_t> wanted{5};
   const auto exchange = deployment.exchange(wanted, engine);
   int asked = 0;
-  const RecordCheck check = [&](std::span<const Bytes> records) {
-    return ++asked > 0 && records[0].size() > 100;
-  };
-  const auto answer =
-      deployment.decode(wanted, exchange.replies, range(4), exchange.blinding, {std::nullopt, check});
+  const auto check =
+      checked_by([&](std::span<const Bytes> records) { return ++asked > 0 && records[0].size() > 100; });
+  const auto answer = deployment.decode(wanted, exchange.replies, range(4), exchange.blinding, check);
   EXPECT_EQ(answer.error().code(), ErrorCode::kDataLoss);
   EXPECT_EQ(asked, 1);
   // t + 1 replies that pass a check are probable.
-  const RecordCheck right = [&](std::span<const Bytes> records) {
-    return records[0] == deployment.records[5];
-  };
+  const auto right =
+      checked_by([&](std::span<const Bytes> records) { return records[0] == deployment.records[5]; });
   const std::size_t two[] = {0, 3};
-  EXPECT_EQ(
-      deployment.decode(wanted, exchange.replies, two, exchange.blinding, {std::nullopt, right})->certainty,
-      Certainty::kProbable);
+  EXPECT_EQ(deployment.decode(wanted, exchange.replies, two, exchange.blinding, right)->certainty,
+            Certainty::kProbable);
 }
 
 /// Silent, late, cut, too long, of another epoch: erasures, and the others are decoded with what is left.
@@ -854,8 +850,9 @@ TEST(Digests, OfTwoDatabasesAreAmbiguous) {
       expect_error(answer, ErrorCode::kUndecodable, "several answers have the right digests");
       // The caller's check is offered both, and chooses.
       for (const Bytes& believed : {deployment.records[2], forged}) {
-        const RecordCheck check = [&](std::span<const Bytes> records) { return records[0] == believed; };
-        const auto chosen = deployment.decode(wanted, replies, range(k), {}, {v, check});
+        auto check = checked_by([&](std::span<const Bytes> records) { return records[0] == believed; });
+        check.liars = v;
+        const auto chosen = deployment.decode(wanted, replies, range(k), {}, check);
         ASSERT_TRUE(chosen.has_value()) << chosen.error().to_string();
         EXPECT_EQ(chosen->records.at(0), believed);
         EXPECT_EQ(chosen->certainty, Certainty::kProbable);
@@ -868,8 +865,9 @@ TEST(Digests, OfTwoDatabasesAreAmbiguous) {
           }
         }
       }
-      const auto none =
-          deployment.decode(wanted, replies, range(k), {}, {v, [](std::span<const Bytes>) { return false; }});
+      auto no = checked_by([](std::span<const Bytes>) { return false; });
+      no.liars = v;
+      const auto none = deployment.decode(wanted, replies, range(k), {}, no);
       EXPECT_EQ(none.error().code(), ErrorCode::kUndecodable);
     }
   }

@@ -3,6 +3,7 @@
 // responders, liars, sums of rows.
 #include <set>
 
+#include "checked_by.h"
 #include "deployment.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "support/serve.h"
@@ -377,7 +378,7 @@ TEST(RowSums, AskTheCallersCheck) {
   const std::vector<std::array<std::uint64_t, 3>> rows{{0, 1, 5}};
   auto query = deployment.client->query_sums(rows, rng).value();
   const auto replies = deployment.answer(query.requests);
-  auto collector = deployment.client->collect(std::move(query.state), {{}, [](auto) { return false; }});
+  auto collector = deployment.client->collect(std::move(query.state), checked_by([](auto) { return false; }));
   for (std::size_t j = 0; j < 3; ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
   EXPECT_EQ(std::move(*collector).finish().error().code(), ErrorCode::kDataLoss);
 }
@@ -397,8 +398,8 @@ TEST(RowSums, AreSettledByTheCallersCheck) {
     auto query = deployment.client->query_sums(rows, rng).value();
     auto replies = deployment.answer(query.requests);
     replies[0].back() ^= std::byte{1};
-    auto collector = deployment.client->collect(std::move(query.state),
-                                                {{}, [&](auto records) { return records[0] == truth; }});
+    auto collector = deployment.client->collect(
+        std::move(query.state), checked_by([&](auto records) { return records[0] == truth; }));
     for (std::size_t j = 0; j < set.l; ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
     const auto answer = std::move(*collector).finish();
     ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
@@ -419,15 +420,15 @@ TEST(RowSums, OneLiarContestsNoAbsence) {
   }
   auto rng = Rng::from_os().value();
   for (const std::size_t liars : {1u, 2u}) {
-    auto query = deployment.client->query_sums(rows, rng).value();
+    const std::uint64_t offset = 0;
+    auto query = deployment.client->query_sums(rows, rng, {&offset, 1}).value();
     auto replies = deployment.answer(query.requests);
     for (std::size_t j = 0; j < liars; ++j) replies[j][MessageHeader::kBytes] ^= std::byte{0x51};
-    DecodeOptions options;
     // Any other slot has a digest that fits.
-    options.sums = SumReader{
-        .offset = [](std::size_t) { return std::uint64_t{0}; },
-        .fits = [&](std::size_t, ByteSpan slot) { return Bytes(slot.begin(), slot.end()) != truth; }};
-    auto collector = deployment.client->collect(std::move(query.state), std::move(options));
+    const auto read = [&](std::size_t, std::span<const Bytes> slots) -> Result<Records> {
+      return Records{slots[0] == truth ? std::nullopt : std::optional(slots[0])};
+    };
+    auto collector = deployment.client->collect(std::move(query.state), {std::nullopt, read, true});
     for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
     const auto answer = std::move(*collector).finish();
     if (liars == 2) {
@@ -435,7 +436,7 @@ TEST(RowSums, OneLiarContestsNoAbsence) {
       continue;
     }
     ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
-    EXPECT_EQ(answer->records.at(0), truth);
+    EXPECT_EQ(answer->missing, std::vector<std::size_t>{0});
     EXPECT_EQ(answer->certainty, Certainty::kProven);
     EXPECT_EQ(answer->servers[0], ServerStatus::kLied);
   }

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "checked_by.h"
 #include "pirx/itpir/goldberg/client.h"
 #include "pirx/itpir/vertical.h"
 #include "privacy_case.h"
@@ -197,7 +198,7 @@ TEST(SelectiveFailure, NorDoLiarsUnderACode) {
 }
 
 /// The buckets of a batch code over GF(4), three servers and t = 1: enough replies to notice a liar, and a
-/// digest that no wrong record has, which is `check` here, decides what the client believes.
+/// digest that no wrong record has, which play() reads, decides what the client believes.
 class BatchCode {
  public:
   using F = pirx::testing::TinyGf4;
@@ -240,14 +241,17 @@ class BatchCode {
     const std::size_t m = buckets_.size(), l = deployment_.spec().coordinates.size();
     const std::size_t coins = m * buckets_[0].rows();
     constexpr unsigned kSize = 4;
-    const auto is_true = [&](std::span<const Bytes> records) {
+    const auto read = [&](std::size_t, std::span<const Bytes> rows) -> Result<Records> {
+      PIRX_ASSIGN(auto records, planner_.records(wish, rows));
       for (std::size_t k = 0; k < wanted.size(); ++k) {
-        if (records[k][0] != static_cast<std::byte>(kWords[wanted[k]])) return false;
+        if (records[k]->at(0) != static_cast<std::byte>(kWords[wanted[k]])) {
+          return fail(ErrorCode::kDataLoss, "another record");
+        }
       }
-      return true;
+      if (!reads) return Records(rows.begin(), rows.end());
+      return records;
     };
-    DecodeOptions options{.liars = {}, .check = planner_.check(wish, is_true)};
-    if (reads) options.read = [&](std::span<const Bytes> rows) { return planner_.records(wish, rows); };
+    const DecodeOptions options{std::nullopt, read, true};
     std::map<std::vector<Bytes>, std::size_t> judged;
     Tally tally;
     CoinTape tape(coins, coins);
@@ -341,8 +345,8 @@ TEST(SelectiveFailure, ControlOneLiarMoreThanTIsNoticed) {
 
 /// A client that stops at certain records is what the attack needs: the tally sees it.
 TEST(SelectiveFailure, ControlAClientThatLooksAtRecordsIsNoticed) {
-  DecodeOptions options;
-  options.check = [](std::span<const Bytes> records) { return records[0][0] != std::byte{3}; };
+  const auto options =
+      checked_by([](std::span<const Bytes> records) { return records[0][0] != std::byte{3}; });
   Game<TinyPrime<5>> game(4, 1, {2}, Blinding::kOff, options);
   const unsigned words[] = {3, 1};
   EXPECT_FALSE(game.play(words, 0) == game.play(words, 1));

@@ -76,8 +76,7 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   std::size_t m() const { return client_->layout().code->buckets(); }
   std::size_t q() const { return client_->layout().code->batch(); }
   /// Asks for these records; server `liar`, if any, flips all it says.
-  Result<std::vector<Bytes>> ask(std::span<const std::uint64_t> wanted,
-                                 std::optional<std::size_t> liar = {}) {
+  Result<Answer> ask(std::span<const std::uint64_t> wanted, std::optional<std::size_t> liar = {}) {
     PIRX_ASSIGN(const auto wish, client_->plan(wanted));
     auto query = client_->client().query(wish.rows(), rng_).value();
     std::vector<std::optional<Bytes>> replies;
@@ -90,16 +89,18 @@ class Vertical : public ::testing::TestWithParam<Setting> {
       }
       replies.emplace_back(std::move(reply));
     }
-    DecodeOptions options;
-    options.check = client_->check(wish);
-    PIRX_ASSIGN(const auto decoded, client_->client().decode(std::move(query.state), replies, options));
-    statuses_ = decoded.servers;
-    return client_->records(wish, decoded.records);
+    return client_->client().decode(std::move(query.state), replies, reading(wish));
   }
-  void expect_records(std::span<const std::uint64_t> wanted, const Result<std::vector<Bytes>>& found) {
+  /// Reads the records of this wish.
+  DecodeOptions reading(const VerticalClient::Wish& wish) const {
+    return {{}, [&](std::size_t, std::span<const Bytes> rows) { return client_->records(wish, rows); }, true};
+  }
+  void expect_records(std::span<const std::uint64_t> wanted, const Result<Answer>& found) {
     ASSERT_TRUE(found.has_value()) << found.error().to_string();
-    ASSERT_EQ(found->size(), wanted.size());
-    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(as_text((*found)[k]), records_[wanted[k]]);
+    ASSERT_EQ(found->records.size(), wanted.size());
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      EXPECT_EQ(as_text(found->records[k]), records_[wanted[k]]);
+    }
   }
 
   std::mt19937_64 engine_;
@@ -111,7 +112,6 @@ class Vertical : public ::testing::TestWithParam<Setting> {
   database::Version version_;
   MakeClient make_;
   std::optional<VerticalClient> client_;
-  std::vector<ServerStatus> statuses_;
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Vertical,
@@ -156,7 +156,8 @@ TEST_P(Vertical, ALiarIsFoundWhereTheProtocolCan) {
     } else {
       expect_records(wanted, found);
       // Over a prime field some of what it says is no element.
-      EXPECT_TRUE(statuses_[liar] == ServerStatus::kLied || statuses_[liar] == ServerStatus::kMalformed);
+      const auto status = found->servers[liar];
+      EXPECT_TRUE(status == ServerStatus::kLied || status == ServerStatus::kMalformed);
     }
   }
 }
@@ -182,8 +183,7 @@ TEST_P(Vertical, SeedsInPlaceOfVectors) {
     replies.emplace_back(answer(*servers_[j], request).value());
   }
   EXPECT_EQ(seeds.size(), GetParam().t * m()) << "one for each server and bucket";
-  const auto decoded = seeded.client().decode(std::move(query.state), replies).value();
-  expect_records(wanted, seeded.records(wish, decoded.records));
+  expect_records(wanted, seeded.client().decode(std::move(query.state), replies, reading(wish)));
 }
 
 /// Many servers, most of which may lie.
@@ -213,7 +213,7 @@ TEST_P(VerticalLiars, InConcertAreToldApartInOneRound) {
     }
     replies.emplace_back(std::move(reply));
   }
-  DecodeOptions options;
+  auto options = reading(wish);
   options.liars = most;
   const auto decoded = client_->client().decode(std::move(query.state), replies, options);
   ASSERT_TRUE(decoded.has_value()) << decoded.error().to_string();
@@ -223,7 +223,7 @@ TEST_P(VerticalLiars, InConcertAreToldApartInOneRound) {
   for (std::size_t j = 0; j < k; ++j) {
     EXPECT_EQ(decoded->servers[j], order[j] < most ? ServerStatus::kLied : ServerStatus::kOk) << j;
   }
-  expect_records(wanted, client_->records(wish, decoded->records));
+  expect_records(wanted, decoded);
 }
 
 TEST_P(Vertical, OneShapeForAllIndices) {
@@ -334,16 +334,15 @@ TEST_P(Vertical, DigestsOfRecordsDecideWhatRepliesDoNotProve) {
     }
     // Never the highest byte of an element, which over a prime field would make it none.
     for (std::size_t k = kHeader; k < replies[1]->size(); k += 7) (*replies[1])[k] ^= std::byte{1};
-    DecodeOptions options;
-    if (look) options.check = client_->check(wish);
-    const auto decoded = client_->client().decode(std::move(query.state), replies, options);
+    const auto decoded =
+        client_->client().decode(std::move(query.state), replies, look ? reading(wish) : DecodeOptions());
     if (chor) {
       EXPECT_EQ(decoded.has_value(), !look);
     } else if (look) {
       ASSERT_TRUE(decoded.has_value()) << decoded.error().to_string();
       EXPECT_EQ(decoded->certainty, Certainty::kProbable);
       EXPECT_EQ(decoded->servers[1], ServerStatus::kSuspected);
-      expect_records(wanted, client_->records(wish, decoded->records));
+      expect_records(wanted, decoded);
     } else {
       EXPECT_EQ(decoded.error().code(), ErrorCode::kUndecodable);
     }
@@ -362,12 +361,10 @@ TEST_P(Vertical, ALieInWhatIsNotWantedChangesNothing) {
       replies.emplace_back(answer(*servers_[j], query.requests[j]).value());
     }
     (*replies[1])[kHeader] ^= std::byte{1};
-    DecodeOptions options{.liars = {}, .check = client_->check(wish)};
-    options.read = [&](std::span<const Bytes> rows) { return client_->records(wish, rows); };
-    const auto decoded = client_->client().decode(std::move(query.state), replies, options);
+    const auto decoded = client_->client().decode(std::move(query.state), replies, reading(wish));
     ASSERT_TRUE(decoded.has_value()) << wanted << ": " << decoded.error().to_string();
     EXPECT_EQ(decoded->certainty, Certainty::kProbable);
-    expect_records(std::span(&wanted, 1), client_->records(wish, decoded->records));
+    expect_records(std::span(&wanted, 1), decoded);
   }
 }
 

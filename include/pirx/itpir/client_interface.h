@@ -26,8 +26,7 @@ inline constexpr std::size_t kSummedRows = 3;
 struct Wishes {
   QueryKind kind = QueryKind::kRecords;
   SecretVector<std::uint64_t> indices;
-  SecretVector<std::uint64_t> offsets =
-      {};  ///< of each sum's slot in its rows; none if whole rows are wanted
+  SecretVector<std::uint64_t> offsets = {};  ///< of each sum's slot in its rows; none: whole rows
 
   std::size_t size() const noexcept {
     return indices.size() / (kind == QueryKind::kRowSums ? kSummedRows : 1);
@@ -45,35 +44,24 @@ enum class DecodeStatus : std::uint8_t {
 /// Rounds of queries that are decoded together at most.
 inline constexpr std::size_t kMaxRounds = 8;
 
-/// Whether these records, in the order of the indices asked for, can be right, by what the caller knows of
-/// them (a checksum, a signed Merkle root). It may be asked about several candidates, and must depend on the
-/// records only.
-using RecordCheck = std::function<bool(std::span<const Bytes> records)>;
-
-/// Reads records out of sums of rows, for keyed databases, in which a record is the sum of three slots. The
-/// answer's records are then the slots of the sums, slot_bytes() each.
-struct SumReader {
-  /// Where in its row the slot of the i-th sum begins.
-  std::function<std::uint64_t(std::size_t i)> offset;
-  /// Whether that slot holds a record with the right digest. It is false of a key that is missing, and of a
-  /// lie.
-  std::function<bool(std::size_t i, ByteSpan slot)> fits;
-};
+/// Makes records of what a query found: of records, rows or the slots of sums, those of the wishes from
+/// `first` on. Nothing: a key that has no record; it counts as missing only if no d + 1 replies make one. An
+/// error: a database never holds that, so somebody lied. It may be asked about several candidates, and must
+/// depend on these bytes only.
+using ReadRecords = std::function<Result<Records>(std::size_t first, std::span<const Bytes> found)>;
 
 struct DecodeOptions {
   /// Lying servers to be safe from: an answer is proven only if that many may lie. Nothing: (k - d - 1) / 2
   /// of k that reply (d = t in plain Goldberg, see batchcodes::Encoding).
   std::optional<unsigned> liars;
-  /// Beside the records' own digests: refuses answers, and chooses one where the replies prove none.
-  RecordCheck check = {};
-  /// As `check`, but asked only about what the replies do not prove. It never refuses what they do prove.
-  RecordCheck evidence = {};
-  /// What the caller makes of the records: answers of which the same is made are one answer. Empty: the
-  /// records themselves. Without it a lie in what is not wanted would be another answer beside the true one.
-  std::function<Result<std::vector<Bytes>>(std::span<const Bytes>)> read = {};
-  /// For query_sums. If the replies prove no answer and there is no `evidence`, an answer is taken in which
-  /// every sum fits. A key counts as missing only if no d + 1 replies make a record of it.
-  std::optional<SumReader> sums = {};
+  /// Empty: what was found are the records. Candidates of which it makes the same are one answer. Without it
+  /// a lie in what is not wanted would be another answer beside the true one.
+  ReadRecords read = {};
+  /// Whether `read` checks digests, so that an answer without an error and without a missing key is probable,
+  /// and other replies may settle what an error is about.
+  bool read_checks = false;
+  /// Chooses instead of that where the replies prove no answer. It never refuses what they do prove.
+  Believe believe = {};
 };
 
 /// Servers whose replies belong together. Their answer is true unless more than proof_bound servers lied.
@@ -136,7 +124,7 @@ class ReplyCollector {
   /// InvalidArgument: the query is of another client or for other records, kMaxRounds have been asked
   /// already, or the protocol has no further rounds.
   virtual Result<void> ask_again(std::unique_ptr<ClientState> state) = 0;
-  /// The records. Where the replies prove nothing, digests or the caller's check may settle it (kProbable):
+  /// The records. Where the replies prove nothing, digests or DecodeOptions may settle it (kProbable):
   /// all answers that any d + 1 replies make are weighed, up to 2^14 choices of d + 1 servers, and exactly
   /// one must be right. Once an answer is proven, whoever lied in any round is named. Errors: StaleEpoch if
   /// too few servers hold this version of the database. Undecodable if there are fewer than d + 1 replies,
@@ -174,10 +162,10 @@ class SharesClient {
   Result<Query> query(std::span<const std::uint64_t> records, Rng& rng) const;
 
   /// Requests for sums of three rows of the database each, for layouts whose records are such sums. The
-  /// answer's records are whole rows, and no digest is checked, unless DecodeOptions::sums reads them.
-  /// Servers cannot tell these requests from those for records. Errors as query, and InvalidArgument if the
-  /// field's characteristic is not 2. `offsets`: where in its rows the wanted slot of each sum begins;
-  /// protocols that send single slots need it, the others ignore it.
+  /// answer's records are whole rows or, with `offsets`, the slots that begin there in the sums; no digest is
+  /// checked but by DecodeOptions::read. Servers cannot tell these requests from those for records. Errors as
+  /// query, and InvalidArgument if the field's characteristic is not 2, or without offsets if the protocol
+  /// sends single slots.
   Result<Query> query_sums(std::span<const std::array<std::uint64_t, kSummedRows>> rows, Rng& rng,
                            std::span<const std::uint64_t> offsets = {}) const;
 

@@ -42,12 +42,9 @@ class VerticalClient {
   /// and addresses depend on the records.
   Result<Wish> plan(std::span<const std::uint64_t> records) const;
 
-  /// The records, from the answers to rows(). DataLoss: a length, padding or digest is wrong.
-  Result<std::vector<Bytes>> records(const Wish& wish, std::span<const Bytes> rows) const;
-
-  /// A value for DecodeOptions::check if records have digests or the caller can check them; otherwise empty.
-  /// `wish` must outlive it.
-  RecordCheck check(const Wish& wish, RecordCheck of_records = {}) const;
+  /// The records, from the answers to rows(), for DecodeOptions::read. It checks digests if the records have
+  /// any. DataLoss: a length, padding or digest is wrong.
+  Result<Records> records(const Wish& wish, std::span<const Bytes> rows) const;
 
  private:
   VerticalClient(VerticalLayout layout, std::shared_ptr<const SharesClient> client)

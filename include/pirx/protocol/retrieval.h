@@ -39,6 +39,9 @@ std::string_view server_status_name(ServerStatus status) noexcept;
 /// The status of a server from which there was this error instead of a reply.
 ServerStatus status_of(const Error& error) noexcept;
 
+/// Records in the order asked for; nothing stands for a key without a record.
+using Records = std::vector<std::optional<Bytes>>;
+
 /// What a retrieval found.
 struct Answer {
   std::vector<Bytes> records;  ///< in the order asked for; empty for a key that has none
@@ -49,10 +52,13 @@ struct Answer {
   unsigned rounds = 1;  ///< rounds of queries that were decoded together
   std::vector<ServerStatus> servers;
   std::vector<std::size_t> missing = {};  ///< which of the keys have no record, ascending
+
+  /// Takes them for records and missing.
+  void set_records(Records found);
 };
 
-/// The caller's own evidence, such as a signature over each record: whether these can be the records asked
-/// for, in the order asked for. Nothing stands for a key without a record.
+/// The caller's own evidence, such as a signature over each record: whether these can be the Records asked
+/// for.
 using Believe = std::function<bool(std::span<const std::optional<Bytes>> records)>;
 
 struct RetrieveOptions {
@@ -178,6 +184,8 @@ ErrorCode code_of_server(const Error& error) noexcept;
 inline constexpr std::size_t kMaxWishes = 4096;
 /// InvalidArgument: no wish or too many.
 Result<void> check_wishes(std::size_t wishes);
+/// Whether something speaks for records that nothing proves: `believe` or, without it, that there are all.
+bool speaks_for(const Believe& believe, const Records& records);
 /// InvalidArgument: options for several servers.
 Result<void> check_one_server(const RetrieveOptions& options);
 
