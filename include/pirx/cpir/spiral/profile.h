@@ -42,19 +42,4 @@ struct KernelTime {
 };
 std::vector<KernelTime> kernel_times();
 
-/// One product of a query ciphertext and a ciphertext of dimension 2048, in the cache: medians of seconds of
-/// CPU time.
-struct ProductProfile {
-  double inversion = 0;  ///< both polynomials become digits
-  double separate = 0;   ///< the whole product: inversion, then all transforms, then all sums
-  double fused = 0;      ///< the same with transforms and sums in one kernel, as servers do it
-  /// The measured sum of the squares of a coefficient's digits; gadget.mean_square() is the model's.
-  double squares = 0;
-  /// Both forms agree, and a product by the gadget's weights gives the ciphertext back if no digit is left
-  /// out.
-  bool right = false;
-};
-/// ResourceExhausted: no memory.
-Result<ProductProfile> profile_product(const Gadget& gadget, unsigned samples);
-
 }  // namespace pirx::cpir::spiral
