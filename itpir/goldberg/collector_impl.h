@@ -704,11 +704,7 @@ bool GoldbergCollector<F>::settled(unsigned liars) const {
 template <SharingField F>
 Result<DecodeReport> GoldbergCollector<F>::decode() {
   PIRX_TRY(locate());
-  DecodeReport report{verdict_->status,
-                      static_cast<unsigned>(verdict_->queries_to_add),
-                      static_cast<unsigned>(verdict_->rank),
-                      0,
-                      {}};
+  DecodeReport report{verdict_->status, static_cast<unsigned>(verdict_->rank), 0, {}};
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     if (!verdict_->rounds[r]) continue;
     const auto& agrees = verdict_->rounds[r]->agrees;

@@ -23,7 +23,7 @@ constexpr std::uint64_t kRows = 2;
 /// What the client shows to the world after the replies.
 struct Outcome {
   DecodeStatus status;
-  unsigned queries_to_add, rank;
+  unsigned rank;
   std::vector<std::vector<bool>> candidates;
   std::optional<ErrorCode> error;  ///< of finish()
   std::optional<Certainty> certainty;
@@ -112,7 +112,7 @@ class Game {
     auto collector = deployment_.collector({&index, 1}, blinding, options_);
     for (std::size_t j = 0; j < replies.size(); ++j) PIRX_CHECK(collector.add(j, replies[j]).has_value());
     const auto report = collector.decode().value();
-    Outcome outcome{report.status, report.queries_to_add, report.rank, {}, {}, {}, {}};
+    Outcome outcome{report.status, report.rank, {}, {}, {}, {}};
     for (const auto& candidate : report.candidates) outcome.candidates.push_back(candidate.agrees);
     const auto answer = std::move(collector).finish();
     if (answer) {
@@ -300,7 +300,7 @@ class BatchCode {
     auto collector = deployment_.collector(wish.rows(), {}, options);
     for (std::size_t j = 0; j < replies.size(); ++j) PIRX_CHECK(collector.add(j, replies[j]).has_value());
     const auto report = collector.decode().value();
-    Outcome outcome{report.status, report.queries_to_add, report.rank, {}, {}, {}, {}};
+    Outcome outcome{report.status, report.rank, {}, {}, {}, {}};
     const auto answer = std::move(collector).finish();
     if (answer) {
       outcome.certainty = answer->certainty;

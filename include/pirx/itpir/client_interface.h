@@ -74,9 +74,8 @@ struct Candidate {
 /// about what it wants, as long as at most t of them lie.
 struct DecodeReport {
   DecodeStatus status = DecodeStatus::kFailed;
-  unsigned queries_to_add = 0;  ///< kNeedMoreQueries: about so many further queries
-  unsigned rank = 0;            ///< linearly independent errors seen
-  unsigned accused = 0;         ///< kOk: the most servers that contradict the answer in one round
+  unsigned rank = 0;     ///< linearly independent errors seen
+  unsigned accused = 0;  ///< kOk: the most servers that contradict the answer in one round
   /// The answers that fit, as far as they were sought. Empty if the status is kOk.
   std::vector<Candidate> candidates;
 };

@@ -35,8 +35,7 @@ struct Verdict {
   std::vector<std::optional<Agreement>> rounds;  ///< the rounds that are decided
   /// Of all undecided rounds together, when none is decided.
   std::vector<Agreement> candidates;
-  std::size_t rank = 0;  ///< of the errors in these, or in what decided the last round
-  std::size_t queries_to_add = 0;
+  std::size_t rank = 0;          ///< of the errors in these, or in what decided the last round
   std::size_t solver_calls = 0;  ///< reductions of stacks and searches; 0 where every reply agrees
 };
 
@@ -355,16 +354,6 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   }
   if (!hopeless && !stalled && declared <= most) {
     verdict.status = DecodeStatus::kNeedMoreQueries;
-    std::size_t accused = declared;
-    if (!verdict.candidates.empty()) {
-      std::size_t least = stack.size();
-      for (const auto& candidate : verdict.candidates)
-        least = std::min(least, stack.size() - stack.agreeing(candidate));
-      accused = std::max(accused, least);
-    }
-    accused = std::min(accused, most);
-    const std::size_t wanted = 2 * accused, have = most + stack.rank();
-    verdict.queries_to_add = wanted > have ? wanted - have : 1;
   } else if (!verdict.candidates.empty()) {
     verdict.status = DecodeStatus::kAmbiguous;
   }
