@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <type_traits>
-#include <vector>
 
 #include "pirx/batchcodes/sharing.h"
 #include "src/base/constant_time.h"

@@ -3,7 +3,6 @@
 #include <isa-l/erasure_code.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <NTL/ZZ_p.h>
 
 #include <array>
-#include <cstring>
 #include <random>
 #include <vector>
 

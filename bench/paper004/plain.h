@@ -6,7 +6,6 @@
 
 #include <gmpxx.h>
 
-#include <memory>
 #include <vector>
 
 namespace pirx::bench {

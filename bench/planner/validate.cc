@@ -19,7 +19,6 @@
 #include "pirx/itpir/chor/client.h"
 #include "pirx/itpir/dpf/client.h"
 #include "pirx/itpir/goldberg/client.h"
-#include "pirx/itpir/goldberg/server.h"
 #include "pirx/planner/planner.h"
 #include "random_database.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "pirx/base/buffer.h"
-#include "powers.h"
 #include "src/protocol/message.h"
 
 namespace pirx::cpir::dj {

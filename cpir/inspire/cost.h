@@ -2,7 +2,6 @@
 // The cost model of inspire (docs/planner.md), and the measurements that it rests on.
 #pragma once
 
-#include "pirx/cpir/inspire/common.h"
 #include "pirx/protocol/offer.h"
 
 namespace pirx::cpir::inspire {

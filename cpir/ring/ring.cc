@@ -2,7 +2,6 @@
 // The tables of the ring: powers of a root of unity in bit-reversed order of their exponents.
 #include "ring.h"
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <vector>
 
 #include "cpir/ring/kernels/kernels.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model, and the search for the cheapest secure plan.
-#include <algorithm>
 
 #include "cpir/ring/ring.h"
 #include "noise.h"

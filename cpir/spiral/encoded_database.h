@@ -8,7 +8,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <span>
 
 #include "cpir/ring/ring.h"
 #include "pirx/base/buffer.h"

@@ -2,7 +2,6 @@
 // A look-up with evidence of the application's own: evidence DEPLOYMENT KEY PREFIX. If the replies alone
 // prove no answer, the one that begins with PREFIX is taken. A real application would check a signature or a
 // hash. Prints which servers lied.
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -4,9 +4,7 @@
 
 #include <openssl/evp.h>
 
-#include <cerrno>
 #include <climits>
-#include <fstream>
 
 namespace pirx::ct {
 

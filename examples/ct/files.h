@@ -2,7 +2,6 @@
 // Base64, and small files by pirx/base/small_file.h.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "pirx/base/bytes.h"

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "pirx/base/secret_memory.h"
 #include "pirx/itpir/common.h"

@@ -2,8 +2,6 @@
 // The row of Goldberg's protocol.
 #include "pirx/protocol.h"
 
-#include <algorithm>
-
 #include "cost.h"
 #include "itpir/client_plan.h"
 #include "itpir/make_client.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Retrievals of the C interface.
-#include <algorithm>
 #include <atomic>
 
 #include "objects.h"

@@ -3,7 +3,6 @@
 #include "pirx/http/credentials.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
 
 #include "pirx/base/secret_memory.h"

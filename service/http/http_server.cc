@@ -12,7 +12,6 @@
 #include <optional>
 #include <thread>
 
-#include "http_error.h"
 #include "log.h"
 #include "paths.h"
 #include "pirx/base/buffer.h"

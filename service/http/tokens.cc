@@ -5,7 +5,6 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "paths.h"
 #include "pirx/base/sha256.h"

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <functional>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "pirx/protocol/product.h"

@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-#include <algorithm>
 #include <memory>
 #include <new>
 

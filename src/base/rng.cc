@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "guarded.h"
 #include "pirx/base/secret.h"

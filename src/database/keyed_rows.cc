@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "layout.h"
-#include "pirx/base/buffer.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/threads.h"
 

@@ -3,7 +3,6 @@
 #include "serve_config.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <deque>
 
 #include "did_you_mean.h"

@@ -2,9 +2,6 @@
 // The options of all protocols as one list, and opening.
 #include "served_database.h"
 
-#include <algorithm>
-
-#include "pirx/database/serving.h"
 #include "protocol_options.h"
 #include "publisher.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <string>
 
 #include "pirx/base/bytes.h"
 #include "pirx/base/secret.h"

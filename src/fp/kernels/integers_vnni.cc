@@ -7,8 +7,6 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "integers_vnni.h"
 
 namespace pirx::fp {

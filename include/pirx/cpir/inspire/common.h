@@ -6,8 +6,6 @@
 
 #include <array>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "pirx/base/sha256.h"
