@@ -25,17 +25,9 @@ const mpz_class& small_primes() {
   return product;
 }
 
-struct FreeKey {
-  void operator()(EVP_PKEY* key) const noexcept { EVP_PKEY_free(key); }
-};
-struct FreeNumber {
-  void operator()(BIGNUM* number) const noexcept { BN_clear_free(number); }
-};
-
-struct FreeContext {
-  void operator()(BN_CTX* context) const noexcept { BN_CTX_free(context); }
-};
-using Number = std::unique_ptr<BIGNUM, FreeNumber>;
+using Key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })>;
+using Number = std::unique_ptr<BIGNUM, decltype([](BIGNUM* number) { BN_clear_free(number); })>;
+using Context = std::unique_ptr<BN_CTX, decltype([](BN_CTX* context) { BN_CTX_free(context); })>;
 
 Number number_of(ByteSpan big_endian) {
   return Number(BN_bin2bn(reinterpret_cast<const unsigned char*>(big_endian.data()),
@@ -91,7 +83,7 @@ Result<SecretKey> SecretKey::generate(unsigned bits, KeyPolicy policy) {
   PIRX_TRY(check_modulus_bits(bits, policy));
   if (bits < 512) return invalid("keys below 512 bits are not generated: give their primes");
   // OpenSSL takes a child of fork with its parent's process id for its parent, and would give both this key.
-  const std::unique_ptr<EVP_PKEY, FreeKey> key(RAND_poll() == 1 ? EVP_RSA_gen(bits) : nullptr);
+  const Key key(RAND_poll() == 1 ? EVP_RSA_gen(bits) : nullptr);
   if (key == nullptr) return fail(ErrorCode::kUnavailable, "OpenSSL makes no primes: is there randomness?");
   BIGNUM *p = nullptr, *q = nullptr;
   const bool got = EVP_PKEY_get_bn_param(key.get(), OSSL_PKEY_PARAM_RSA_FACTOR1, &p) == 1 &&
@@ -105,7 +97,7 @@ Result<SecretKey> SecretKey::from_primes(ByteSpan p, ByteSpan q, KeyPolicy polic
   if (p.size() > kMaxModulusBits / 8 || q.size() > kMaxModulusBits / 8)
     return invalid("a prime of the key is too long");
   // OpenSSL's integers: they are wiped, temporary ones included.
-  const std::unique_ptr<BN_CTX, FreeContext> context(BN_CTX_secure_new());
+  const Context context(BN_CTX_secure_new());
   const Number a = number_of(p), b = number_of(q), n(BN_new()), x(BN_new()), y(BN_new());
   if (!context || !a || !b || !n || !x || !y)
     return fail(ErrorCode::kResourceExhausted, "no memory for a key");

@@ -10,12 +10,8 @@
 namespace pirx::cpir::qr {
 namespace {
 
-struct FreeNumber {
-  void operator()(BIGNUM* number) const noexcept { BN_clear_free(number); }
-};
-struct FreeContext {
-  void operator()(BN_CTX* context) const noexcept { BN_CTX_free(context); }
-};
+using Number = std::unique_ptr<BIGNUM, decltype([](BIGNUM* number) { BN_clear_free(number); })>;
+using Context = std::unique_ptr<BN_CTX, decltype([](BN_CTX* context) { BN_CTX_free(context); })>;
 
 unsigned last_bits(ByteSpan big_endian) {
   return big_endian.empty() ? 0 : std::to_integer<unsigned>(big_endian.back()) & 3;
@@ -23,8 +19,8 @@ unsigned last_bits(ByteSpan big_endian) {
 
 /// A uniform prime of so many bits, the two highest set, that is 3 modulo 4.
 Result<SecretVector<std::byte>> blum_prime(unsigned bits) {
-  const std::unique_ptr<BN_CTX, FreeContext> context(BN_CTX_secure_new());
-  const std::unique_ptr<BIGNUM, FreeNumber> prime(BN_new());
+  const Context context(BN_CTX_secure_new());
+  const Number prime(BN_new());
   if (!context || !prime) return fail(ErrorCode::kResourceExhausted, "no memory for a key");
   for (;;) {
     const bool drawn =

@@ -55,16 +55,9 @@ constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Er
 constexpr std::int64_t kMaxWait = 50;              // milliseconds, for the caller's stop or a name
 constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
 
-template <auto kFree>
-struct FreedBy {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    kFree(object);
-  }
-};
-using Multi = std::unique_ptr<CURLM, FreedBy<curl_multi_cleanup>>;
-using Easy = std::unique_ptr<CURL, FreedBy<curl_easy_cleanup>>;
-using List = std::unique_ptr<curl_slist, FreedBy<curl_slist_free_all>>;
+using Multi = std::unique_ptr<CURLM, decltype([](CURLM* multi) { curl_multi_cleanup(multi); })>;
+using Easy = std::unique_ptr<CURL, decltype([](CURL* easy) { curl_easy_cleanup(easy); })>;
+using List = std::unique_ptr<curl_slist, decltype([](curl_slist* list) { curl_slist_free_all(list); })>;
 
 /// An IPv6 address, in which IPv4 is mapped and every address of loopback is ::1, and a port.
 struct Place {

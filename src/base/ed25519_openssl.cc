@@ -12,16 +12,9 @@
 namespace pirx::ed25519 {
 namespace {
 
-template <auto free>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using Work = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
-using Text = std::unique_ptr<BIO, Freed<BIO_free>>;
+using Key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })>;
+using Work = std::unique_ptr<EVP_MD_CTX, decltype([](EVP_MD_CTX* work) { EVP_MD_CTX_free(work); })>;
+using Text = std::unique_ptr<BIO, decltype([](BIO* text) { BIO_free(text); })>;
 
 const unsigned char* raw(ByteSpan bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 

@@ -91,10 +91,7 @@ class Unzstd final : public Unpacker {
   bool whole() const noexcept override { return whole_; }
 
  private:
-  struct Free {
-    void operator()(ZSTD_DStream* stream) const noexcept { ::ZSTD_freeDStream(stream); }
-  };
-  std::unique_ptr<ZSTD_DStream, Free> stream_;
+  std::unique_ptr<ZSTD_DStream, decltype([](ZSTD_DStream* stream) { ::ZSTD_freeDStream(stream); })> stream_;
   bool whole_ = false;
 };
 
