@@ -91,8 +91,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
   }
   if (spec.independence > 0 && !options.only.empty()) {
     return invalid(
-        "with independence above 0 all buckets are made at once: they share noise that is kept "
-        "nowhere");
+        "with independence above 0 all buckets are made at once: they share noise that is kept nowhere");
   }
   // What no server could serve is not encoded either.
   PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));

@@ -29,8 +29,7 @@ Result<BatchPlan> plan_batch(const Encoding& encoding, std::uint64_t blocks,
     return invalid(std::to_string(queries) + " query vectors of q = " + std::to_string(q) +
                    " blocks do not take " + std::to_string(n) + " blocks (and at most " +
                    std::to_string(kMaxSlots) +
-                   " in all): choose the number of vectors for the most you will "
-                   "ever want at a time");
+                   " in all): choose the number of vectors for the most you will ever want at a time");
   }
   std::uint64_t missing = 0;
   for (const auto block : wanted) missing |= ~mask_less(block, blocks);

@@ -162,8 +162,7 @@ Result<Subset> Subset::create(unsigned elements, unsigned weight, Characteristic
   for (unsigned size = 0; size <= weight; ++size) buckets += binomial(elements, size);
   if (buckets > kMaxBuckets) {
     return invalid(std::to_string(buckets) +
-                   " buckets are too many, as each is answered with a row in every round: "
-                   "at most " +
+                   " buckets are too many, as each is answered with a row in every round: at most " +
                    std::to_string(kMaxBuckets) + "; use a smaller L or w");
   }
   std::vector<std::uint32_t> sets;

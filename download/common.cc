@@ -52,8 +52,7 @@ Result<void> Params::check(ByteSpan checksums, ByteSpan content) const {
     const auto expected = checksums.subspan(at / database::kChunkBytes * sizeof digest, sizeof digest);
     if (!std::equal(digest.begin(), digest.end(), expected.begin())) {
       return fail(ErrorCode::kDataLoss,
-                  "what was downloaded is damaged, or the server lies: a checksum does "
-                  "not match");
+                  "what was downloaded is damaged, or the server lies: a checksum does not match");
     }
   }
   return {};

@@ -25,9 +25,8 @@ inline constexpr Option kCodeOption{
     "Batch code: subcube:L,K or subset:L,w; several records then cost little more than one"};
 inline constexpr Option kLayoutOption{
     "layout", Option::Kind::kText, 0, 0,
-    "auto, rows (no copy), or what trades memory for speed of many queries: residues "
-    "(prime fields, 2.5 times "
-    "the database more), strassen1, strassen2 (GF(2^n), 1.75 and 2.9 times) [auto]"};
+    "auto, rows (no copy), or what trades memory for speed of many queries: residues (prime fields, 2.5 "
+    "times the database more), strassen1, strassen2 (GF(2^n), 1.75 and 2.9 times) [auto]"};
 inline constexpr Option kMaxQueriesOption{"max_queries", Option::Kind::kNumber, 1, kMaxQueriesPerRequest,
                                           "Queries that one request may hold [256]"};
 

@@ -75,8 +75,7 @@ Result<std::pair<unsigned, KeyPolicy>> read_key_options(const ServerSpec& spec) 
   if (paper && !spec.loopback) {
     return invalid(
         "keys of 1024 bits can be broken: --paper-reproduction is refused beyond loopback, listen on "
-        "127.0.0.1 "
-        "or ::1");
+        "127.0.0.1 or ::1");
   }
   if (paper && modulus && *modulus != 1024) {
     return invalid("--paper-reproduction means keys of 1024 bits: leave --modulus away");
@@ -84,8 +83,7 @@ Result<std::pair<unsigned, KeyPolicy>> read_key_options(const ServerSpec& spec) 
   if (!paper && modulus == 1024) {
     return invalid(
         "keys of 1024 bits can be broken: use 3072 (the default) or 2048, or --paper-reproduction to "
-        "reproduce "
-        "a paper's figures on this machine");
+        "reproduce a paper's figures on this machine");
   }
   if (paper && spec.note) {
     spec.note(

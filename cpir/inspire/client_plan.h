@@ -9,8 +9,7 @@ namespace pirx::cpir::inspire {
 inline constexpr Option kClientOptions[] = {
     {"masks", Option::Kind::kPath, 0, 0,
      "Folder that keeps the public masks of each epoch, so that they are fetched once [none: they are "
-     "fetched "
-     "by every client anew]"},
+     "fetched by every client anew]"},
 };
 
 Result<Told> tell(ByteSpan parameters);

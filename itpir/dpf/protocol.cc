@@ -47,8 +47,7 @@ constinit const Protocol kPointProtocol{
     .name = "dpf",
     .summary =
         "two servers that must not talk to each other: a query of some hundred bytes, a reply of one record; "
-        "a "
-        "liar is noticed but not found",
+        "a liar is noticed but not found",
     .several = true,
     .most_servers = 2,
     .spreads = true,

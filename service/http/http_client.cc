@@ -292,8 +292,7 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
   const auto url = address.origin + (address.root == kRootPath ? "" : address.root);
   if (endpoint.certificate_file.empty() != endpoint.key_file.empty()) {
     return invalid(
-        "a client's certificate needs its key, and the key its certificate: "
-        "give both files or neither to " +
+        "a client's certificate needs its key, and the key its certificate: give both files or neither to " +
         url);
   }
   for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {

@@ -383,8 +383,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         ((is_metrics || is_status) && !host_.options.metrics_for_all && (!peer_.local || site))) {
       return refuse(404,
                     "no such path: there are /v1/query, /v1/parameters, /v1/manifest, /healthz and /readyz, "
-                    "and for this "
-                    "machine /, /status and /metrics");
+                    "and for this machine /, /status and /metrics");
     }
     if (header.method() == http::verb::options && !host_.options.cors_origins.empty()) {
       if (cors_.empty())

@@ -125,8 +125,7 @@ Result<void> check(const Question& question) {
   const unsigned bits = question.modulus_bits;
   if (question.reproduction ? bits != 1024 : bits != 2048 && bits != 3072 && bits != 4096) {
     return invalid("keys of " + std::to_string(bits) +
-                   " bits are not made: give 2048, 3072 or 4096, and 1024 only to "
-                   "reproduce the papers");
+                   " bits are not made: give 2048, 3072 or 4096, and 1024 only to reproduce the papers");
   }
   return {};
 }

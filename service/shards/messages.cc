@@ -44,8 +44,7 @@ std::string rank_name(int rank, const Hello& hello) {
 Result<void> check_hello(const Hello& hello, const Digest& same, const Part& part, int rank) {
   if (hello.magic != Hello::kMagic || hello.size != sizeof(Hello)) {
     return invalid("rank " + std::to_string(rank) +
-                   " runs another program or another kind of machine: install "
-                   "the same pirx everywhere");
+                   " runs another program or another kind of machine: install the same pirx everywhere");
   }
   if (hello.same != same) {
     return invalid(rank_name(rank, hello) +

@@ -68,8 +68,7 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
   }
   if (found->is_null()) {
     return invalid("member \"" + printable(name) +
-                   "\" is null, which is no text: leave such lines out, or "
-                   "give it a value");
+                   "\" is null, which is no text: leave such lines out, or give it a value");
   }
   out += value_text(*found);
   return {};

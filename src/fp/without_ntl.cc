@@ -11,8 +11,7 @@ namespace {
 tl::unexpected<Error> left_out() {
   return invalid(
       "this pirx was built for clients only, without the slow fields prime<bits>: there are gf2_8, gf2_16, "
-      "w160 "
-      "and w48");
+      "w160 and w48");
 }
 
 }  // namespace

@@ -65,8 +65,7 @@ Result<void> import_folder(const BuildArguments& a, database::DatabaseBuilder& b
   if (left_out == database::LeftOut()) return {};
   std::fprintf(stderr,
                "pirx: left out of %s: %" PRIu64 " hidden files or folders (--hidden takes them), %" PRIu64
-               " links, "
-               "%" PRIu64 " pipes, sockets or devices\n",
+               " links, %" PRIu64 " pipes, sockets or devices\n",
                a.input.c_str(), left_out.hidden, left_out.links, left_out.others);
   return {};
 }

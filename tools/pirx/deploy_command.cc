@@ -35,8 +35,7 @@ Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
   if (before) return std::move(*before);
   if (a.force) return none;
   return invalid(a.target +
-                 " exists and is no deployment file: name another file, or replace this one with "
-                 "--force (" +
+                 " exists and is no deployment file: name another file, or replace this one with --force (" +
                  before.error().message() + ")");
 }
 

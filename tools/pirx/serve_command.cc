@@ -292,8 +292,7 @@ void add_serve_command(CLI::App& app, WithRanks with_ranks) {
     if (a->shards) {
       return invalid(
           "this program serves alone. To spread the database over several processes, leave --shards away and "
-          "start "
-          "'mpirun -n N pirx-ranks serve ...' (docs/beyond_one_machine.md)");
+          "start 'mpirun -n N pirx-ranks serve ...' (docs/beyond_one_machine.md)");
     }
     const auto run = [&](const StartRank& start) -> Result<void> {
       try {
