@@ -71,9 +71,10 @@ void add_counters(State& state, double seconds, std::size_t q, const std::byte* 
 
 struct Servers {
   Servers()
-      : database(need(random_database(
-            settings.folder, settings.records(),
-            {.records_per_row = 1, .fixed_record_bytes = settings.bytes, .digests = false}))) {
+      : database(
+            random_database(settings.records(),
+                            {.records_per_row = 1, .fixed_record_bytes = settings.bytes, .digests = false},
+                            settings.folder)) {
     for (const char* coordinate : {"1", "2"}) {
       servers.push_back(
           need(serve(*need(find_protocol("dpf")), {.database = database, .threads = settings.threads},
@@ -86,16 +87,11 @@ struct Servers {
   std::optional<itpir::dpf::Client> client;
 };
 
-Bytes answer(const AnyServer& server, const Bytes& message) {
-  const ByteSpan span = message;
-  return need(std::move(server.answer({&span, 1})[0]));
-}
-
 /// Whether both servers' replies are the records.
 bool right_records(const Servers& of, const std::vector<std::uint64_t>& wanted, itpir::Query& query) {
   std::vector<std::optional<Bytes>> replies;
   for (std::size_t j = 0; j < 2; ++j) {
-    replies.emplace_back(answer(*of.servers[j], Bytes(query.requests[j].begin(), query.requests[j].end())));
+    replies.emplace_back(ask(*of.servers[j], query.requests[j]));
   }
   spoil(*replies[0]);
   const auto records = of.client->decode(std::move(query.state), replies);
@@ -116,7 +112,7 @@ void server(State& state, std::size_t q) {
   auto query = need(of.client->query(wanted, rng));
   const Bytes message(query.requests[0].begin(), query.requests[0].end());
   if (!right_records(of, wanted, query)) return Program::wrong(state, "a wrong answer");
-  const double seconds = loop(state, [&] { benchmark::DoNotOptimize(answer(*of.servers[0], message)); });
+  const double seconds = loop(state, [&] { benchmark::DoNotOptimize(ask(*of.servers[0], message)); });
   const auto rows = of.database->rows();
   add_counters(state, seconds, q, rows.data, static_cast<double>(settings.mib << 20));
   state.counters["working_mib"] = static_cast<double>(of.servers[0]->working_bytes(q)) / (1 << 20);

@@ -24,14 +24,14 @@ struct World {
     database::BuildOptions build;
     build.fixed_record_bytes = sizes.bytes;
     build.digests = false;
-    database = need(random_database(std::filesystem::temp_directory_path(), sizes.records, build));
+    database = random_database(sizes.records, build);
     prepare_seconds = seconds_of(
         [&] { server = need(inspire::make_inspire_server(database, sizes.options)); }, processor_clock);
     client = std::make_unique<inspire::Client>(
         need(inspire::Client::create(need(inspire::Params::decode(server->parameters())))));
     need(client->take_masks(ask(client->masks_request())));
   }
-  Bytes ask(ByteSpan request) const { return need(std::move(server->answer({&request, 1}).at(0))); }
+  Bytes ask(ByteSpan request) const { return bench::ask(*server, request); }
   const inspire::Params& params() const { return client->params(); }
   database::Location place(std::uint64_t record) const { return need(params().locate(record)); }
   bool right(std::uint64_t record, const SecretVector<std::byte>& row) const {

@@ -8,7 +8,6 @@
 #include <omp.h>
 #endif
 
-#include "gbench.h"
 #include "paper001/plain.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/client.h"
@@ -18,6 +17,7 @@
 namespace {
 
 using pirx::bench::add;
+using pirx::bench::ask;
 using pirx::bench::need;
 using pirx::bench::Program;
 namespace dj = pirx::cpir::dj;
@@ -61,9 +61,8 @@ int main(int argc, char** argv) {
   const std::uint64_t count = std::uint64_t{1} << (digit_bits * levels), wanted = count - 1 - count / 3;
   if (arities.empty()) arities.assign(levels, 1u << digit_bits);
   const auto policy = bits == 1024 ? dj::KeyPolicy::kPaperReproduction : dj::KeyPolicy::kSecure;
-  const auto database = need(pirx::bench::random_database(
-      std::filesystem::temp_directory_path(), count,
-      {.records_per_row = 1, .fixed_record_bytes = record_bytes, .digests = false}));
+  const auto database = pirx::bench::random_database(
+      count, {.records_per_row = 1, .fixed_record_bytes = record_bytes, .digests = false});
   std::vector<mpz_class> records;
   for (std::uint64_t i = 0; i < count; ++i) records.push_back(number(need(database->record(i))));
 
@@ -82,19 +81,16 @@ int main(int argc, char** argv) {
   const auto client = need(dj::Client::create(need(dj::Params::decode(servers[0]->parameters())), key));
   auto rng = need(pirx::Rng::from_os());
   const auto request = need(client.query(wanted, rng));
-  const auto answer = [](const pirx::AnyServer& server, pirx::ByteSpan message) {
-    return need(std::move(server.answer({&message, 1}).at(0)));
-  };
   const auto is_wanted = [&](const pirx::SecretVector<std::byte>& row) {
     return number(row.expose()) == records[wanted];
   };
   const auto is_reply = [&](const pirx::Bytes& reply) { return is_wanted(need(client.decode(reply))); };
-  const auto reply = answer(*servers[0], request);
+  const auto reply = ask(*servers[0], request);
 
   for (std::size_t i = 0; i < servers.size(); ++i) {
     add(
         "server/" + kernels[i / threads.size()] + "/threads:" + std::to_string(threads[i % threads.size()]),
-        [&server = *servers[i], &answer, &request] { return answer(server, request); }, is_reply);
+        [&server = *servers[i], &request] { return ask(server, request); }, is_reply);
   }
   for (const auto count_of_threads : threads) {
     const int n = static_cast<int>(count_of_threads);
@@ -105,7 +101,7 @@ int main(int argc, char** argv) {
       return std::make_shared<dj::Blinding>(client.blind(rng));
     };
     add("client/blind" + name, blind, [&](const auto& blinding) {
-      return is_reply(answer(*servers[0], need(client.query(wanted, std::move(*blinding)))));
+      return is_reply(ask(*servers[0], need(client.query(wanted, std::move(*blinding)))));
     });
     const auto decode = [&client, &reply, n] {
       use_threads(n);
@@ -117,7 +113,7 @@ int main(int argc, char** argv) {
     auto blinding = client.blind(rng);
     pirx::Bytes asked;
     for (auto _ : state) asked = need(client.query(wanted, std::move(blinding)));
-    if (!is_reply(answer(*servers[0], asked))) Program::wrong(state, "a wrong query");
+    if (!is_reply(ask(*servers[0], asked))) Program::wrong(state, "a wrong query");
   };
   benchmark::RegisterBenchmark("client/query", query)->Iterations(1)->Unit(benchmark::kMillisecond);
 

@@ -29,9 +29,8 @@ struct Settings {
 class Deployment {
  public:
   explicit Deployment(const Settings& a)
-      : database_(need(random_database(
-            std::filesystem::temp_directory_path(), a.records,
-            {.records_per_row = 1, .fixed_record_bytes = a.record_bytes, .digests = false}))) {
+      : database_(random_database(
+            a.records, {.records_per_row = 1, .fixed_record_bytes = a.record_bytes, .digests = false})) {
     const auto field = need(itpir::field_by_name(a.field));
     itpir::goldberg::Params::Spec spec{field,
                                        database_->geometry(),
@@ -54,8 +53,7 @@ class Deployment {
   std::vector<Bytes> answer(const itpir::Query& query) const {
     std::vector<Bytes> replies;
     for (std::size_t j = 0; j < servers_.size(); ++j) {
-      const ByteSpan request = query.requests[j];
-      replies.push_back(need(std::move(servers_[j]->answer({&request, 1}).at(0))));
+      replies.push_back(ask(*servers_[j], query.requests[j]));
     }
     return replies;
   }

@@ -14,7 +14,6 @@
 
 #include <cmath>
 
-#include "gbench.h"
 #include "paper004/plain.h"
 #include "pirx/cpir/qr/client.h"
 #include "pirx/cpir/qr/server.h"
@@ -23,6 +22,7 @@
 namespace {
 
 using pirx::bench::add;
+using pirx::bench::ask;
 using pirx::bench::column_products;
 using pirx::bench::need;
 using pirx::bench::Program;
@@ -125,9 +125,8 @@ int main(int argc, char** argv) {
   // As many records as bits in a record.
   const auto record_bytes = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(std::llround(std::sqrt(static_cast<double>(bytes) / 8))));
-  const auto database = need(pirx::bench::random_database(
-      std::filesystem::temp_directory_path(), 8 * record_bytes,
-      {.records_per_row = 1, .fixed_record_bytes = record_bytes, .digests = false}));
+  const auto database = pirx::bench::random_database(
+      8 * record_bytes, {.records_per_row = 1, .fixed_record_bytes = record_bytes, .digests = false});
   const auto policy = modulus_bits == 1024 ? qr::KeyPolicy::kPaperReproduction : qr::KeyPolicy::kSecure;
   std::vector<std::pair<std::string, std::unique_ptr<pirx::AnyServer>>> servers;
   qr::ServerOptions options{.slots = 1, .modulus_bits = modulus_bits, .policy = policy, .threads = threads};
@@ -152,9 +151,6 @@ int main(int argc, char** argv) {
   const mpz_class n = number_at(request, 0), p = number_of(key.expose_p());
   std::vector<mpz_class> y(rows);
   for (std::size_t i = 0; i < rows; ++i) y[i] = number_at(request, i + 1);
-  const auto answer = [](const pirx::AnyServer& server, pirx::ByteSpan message) {
-    return need(std::move(server.answer({&message, 1}).at(0)));
-  };
   const auto is_record = [&](const pirx::SecretVector<std::byte>& row) {
     return std::equal(row.expose().begin(), row.expose().end(), record.begin(), record.end());
   };
@@ -174,7 +170,7 @@ int main(int argc, char** argv) {
 
   for (const auto& [kernel, server] : servers) {
     add(
-        "server/" + kernel, [&answer, &request, &one = *server] { return answer(one, request); }, is_reply);
+        "server/" + kernel, [&request, &one = *server] { return ask(one, request); }, is_reply);
   }
   const auto has_bits = [&](const std::vector<mpz_class>& classes) {
     for (std::size_t j = 0; j < slice; ++j) {
@@ -204,11 +200,9 @@ int main(int argc, char** argv) {
       [](const auto&) { return true; });
   add(
       "client/query", [&] { return need(client.query(wanted, rng)); },
-      [&](const auto& asked) {
-        return is_record(need(client.decode(answer(*servers.back().second, asked))));
-      },
+      [&](const auto& asked) { return is_record(need(client.decode(ask(*servers.back().second, asked)))); },
       {{"bytes", static_cast<double>(request.size())}});
-  const auto reply = answer(*servers.back().second, request);
+  const auto reply = ask(*servers.back().second, request);
   add("client/decode", [&] { return need(client.decode(reply, 1)); }, is_record,
       {{"bytes", static_cast<double>(reply.size())}});
   return pirx::bench::Program::run();

@@ -7,7 +7,6 @@
 #include <omp.h>
 #endif
 
-#include "gbench.h"
 #include "pirx/batchcodes/encoding.h"
 #include "pirx/cpir/dj/client.h"
 #include "pirx/cpir/dj/server.h"
@@ -26,6 +25,7 @@ namespace {
 
 using namespace pirx;
 using bench::add;
+using bench::ask;
 using bench::need;
 namespace dj = cpir::dj;
 namespace qr = cpir::qr;
@@ -50,6 +50,13 @@ struct Case {
     const auto record = need(database->record(wanted));
     return std::equal(record.begin(), record.end(), got.begin(), got.end());
   }
+  /// Whether this row holds the record at `at`.
+  bool is_row(const SecretVector<std::byte>& row, const database::Location& at) const {
+    const auto& geometry = database->geometry();
+    const auto slot = row.expose().subspan(static_cast<std::size_t>(at.offset),
+                                           static_cast<std::size_t>(geometry.slot_bytes()));
+    return is_record(need(geometry.read_slot(wanted, slot)));
+  }
   benchmark::UserCounters server_counters() const {
     return {{"predicted_ms", 1e3 * offer.server_seconds},
             {"bytes_up", static_cast<double>(offer.bytes_up)},
@@ -59,20 +66,11 @@ struct Case {
 
 benchmark::UserCounters predicted(double seconds) { return {{"predicted_ms", 1e3 * seconds}}; }
 
-Bytes ask(const AnyServer& server, ByteSpan request) {
-  return need(std::move(server.answer({&request, 1}).at(0)));
-}
-
 /// A protocol with one server: `open` decodes a reply to the row that holds the record at `at`.
 template <class Client, class Open>
 void add_single(const std::shared_ptr<Case>& c, std::shared_ptr<const AnyServer> server,
                 std::shared_ptr<const Client> client, const database::Location& at, Open open) {
-  const auto is_row = [c, at](const SecretVector<std::byte>& row) {
-    const auto& geometry = c->database->geometry();
-    return c->is_record(need(geometry.read_slot(
-        c->wanted, row.expose().subspan(static_cast<std::size_t>(at.offset),
-                                        static_cast<std::size_t>(geometry.slot_bytes())))));
-  };
+  const auto is_row = [c, at](const SecretVector<std::byte>& row) { return c->is_row(row, at); };
   const auto request = need(client->query(at.row, c->rng));
   const auto reply = ask(*server, request);
   add(
@@ -133,12 +131,7 @@ void add_inspire(const std::shared_ptr<Case>& c) {
   const auto is_row = [=] {
     auto own = need(client->query(at.row, c->rng));
     const Bytes message = own.message, reply = ask(*server, message);
-    const auto row = opens(std::move(own), reply);
-    const auto& geometry = c->database->geometry();
-    return message.size() == c->offer.bytes_up &&
-           c->is_record(need(geometry.read_slot(
-               c->wanted, row.expose().subspan(static_cast<std::size_t>(at.offset),
-                                               static_cast<std::size_t>(geometry.slot_bytes())))));
+    return message.size() == c->offer.bytes_up && c->is_row(opens(std::move(own), reply), at);
   };
   const auto request = query.message;
   const auto reply = ask(*server, request);
@@ -250,9 +243,8 @@ int main(int argc, char** argv) {
     question.servers = several ? servers : 1;
     for (const Offer& offer : need(planner::make_plan(question, machine)).offers) {
       if (offer.whole || (offer.servers > 1) != several) continue;
-      auto database = need(bench::random_database(
-          std::filesystem::temp_directory_path(), question.records,
-          {.records_per_row = offer.records_per_row, .fixed_record_bytes = question.record_bytes}));
+      auto database = bench::random_database(question.records, {.records_per_row = offer.records_per_row,
+                                                                .fixed_record_bytes = question.record_bytes});
       const auto name = offer.protocol + (offer.settings.empty() ? "" : " (" + offer.settings + ")");
       const auto c = std::make_shared<Case>(Case{name, offer, std::move(database), question.records / 3});
       if (offer.protocol == "dj-tree") {

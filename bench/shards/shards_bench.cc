@@ -10,13 +10,14 @@
 #include <random>
 
 #include "bench/measure.h"
-#include "pirx/database/database.h"
+#include "bench/random_database.h"
 #include "pirx/itpir/goldberg/server.h"
 #include "pirx/shards/shards.h"
 
 namespace {
 
 using namespace pirx;
+using bench::ask;
 using bench::need;
 
 /// Random bytes are elements of GF(2^8) and GF(2^16), which is what is measured here.
@@ -29,11 +30,6 @@ Bytes request(const AnyServer& server, std::uint32_t queries, std::mt19937_64& r
       static_cast<std::size_t>(p.geometry.rows()) * queries * ((p.field.bits + 7u) / 8u);
   for (auto& byte : writer.extend(bytes)) byte = static_cast<std::byte>(random());
   return std::move(writer).take();
-}
-
-Bytes answer(const AnyServer& server, const Bytes& message) {
-  const ByteSpan span = message;
-  return need(std::move(server.answer({&span, 1})[0]));
 }
 
 /// Seconds of the processor that all ranks have used so far: the children of mpirun.
@@ -55,13 +51,13 @@ void add(const char* kind, std::uint32_t queries, const AnyServer& server, const
     std::mt19937_64 random(1);
     const Bytes message = request(server, queries, random);
     if (!checked) {
-      auto found = answer(server, message);
+      auto found = ask(server, message);
       bench::spoil(found);
-      if (found != answer(other, message)) return bench::Program::wrong(state, "a wrong answer");
+      if (found != ask(other, message)) return bench::Program::wrong(state, "a wrong answer");
       checked = true;
     }
     const double before = processors_of_ranks();
-    for (auto _ : state) answer(server, message);
+    for (auto _ : state) ask(server, message);
     state.counters["processor_ms"] =
         1e3 * (processors_of_ranks() - before) / static_cast<double>(state.iterations());
   };
