@@ -13,10 +13,7 @@ namespace pirx::ct {
 
 template <auto Free>
 struct Freed {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Free(object);
-  }
+  void operator()(auto* object) const noexcept { Free(object); }
 };
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
