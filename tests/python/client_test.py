@@ -91,6 +91,24 @@ class Clients(Served):
                 with self.assertRaises(pirx.Unavailable):
                     client.get(wish)
 
+    def test_messages_that_are_kept_count(self):
+        def least(wishes):
+            """The least memory with which so many positions may be asked for."""
+            low, high = 1, 1 << 34
+            while low < high:
+                try:
+                    middle = (low + high) // 2
+                    pirx.Client(servers.deployment, max_memory=middle).begin(range(wishes)).close()
+                    high = middle
+                except pirx.ResourceExhausted:
+                    low = middle + 1
+            return low
+
+        with pirx.serve(self.plain, "qr", serve_options=["--modulus", "2048"]) as servers:
+            with pirx.Client(servers.deployment).begin([0]) as one:
+                query = len(one.next().data)
+            self.assertGreaterEqual(least(101) - least(1), 100 * query)
+
     def test_another_epoch(self):
         rows = dict(enumerate(RECORDS))
         target = self.path / "twice"

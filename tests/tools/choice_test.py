@@ -49,7 +49,7 @@ class Choice(cl.Servers):
         target = self.deployed(self.build())
         fast = ["--down", "10G", "--up", "1k"]  # for the download
         for words, why in ((["--liars", 0], "download: --liars"), (["--seeded"], "download has no option 'seeded'"),
-                           (["--max-bytes", "1KiB"], "spiral: the server's plan asks")):
+                           (["--max-bytes", "4KiB"], "spiral: this plan asks")):
             done = cl.run("get", target, 3, *fast, *words)
             self.assertRegex(done.stderr, "this link: goldberg ")
             self.assertIn(why, done.stderr)
