@@ -76,6 +76,11 @@ struct Rig {
     ASSERT_TRUE(submit("first"));
     ASSERT_TRUE(eventually([&] { return fake->batches().size() == before + 1; }));
   }
+  /// Lets a pass show how long passes take. Before that nothing is known, so nothing is refused.
+  void teach() {
+    ASSERT_TRUE(submit("teach"));
+    ASSERT_TRUE(answers.wait_for(1));
+  }
   std::shared_ptr<FakeServer> fake = std::make_shared<FakeServer>();
   LogKeeper log;
   ByteBudget budget;
@@ -397,8 +402,7 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.fake->delay = 200ms;
-  ASSERT_TRUE(rig.submit("teach"));  // nothing is known yet, so nothing is refused
-  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.teach();
   const auto refused = [&](const char* text, std::chrono::milliseconds deadline) {
     const auto ticket = rig.submit(text, 1, {"a", Clock::now() + deadline});
     return !ticket && ticket.error().code() == ErrorCode::kResourceExhausted;
@@ -421,8 +425,7 @@ TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
   limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.fake->delay = 200ms;
-  ASSERT_TRUE(rig.submit("teach"));
-  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.teach();
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
   expect_error(rig.submit("many", 8), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("one"));
@@ -433,8 +436,7 @@ TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.fake->delay = 200ms;
-  ASSERT_TRUE(rig.submit("teach"));
-  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.teach();
   rig.hold_with_one();
   // Taken when the held pass should be over.
   const auto is_taken = [&](const char* text, const char* client) {
@@ -449,8 +451,7 @@ TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
 TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
   Rig rig(patient(1ms, 1, 30));
   rig.fake->delay = 1s;
-  ASSERT_TRUE(rig.submit("teach"));
-  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.teach();
   rig.fake->delay = 0ms;
   for (std::size_t i = 1; i <= 30; ++i) {
     ASSERT_TRUE(rig.submit("a7"));  // the protocol refuses it at once
@@ -463,8 +464,7 @@ TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
 TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
   Rig rig(patient(1ms, 1, 10));
   rig.fake->delay = 1s;
-  ASSERT_TRUE(rig.submit("teach"));
-  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.teach();
   rig.fake->delay = 0ms;
   // Refused at first, whatever the clock says: what is known is one pass of a second.
   int refused = 0;
@@ -481,8 +481,7 @@ TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {
   limits.max_queue_time = 1ms;
   Rig rig(limits);
   rig.fake->delay = 100ms;
-  ASSERT_TRUE(rig.submit("teach"));
-  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.teach();
   // An idle server takes a request however long its pass is; who comes behind it would wait.
   rig.fake->hold();
   ASSERT_TRUE(rig.submit("ab"));
