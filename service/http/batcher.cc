@@ -238,13 +238,13 @@ void Batcher::mark_late() {
 }
 
 void Batcher::mark_batch() {
-  // Whose turn it is: first what did not fit the batch before, then by Job::turn, then by arrival. Every
-  // fourth batch begins with the oldest: small requests of ever new clients would go before it for ever.
+  // Whose turn it is: by Job::turn, then by arrival. Every fourth batch begins with the oldest request: small
+  // ones of ever new clients would go before a large one for ever.
   const bool oldest = ++batches_ % 4 == 0;
   std::vector<std::pair<double, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i)
-    turns.emplace_back(queue_[i].passed || (oldest && i == 0) ? 0 : queue_[i].turn, i);
+    turns.emplace_back(oldest && i == 0 ? 0 : queue_[i].turn, i);
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;
@@ -255,7 +255,6 @@ void Batcher::mark_batch() {
     if (!first && job.server.get() != server) continue;
     if (!first && (job.queries > limits_.batch_max - std::min(queries, limits_.batch_max) ||
                    is_long(queries + job.queries))) {
-      job.passed = true;
       break;
     }
     server = job.server.get();

@@ -79,7 +79,6 @@ class Batcher {
     /// included. The smallest is next.
     double turn = 0;
     bool leaves = false;  ///< the queue
-    bool passed = false;  ///< its turn came, and there was no room
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
