@@ -62,8 +62,10 @@ class VerticalServer final : public AnyServer {
 
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const std::size_t queries, check(request));
-    PIRX_ASSIGN(const Bytes part, deal(request, queries, 0));
-    PIRX_TRY(buckets_.front()->admit(part));
+    for (std::size_t bucket = 0; bucket < m(); ++bucket) {
+      PIRX_ASSIGN(const Bytes part, deal(request, queries, bucket));
+      PIRX_TRY(buckets_[bucket]->admit(part));
+    }
     return queries;
   }
 

@@ -26,13 +26,16 @@ constexpr PageFile kPageFiles[] = {
     {"/pirx.wasm", "pirx.wasm.gz", "application/wasm", true},
 };
 
-/// Beside an installed program; for build/PRESET/tools/pirx/pirx what that build made, or scripts/web by
-/// hand.
+/// Where an installed program keeps the page. A program in its build folder, build/PRESET/tools/pirx/pirx,
+/// also looks where the build or scripts/web puts it; elsewhere others may be able to write to those folders.
 std::string find_folder() {
   std::error_code error;
   const auto program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {"../share/pirx/web", "../../web", "../../../web"}) {
-    const auto folder = program / place;
+  std::vector<fs::path> places{program / "../share/pirx/web"};
+  if (program.parent_path().filename() == "tools") {
+    places.insert(places.end(), {program / "../../web", program / "../../../web"});
+  }
+  for (const auto& folder : places) {
     if (fs::exists(folder / "index.html", error)) return folder.string();
   }
   return {};
