@@ -41,36 +41,33 @@ std::size_t binomial(std::size_t n, std::size_t k) {
   return result;
 }
 
-/// The buckets whose sets `holds` is true of.
-template <class Predicate>
-RecoverySet recovery_set(std::span<const std::uint32_t> sets, std::uint32_t base, Predicate&& holds) {
-  RecoverySet result{Secrets<std::uint64_t>((sets.size() + 63) / 64), 0, base};
-  for (std::size_t b = 0; b < sets.size(); ++b) {
-    if (!holds(sets[b])) continue;
-    result.buckets[b / 64] |= std::uint64_t{1} << (b % 64);
-    ++result.size;
-  }
-  return result;
+void add(RecoverySet& set, std::size_t bucket) {
+  set.buckets[bucket / 64] |= std::uint64_t{1} << (bucket % 64);
+  ++set.size;
 }
 
 /// The recovery sets of block S: for each subset T of S, the buckets of all T' with T' cap S = T. The
 /// smallest come first, and bucket S alone is the very first.
 Secrets<RecoverySet> subset_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S) {
-  Secrets<RecoverySet> result;
-  for (std::uint32_t T = S;; T = (T - 1) & S) {
-    result.push_back(recovery_set(sets, T, [&](std::uint32_t other) { return (other & S) == T; }));
-    if (T == 0) break;
+  const RecoverySet none{Secrets<std::uint64_t>((sets.size() + 63) / 64)};
+  Secrets<RecoverySet> result(std::size_t{1} << std::popcount(S), none);
+  for (std::size_t b = 0; b < sets.size(); ++b) {
+    const std::uint32_t T = sets[b] & S;
+    std::size_t at = 0;  // T is subset number `at` of S
+    for (std::uint32_t rest = S, bit = 1; rest != 0; rest &= rest - 1, bit <<= 1) {
+      if ((T & rest & -rest) != 0) at |= bit;
+    }
+    result[at].base = T;
+    add(result[at], b);
   }
   std::sort(result.begin(), result.end(), smaller);
   return result;
 }
 
 /// More recovery sets, in characteristic two: all buckets but S on an affine flat of codimension w - 1
-/// through S. The functionals that define a flat are sums of one or two coordinates. Tries kMaxFlats flats at
-/// most.
+/// through S. The functionals that define a flat are sums of one or two coordinates. Tries `most` flats.
 Secrets<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::uint32_t S, unsigned elements,
-                                     unsigned weight) {
-  constexpr std::size_t kMaxFlats = 4096;
+                                     unsigned weight, std::size_t most) {
   std::vector<std::uint32_t> functionals;
   for (unsigned a = 0; a < elements; ++a) functionals.push_back(1u << a);
   for (unsigned a = 0; a < elements; ++a) {
@@ -80,14 +77,13 @@ Secrets<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::u
   SecretMap<Secrets<std::uint64_t>, RecoverySet> distinct;
   std::vector<std::size_t> chosen(codimension);
   for (std::size_t i = 0; i < codimension; ++i) chosen[i] = i;
-  for (std::size_t looked = 0; looked < kMaxFlats; ++looked) {
-    auto found = recovery_set(sets, S, [&](std::uint32_t other) {
-      if (other == S) return false;
-      for (const auto i : chosen) {
-        if (std::popcount(functionals[i] & (other ^ S)) % 2 != 0) return false;
-      }
-      return true;
-    });
+  for (std::size_t looked = 0; looked < most; ++looked) {
+    RecoverySet found{Secrets<std::uint64_t>((sets.size() + 63) / 64), 0, S};
+    for (std::size_t b = 0; b < sets.size(); ++b) {
+      const bool on_flat = std::ranges::all_of(
+          chosen, [&](auto i) { return std::popcount(functionals[i] & (sets[b] ^ S)) % 2 == 0; });
+      if (on_flat && sets[b] != S) add(found, b);
+    }
     auto key = found.buckets;
     distinct.emplace(std::move(key), std::move(found));
     // The next combination of functionals.
@@ -231,8 +227,11 @@ Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t>
   auto found = search();
   bool done = found.run();
   if (!done && characteristic_ == Characteristic::kTwo) {
+    // As many for each block as all have time for.
+    constexpr std::size_t kMaxWork = std::size_t{1} << 25, kMaxFlats = 4096;
+    const std::size_t flats = std::min(kMaxFlats, kMaxWork / (sets_.size() * wanted.size()));
     for (auto& [S, list] : ways) {
-      for (auto& flat : flat_recoveries(sets_, S, elements_, weight_)) list.push_back(std::move(flat));
+      for (auto& flat : flat_recoveries(sets_, S, elements_, weight_, flats)) list.push_back(std::move(flat));
     }
     found = search();
     done = found.run();

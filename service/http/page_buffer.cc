@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements PageBuffer with mmap, mremap and munmap.
+// Implements PageBuffer with calloc, mmap and mremap.
 #include "page_buffer.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,11 +16,7 @@
 namespace pirx::http {
 namespace {
 
-constexpr std::size_t kSmall = 64 * 1024, kMostKept = 64;
-
-std::size_t mapped(std::size_t size) noexcept {
-  return size == 0 ? 0 : std::max(kSmall, PageBuffer::taken(size));
-}
+constexpr std::size_t kOnHeap = 4 * 1024, kSmall = 64 * 1024, kMostKept = 64;
 
 /// Mappings of kSmall bytes, all zero.
 class Kept {
@@ -62,23 +59,37 @@ PageBuffer& PageBuffer::operator=(PageBuffer&& other) noexcept {
 }
 
 PageBuffer::~PageBuffer() {
-  if (data_ == nullptr) return;
-  if (mapped(size_) == kSmall) {
+  const std::size_t bytes = taken(size_);
+  if (bytes <= kOnHeap) {
+    std::free(data_);
+    return;
+  }
+  if (bytes == kSmall) {
     std::fill_n(data_, size_, std::byte{0});
     if (kept().give(data_)) return;
   }
-  munmap(data_, mapped(size_));
+  munmap(data_, bytes);
 }
 
 bool PageBuffer::grow(std::size_t size) noexcept {
-  const std::size_t now = mapped(size_), then = mapped(size);
+  const std::size_t now = taken(size_), then = taken(size);
   if (then > now) {
-    void* memory = now == 0 && then == kSmall ? kept().take() : nullptr;
-    if (memory == nullptr) {
-      memory = now == 0 ? mmap(nullptr, then, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                        : mremap(data_, now, then, MREMAP_MAYMOVE);
+    void* memory = nullptr;
+    if (now > kOnHeap) {
+      memory = mremap(data_, now, then, MREMAP_MAYMOVE);
+    } else if (then <= kOnHeap) {
+      memory = std::calloc(1, then);
+    } else {
+      if (then == kSmall) memory = kept().take();
+      if (memory == nullptr) {
+        memory = mmap(nullptr, then, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      }
     }
-    if (memory == MAP_FAILED) return false;
+    if (memory == nullptr || memory == MAP_FAILED) return false;
+    if (now > 0 && now <= kOnHeap) {
+      std::copy_n(data_, size_, static_cast<std::byte*>(memory));
+      std::free(data_);
+    }
     data_ = static_cast<std::byte*>(memory);
   }
   size_ = size;
@@ -87,7 +98,8 @@ bool PageBuffer::grow(std::size_t size) noexcept {
 
 std::size_t PageBuffer::taken(std::size_t size) noexcept {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return round_up(size, page);
+  if (size <= kOnHeap) return size == 0 ? 0 : kOnHeap;
+  return std::max(kSmall, round_up(size, page));
 }
 
 }  // namespace pirx::http

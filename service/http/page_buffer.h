@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageBuffer: the bytes of a request, on pages of their own, which grow without a copy. When the request is
-// done, the pages go back to the system, but for a few of small requests.
+// PageBuffer: the bytes of a request, which grow without a copy from 64 KiB on. When the request is done,
+// they go back to the system, but for a few of small requests.
 #pragma once
 
 #include "pirx/base/bytes.h"
 
 namespace pirx::http {
 
-/// Each is one mapping of the process, or less where the kernel joins neighbours. Up to 64 KiB the first one
-/// fits. 64 of these stay for the next requests, zeroed: whenever a mapping changes, the kernel interrupts
-/// every processor that this process runs on, and the engine with it.
+/// Up to 4 KiB lie on the heap; more is one mapping of the process, of 64 KiB or more. 64 mappings of 64 KiB
+/// stay for the next requests, zeroed: whenever a mapping changes, the kernel interrupts every processor that
+/// this process runs on, and the engine with it.
 class PageBuffer {
  public:
   PageBuffer() = default;
@@ -18,7 +18,7 @@ class PageBuffer {
   ~PageBuffer();
   /// Makes it `size` bytes, those that it has included. False, and nothing changed, without memory for it.
   bool grow(std::size_t size) noexcept;
-  /// The pages that `size` bytes touch, in bytes.
+  /// What a buffer of `size` bytes may take of memory, in bytes: a mapping that was kept has all its pages.
   static std::size_t taken(std::size_t size) noexcept;
 
   std::byte* data() noexcept { return data_; }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers on pages of their own: they grow with what they hold, and go back to the system.
+// The buffers of requests: they grow with what they hold, and go back to the system.
 #include "service/http/page_buffer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <vector>
 
 namespace pirx::http {
@@ -55,11 +57,46 @@ TEST(PageBuffer, SmallOnesAreKeptForTheNextAndHoldNothing) {
   for (auto& one : crowd) ASSERT_TRUE(one.grow(5000));
 }
 
+/// The pages of this process in memory, in bytes.
+std::size_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// A kept mapping has all its pages, however little the next request says.
+TEST(PageBuffer, ACrowdTakesNoMoreThanItSays) {
+  std::vector<PageBuffer> crowd;
+  crowd.reserve(4096);
+  const std::size_t before = resident();
+  std::size_t said = 0;
+  for (const std::size_t small : {std::size_t{1}, std::size_t{5000}}) {
+    for (int round = 0; round < 32; ++round) {
+      {
+        std::vector<PageBuffer> full(64);
+        for (auto& one : full) {
+          ASSERT_TRUE(one.grow(65'536));
+          std::fill_n(one.data(), one.size(), std::byte{'x'});
+        }
+      }
+      for (int i = 0; i < 64; ++i) {
+        ASSERT_TRUE(crowd.emplace_back().grow(small));
+        said += PageBuffer::taken(small);
+      }
+    }
+    constexpr std::size_t kKept = 64 * 65'536, kElse = std::size_t{1} << 20;
+    EXPECT_LE(resident(), before + said + kKept + kElse) << small;
+  }
+}
+
 TEST(PageBuffer, SaysWhatItTakesAndWhenThereIsNoMore) {
-  const auto page = PageBuffer::taken(1);
   EXPECT_EQ(PageBuffer::taken(0), 0u);
-  EXPECT_EQ(PageBuffer::taken(page), page);
-  EXPECT_EQ(PageBuffer::taken(page + 1), 2 * page);
+  EXPECT_EQ(PageBuffer::taken(1), 4096u);
+  EXPECT_EQ(PageBuffer::taken(4096), 4096u);
+  EXPECT_EQ(PageBuffer::taken(4097), 65'536u);
+  EXPECT_EQ(PageBuffer::taken(65'536), 65'536u);
+  EXPECT_GT(PageBuffer::taken(65'537), 65'536u);
   PageBuffer buffer;
   ASSERT_TRUE(buffer.grow(5));
   EXPECT_FALSE(buffer.grow(std::size_t{1} << 62));
