@@ -292,15 +292,18 @@ void Batcher::compute(std::vector<Job>& batch) {
   }
   auto replies = answer_all(*batch.front().server, requests, senders);
   const auto end = Clock::now();
-  // Queries that the protocol refused took no time. They say nothing about the cost of others.
+  const double seconds = std::chrono::duration<double>(end - start).count();
   std::size_t computed = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) computed += replies[i] ? batch[i].queries : 0;
-  if (computed > 0) {
+  {
     const std::lock_guard lock(mutex_);
-    cost_.learn(computed, std::chrono::duration<double>(end - start).count());
+    // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
+    // pass took longer than with all of them.
+    if (seconds > cost_.predict(queries)) computed = queries;
+    if (computed > 0) cost_.learn(computed, seconds);
   }
   metrics_.pass_queries.add(static_cast<double>(queries));
-  metrics_.pass_seconds.add(std::chrono::duration<double>(end - start).count());
+  metrics_.pass_seconds.add(seconds);
   for (const auto& job : batch) {
     metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
   }

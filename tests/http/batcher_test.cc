@@ -461,6 +461,18 @@ TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
   expect_error(rig.submit("ab", 1, {"a", Clock::now() + 500ms}), ErrorCode::kResourceExhausted);
 }
 
+TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 100ms;
+  Rig rig(limits);
+  rig.fake->delay = 200ms;
+  ASSERT_TRUE(rig.submit("a7", 8));  // the protocol refuses it in the end
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  expect_error(rig.submit("many", 8), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.submit("one"));
+}
+
 TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
   Rig rig(patient(1ms, 1, 10));
   rig.fake->delay = 1s;
