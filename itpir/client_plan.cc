@@ -9,22 +9,24 @@
 
 namespace pirx::itpir {
 
-SharesPlan::SharesPlan(Spec spec, unsigned needed, MessageSizes sizes, std::size_t batch)
-    : spec_(std::move(spec)), needed_(needed), sizes_(sizes), batch_(batch) {}
+SharesPlan::SharesPlan(Spec spec, unsigned needed, MessageSizes sizes, ClientEffort effort, std::size_t batch)
+    : spec_(std::move(spec)), needed_(needed), sizes_(sizes), effort_(effort), batch_(batch) {}
 
 Result<std::shared_ptr<const Plan>> SharesPlan::create(Spec spec) {
   PIRX_ASSIGN(const auto client, spec.client(spec.geometry, spec.version, {}));
   const auto kind = spec.geometry.keyed() ? QueryKind::kRowSums : QueryKind::kRecords;
   MessageSizes sizes{client->request_bytes(1, kind), client->reply_bytes(1, kind)};
+  auto effort = client->effort(1, kind);
   std::size_t batch = spec.ramp;
   if (!spec.code.empty()) {
     PIRX_ASSIGN(const auto vertical,
                 VerticalClient::create(spec.code, spec.geometry, spec.version, spec.client));
     const auto& code = *vertical.layout().code;
     sizes = {vertical.client().request_bytes(code.buckets()), vertical.client().reply_bytes(code.buckets())};
+    effort = vertical.client().effort(code.buckets());
     batch = code.batch();
   }
-  return std::shared_ptr<const Plan>(new SharesPlan(std::move(spec), client->needed(), sizes, batch));
+  return std::shared_ptr<const Plan>(new SharesPlan(std::move(spec), client->needed(), sizes, effort, batch));
 }
 
 Texts SharesPlan::members() const {
@@ -47,14 +49,17 @@ Work SharesPlan::work() const {
   // A batch that is not full takes as much as one that is.
   const double up = servers * static_cast<double>(sizes_.request);
   const double down = servers * static_cast<double>(sizes_.reply);
+  const double held = up + down + effort_.reply_bytes;
   const auto part = 1 / static_cast<double>(batch_);
   return {.up = up * part,
           .down = down * part,
           .once_up = up * (1 - part),
           .once_down = down * (1 - part),
           .once_messages = 1,
-          .memory = (up + down) * (1 - part),
-          .row_bytes = (up + down) * part,
+          .memory = effort_.query_bytes + held * (1 - part),
+          .row_bytes = held * part,
+          .seconds = effort_.seconds * part,
+          .once_seconds = effort_.seconds * (1 - part),
           .server_seconds = bytes * spec_.server_seconds,
           .once_server_seconds = bytes * 1e-10};
 }

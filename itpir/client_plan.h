@@ -38,10 +38,11 @@ class SharesPlan final : public Plan {
   Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const override;
 
  private:
-  SharesPlan(Spec spec, unsigned needed, MessageSizes sizes, std::size_t batch);
+  SharesPlan(Spec spec, unsigned needed, MessageSizes sizes, ClientEffort effort, std::size_t batch);
   Spec spec_;
   unsigned needed_;
-  MessageSizes sizes_;  ///< for as many wishes as go together:
+  MessageSizes sizes_;   ///< for as many wishes as go together, of which there are batch_
+  ClientEffort effort_;  ///< likewise
   std::size_t batch_;
 };
 

@@ -64,7 +64,7 @@ class SharesRetrieval : public Retrieval {
         const auto spare = usable_ - std::min<std::size_t>(usable_, client_.needed());
         asks_again_ = decoded.status == DecodeStatus::kOk ? decoded.accused > spare / 2 : spare >= 2;
       }
-      if (!asks_again_ || round_ >= options_.rounds.value_or(4)) return std::vector<Request>();
+      if (!asks_again_ || round_ >= options_.rounds.value_or(kUsualRounds)) return std::vector<Request>();
     }
     PIRX_ASSIGN(auto query, this->query());
     if (collector_) {

@@ -140,7 +140,11 @@ class AnyTwoPlan final : public Plan {
   Texts server_options(std::size_t server) const override {
     return {{"coordinate", std::to_string(spec_.coordinates.at(server))}};
   }
-  Work work() const override { return two_->work(); }
+  Work work() const override {
+    auto work = two_->work();
+    work.row_bytes *= static_cast<double>(spec_.coordinates.size() - 1);  // of each pair that may be tried
+    return work;
+  }
   std::string summary() const override {
     return std::to_string(spec_.coordinates.size()) +
            " servers, of which the first two that answer are asked, t = 1 (no two may talk to each other),\n"

@@ -60,4 +60,19 @@ MessageSizes Client::sizes(std::size_t wishes, QueryKind kind) const {
   });
 }
 
+ClientEffort Client::effort(std::size_t wishes, QueryKind kind) const {
+  const auto& encoding = params_->encoding();
+  const double l = params_->servers(), t = params_->threshold();
+  const auto rows = static_cast<double>(encoding.rows(params_->geometry().rows()));
+  const auto vectors = static_cast<double>(query_vectors(encoding, params_->geometry(), kind, wishes));
+  return *with_field(params_->field(), [&]<class F>(const F& f) -> Result<ClientEffort> {
+    const auto words = static_cast<double>(params_->geometry().words_per_row(f.word_bytes()));
+    const double product =
+        std::is_same_v<F, fp::PrimeField> ? 7e-7 : 1e-9 * static_cast<double>(f.elem_bytes());
+    return ClientEffort{(t + l) * rows * sizeof(typename F::Elem),
+                        vectors * words * (l + encoding.spec().ramp) * sizeof(typename F::Sum),
+                        vectors * rows * l * t * product};
+  });
+}
+
 }  // namespace pirx::itpir::goldberg

@@ -48,12 +48,18 @@ Error blame(RetrievalObject& object, std::size_t server, Error error) {
   return error;
 }
 
-/// What a plan may ask of the client.
-Result<void> check_limits(const Plan& plan, std::size_t wishes, const LookUp& look_up) {
+/// Keeps what a plan may ask of the client within the limits.
+Result<void> limit(const Plan& plan, std::size_t wishes, LookUp& look_up) {
   auto work = plan.work();
-  if (!plan.protocol().several) work.row_bytes += work.up;  // all messages are kept until the object is freed
+  const bool several = plan.protocol().several;
+  if (!several) work.row_bytes += work.up;  // all messages are kept until the object is freed
   const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
-  return client::check_work(work, queries, look_up.limits, std::chrono::hours(24));
+  PIRX_TRY(client::check_work(work, queries, look_up.limits, std::chrono::hours(24)));
+  if (several) {
+    auto& rounds = look_up.retrieve.rounds;
+    rounds = client::rounds_within(work, queries, look_up.limits, rounds.value_or(kUsualRounds));
+  }
+  return {};
 }
 
 template <class Wish>
@@ -62,8 +68,8 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
   PIRX_ASSIGN(auto client, object_of<const ClientObject>(handle));
   PIRX_TRY(check_not_null(retrieval));
   PIRX_TRY(client->check_process());
-  PIRX_ASSIGN(const auto look_up, read_options(options));
-  PIRX_TRY(check_limits(*client->deployment.plan, wishes.size(), look_up));
+  PIRX_ASSIGN(auto look_up, read_options(options));
+  PIRX_TRY(limit(*client->deployment.plan, wishes.size(), look_up));
   auto object = std::make_shared<RetrievalObject>();
   object->client = client;
   object->blame.resize(client->addresses.size());

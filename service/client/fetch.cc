@@ -263,6 +263,10 @@ Result<void> Fetcher::move_messages(std::span<const Wish> wishes, const FetchOpt
   PIRX_ASSIGN(auto rng, Rng::from_os());
   auto stopping = retrieve_options(options);
   stopping.stop = stop;
+  if (several) {
+    stopping.rounds = rounds_within(plan.work(), queries_of(plan, wishes.size()), options.limits,
+                                    options.rounds.value_or(kUsualRounds));
+  }
   state.client = client_;
   auto& retrieval = state.retrieval;
   PIRX_ASSIGN(retrieval, client_->retrieve(wishes, stopping, std::move(rng)));

@@ -18,6 +18,10 @@ std::string show_bytes(double bytes) {
          (small ? " KiB" : " MiB");
 }
 
+double held_bytes(const Work& work, std::size_t queries) {
+  return work.memory + static_cast<double>(queries) * work.row_bytes;
+}
+
 }  // namespace
 
 Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
@@ -28,7 +32,7 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   };
   const auto seconds = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " s"; };
   const auto bytes = static_cast<double>(limits.bytes), all = static_cast<double>(limits.memory);
-  const double memory = work.memory + static_cast<double>(queries) * work.row_bytes;
+  const double memory = held_bytes(work, queries);
   const double each = work.up + work.down + work.once_up + work.once_down;
   if (each > bytes) return refuse(show_bytes(each) + " of messages", show_bytes(bytes), "--max-bytes");
   // However little each of them takes: a server that is just in time with every reply makes them last.
@@ -49,6 +53,11 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
                   "--deadline");
   }
   return {};
+}
+
+unsigned rounds_within(const Work& work, std::size_t queries, const WorkLimits& limits, unsigned rounds) {
+  const double fit = static_cast<double>(limits.memory) / std::max(1.0, held_bytes(work, queries));
+  return static_cast<unsigned>(std::clamp(fit, 1.0, static_cast<double>(rounds)));
 }
 
 }  // namespace pirx::client

@@ -23,4 +23,8 @@ struct WorkLimits {
 Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits& limits,
                         std::chrono::milliseconds deadline);
 
+/// `rounds` of queries, or as many as fit the memory: what each of them takes is held until the last has been
+/// decoded. At least 1. For a plan with several servers that check_work found to be within the limits.
+unsigned rounds_within(const Work& work, std::size_t queries, const WorkLimits& limits, unsigned rounds);
+
 }  // namespace pirx::client

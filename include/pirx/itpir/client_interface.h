@@ -146,6 +146,13 @@ struct MessageSizes {
   std::uint64_t request, reply;
 };
 
+/// What a query takes of a client beside its messages.
+struct ClientEffort {
+  double query_bytes = 0;  ///< coins and shares, while the query is made
+  double reply_bytes = 0;  ///< the replies of all servers as field elements, until the retrieval ends
+  double seconds = 0;      ///< of one core, right within a factor of five
+};
+
 /// The client half of a protocol with several servers. Const and thread-safe, if each thread has its own Rng.
 class SharesClient {
  public:
@@ -182,6 +189,11 @@ class SharesClient {
   }
   std::uint64_t reply_bytes(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const {
     return sizes(wishes, kind).reply;
+  }
+  /// Nothing where the messages are nearly all.
+  virtual ClientEffort effort(std::size_t wishes, QueryKind kind = QueryKind::kRecords) const {
+    static_cast<void>(wishes), static_cast<void>(kind);
+    return {};
   }
 
  private:

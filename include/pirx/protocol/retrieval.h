@@ -61,14 +61,17 @@ struct Answer {
 /// for.
 using Believe = std::function<bool(std::span<const std::optional<Bytes>> records)>;
 
+/// The rounds of queries at most where the caller does not say.
+inline constexpr unsigned kUsualRounds = 4;
+
 struct RetrieveOptions {
   /// The number of lying servers that the caller wants to be safe from. Nothing: as many as unique decoding
   /// corrects, but at least one if more servers are asked than must answer. For protocols with several
   /// servers.
   std::optional<unsigned> liars = {};
-  /// Rounds of queries, 1 to 8. Nothing: 4. There is one if it tells the liars apart whatever they do, and
-  /// otherwise there are all of them; how the liars' errors look does not show in their number. For protocols
-  /// with several servers.
+  /// Rounds of queries, 1 to 8. Nothing: kUsualRounds. There is one if it tells the liars apart whatever they
+  /// do, and otherwise there are all of them; how the liars' errors look does not show in their number. For
+  /// protocols with several servers.
   std::optional<unsigned> rounds = {};
   /// Waits for every server, so that each one's behaviour is reported. For protocols with several servers.
   bool wait_for_all = false;

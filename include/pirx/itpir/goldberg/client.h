@@ -23,6 +23,7 @@ class Client final : public SharesClient {
   std::unique_ptr<ReplyCollector> make_collector(std::unique_ptr<ClientState> state,
                                                  DecodeOptions options) const override;
   MessageSizes sizes(std::size_t wishes, QueryKind kind) const override;
+  ClientEffort effort(std::size_t wishes, QueryKind kind) const override;
   std::shared_ptr<const Params> params_;
   ClientOptions options_;
 };
