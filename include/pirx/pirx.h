@@ -9,7 +9,7 @@
    There are four kinds of objects, in the order in which a program meets them:
 
      pirx_deployment   what a deployment file says: which servers hold which database, and how to ask them
-     pirx_client       asks the servers of one deployment, and keeps what serves many look-ups, such as keys
+     pirx_client       asks the servers of one deployment, and keeps what many look-ups use, such as keys
      pirx_retrieval    one look-up in progress, of one record or of several
      pirx_answer       what it found
 
@@ -26,7 +26,7 @@
      pirx_answer_record(answer, 0, &record);         the record: record.size bytes at record.data
 
    A program with its own way to the servers replaces pirx_client_fetch_positions by a loop. The library then
-   opens no socket, and no thread but OpenMP's: it says what to send, and takes what came back.
+   opens no sockets and starts no threads but OpenMP's. It says what to send, and takes what came back.
 
      pirx_retrieval_begin_positions(client, &position, 1, NULL, &retrieval);
      for (;;) {
@@ -37,19 +37,18 @@
      }
      pirx_retrieval_finish(retrieval, &answer);
 
-   ERRORS. A function that can fail returns a pirx_status, and PIRX_OK is 0. What it would have written, it
-   has written only if it returned PIRX_OK. pirx_last_error() then tells the status and a message for people,
-   for the last call in this thread that failed. (A status that is returned cannot be overlooked as easily as
-   a message that must be freed, and a message for each thread needs no memory of the caller. OpenSSL, libgit2
-   and the C library itself do it so.) No message holds a position, a key or a record. No C++ exception
-   leaves the library. A null pointer where an object or a place to write is needed is
-   PIRX_INVALID_ARGUMENT.
+   ERRORS. A function that can fail returns a pirx_status, and PIRX_OK is 0. It writes its results only if it
+   returns PIRX_OK. Otherwise pirx_last_error() tells the status, and a message for people, of the last call
+   in this thread that failed. (A returned status cannot be overlooked as easily as a message that must be
+   freed, and a message for each thread needs no memory of the caller. OpenSSL, libgit2 and the C library
+   itself do the same.) No message holds a position, a key or a record. No C++ exception leaves the library.
+   A null pointer where an object or a place to write is needed is PIRX_INVALID_ARGUMENT.
 
    OBJECTS are freed by the function that ends in _free, in any order: an answer stays valid after its
-   retrieval, a retrieval after its client, a client after its deployment. Objects are numbered, never
-   reused, and looked up before they are used. So an object that was freed before, or is of another kind, is
-   PIRX_INVALID_ARGUMENT in every function, in every build, and nothing else happens. Freeing wipes what the
-   object knew of positions, keys and records. Whoever forgets to free leaks memory.
+   retrieval, a retrieval after its client, a client after its deployment. Every object has a number, which
+   is looked up before the object is used and is never used again. So an object that was freed before, or is
+   of another kind, is PIRX_INVALID_ARGUMENT in every function, in every build, and nothing else happens.
+   Freeing wipes what the object knew of positions, keys and records. An object that is not freed is a leak.
 
    VIEWS. Where a function gives a pointer to text or bytes, they belong to the object that was asked, and are
    valid until that is freed. Do not free them. Copy a record to keep it. Texts end with a zero byte.
@@ -58,9 +57,8 @@
    THREADS. A deployment, a client and an answer may be used by any threads at the same time. A retrieval is
    for one thread at a time: a call on it while another thread is in one is PIRX_INVALID_ARGUMENT, except
    pirx_retrieval_free(), which also ends the views that the other call is about to give. In a child of fork,
-   look-ups of the parent's client are PIRX_INVALID_ARGUMENT: make a new one. Protocols with much arithmetic
-   of the client's own (dj-tree) use OpenMP, which cannot run in a child if its parent has used it: exec
-   first.
+   look-ups of the parent's client are PIRX_INVALID_ARGUMENT: make a new one. Protocols whose client computes
+   much (dj-tree) use OpenMP, which cannot run in a child if its parent has used it: call exec first.
 
    STRUCTS that this header defines never change while PIRX_ABI stays the same. Only pirx_options may grow at
    its end. */
@@ -106,7 +104,7 @@ typedef enum pirx_status {
   PIRX_BUFFER_TOO_SMALL = 10 /* the caller's memory is too short; the function says how much it needs */
 } pirx_status;
 
-/* The name of a status, such as "StaleEpoch": "Ok" for PIRX_OK, "Unknown" for a number that is none. Valid
+/* The name of a status, such as "StaleEpoch": "Ok" for PIRX_OK, "Unknown" for any other number. Valid
    for ever. */
 PIRX_API const char* pirx_status_name(pirx_status status);
 /* The status with that name. Servers name the reason of a refusal in the HTTP header Pirx-Error; this turns
@@ -192,12 +190,12 @@ typedef struct pirx_credentials {
   const char* key_file;         /* PEM file of its private key, without a password */
 } pirx_credentials;
 
-/* As pirx_client_create(), for servers that want to know who asks. They then know that, and still not what
-   for. On input `credentials` is NULL if there are none. The library copies the tokens, and wipes its copies
-   when the client and its retrievals are freed. It reads the files of certificate and key when it calls a
-   server. Errors, too: UNAVAILABLE, the token file cannot be read. INVALID_ARGUMENT, a line of the tokens is
-   wrong (the message has its number and nothing of what it says), both kinds of tokens are given, or one of
-   certificate_file and key_file. Whether these can be read, pirx_client_fetch_... says. */
+/* As pirx_client_create(), for servers that want to know who asks. They then know who asks, but still not
+   for what. On input `credentials` is NULL if there are none. The library copies the tokens, and wipes its
+   copies when the client and its retrievals are freed. It reads the files of certificate and key when it
+   calls a server. Further errors: UNAVAILABLE, the token file cannot be read. INVALID_ARGUMENT, a line of the
+   tokens is wrong (the message has its number, but not its text), both kinds of tokens are given, or only one
+   of certificate_file and key_file. pirx_client_fetch_... says whether these two can be read. */
 PIRX_API pirx_status pirx_client_create_with(const pirx_deployment* deployment, const char* protocol,
                                              const pirx_option* options, size_t option_count,
                                              const pirx_credentials* credentials, pirx_client** client);
@@ -230,8 +228,8 @@ PIRX_API pirx_status pirx_client_free(pirx_client* client);
 
 /* ---- What a look-up may be told ---- */
 
-/* How sure an answer is. With one server PROVEN is said of the deployment's identity, perhaps its own word.
- */
+/* How sure an answer is. With one server, PROVEN means that the records are those of the database that the
+   deployment identifies; that identity may be the server's own word. */
 typedef enum pirx_certainty {
   PIRX_PROVEN = 0,    /* right, unless more servers lied than the answer's proof_bound */
   PIRX_PROBABLE = 1,  /* not proven: the records' digests or the caller's `believe` decided */
@@ -334,9 +332,9 @@ typedef struct pirx_message {
 
 /* Says what to do next. The call that gives the first message of a round may take long.
    Messages come in rounds: first PIRX_SEND once for each server that is asked, then PIRX_RECEIVE until enough
-   replies are there, then the next round or PIRX_FINISH. Send every message exactly once, even if the replies
-   that are there would do, and never to another server than its own: a second sending or another reader would
-   tell what is looked up. Errors: INVALID_ARGUMENT, the retrieval has failed or is finished. Others are the
+   replies are there, then the next round or PIRX_FINISH. Send every message exactly once, even if you have
+   enough replies already, and only to its own server: sent twice or to another server, it would tell what is
+   looked up. Errors: INVALID_ARGUMENT, the retrieval has failed or is finished. Others are the
    protocol's, and end the retrieval: then free it. */
 PIRX_API pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message);
 
@@ -366,7 +364,7 @@ PIRX_API pirx_status pirx_retrieval_lost(pirx_retrieval* retrieval, uint64_t id,
  */
 PIRX_API pirx_status pirx_retrieval_done(const pirx_retrieval* retrieval, int* done);
 
-/* Makes the answer of the replies. Call it once, after PIRX_FINISH. Close the connections to servers first:
+/* Makes the answer from the replies. Call it once, after PIRX_FINISH. Close the connections to servers first:
    how long this takes may depend on the records.
    On output *answer is new: free it. The retrieval is finished either way: then free it.
    Errors: INVALID_ARGUMENT, it is too early, or the second time. UNDECODABLE, too few of several servers
@@ -401,8 +399,8 @@ PIRX_API pirx_status pirx_answer_summary(const pirx_answer* answer, pirx_summary
 /* What is known of a server after a look-up. */
 typedef enum pirx_server_status {
   PIRX_SERVER_OK = 0,
-  PIRX_SERVER_LIED = 1,      /* a reply of its is wrong, which is proven */
-  PIRX_SERVER_SUSPECTED = 2, /* a reply of its disagrees with a probable answer */
+  PIRX_SERVER_LIED = 1,      /* one of its replies is wrong, which is proven */
+  PIRX_SERVER_SUSPECTED = 2, /* one of its replies disagrees with a probable answer */
   PIRX_SERVER_SILENT = 3,    /* no reply came, or none was awaited any more */
   PIRX_SERVER_REFUSED = 4,   /* it refused to answer */
   PIRX_SERVER_MALFORMED = 5, /* what came was no reply */

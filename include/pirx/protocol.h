@@ -131,7 +131,8 @@ struct Protocol {
   /// What a deployment file says of the protocol beside the database and the servers. A name such as
   /// "encoding.arity" is the member "arity" of the object "encoding".
   std::span<const Option> members = {};
-  /// Those of `members` that the writer of a deployment file chooses (pirx deploy). Servers do not say them.
+  /// Those of `members` that the writer of a deployment file chooses (pirx deploy). They do not come from
+  /// servers.
   std::span<const Option> chosen = {};
   /// The names of those of `members` that follow from the database and may change with its epoch.
   std::span<const std::string_view> from_database = {};

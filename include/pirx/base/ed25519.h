@@ -15,11 +15,10 @@ using Signature = std::array<std::byte, 64>;
 using Seed = Secret<std::array<std::byte, 32>>;
 
 /// Whether 32 bytes can be a public key: their number is below the prime, and they are none of the points of
-/// small order, under which anybody can sign. Whether they are a point at all only verify() sees.
+/// small order, under which anybody can sign. Only verify() finds out whether they are a point at all.
 bool is_key(const PublicKey& key) noexcept;
-/// Whether whoever holds the secret of `key` signed the message. False, too, for what is no key, and for a
-/// signature in another form than the one that signing gives. Everything here is public: the time depends on
-/// it.
+/// Whether whoever holds the secret of `key` signed the message. Also false if `key` is no key, or if the
+/// signature has a form that signing never gives. All arguments are public, and the time depends on them.
 bool verify(const PublicKey& key, ByteSpan message, const Signature& signature);
 
 // The rest is not in a client without OpenSSL.

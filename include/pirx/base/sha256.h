@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 (FIPS 180-4), in pieces or in one call: from OpenSSL, or from our own code where that is not.
+// SHA-256 (FIPS 180-4), in pieces or in one call: from OpenSSL, or from our own code where there is no
+// OpenSSL.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ class Sha256 {
 
 /// The digest of bytes that are at hand.
 Digest sha256(ByteSpan bytes);
-/// Of the parts, one after another.
+/// The digest of the parts, one after another.
 Digest sha256_of(std::initializer_list<ByteSpan> parts);
 
 }  // namespace pirx

@@ -22,17 +22,16 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 /// the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
-/// Makes a folder, and those above it, where they are not there. Whether that was possible shows at the next
-/// use.
+/// Makes a folder, and those above it, if they do not exist. A failure shows when the folder is used next.
 void make_folders(const std::filesystem::path& path) noexcept;
 
-/// Locks the folder of `path` for this process until the result is destroyed, for the last look at a file
-/// before replace_file(). Only who calls this respects it; where the file system has no such locks, it does
-/// nothing. Unavailable: another process has held it for ten seconds.
+/// Locks the folder of `path` for this process until the result is destroyed, so that a caller can read a
+/// file once more before replace_file(). Only callers of this function respect the lock; on a file system
+/// without such locks it does nothing. Unavailable: another process has held it for ten seconds.
 Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path);
 
 /// Gives a file the permissions, the access control list, the group and, for root, the owner of the one at
-/// `other`. Where it cannot have the group or the list, no group gets a permission. False: errno says why.
+/// `other`. If the group or the list cannot be set, no group gets a permission. False: errno says why.
 bool give_access_of(const std::filesystem::path& other, int fd) noexcept;
 
 }  // namespace pirx

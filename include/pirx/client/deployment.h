@@ -23,7 +23,7 @@ struct Deployment {
   std::shared_ptr<const Manifest> manifest = {};
 };
 
-/// Whether the manifest, if a publisher is pinned, is one for the plan. Errors of Manifest::check.
+/// Checks that the manifest, if a publisher is pinned, is for the plan. Errors of Manifest::check.
 Result<void> check_manifest(const Deployment& deployment);
 /// Whether `next` may follow what the pinned publisher said before. Nothing allows an exception.
 /// Unauthenticated: it has no manifest any more. Else errors of Manifest::check_next.
@@ -40,10 +40,10 @@ std::string format_deployments(std::span<const Deployment> deployments);
 /// those of replace_file().
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
 
-/// The one by that protocol; if no protocol is named, the only one. InvalidArgument: there is no such
-/// protocol, or none is named and there are several.
+/// The deployment with that protocol; if no protocol is named, the only deployment. InvalidArgument: there is
+/// no such protocol, or none is named and there are several.
 Result<Deployment> choose_deployment(std::vector<Deployment> all, std::string_view protocol = {});
-/// The same of a file. Else errors of load_deployments.
+/// The same for a file. Other errors are those of load_deployments.
 Result<Deployment> load_deployment(const std::filesystem::path& path, std::string_view protocol = {});
 
 /// InvalidArgument: a protocol is there twice, or the deployments are not of one version of one database, or

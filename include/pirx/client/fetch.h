@@ -10,18 +10,18 @@
 namespace pirx::client {
 
 struct FetchOptions {
-  /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server, for
-  /// making the messages, too. A single server decides how many messages a query is: all of a look-up have
-  /// this time once for every query (three for a key), and once more. Nothing: 10 s, or 10 minutes with a
-  /// single server, which may compute for long.
+  /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server it
+  /// includes making the messages. A single server decides how many messages a query takes, so all messages
+  /// of a look-up together have this time once for every query (three for a key), and once more. Nothing: 10
+  /// s, or 10 minutes with a single server, which may compute for long.
   std::optional<std::chrono::milliseconds> deadline = {};
   // The next four are explained in RetrieveOptions.
   std::optional<unsigned> liars = {};
   bool wait_for_all = false;
   std::optional<unsigned> rounds = {};
   Believe believe = {};
-  /// Ends the retrieval with Unavailable. It is called about every 50 ms while servers are awaited and, in
-  /// protocols where the client works for seconds, meanwhile; always from the thread that called.
+  /// Ends the retrieval with Unavailable. It is called about every 50 ms, always from the thread that called,
+  /// while the client waits for servers or, in some protocols, works for seconds.
   Stop stop = {};
   WorkLimits limits = {};  ///< what the server's plan may ask of this client
   /// Called before each wave of messages is sent, with the number of waves before it and the length of its
@@ -54,8 +54,8 @@ struct FetchReport {
 /// The most records or keys in one retrieval of a Fetcher: as many as servers take in a message by default.
 inline constexpr std::size_t kMaxRecords = 256;
 
-/// Whether `wishes` records may be fetched so from a deployment: the errors that Fetcher::create and
-/// Fetcher::fetch give before anything is made or sent.
+/// Checks whether `wishes` records may be fetched from a deployment with these options. The errors are those
+/// that Fetcher::create and Fetcher::fetch give before anything is made or sent.
 Result<void> check_fetch(const Deployment& deployment, const Texts& client_options, std::size_t wishes,
                          const FetchOptions& options);
 
@@ -78,7 +78,7 @@ class Fetcher {
   const std::string& warning() const noexcept { return warning_; }
   /// The deployment in use: another one after FetchOptions::renew.
   const Deployment& deployment() const noexcept { return deployment_; }
-  /// How each server behaved in the last retrieval, also if that failed; empty if nothing was sent.
+  /// How each server behaved in the last retrieval, even if that failed; empty if nothing was sent.
   const std::vector<ServerOutcome>& outcomes() const noexcept { return outcomes_; }
 
   /// Fetches the records at these positions, at most kMaxRecords. ResourceExhausted: check_work. Else errors
@@ -104,9 +104,9 @@ class Fetcher {
     explicit Asked(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
   };
-  /// The first half of fetch(), without FetchOptions::renew, for threads that share a Fetcher under a lock:
-  /// it must be free again before finish(). If another look-up waited for that, its servers would see how
-  /// long decoding took, which depends on the records.
+  /// The first half of fetch(), without FetchOptions::renew, for threads that share a Fetcher under a lock.
+  /// Release the lock before finish(): if another look-up waited for this one to be decoded, its servers
+  /// would see how long that took, which depends on the records.
   Result<Asked> ask(std::span<const std::uint64_t> positions, const FetchOptions& options);
   Result<Asked> ask_keys(std::span<const std::string> keys, const FetchOptions& options);
 

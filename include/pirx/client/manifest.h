@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests: what the publisher of a database signs, so that no server can tell a client of another database,
-// of other parameters or of an epoch of its own (docs/manifest.md).
+// Manifests: what the publisher of a database signs. A client that checks it cannot be given another
+// database, other parameters or an epoch that only it is told of (docs/manifest.md).
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct Pin {
 /// A signed statement about one epoch of a database. Immutable; its signature is right.
 class Manifest {
  public:
-  /// The parameters that servers of a protocol may give: Told::digest of them.
+  /// Parameters that servers of a protocol may give, as their Told::digest.
   struct Served {
     std::uint64_t protocol = 0;  ///< a ProtocolId, perhaps one that this program does not know
     Digest parameters{};
@@ -45,18 +45,19 @@ class Manifest {
   /// Reads a manifest that anybody may have made. DataLoss: it has another form than create() gives it, to
   /// the byte. Unauthenticated: the signature is not that of the publisher whom it names.
   static Result<Manifest> parse(ByteSpan bytes);
-  /// InvalidArgument: nothing is served, more than kMaxServed are, they are in disorder, the database's name
-  /// is none (1 to 64 letters, digits, '-', '_' and '.'), or the signature or the publisher's key is wrong.
+  /// InvalidArgument: nothing is served, or more than kMaxServed parameters are, or they are out of order;
+  /// the database's name is not 1 to 64 letters, digits, '-', '_' and '.'; or the signature or the
+  /// publisher's key is wrong.
   static Result<Manifest> create(const Spec& spec, const Signer& sign);
 
   const Spec& spec() const noexcept { return spec_; }
-  /// As parse() takes it and servers give it.
+  /// The manifest in the form that parse() reads and servers give.
   const Bytes& bytes() const noexcept { return bytes_; }
   /// Unauthenticated: another publisher signed it, or this one for another database.
   Result<void> check(const Pin& pin) const;
-  /// StaleEpoch: the manifest is for another content or epoch. Says in what they differ.
+  /// StaleEpoch: the manifest is for other content or another epoch. The message says how they differ.
   Result<void> check(const database::Geometry& geometry, const database::Version& version) const;
-  /// The same, and StaleEpoch, too: it names no such parameters of the protocol.
+  /// The same; StaleEpoch, too, if it does not name these parameters of the protocol.
   Result<void> check(const Protocol& protocol, const Told& told) const;
   /// The same for what is in a deployment file. If there are several servers, other members of the plan than
   /// the database's are not compared: queries say which field they are for.

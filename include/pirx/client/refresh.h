@@ -19,7 +19,7 @@ struct AskOptions {
   std::function<void(const std::string& why)> waiting = {};
 };
 
-/// What servers said that speak one protocol and hold one version of one database.
+/// What servers said, all of which speak the same protocol and hold the same version of one database.
 struct Parameters {
   const Protocol* protocol = nullptr;
   std::vector<Told> told;  ///< in the order of the servers
@@ -39,14 +39,15 @@ Result<std::shared_ptr<const Plan>> plan_for(const Parameters& parameters, const
 
 struct RefreshOptions {
   AskOptions ask = {};
-  /// Takes parameters, too, that check_follows() refuses.
+  /// Also accepts parameters that check_follows() refuses.
   bool allow_rollback = false;
-  /// Those that the client will use, as Plan::check() depends on them. Others of other protocols do no harm.
+  /// The options that the client will use: Plan::check() depends on them. Options of other protocols are
+  /// ignored.
   Texts client_options = {};
   /// Called with what somebody should know: weak keys of the new plan, servers that do not agree with most.
   std::function<void(const std::string& warning)> warn = {};
-  /// Called with the deployment and what its servers said, before anything is made of that. An error is the
-  /// result of refresh().
+  /// Called with the deployment and what its servers said, before that is used. An error is the result of
+  /// refresh().
   std::function<Result<void>(const Deployment& before, const Parameters& said)> accept = {};
 };
 

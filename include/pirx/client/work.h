@@ -11,10 +11,10 @@ namespace pirx::client {
 
 /// The most that a plan may ask of a client. A plan is a few bytes that a server or a file chooses.
 struct WorkLimits {
-  /// A query and its replies, and keys. A query may be one message for each MiB of this.
+  /// Bytes of a query and its replies, and of keys. A query may have one message for each MiB of this.
   std::uint64_t bytes = std::uint64_t{256} << 20;
   std::uint64_t memory = std::uint64_t{1} << 30;  ///< for these, and for the rows of all queries
-  /// Of one core, for each query of a single server, without making keys.
+  /// The time of one core for each query to a single server, without making keys.
   std::chrono::milliseconds time{60'000};
 };
 /// Checks before anything is done that `queries` queries of a plan stay within the limits, and that one of

@@ -27,14 +27,14 @@ struct BuildOptions {
   /// Needs digests. Takes about 1.15 to 1.3 times the rows and, while it builds, about 100 bytes of memory
   /// for each key and the rows once more on disk. The file does not depend on the order of the records.
   bool keyed = false;
-  /// The seed of a keyed database's filter is drawn, not computed from the keys. Two builds differ then, and
-  /// the header is no hash of the keys: for files of which a server shall learn nothing (Encoding's
-  /// independence).
+  /// The seed of a keyed database's filter is drawn at random, not computed from the keys. Two builds then
+  /// differ, and the header has no hash of the keys. For files from which a server shall learn nothing
+  /// (Encoding's independence).
   bool random_seed = false;
   Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
   /// A longer record is refused with ResourceExhausted. If lengths vary, a record has less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
-  /// Build also what takes more than 1 GiB and 20 times its records because one of these is long.
+  /// Builds even a file that takes more than 1 GiB and 20 times its records because one record is long.
   bool long_records = false;
   /// Memory for sorting keys. When it is full, sorted runs go to disk. A key has at most 65,535 bytes.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
@@ -76,9 +76,10 @@ class DatabaseBuilder {
   Result<void> add(std::string_view key, ByteSpan data);
   /// The line of the input at which the next records begin, from 1, so that errors can name it. 0: unknown.
   void note_line(std::uint64_t line) noexcept;
-  /// How much of the input has been read, and all of it, for Progress. Without it, progress has no total.
+  /// How many bytes of the input have been read, and how many it has, for Progress. Without this call,
+  /// progress has no total.
   void note_input(std::uint64_t read_bytes, std::uint64_t all_bytes) noexcept;
-  /// Whether more records can be added. What add() refused for its own sake leaves it so.
+  /// Whether more records can be added. It stays true if add() refused a record for a fault of that record.
   bool takes_more() const noexcept;
   /// Writes the file and puts it in the target's place. Call it once. InvalidArgument: there are no records,
   /// or a key is repeated although Duplicates::kRefuse is set; the message names both lines and the number of

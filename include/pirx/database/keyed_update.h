@@ -22,7 +22,7 @@ struct KeyedUpdateOptions {
   std::function<Result<void>(std::string_view key)> each_key = {};
   std::function<Result<void>()> before_commit = {};
   Progress progress = {};
-  /// Changes of at most so many bytes of rows go to the delta, whatever part of the file they are.
+  /// Changes of at most this many bytes of rows go to the delta, whatever share of the file they are.
   std::uint64_t small_delta_bytes = std::uint64_t{64} << 20;
 };
 
@@ -32,13 +32,13 @@ struct KeyedUpdateReport {
   std::uint64_t added = 0, replaced = 0, removed = 0;
 };
 
-/// Makes the next epoch of a keyed database, which is there as a whole or not at all. `keys` are those of the
-/// database, in any order, each once or more; others among them are ignored.
+/// Makes the next epoch of a keyed database, as a whole or not at all. `keys` are those of the database, in
+/// any order, each once or more; others among them are ignored.
 ///
 /// If no key is added or removed, the new records are no longer than the longest one was, and they change at
 /// most a quarter of the rows or small_delta_bytes, the changes go to FILE.delta. The content is then that of
-/// a new build with the same geometry. Else the file is built anew, with as many columns. Both read the whole
-/// file, and take about 150 bytes of memory for each key.
+/// a new build with the same geometry. Otherwise the file is built anew, with the same number of columns.
+/// Both ways read the whole file, and take about 150 bytes of memory for each key.
 ///
 /// InvalidArgument: the file is not keyed, or a bucket; `keys` lack some of its keys; there is no change; or
 /// a record has another length than all must have. OutOfRange: a key to be removed is not there. Unavailable:

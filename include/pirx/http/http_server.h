@@ -57,8 +57,8 @@ struct HttpServerOptions : QueueOptions {
   bool allow_plaintext = false;         ///< serves without TLS beyond loopback
   int io_threads = 1;
   std::size_t max_connections = 10'000;
-  /// A client may always have this many connections, and more as long as it has fewer than there are free
-  /// ones. max_connections holds for all together. HttpServer says what counts as one client.
+  /// A client may always have this many connections, and may open another one while it has fewer than are
+  /// free. max_connections limits all clients together. HttpServer says what counts as one client.
   std::size_t connections_per_client = 1;
   std::size_t max_header_bytes = 8 * 1024;
   /// The memory for connections, requests, replies and computing them, all at one time. A sixteenth of it is
@@ -131,7 +131,7 @@ class HttpServer {
   /// then.
   Result<std::shared_ptr<const AnyServer>> replace(std::shared_ptr<const AnyServer> next,
                                                    std::string_view database = {}, Bytes manifest = {});
-  /// Puts another manifest beside the server of now. Not while another thread calls replace().
+  /// Gives the server that is in use another manifest. Not while another thread calls replace().
   /// InvalidArgument: there is no such database.
   Result<void> publish(Bytes manifest, std::string_view database = {});
   /// Serves on this thread, on io_threads - 1 more, and on one that computes. Returns after stop(), when all

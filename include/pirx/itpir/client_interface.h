@@ -44,23 +44,24 @@ enum class DecodeStatus : std::uint8_t {
 /// Rounds of queries that are decoded together at most.
 inline constexpr std::size_t kMaxRounds = 8;
 
-/// Makes records of what a query found: of records, rows or the slots of sums, those of the wishes from
-/// `first` on. Nothing: a key that has no record; it counts as missing only if no d + 1 replies make one. An
-/// error: a database never holds that, so somebody lied. It may be asked about several candidates, and must
-/// depend on these bytes only.
+/// Makes records out of what a query found (records, rows, or slots of sums) for the wishes from `first` on.
+/// Nothing in place of a record: the key has none; it counts as missing only if no d + 1 replies make a
+/// record. An error: no database holds such bytes, so somebody lied. It may be called with several
+/// candidates, and must depend only on their bytes.
 using ReadRecords = std::function<Result<Records>(std::size_t first, std::span<const Bytes> found)>;
 
 struct DecodeOptions {
   /// Lying servers to be safe from: an answer is proven only if that many may lie. Nothing: (k - d - 1) / 2
   /// of k that reply (d = t in plain Goldberg, see batchcodes::Encoding).
   std::optional<unsigned> liars;
-  /// Empty: what was found are the records. Candidates of which it makes the same are one answer. Without it
-  /// a lie in what is not wanted would be another answer beside the true one.
+  /// Empty: what was found is the records. Candidates from which it makes the same records are one answer;
+  /// otherwise a lie in a part that is not wanted would make a second answer.
   ReadRecords read = {};
-  /// Whether `read` checks digests, so that an answer without an error and without a missing key is probable,
-  /// and other replies may settle what an error is about.
+  /// Whether `read` checks digests. If so, an answer without an error and without a missing key is probable,
+  /// and after an error other replies may give the answer.
   bool read_checks = false;
-  /// Chooses instead of that where the replies prove no answer. It never refuses what they do prove.
+  /// If set, chooses in place of the digests when the replies prove no answer. It never refuses a proven
+  /// answer.
   Believe believe = {};
 };
 
@@ -70,8 +71,8 @@ struct Candidate {
   unsigned proof_bound = 0;
 };
 
-/// What the replies decide. No record is looked at for it, so a client that asks again tells servers nothing
-/// about what it wants, as long as at most t of them lie.
+/// What the replies decide. It depends on no record, so a client that asks again tells servers nothing about
+/// what it wants, as long as at most t of them lie.
 struct DecodeReport {
   DecodeStatus status = DecodeStatus::kFailed;
   unsigned rank = 0;     ///< linearly independent errors seen

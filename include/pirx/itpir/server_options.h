@@ -30,8 +30,8 @@ struct ServerOptions {
   std::string code = {};
   /// Called with a line for people that says what happened to prepared_file.
   std::function<void(const std::string&)> note = nullptr;
-  /// Called before prepared_file is written: whether the database is sound. A file that was made from a
-  /// damaged one would stay wrong when that is mended. Empty: nothing is checked.
+  /// Called before prepared_file is written, to check that the database is undamaged. A file that was made
+  /// from a damaged database would stay wrong when the database is mended. Empty: nothing is checked.
   std::function<Result<void>()> check = nullptr;
   /// Computes the products. Empty: this process, from all rows. Cannot be combined with a code.
   Spread spread = nullptr;

@@ -37,8 +37,8 @@ class VerticalClient {
   const VerticalLayout& layout() const noexcept { return layout_; }
 
   /// Plans a wish. A record may be wanted twice. OutOfRange: there is no such record. InvalidArgument: there
-  /// are none, there are too many for a request, or (only subset codes) no way was found for these. Then
-  /// nothing has been sent; a client that visibly asks in another way instead tells servers something. Time
+  /// are none, there are too many for a request, or (only subset codes) no way was found for these. Nothing
+  /// has been sent then, but if the client visibly asks in another way instead, servers learn something. Time
   /// and addresses depend on the records.
   Result<Wish> plan(std::span<const std::uint64_t> records) const;
 

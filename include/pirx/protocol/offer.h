@@ -34,7 +34,7 @@ struct Question {
   std::uint64_t queries = 1;
   unsigned modulus_bits = 3072;  ///< of keys whose length can be chosen
   bool reproduction = false;     ///< allows moduli of 1024 bits, as in the papers
-  /// Time that a client can spend before it knows its wish is not counted.
+  /// Does not count the time that a client can spend before it knows what it wants.
   bool ahead = false;
   /// Memory of a server for tables that make it faster, in bytes.
   std::uint64_t table_bytes = std::uint64_t{64} << 20;

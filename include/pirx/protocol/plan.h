@@ -32,7 +32,7 @@ struct Work {
   unsigned key_queries = 1;           ///< queries for a key of a keyed database
 };
 
-/// What joining a deployment depends on beside its plan.
+/// What Plan::join needs in addition to the plan.
 struct ClientSpec {
   Options options = {};   ///< checked against Protocol::client_options
   bool loopback = false;  ///< all servers are on this machine

@@ -17,7 +17,8 @@
 
 namespace pirx {
 
-/// How sure an answer is. With one server kProven is said of the plan's identity, perhaps its own word.
+/// How sure an answer is. With one server, kProven means that the records are those of the database that the
+/// plan identifies; that identity may be the server's own word.
 enum class Certainty : std::uint8_t {
   kProven,      ///< right unless more than proof_bound servers lied
   kProbable,    ///< not proven; decided by the records' digests or by the caller's check
@@ -69,9 +70,9 @@ struct RetrieveOptions {
   /// corrects, but at least one if more servers are asked than must answer. For protocols with several
   /// servers.
   std::optional<unsigned> liars = {};
-  /// Rounds of queries, 1 to 8. Nothing: kUsualRounds. There is one if it tells the liars apart whatever they
-  /// do, and otherwise there are all of them; how the liars' errors look does not show in their number. For
-  /// protocols with several servers.
+  /// Rounds of queries, 1 to 8. Nothing: kUsualRounds. There is only one round if it tells the liars apart
+  /// whatever they do; otherwise all of these rounds are made, so that their number does not show what the
+  /// liars' errors look like. For protocols with several servers.
   std::optional<unsigned> rounds = {};
   /// Waits for every server, so that each one's behaviour is reported. For protocols with several servers.
   bool wait_for_all = false;
@@ -162,7 +163,7 @@ class Retrieval {
   bool asked_all_ = false, finished_ = false;
 };
 
-/// The client half of a protocol, for one deployment. Const and thread-safe. It holds what serves many
+/// The client half of a protocol, for one deployment. Const and thread-safe. It holds what is used for many
 /// retrievals, such as keys. In a protocol with keys, servers can tell that two of its retrievals come from
 /// one client.
 class AnyClient {
@@ -187,7 +188,8 @@ ErrorCode code_of_server(const Error& error) noexcept;
 inline constexpr std::size_t kMaxWishes = 4096;
 /// InvalidArgument: no wish or too many.
 Result<void> check_wishes(std::size_t wishes);
-/// Whether something speaks for records that nothing proves: `believe` or, without it, that there are all.
+/// Whether to trust records that nothing proves: what `believe` says or, without it, whether no record is
+/// missing.
 bool speaks_for(const Believe& believe, const Records& records);
 /// InvalidArgument: options for several servers.
 Result<void> check_one_server(const RetrieveOptions& options);

@@ -13,8 +13,8 @@ namespace pirx::cpir::dj {
 /// The slow part of a query, made before the row is known: for every selector an encryption of zero and one
 /// of one, under the same coin. It depends neither on the row nor on the server's content. It serves one
 /// query, which consumes it, in the process that made it: a child of fork has a copy that it cannot use.
-/// Whoever sees it can tell what was asked with it, and two queries with the same one show whether they ask
-/// for the same row. So it is wiped and never stored.
+/// Whoever sees it can tell what was asked with it, and two queries with the same blinding show whether they
+/// ask for the same row. So it is wiped and never stored.
 class Blinding {
  public:
   Blinding(Blinding&&) noexcept = default;
@@ -35,7 +35,7 @@ class Blinding {
 class Client {
  public:
   /// A client with this plan and key. InvalidArgument: the key does not have the plan's length and policy. A
-  /// caller that passes a key with another policy than kSecure accepts an insecure plan by that.
+  /// caller that passes a key with a policy other than kSecure thereby accepts an insecure plan.
   static Result<Client> create(Params params, const SecretKey& key);
   Client(Client&&) noexcept = default;  // not copied: it holds secrets
   Client& operator=(Client&&) noexcept = default;

@@ -43,7 +43,7 @@ using Salt = std::array<std::byte, 32>;
 
 /// How units lie in rows. A unit is a slot, or a row of a keyed database. per_row units share a row, or a
 /// unit takes rows_each rows; one of the two numbers is 1. The bytes of a unit follow each other from row to
-/// row, and only its last row may have bytes to spare. As many units share a row as its words have room for.
+/// row, and only its last row may have bytes to spare. A row holds as many units as its words have room for.
 struct Layout {
   std::uint64_t per_row = 1;
   std::uint64_t rows_each = 1;

@@ -16,7 +16,7 @@ namespace pirx::cpir::qr {
 class Client {
  public:
   /// A client with this plan and key. InvalidArgument: the key does not have the plan's length and policy. A
-  /// caller that passes a key with another policy than kSecure accepts an insecure plan by that.
+  /// caller that passes a key with a policy other than kSecure thereby accepts an insecure plan.
   static Result<Client> create(Params params, const SecretKey& key);
   Client(Client&&) noexcept = default;  // not copied: it holds secrets
   Client& operator=(Client&&) noexcept = default;

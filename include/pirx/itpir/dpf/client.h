@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client half: two servers get a key of a point function each.
+// The client half of dpf: each of two servers gets a key of a point function.
 #pragma once
 
 #include "pirx/itpir/client_interface.h"
