@@ -22,13 +22,6 @@ struct RecoverySet {
   Secrets<std::uint64_t> buckets;
   std::size_t size = 0;
   std::uint32_t base = 0;
-
-  bool disjoint(const Secrets<std::uint64_t>& used) const {
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if ((buckets[i] & used[i]) != 0) return false;
-    }
-    return true;
-  }
 };
 
 bool smaller(const RecoverySet& a, const RecoverySet& b) {
@@ -103,46 +96,77 @@ Secrets<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::u
 /// left, tries its smallest set first, and goes back to the next one if that leads nowhere.
 class Search {
  public:
-  Search(Secrets<const Secrets<RecoverySet>*> ways, std::size_t words)
-      : ways_(std::move(ways)), chosen_(ways_.size(), nullptr), used_(words) {}
+  explicit Search(const Secrets<const Secrets<RecoverySet>*>& ways) : chosen_(ways.size(), nullptr) {
+    SecretMap<const Secrets<RecoverySet>*, std::size_t> known;
+    for (const auto* list : ways) {
+      const auto [at, first] = known.try_emplace(list, lists_.size());
+      if (first) lists_.emplace_back(*list);
+      list_of_.push_back(at->second);
+    }
+  }
 
-  bool run() { return place(ways_.size()); }
+  bool run() { return place(chosen_.size()); }
   const RecoverySet& chosen(std::size_t request) const { return *chosen_[request]; }
 
  private:
-  static constexpr std::size_t kMaxWork = std::size_t{1} << 26;  ///< words looked at: less than 0.1 s
+  static constexpr std::size_t kMaxWork = std::size_t{1} << 26;  ///< words looked at: less than 0.2 s
 
-  bool place(std::size_t left) {
-    if (left == 0) return true;
-    std::size_t request = ways_.size(), fewest = SIZE_MAX;
-    for (std::size_t i = 0; i < ways_.size(); ++i) {
-      if (chosen_[i] != nullptr) continue;
-      std::size_t count = 0;
-      for (const auto& way : *ways_[i]) {
-        work_ += used_.size();
-        count += way.disjoint(used_);
-        if (count >= fewest || work_ > kMaxWork) break;
+  struct List {
+    explicit List(const Secrets<RecoverySet>& all)
+        : ways(all), columns(all.size() * all[0].buckets.size()), blocked(all.size()), left(all.size()) {
+      for (std::size_t w = 0; w < all.size(); ++w) {
+        for (std::size_t i = 0; i < all[w].buckets.size(); ++i)
+          columns[i * all.size() + w] = all[w].buckets[i];
       }
-      if (count < fewest) request = i, fewest = count;
     }
-    if (fewest == 0 || work_ > kMaxWork) return false;
-    for (const auto& way : *ways_[request]) {
-      if (!way.disjoint(used_)) continue;
-      toggle(way);
+    const Secrets<RecoverySet>& ways;
+    Secrets<std::uint64_t> columns;  ///< their first words, then their second ones, ...
+    Secrets<std::size_t> blocked;    ///< for each: how many of the chosen ones share a bucket with it
+    std::size_t left;                ///< those that none shares a bucket with
+  };
+
+  bool place(std::size_t requests) {
+    if (requests == 0) return true;
+    std::size_t request = chosen_.size(), fewest = SIZE_MAX;
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      const auto left = lists_[list_of_[i]].left;
+      if (chosen_[i] == nullptr && left < fewest) request = i, fewest = left;
+    }
+    if (fewest == 0) return false;
+    const List& list = lists_[list_of_[request]];
+    for (std::size_t w = 0; w < list.ways.size() && work_ <= kMaxWork; ++w) {
+      if (list.blocked[w] != 0) continue;
+      const RecoverySet& way = list.ways[w];
+      count(way, [](List& of, std::size_t at) { of.left -= of.blocked[at]++ == 0; });
       chosen_[request] = &way;
-      if (place(left - 1)) return true;
+      if (place(requests - 1)) return true;
       chosen_[request] = nullptr;
-      toggle(way);
+      count(way, [](List& of, std::size_t at) { of.left += --of.blocked[at] == 0; });
     }
     return false;
   }
-  void toggle(const RecoverySet& way) {
-    for (std::size_t i = 0; i < used_.size(); ++i) used_[i] ^= way.buckets[i];
+
+  /// Calls change(list, i) for each recovery set that shares a bucket with `way`.
+  template <class Change>
+  void count(const RecoverySet& way, Change&& change) {
+    Secrets<std::uint64_t> shared;
+    for (auto& list : lists_) {
+      const std::size_t ways = list.ways.size();
+      shared.assign(ways, 0);
+      for (std::size_t i = 0; i < way.buckets.size(); ++i) {
+        if (way.buckets[i] == 0) continue;
+        for (std::size_t w = 0; w < ways; ++w) shared[w] |= list.columns[i * ways + w] & way.buckets[i];
+        work_ += ways;
+      }
+      for (std::size_t w = 0; w < ways; ++w) {
+        if (shared[w] != 0) change(list, w);
+      }
+    }
   }
 
-  Secrets<const Secrets<RecoverySet>*> ways_;
+  Secrets<List> lists_;           ///< of the different blocks
+  Secrets<std::size_t> list_of_;  ///< of each request
   Secrets<const RecoverySet*> chosen_;
-  Secrets<std::uint64_t> used_;
   std::size_t work_ = 0;
 };
 
@@ -222,7 +246,7 @@ Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t>
   const auto search = [&] {
     Secrets<const Secrets<RecoverySet>*> lists;
     for (const auto S : targets) lists.push_back(&ways.at(S));
-    return Search(std::move(lists), (sets_.size() + 63) / 64);
+    return Search(lists);
   };
   auto found = search();
   bool done = found.run();

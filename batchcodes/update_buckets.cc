@@ -98,8 +98,16 @@ void add_patched_rows(const database::Database& file, unsigned arity, std::set<s
   }
 }
 
+/// Whether a bucket without noise has the content of the database at an epoch whose identity is still known.
+/// Of an epoch between these, the bucket may as well be of another history, such as that before a backup.
+bool is_known(const Bucket& bucket, const database::Database& plain, const database::UpdateReport* last) {
+  const auto& at = bucket.file->version();
+  return bucket.info().independence > 0 || at == plain.mapping().base_version || at == plain.version() ||
+         (last != nullptr && at == last->before);
+}
+
 /// Rows of the buckets with blocks that changed since the bucket's epoch; of torn ones, which do not share
-/// their noise, all where that can be.
+/// their noise, all where that can be; of unknown ones, all.
 std::set<std::uint64_t> changed_rows(const database::Database& plain, const std::vector<Bucket>& buckets,
                                      bool torn, const database::UpdateReport* last) {
   const unsigned arity = buckets[0].info().arity;
@@ -116,17 +124,27 @@ std::set<std::uint64_t> changed_rows(const database::Database& plain, const std:
   if (torn) {
     for (const Bucket& bucket : buckets) add_patched_rows(*bucket.file, 1, rows);
   }
-  // What was cut off behind the last block shared a row with it.
   const std::uint64_t count = buckets[0].info().rows(plain.geometry().rows());
+  if (!std::all_of(buckets.begin(), buckets.end(),
+                   [&](const Bucket& bucket) { return is_known(bucket, plain, last); })) {
+    for (std::uint64_t row = 0; row < count; ++row) rows.insert(rows.end(), row);
+  }
+  // What was cut off behind the last block shared a row with it.
   rows.insert(count - 1);
   rows.erase(rows.lower_bound(count), rows.end());
   return rows;
 }
 
+bool is_row(const database::Database& bucket, std::uint64_t row, ByteSpan bytes) {
+  const auto rows = bucket.rows();
+  return row < rows.rows && std::equal(bytes.begin(), bytes.end(), rows.row(static_cast<std::size_t>(row)));
+}
+
 template <class F>
 Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& rows,
-                         const database::Database& plain, unsigned arity,
+                         const database::Database& plain, const std::vector<Bucket>& buckets,
                          std::vector<database::RowChanges>& changes) {
+  const unsigned arity = buckets[0].info().arity;
   const std::uint64_t stride = plain.geometry().row_stride();
   const database::Section& blocks = plain.mapping().header.layout.rows;
   std::vector<bool> checked;
@@ -143,7 +161,7 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
       for (std::size_t i = 0; i < n; ++i) {
         Bytes bytes(stride);
         PIRX_TRY(encoder.store(b, i, MutableByteSpan(bytes).first(encoder.row_bytes())));
-        changes[b].rows.emplace(first + i, std::move(bytes));
+        if (!is_row(*buckets[b].file, first + i, bytes)) changes[b].rows.emplace(first + i, std::move(bytes));
       }
     }
   }
@@ -190,7 +208,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
   PIRX_TRY(with_field(buckets[0].info().field, [&](const auto& f) -> Result<void> {
     using F = std::remove_cvref_t<decltype(f)>;
     PIRX_ASSIGN(auto encoder, BucketRows<F>::create(f, encoding, servers, plain, threads));
-    return encode_rows(encoder, rows, plain, encoding.spec().arity, changes);
+    return encode_rows(encoder, rows, plain, buckets, changes);
   }));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (!torn && !lags(buckets[b])) continue;

@@ -237,7 +237,7 @@ Result<std::unique_ptr<Retrieval>> RetrievingClient::retrieve(std::span<const st
     Result<void> planned;
     if (!wish) {  // Servers must not see that there is no plan for these records: ask for others.
       planned = tl::unexpected(wish.error());
-      wish = vertical->plan(std::vector<std::uint64_t>(positions.size()));
+      wish = vertical->stand_in(positions.size());
     }
     if (!wish) return tl::unexpected(wish.error());
     return std::make_unique<FromBuckets>(*vertical, positions, std::move(*wish), std::move(planned), options,

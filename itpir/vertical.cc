@@ -16,29 +16,48 @@ Result<VerticalClient> VerticalClient::create(const std::string& code, const dat
   return VerticalClient(std::move(layout), std::move(client));
 }
 
-Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t> records) const {
+Result<std::size_t> VerticalClient::batches(std::size_t records) const {
   const std::size_t m = layout_.code->buckets(), q = layout_.code->batch();
-  if (records.empty()) return invalid("a query needs at least one record to ask for");
-  const std::size_t batches = div_up(records.size(), q);
+  if (records == 0) return invalid("a query needs at least one record to ask for");
+  const std::size_t batches = div_up(records, q);
   if (batches > kMaxQueriesPerRequest / m) {
-    return invalid(std::to_string(records.size()) + " records in one request are too many: at most " +
+    return invalid(std::to_string(records) + " records in one request are too many: at most " +
                    std::to_string(kMaxQueriesPerRequest / m * q) + " with this code, ask in several");
   }
-  Wish wish;
-  wish.records_ = SecretVector<std::uint64_t>(records);
-  wish.rows_ = SecretVector<std::uint64_t>(batches * m);
+  return batches;
+}
+
+Result<void> VerticalClient::plan_batch(Wish& wish, std::size_t batch,
+                                        std::span<const std::uint64_t> blocks) const {
+  const std::size_t m = layout_.code->buckets();
+  PIRX_ASSIGN(auto plan, layout_.code->plan(layout_.plain.rows(), blocks));
+  for (std::size_t b = 0; b < m; ++b) wish.rows_.expose()[batch * m + b] = plan.row(b);
+  wish.plans_[batch] = std::move(plan);
+  return {};
+}
+
+Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t> records) const {
+  const std::size_t q = layout_.code->batch();
+  PIRX_ASSIGN(const auto batches, this->batches(records.size()));
+  Wish wish(SecretVector<std::uint64_t>(records), batches, layout_.code->buckets());
   SecretVector<std::uint64_t> wanted(records.size());
   for (std::size_t k = 0; k < records.size(); ++k) {
     PIRX_ASSIGN(const auto location, layout_.plain.locate(records[k]));
     wanted.expose()[k] = location.row;
   }
   for (std::size_t batch = 0; batch < batches; ++batch) {
-    const auto part =
-        std::as_const(wanted).expose().subspan(batch * q, std::min(q, records.size() - batch * q));
-    PIRX_ASSIGN(auto plan, layout_.code->plan(layout_.plain.rows(), part));
-    for (std::size_t b = 0; b < m; ++b) wish.rows_.expose()[batch * m + b] = plan.row(b);
-    wish.plans_.push_back(std::move(plan));
+    PIRX_TRY(plan_batch(
+        wish, batch,
+        std::as_const(wanted).expose().subspan(batch * q, std::min(q, records.size() - batch * q))));
   }
+  return wish;
+}
+
+Result<VerticalClient::Wish> VerticalClient::stand_in(std::size_t records) const {
+  PIRX_ASSIGN(const auto batches, this->batches(records));
+  Wish wish(SecretVector<std::uint64_t>(1), batches, layout_.code->buckets());
+  constexpr std::uint64_t kFirst[] = {0};
+  PIRX_TRY(plan_batch(wish, 0, kFirst));
   return wish;
 }
 

@@ -26,6 +26,8 @@ constexpr std::size_t kEntryBytes = 80;
 
 fs::path entries_file(const fs::path& folder) { return folder / "entries"; }
 fs::path head_file(const fs::path& folder) { return folder / "head.json"; }
+/// While an append is under way: how many entries there were before.
+fs::path appending_file(const fs::path& folder) { return folder / "appending"; }
 fs::path key_file(const fs::path& folder) { return folder / "key.pem"; }
 fs::path public_key_file(const fs::path& folder) { return folder / "public.pem"; }
 
@@ -74,6 +76,18 @@ class EntryWriter {
   File file_;
   bool written_ = true;
 };
+
+/// Entries behind the last head are those of an append that did not end. Where none is known, it is the head
+/// that is too old, or lost.
+Result<void> check_remains(const fs::path& folder, std::uint64_t entries) {
+  std::error_code error;
+  const auto bytes = fs::file_size(entries_file(folder), error);
+  if (!error && bytes <= entries * kEntryBytes) return {};
+  const auto begun = read_file(appending_file(folder), 20);
+  if (begun && *begun == std::to_string(entries)) return {};
+  return fail(ErrorCode::kDataLoss, entries_file(folder).string() + " holds more than " +
+                                        head_file(folder).string() + " says: put the newest tree head back");
+}
 
 Result<void> visit_entries(const fs::path& path, std::uint64_t count,
                            const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) {
@@ -210,6 +224,8 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
   if (*latest != (head_.tree_size == 0 ? std::string() : format_tree_head(head_))) {
     return fail(ErrorCode::kUnavailable, "the log has grown meanwhile: try again");
   }
+  PIRX_TRY(check_remains(folder_, head_.tree_size));
+  PIRX_TRY(replace_file(appending_file(folder_), std::to_string(head_.tree_size)));
   PIRX_TRY(writer.begin_behind(head_.tree_size));
   PIRX_ASSIGN(const auto key, SigningKey::load(key_file(folder_)));
   PIRX_ASSIGN(const auto generator, CertificateGenerator::create());
@@ -248,6 +264,7 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
   TreeHead head{.timestamp = now, .tree_size = root.size(), .root = root.root()};
   PIRX_TRY(key.sign(head));
   PIRX_TRY(replace_file(head_file(folder_), format_tree_head(head)));
+  fs::remove(appending_file(folder_), none);
   head_ = std::move(head);
   return report;
 }

@@ -82,7 +82,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   if (full) evicted = take(loser);
   publish();
   // The thread waits for a first request, or for enough of them.
-  const bool wake = queue_.size() == 1 || queued_queries_ >= limits_.batch_max;
+  const bool wake = queue_.size() == 1 || queued_queries_ >= most_queries();
   lock.unlock();
   if (wake) compute_.notify();
   if (evicted) {
@@ -116,7 +116,7 @@ std::size_t Batcher::queued() const {
 std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
-  if (queued_queries_ >= limits_.batch_max) return Clock::time_point::min();
+  if (queued_queries_ >= most_queries()) return Clock::time_point::min();
   const bool wait = !limits_.batch_window_adaptive || gap_ <= limits_.batch_window;
   return queue_.front().arrival + (wait ? limits_.batch_window : std::chrono::microseconds(0));
 }
@@ -134,13 +134,26 @@ double Batcher::seconds_left() const {
 }
 
 double Batcher::seconds_of(std::size_t queries) const {
-  const auto full = queries / limits_.batch_max, rest = queries % limits_.batch_max;
-  return static_cast<double>(full) * cost_.predict(limits_.batch_max) +
-         (rest > 0 ? cost_.predict(rest) : 0.0);
+  const auto most = most_queries(), full = queries / most, rest = queries % most;
+  return static_cast<double>(full) * cost_.predict(most) + (rest > 0 ? cost_.predict(rest) : 0.0);
 }
 
 bool Batcher::is_long(std::size_t queries) const {
-  return cost_.predict(queries) > std::chrono::duration<double>(limits_.max_queue_time).count();
+  const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
+  return cost_.predict(queries) > std::max(wait, 2 * cost_.predict(1));
+}
+
+std::size_t Batcher::most_queries() const {
+  std::size_t most = 1, more = limits_.batch_max;
+  while (most < more) {
+    const auto middle = most + (more - most + 1) / 2;
+    if (is_long(middle)) {
+      more = middle - 1;
+    } else {
+      most = middle;
+    }
+  }
+  return most;
 }
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
@@ -153,8 +166,9 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
         "time");
   }
   // Clients take turns: before this request go its client's own, and of every other client as many.
+  const auto most = most_queries();
   std::size_t ahead = queued_queries_;
-  if (ahead + queries > limits_.batch_max) {
+  if (ahead + queries > most) {
     const auto own = shares_.find(caller.client);
     const auto mine = (own == shares_.end() ? 0 : own->second.queries) + queries;
     ahead = 0;
@@ -162,9 +176,9 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
       ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
     }
   }
-  auto before = seconds_of(ahead - ahead % limits_.batch_max) + seconds_left();
+  auto before = seconds_of(ahead - ahead % most) + seconds_left();
   before += others(before);
-  const auto end = before + seconds_of(ahead % limits_.batch_max + queries);
+  const auto end = before + seconds_of(ahead % most + queries);
   const std::chrono::duration<double> useful =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - Clock::now();
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
@@ -247,16 +261,14 @@ void Batcher::mark_batch() {
     turns.emplace_back(oldest && i == 0 ? 0 : queue_[i].turn, i);
   std::sort(turns.begin(), turns.end());
 
+  const auto most = most_queries();
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
   for (const auto& [turn, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (!first && job.server.get() != server) continue;
-    if (!first && (job.queries > limits_.batch_max - std::min(queries, limits_.batch_max) ||
-                   is_long(queries + job.queries))) {
-      break;
-    }
+    if (!first && job.queries > most - std::min(queries, most)) break;
     server = job.server.get();
     queries += job.queries;
     job.leaves = true;

@@ -97,8 +97,11 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// Whether a pass of so many takes longer than a request may wait.
+  /// Whether a pass of so many takes longer than a request may wait, and than two passes of one query.
   bool is_long(std::size_t queries) const;
+  /// The queries of a pass at most: batch_max, or fewer if a pass of these would be long; one request of more
+  /// has a pass of its own.
+  std::size_t most_queries() const;
   Result<void> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kPackedBytes = std::size_t{1} << 16;
 /// Memory that zstd may take to look back: what its command line allows, too.
 constexpr int kMaxWindowLog = 27;
+/// What packed data may become: so many bytes for each of its own, and so many more. gzip reaches 1,032.
+constexpr std::uint64_t kMostUnpacked = 1100, kAlwaysUnpacked = std::uint64_t{64} << 20;
 
 class Gunzip final : public Unpacker {
  public:
@@ -139,6 +141,12 @@ Result<std::size_t> InputStream::read(MutableByteSpan out) {
       used_ = packed_.size() - in.size();
       if (!written) return fail_here(written.error());
       done += *written;
+      unpacked_ += *written;
+      if (unpacked_ > kAlwaysUnpacked && (unpacked_ - kAlwaysUnpacked) / kMostUnpacked > consumed_) {
+        return fail_here(Error(ErrorCode::kResourceExhausted,
+                               "the packed data becomes more than " + std::to_string(kMostUnpacked) +
+                                   " times as long: unpack it yourself if that is meant"));
+      }
       if (*written != 0 || !in.empty()) continue;
       if (packed_.size() == kPackedBytes) {
         PIRX_TRY(fill());

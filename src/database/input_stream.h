@@ -40,7 +40,7 @@ class InputStream {
   std::unique_ptr<Unpacker> unpacker_;  ///< none: the bytes are as they are in the file
   Bytes packed_;
   std::size_t used_ = 0;  ///< of packed_
-  std::uint64_t consumed_ = 0, total_ = 0;
+  std::uint64_t consumed_ = 0, total_ = 0, unpacked_ = 0;
 };
 
 }  // namespace pirx::database

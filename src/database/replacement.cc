@@ -48,6 +48,7 @@ Result<bool> check_target(const std::filesystem::path& target) {
 
 std::filesystem::path behind_links(const std::filesystem::path& path) {
   std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
   auto file = std::filesystem::canonical(path, error);
   return error ? path : file;
 }
@@ -102,8 +103,8 @@ Result<void> UpdateLock::check() const {
                   " was replaced or changed meanwhile, so it stays as it is now: do the same again");
 }
 
-Result<Replacement> Replacement::begin(const std::filesystem::path& target,
-                                       const std::filesystem::path& like) {
+Result<Replacement> Replacement::begin(const std::filesystem::path& name, const std::filesystem::path& like) {
+  const auto target = behind_links(name);
   PIRX_ASSIGN(const bool there, check_target(target));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);

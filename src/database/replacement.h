@@ -44,11 +44,10 @@ class UpdateLock {
 /// that file: until it is in place or given up, nobody else builds, updates or compacts `target`.
 class Replacement {
  public:
-  /// Removes what killed writers left. InvalidArgument or Unavailable when `target` is nothing that may be
-  /// replaced; Unavailable when another process changes it.
-  /// A new file may be read by whoever may read `like`; if that is empty, by what the umask leaves.
-  static Result<Replacement> begin(const std::filesystem::path& target,
-                                   const std::filesystem::path& like = {});
+  /// The target is `name`, or the file to which that links. Removes what killed writers left. InvalidArgument
+  /// or Unavailable when the target is nothing that may be replaced; Unavailable when another process changes
+  /// it. A new file may be read by whoever may read `like`; if that is empty, by what the umask leaves.
+  static Result<Replacement> begin(const std::filesystem::path& name, const std::filesystem::path& like = {});
   const TemporaryFile& file() const noexcept { return file_; }
   /// Unavailable when the target is not what it was at the beginning.
   Result<void> check() const { return lock_.check(); }

@@ -456,6 +456,32 @@ TEST(UpdateBuckets, RefusesWhatWasCompactedWhileTorn) {
                "was compacted after an update");
 }
 
+/// After a backup is put back, an epoch of the buckets may be one that the database never had.
+TEST(UpdateBuckets, BucketsOfAHistoryThatWasLeftAreMadeRight) {
+  auto engine = seeded_engine(77);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 30, engine));
+  ASSERT_TRUE(
+      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 0, 2, 4), folder / "b")));
+  const auto files = paths(folder / "b", 4);
+  const auto backup = read_file(folder / "db");
+  const auto set = [&](std::uint64_t record) {
+    auto update = database::DatabaseUpdate::begin(folder / "db");
+    return update ? update->set(record, to_bytes("new")).and_then([&] { return update->commit(); })
+                  : tl::unexpected(update.error());
+  };
+  const auto left = set(0);
+  ASSERT_TRUE(good(left));
+  ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files, &*left)));
+  std::filesystem::remove(folder / "db.delta");
+  testing::write_file(folder / "db", backup);
+  ASSERT_TRUE(good(set(10)));
+  ASSERT_TRUE(good(set(12)));
+  const auto plain = Database::open(folder / "db");
+  ASSERT_TRUE(good(update_buckets(**plain, files)));
+  expect_decodes(**plain, files, engine);
+}
+
 TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
   auto engine = seeded_engine(75);
   const TemporaryFolder folder(TemporaryFolder::kMemory);

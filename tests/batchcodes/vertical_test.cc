@@ -267,6 +267,17 @@ TEST(Subset, EveryMultisetOfFour) {
   }
 }
 
+/// Blocks of different sets have a bucket each, and 2^w of one set have ways that share none. Searches that
+/// look at everything again for each block gave up here.
+TEST(Subset, LargeBatchesHavePlans) {
+  const auto code = vertical_code("subset:12,8").value();
+  ASSERT_EQ(code->batch(), 256u);
+  std::vector<std::uint64_t> different(256), same(256, 7);
+  std::iota(different.begin(), different.end(), std::uint64_t{1000});
+  EXPECT_TRUE(code->plan(1'000'000, different));
+  EXPECT_TRUE(code->plan(1'000'000, same));
+}
+
 TEST(Subset, FewerAndSingleSets) {
   auto engine = seeded_engine(53);
   const gf2e::Gf2 f;

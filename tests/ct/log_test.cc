@@ -259,11 +259,19 @@ TEST(Log, DamageIsNoticedAndRemainsAreNot) {
   auto longer = whole;
   longer.insert(longer.end(), 123, std::byte{0xEE});
   testing::write_file(entries, longer);
+  expect_error(log.append({}, 11, 2), ErrorCode::kDataLoss, "newest tree head");
+  testing::write_file(folder / "log/appending", as_bytes("10"));
   auto again = Log::open(folder / "log");
   ASSERT_TRUE(good(again));
   ASSERT_TRUE(good(again->append({}, 11, 2)));
   EXPECT_EQ(std::filesystem::file_size(entries), 880u);
   ASSERT_TRUE(good(Log::open(folder / "log")));
+  // Without its head, or with an older one, a log does not lose what it acknowledged.
+  std::filesystem::rename(folder / "log/head.json", folder / "head");
+  auto headless = Log::open(folder / "log");
+  ASSERT_TRUE(good(headless));
+  expect_error(headless->append({}, 12, 3), ErrorCode::kDataLoss, "newest tree head");
+  EXPECT_EQ(std::filesystem::file_size(entries), 880u);
   // Another log's head.
   auto other = new_log(folder / "other");
   ASSERT_TRUE(good(other.append({}, 11, 2)));

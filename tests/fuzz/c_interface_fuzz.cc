@@ -155,7 +155,12 @@ PIRX_FUZZ(c_interface, [] {
       case 8: {
         const bool by_key = script.byte() % 2 != 0;
         const auto* client = objects.some<pirx_client>(script);
-        pirx_options options;
+        // A program of a later version has more options behind ours.
+        struct {
+          pirx_options ours;
+          std::byte later[256];
+        } given{};
+        auto& options = given.ours;
         expect(pirx_options_init(&options, sizeof options) == PIRX_OK, "options can be set");
         const auto how = script.byte();
         if (how & 1) {
@@ -171,6 +176,7 @@ PIRX_FUZZ(c_interface, [] {
           options.max_work = script.length();
         }
         if (how & 16) options.struct_size = script.byte();
+        if (how & 32) given.later[script.byte()] = std::byte{1};
         pirx_retrieval* retrieval = nullptr;
         if (by_key) {
           const auto name = script.text();

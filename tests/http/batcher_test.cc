@@ -427,8 +427,28 @@ TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
   rig.fake->delay = 200ms;
   rig.teach();
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
-  expect_error(rig.submit("many", 8), ErrorCode::kResourceExhausted, "fewer records");
+  expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("one"));
+}
+
+/// Passes are cut to the longest wait, so many requests of few queries each wait for several of them.
+TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 300ms;
+  Rig rig(limits);
+  rig.fake->delay = 100ms;
+  rig.teach();
+  rig.fake->delay = 400ms;
+  ASSERT_TRUE(rig.submit("four", 4));
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  rig.fake->delay = 0ms;
+  rig.hold_with_one();
+  int taken = 0;
+  for (int i = 0; i < 60; ++i) taken += rig.submit("a" + std::to_string(i), 1, {"a"}).has_value();
+  EXPECT_GE(taken, 1);
+  EXPECT_LE(taken, 6) << "of which three fit a pass of 0.3 s";
+  EXPECT_TRUE(rig.submit("b", 1, {"b", Clock::now() + 1s}));
+  rig.fake->release();
 }
 
 TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
@@ -469,7 +489,7 @@ TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
   ASSERT_TRUE(rig.submit("a7", 8));  // the protocol refuses it in the end
   ASSERT_TRUE(rig.answers.wait_for(1));
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
-  expect_error(rig.submit("many", 8), ErrorCode::kResourceExhausted, "fewer records");
+  expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("one"));
 }
 

@@ -76,7 +76,11 @@ class KeyedUpdate(cl.Servers):
         for key in ("key 1", "new"):  # changed in place, built anew
             cl.run("db", "update", link, "--key", f"{key}={self.record('x')}", "--keys-from", mine)
             self.assertEqual(cl.run("db", "get", database, "--key", key).stdout, "x\n")
+        cl.run("db", "update", link, "--key", f"key 2={self.record('y')}")  # the list is beside the database
+        cl.run("db", "build", link, self.path / "keyed.jsonl", "--key", "k", "--value", "v", "--keyed")
         self.assertTrue(link.is_symlink())
+        self.assertNotEqual(cl.run("db", "get", database, "--key", "key 2").stdout, "y\n")
+        self.assertFalse(Path(f"{link}.keys").exists())
 
     def test_the_list_of_keys(self):
         database = self.build("--no-key-list", count=50)

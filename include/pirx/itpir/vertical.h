@@ -22,6 +22,10 @@ class VerticalClient {
 
    private:
     friend class VerticalClient;
+    Wish(SecretVector<std::uint64_t> records, std::size_t batches, std::size_t buckets)
+        : records_(std::move(records)), rows_(batches * buckets) {
+      for (std::size_t i = 0; i < batches; ++i) plans_.emplace_back(buckets, 0);
+    }
     SecretVector<std::uint64_t> records_, rows_;
     std::vector<batchcodes::VerticalPlan> plans_;
   };
@@ -42,6 +46,10 @@ class VerticalClient {
   /// and addresses depend on the records.
   Result<Wish> plan(std::span<const std::uint64_t> records) const;
 
+  /// A wish that servers cannot tell from one for so many records: for record 0, and otherwise blank. Errors
+  /// as plan(), but there always is a way.
+  Result<Wish> stand_in(std::size_t records) const;
+
   /// The records, from the answers to rows(), for DecodeOptions::read. It checks digests if the records have
   /// any. DataLoss: a length, padding or digest is wrong.
   Result<Records> records(const Wish& wish, std::span<const Bytes> rows) const;
@@ -49,6 +57,8 @@ class VerticalClient {
  private:
   VerticalClient(VerticalLayout layout, std::shared_ptr<const SharesClient> client)
       : layout_(std::move(layout)), client_(std::move(client)) {}
+  Result<std::size_t> batches(std::size_t records) const;
+  Result<void> plan_batch(Wish& wish, std::size_t batch, std::span<const std::uint64_t> blocks) const;
   VerticalLayout layout_;
   std::shared_ptr<const SharesClient> client_;
 };
