@@ -17,7 +17,8 @@ Result<std::shared_ptr<const Plan>> SharesPlan::create(Spec spec) {
   const auto kind = spec.geometry.keyed() ? QueryKind::kRowSums : QueryKind::kRecords;
   MessageSizes sizes{client->request_bytes(1, kind), client->reply_bytes(1, kind)};
   auto effort = client->effort(1, kind);
-  std::size_t batch = spec.ramp;
+  // Rows of a database that is not free of collisions take a vector each.
+  std::size_t batch = client->request_bytes(spec.ramp, kind) == sizes.request ? spec.ramp : 1;
   if (!spec.code.empty()) {
     PIRX_ASSIGN(const auto vertical,
                 VerticalClient::create(spec.code, spec.geometry, spec.version, spec.client));

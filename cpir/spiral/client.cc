@@ -64,7 +64,7 @@ Result<Bytes> Client::query(std::uint64_t item, Rng& rng) const {
   return guarded(make, "no memory for a query");
 }
 
-bool Client::keys_unknown(ByteSpan reply) const noexcept {
+bool Client::keys_unknown(ByteSpan reply) const {
   return decode_header(reply, ProtocolId::kSpiral, MessageType::kKeysUnknown, state_->params.digest(),
                        kHeaderBytes)
       .has_value();

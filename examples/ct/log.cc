@@ -121,7 +121,8 @@ class ProofStream {
   }
   Result<void> finish() { return subtree_.empty() ? Result<void>() : flush(); }
   std::vector<Digest> roots() && { return std::move(roots_); }
-  /// Of subtrees that end before `index` only the first record is made, and given to `check`.
+  /// Of subtrees that end before `index` only the first two records are made, which hold the hashes of all
+  /// leaves but their own, and given to `check`.
   void skip_before(std::uint64_t index, Sink check) {
     wanted_from_ = index;
     check_ = std::move(check);
@@ -135,7 +136,8 @@ class ProofStream {
     const MerkleTree tree(std::move(leaves));
     roots_.push_back(tree.root());
     const bool wanted = first_ + subtree_.size() > wanted_from_;
-    for (std::uint64_t i = 0; i < (wanted ? subtree_.size() : 1); ++i) {
+    for (std::uint64_t i = 0; i < (wanted ? subtree_.size() : std::min<std::size_t>(2, subtree_.size()));
+         ++i) {
       const auto record =
           encode_proof_record({subtree_[i].timestamp, first_ + i, tree.inclusion_proof(i)}, levels_);
       PIRX_TRY((wanted ? sink_ : check_)(first_ + i, subtree_[i], record));

@@ -446,8 +446,8 @@ class GoldbergCollector : public ReplyCollector {
   /// Whether d + 1 of the replies make a record with the right digest where `proven`, which the servers of
   /// `agrees` prove, has none: then more lied than the bound, or d + 1 of them forged it together. None of
   /// those servers takes part, so that one liar's words beside theirs, of which there are many choices, make
-  /// no record by chance. False, too, where there are too many ways to choose d + 1. Undecodable where the
-  /// replies differ in more ways than can be weighed.
+  /// no record by chance. False, too, where there are too many ways to choose d + 1, or to weigh what these
+  /// made: liars who say all sorts of things must not undo what is proven.
   Result<bool> contests_absence(const Round& round, const Records& proven, const std::vector<bool>& agrees,
                                 Weighed& weighed) const {
     auto servers = round.servers;
@@ -465,10 +465,7 @@ class GoldbergCollector : public ReplyCollector {
         return !contested;
       };
       PIRX_ASSIGN(const bool all, each_answer(round, servers, std::span(&missing[i], 1), weighed, contest));
-      if (all || contested) continue;
-      return undecodable(round, "most say that a key has no record, and there are too many ways to choose " +
-                                    std::to_string(needed()) +
-                                    " of them to weigh what else they may have said");
+      if (!all) break;
     }
     return contested;
   }

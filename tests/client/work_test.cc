@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of single servers that ask too much of a client.
+// Plans that ask too much of a client.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <thread>
 
 #include "pirx/client/fetch.h"
@@ -60,6 +61,55 @@ TEST(Work, HostilePlansAreRefusedBeforeAnythingIsDone) {
     const WorkLimits all{~std::uint64_t{0}, ~std::uint64_t{0}, std::chrono::hours(100)};
     EXPECT_TRUE(good(check_work(deployment.plan->work(), 1, all, std::chrono::hours(100)))) << one;
   }
+}
+
+/// Goldberg's protocol with several servers.
+std::shared_ptr<const Plan> shares_plan(const database::Geometry& of, unsigned servers, Texts members,
+                                        std::uint64_t first = 1) {
+  const auto& protocol = **find_protocol("goldberg");
+  std::vector<std::uint64_t> coordinates(servers);
+  std::iota(coordinates.begin(), coordinates.end(), first);
+  return protocol.plan({*Options::create(protocol.members, members, ""), of, {}, coordinates}).value();
+}
+
+TEST(Work, SharesAndRepliesCountAsFieldElements) {
+  const auto of = [](std::uint64_t records, std::uint64_t bytes) {
+    return *database::Geometry::create({.records = records,
+                                        .record_bytes = bytes,
+                                        .records_per_row = 1,
+                                        .variable_length = false,
+                                        .digests = false});
+  };
+  // Elements of prime8 have 2 bytes in messages and 40 in memory: those of three shares, and of one server's
+  // coins. A query of these 33 MB takes minutes to make for a hundred servers.
+  const auto narrow = shares_plan(of(5'000'000, 1), 3, {{"field", "prime8"}, {"threshold", "1"}});
+  EXPECT_GE(narrow->work().memory, 4 * 40 * 5e6);
+  expect_error(check_work(narrow->work(), 1, {.memory = 64 << 20}, kTenMinutes),
+               ErrorCode::kResourceExhausted, "--max-memory");
+  const auto slow = shares_plan(of(80'000, 1), 200, {{"field", "prime8"}, {"threshold", "100"}});
+  expect_error(check_work(slow->work(), 1, {}, kTenMinutes), ErrorCode::kResourceExhausted, "--max-work");
+  // Rows that no vector can share take one each, whatever the ramp.
+  const auto ramp = shares_plan(of(60'000, 100), 52,
+                                {{"field", "gf2_8"},
+                                 {"threshold", "1"},
+                                 {"ramp", "50"},
+                                 {"encoding.arity", "2"},
+                                 {"encoding.independence", "0"},
+                                 {"encoding.modulus", "200"}},
+                                200);
+  EXPECT_GT(ramp->work().row_bytes, 52 * 30'000.0);
+}
+
+TEST(Work, RoundsFitTheMemory) {
+  const auto plan = shares_plan(*database::Geometry::create({.records = 1000, .record_bytes = 1 << 20}), 4,
+                                {{"field", "gf2_8"}, {"threshold", "1"}});
+  const auto rounds = [&](std::uint64_t memory, unsigned wanted) {
+    return rounds_within(plan->work(), 1, {.memory = memory << 20}, wanted);
+  };
+  EXPECT_EQ(rounds(1 << 10, 4), 4u);
+  EXPECT_EQ(rounds(1 << 10, 8), 8u);
+  EXPECT_EQ(rounds(25, 8), 2u) << "replies of a round: 4 MiB, and as elements, with the row, 5";
+  EXPECT_EQ(rounds(1, 8), 1u);
 }
 
 TEST(Work, UsualPlansAreNot) {

@@ -203,6 +203,12 @@ TEST(Log, WrongTargetsAreRefusedAndKept) {
   auto as_long = new_log(folder / "as_long");
   ASSERT_TRUE(good(as_long.append(certificates(20, 9), 0, 1)));
   expect_error(as_long.publish(folder / "db"), ErrorCode::kInvalidArgument, "another log");
+  // The proof of a subtree's first leaf holds the hashes of all its leaves but this one.
+  auto others = certificates(0, 9);
+  others[0] = certificates(50, 1)[0];
+  auto one_differs = new_log(folder / "one_differs");
+  ASSERT_TRUE(good(one_differs.append(others, 0, 1)));
+  expect_error(one_differs.publish(folder / "db"), ErrorCode::kInvalidArgument, "another log");
   ASSERT_TRUE(good(log.append(certificates(9, 1), 0, 2)));
   expect_error(log.publish(folder / "db"), ErrorCode::kStaleEpoch, "latest tree head");
   expect_error(log.publish(folder / "none"), ErrorCode::kUnavailable, "none");

@@ -409,6 +409,38 @@ TEST(RowSums, AreSettledByTheCallersCheck) {
   }
 }
 
+/// Liars who each say something else, about many sums, leave more to weigh than there is time for.
+TEST(RowSums, ManyLiarsWithinTheBoundUndoNoAbsence) {
+  constexpr std::size_t kLiars = 14, kSums = 100;
+  auto engine = pirx::testing::seeded_engine(49);
+  const Encoded deployment(kTagGf2_8, {4, 1, 1, 0, 33, 0, {6, 9, 1, true, true}}, engine);
+  const std::vector<std::array<std::uint64_t, 3>> rows(kSums, {0, 1, 5});
+  const std::vector<std::uint64_t> offsets(kSums);
+  Bytes truth(static_cast<std::size_t>(deployment.params().geometry().slot_bytes()));
+  for (std::size_t b = 0; b < truth.size(); ++b) {
+    truth[b] = deployment.rows.at(0, b) ^ deployment.rows.at(1, b) ^ deployment.rows.at(5, b);
+  }
+  auto rng = Rng::from_os().value();
+  auto query = deployment.client->query_sums(rows, rng, offsets).value();
+  auto replies = deployment.answer(query.requests);
+  for (std::size_t j = 0; j < kLiars; ++j) {
+    rng.fill(MutableByteSpan(replies[j]).subspan(MessageHeader::kBytes));
+  }
+  const auto read = [&](std::size_t, std::span<const Bytes> slots) -> Result<Records> {
+    for (const auto& slot : slots) {
+      if (slot != truth) return fail(ErrorCode::kDataLoss, "no digest fits");
+    }
+    return Records(slots.size());
+  };
+  auto collector = deployment.client->collect(std::move(query.state), {std::nullopt, read, true});
+  for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
+  const auto answer = std::move(*collector).finish();
+  ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+  EXPECT_EQ(answer->missing.size(), kSums);
+  EXPECT_EQ(answer->certainty, Certainty::kProven);
+  EXPECT_EQ(std::ranges::count(answer->servers, ServerStatus::kLied), std::ptrdiff_t{kLiars});
+}
+
 /// A sum that is proven to be no record: liars contest that only if they alone are enough to make another.
 TEST(RowSums, OneLiarContestsNoAbsence) {
   auto engine = pirx::testing::seeded_engine(48);

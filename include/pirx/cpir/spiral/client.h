@@ -36,7 +36,7 @@ class Client {
   Result<Bytes> query(std::uint64_t item, Rng& rng) const;
   /// Whether the reply says that the server does not hold the keys, or no longer. Then upload them and ask
   /// again.
-  bool keys_unknown(ByteSpan reply) const noexcept;
+  bool keys_unknown(ByteSpan reply) const;
   /// The item that a reply holds, params().item_bytes() long.
   /// On input `item` is the query's.
   /// Find the record in it with Params::locate and Geometry::read_slot, which checks the record's digest.
