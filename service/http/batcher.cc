@@ -158,8 +158,8 @@ std::size_t Batcher::most_queries() const {
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   // What takes longer than anybody may wait would keep all others out. The prediction is an old one where
-  // nothing was computed for a minute: then there are no others.
-  if (queries > 1 && is_long(queries) && Clock::now() - computed_ < std::chrono::minutes(1)) {
+  // nothing was computed for ten minutes: then there are few others.
+  if (queries > 1 && is_long(queries) && Clock::now() - computed_ < std::chrono::minutes(10)) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "

@@ -190,6 +190,21 @@ class Epochs(cl.Servers):
         self.assertIn("checksum", cl.run(*words, code=4).stderr)
         self.mend(copies[0], servers[0], deployment)
 
+    def test_all_of_a_file_that_was_written_to_is_checked(self):
+        """A sample of its chunks, which is all that a new file gets at first, would miss it most of the time."""
+        source, database = self.path / "big", self.path / "big.pirx"
+        source.write_bytes(os.urandom(1 << 20) * 64)
+        cl.run("db", "build", database, source, "--from", "fixed", "--record-bytes", 65536)
+        server = self.serve(database, 1, "--layout", "rows")
+        self.assertEqual(self.sound(server), "1")
+        with database.open("r+b") as file:
+            file.seek(40 << 20)
+            file.write(b"wrong")
+        for _ in range(3):
+            server.child.send_signal(signal.SIGHUP)
+            self.assertIn("checksum", self.event(server, "epoch_refused")["reason"])
+        self.assertEqual(self.ready(server), 503)
+
     def test_a_file_truncated_in_place_ends_no_server(self):
         copies, servers, deployment = self.served_copies()
         os.truncate(copies[0], 5000)

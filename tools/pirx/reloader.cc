@@ -124,7 +124,9 @@ Result<void> Reloader::take(bool asked) {
     served_.server->verify();
     return {};
   }
-  // A damaged database is served again once its file is mended.
+  // A damaged database is served again once its file is mended: all of it, as a sample may miss what was
+  // written.
+  if (damaged) PIRX_TRY(found->verify());
   if (!same(*found)) PIRX_TRY(check_next(*served_.database, *found));
   PIRX_ASSIGN(Served next, open_served(settings_, context_));
   if (!same(*next.database)) PIRX_TRY(check_next(*served_.database, *next.database));
