@@ -140,7 +140,7 @@ double Batcher::seconds_of(std::size_t queries) const {
 
 bool Batcher::is_long(std::size_t queries) const {
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  return cost_.predict(queries) > std::max(wait, 2 * cost_.predict(1));
+  return cost_.predict(queries) > std::max(wait / 2, 2 * cost_.predict(1));
 }
 
 std::size_t Batcher::most_queries() const {

@@ -48,7 +48,7 @@ class Batcher {
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
   /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
   /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after
-  /// max_queue_time or to end after the deadline, or several queries to take longer than max_queue_time.
+  /// max_queue_time or to end after the deadline, or several queries to be long.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
@@ -97,7 +97,8 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// Whether a pass of so many takes longer than a request may wait, and than two passes of one query.
+  /// Whether a pass of so many takes more than half the time that a request may wait, which is for the pass
+  /// that runs and then for its own, and more than two passes of one query.
   bool is_long(std::size_t queries) const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these would be long; one request of more
   /// has a pass of its own.

@@ -446,7 +446,7 @@ TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   int taken = 0;
   for (int i = 0; i < 60; ++i) taken += rig.submit("a" + std::to_string(i), 1, {"a"}).has_value();
   EXPECT_GE(taken, 1);
-  EXPECT_LE(taken, 6) << "of which three fit a pass of 0.3 s";
+  EXPECT_LE(taken, 6) << "of which two fit a pass of 0.2 s";
   EXPECT_TRUE(rig.submit("b", 1, {"b", Clock::now() + 1s}));
   rig.fake->release();
 }
