@@ -157,9 +157,9 @@ std::size_t Batcher::most_queries() const {
 }
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
-  // What takes longer than anybody may wait would keep all others out. The prediction is an old one where
-  // nothing was computed for ten minutes: then there are few others.
-  if (queries > 1 && is_long(queries) && Clock::now() - computed_ < std::chrono::minutes(10)) {
+  // What takes longer than anybody may wait would keep all others out. The prediction is an old one after
+  // ten minutes without a pass: then there are few others.
+  if (queries > 1 && is_long(queries) && Clock::now() - learned_ < std::chrono::minutes(10)) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
@@ -312,7 +312,10 @@ void Batcher::compute(std::vector<Job>& batch) {
     // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
     // pass took longer than with all of them.
     if (seconds > cost_.predict(queries)) computed = queries;
-    if (computed > 0) cost_.learn(computed, seconds);
+    if (computed > 0) {
+      cost_.learn(computed, seconds);
+      learned_ = end;
+    }
   }
   metrics_.pass_queries.add(static_cast<double>(queries));
   metrics_.pass_seconds.add(seconds);
@@ -363,7 +366,6 @@ void Batcher::pass() noexcept {
   for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
   const std::lock_guard lock(mutex_);
   computing_ = 0;
-  computed_ = Clock::now();
 }
 
 }  // namespace pirx::http

@@ -128,9 +128,9 @@ class Batcher {
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr std::size_t kProbe = 4;
-  std::size_t refused_idle_ = 0;                  ///< for their deadline, with nothing before them
-  std::size_t computing_ = 0;                     ///< queries of the batch that is computed
-  Clock::time_point computing_since_, computed_;  ///< the latter: when the latest pass ended
+  std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
+  std::size_t computing_ = 0;                    ///< queries of the batch that is computed
+  Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
   Clock::time_point last_arrival_{};
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;
