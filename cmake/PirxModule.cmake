@@ -62,8 +62,6 @@ if(PIRX_SANITIZE)
   if(PIRX_SANITIZE MATCHES "address,undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # AddressSanitizer reports null pointers, too, and gcc compiles a quarter faster without these checks.
     add_compile_options(-fno-sanitize=null)
-    # Checks of addresses are calls: inline, they more than double what gcc takes for the kernels.
-    add_compile_options("SHELL:--param asan-instrumentation-with-call-threshold=0")
   endif()
   if(PIRX_SANITIZE STREQUAL "memory")
     # For tests/constant_time: passing a secret on is no use of it, the stack is not marked, and reveal() may branch.
