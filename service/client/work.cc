@@ -57,7 +57,7 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
 
 unsigned rounds_within(const Work& work, std::size_t queries, const WorkLimits& limits, unsigned rounds) {
   const double fit = static_cast<double>(limits.memory) / std::max(1.0, held_bytes(work, queries));
-  return static_cast<unsigned>(std::clamp(fit, 1.0, static_cast<double>(rounds)));
+  return fit >= rounds ? rounds : std::max(1u, static_cast<unsigned>(fit));
 }
 
 }  // namespace pirx::client

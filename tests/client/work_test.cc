@@ -110,6 +110,7 @@ TEST(Work, RoundsFitTheMemory) {
   EXPECT_EQ(rounds(1 << 10, 8), 8u);
   EXPECT_EQ(rounds(25, 8), 2u) << "replies of a round: 4 MiB, and as elements, with the row, 5";
   EXPECT_EQ(rounds(1, 8), 1u);
+  EXPECT_EQ(rounds(1 << 10, 0), 0u) << "refused by the client";
 }
 
 TEST(Work, UsualPlansAreNot) {
