@@ -56,7 +56,7 @@ class Client:
         self._deployment = of if isinstance(of, Deployment) else None
         self._made = of if isinstance(of, BlockingClient) else None
         self._making = threading.Lock()
-        self._contexts: Dict[Address, ssl.SSLContext] = {}
+        self._contexts: Dict[Tuple[Optional[str], bool], ssl.SSLContext] = {}
         self._unwaited: Set[asyncio.Task[Any]] = set()
         self._closed = False
         self._threads: Dict[str, concurrent.futures.ThreadPoolExecutor] = {}
@@ -234,7 +234,7 @@ class Client:
             assert parts.hostname is not None
             place = _place_of(await connection.open(parts.hostname, parts.port or (443 if secure else 80)))
             if secure:
-                await connection.start_tls(self._contexts[server], parts.hostname)
+                await connection.start_tls(self._contexts[server.ca_file, server.allow_tls_1_2], parts.hostname)
             # Only now: a name that leads to another server's place must take nothing from that server.
             if places.setdefault(place, message.server) != message.server:
                 raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
@@ -256,7 +256,8 @@ class Client:
 
     def _context(self, server: Address, client: BlockingClient) -> None:
         """Makes what TLS with a server needs."""
-        if server in self._contexts:
+        kind = server.ca_file, server.allow_tls_1_2
+        if kind in self._contexts:  # reading the authorities takes long, and the event loop waits
             return
         # With a file of its own, the system's authorities do not count.
         file = server.ca_file
@@ -274,7 +275,7 @@ class Client:
         except OSError as error:
             raise InvalidArgument(f"cannot use '{file}', which TLS with {server.url} needs: "
                                   f"{error.strerror or error}") from None
-        self._contexts[server] = made
+        self._contexts[kind] = made
 
 
 def _authorities(file: str) -> str:
