@@ -29,8 +29,8 @@ export interface Answers {
   /** The record of each wish; null if the database has none with this key. They come from servers: never use them as HTML. */
   records: (Uint8Array | null)[];
   certainty: "proven" | "probable" | "unverified";
-  /** If it is proven: the answer is right unless more servers than this lied. With one server that is said of the
-   * identity in the deployment, which may be that server's own word. */
+  /** If it is proven: the answer is right unless more servers than this lied. With one server, the
+   * records are those of the identity in the deployment, which may be that server's own word. */
   proofBound: number;
   rounds: number;
   servers: Server[];
