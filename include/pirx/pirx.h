@@ -257,7 +257,8 @@ typedef struct pirx_options {
   size_t struct_size; /* sizeof(pirx_options), set by pirx_options_init() */
   /* For protocols with several servers. With one server, leave these three alone. */
   int liars;             /* how many lying servers to be safe from. -1: as many as can be */
-  unsigned rounds;       /* the most rounds of queries, 1 to 8; more than one only to find liars. 0: 4 */
+  unsigned rounds;       /* the most rounds of queries, 1 to 8; more than one only to find liars. 0: 4.
+                            Fewer where max_memory does not hold the replies of so many */
   int wait_for_all;      /* 1: waits for every server, so that each one's behaviour is known. 0: for enough */
   pirx_believe believe;  /* chooses where replies prove nothing; NULL: the records' digests choose */
   void* believe_context; /* handed to `believe` */
@@ -267,7 +268,7 @@ typedef struct pirx_options {
      these three as `pirx get` does: --max-bytes, --max-memory, --max-work. */
   uint64_t max_bytes;  /* of a query and its replies, and of keys. 0: 256 MiB */
   uint64_t max_memory; /* bytes held at the same time. 0: 1 GiB */
-  uint64_t max_work;   /* milliseconds of one core for each query of a single server. 0: 60000 */
+  uint64_t max_work;   /* milliseconds of one core for each query. 0: 60000 */
   uint64_t deadline;   /* milliseconds that pirx_client_fetch_... waits for each round. 0: 10000, and
                           600000 with a single server, which may compute for long. All its rounds
                           together have that time once for each query (three for a key) and once more */

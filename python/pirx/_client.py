@@ -387,8 +387,8 @@ class Client(_Handle):
     wait_for_all  waits for every server, so that each one's behaviour is known
     believe     chooses where replies prove nothing; None: the records' digests choose
     max_bytes, max_memory, max_work
-                what a plan may ask of this client: bytes of a query (256 MiB), bytes held at once (1 GiB), and, of a single
-                server, seconds of one core for each query (60)
+                what a plan may ask of this client: bytes of a query (256 MiB), bytes held at once (1 GiB; where they do
+                not hold the replies of so many rounds, there are fewer), and seconds of one core for each query (60)
     deadline    seconds to wait for each round of replies; None: 10, and 600 with a single server, which has them once for
                 each wish (three times for a key), and once more, for all rounds together
     token       for servers that want to know who asks: the token for the only server, or {URL: token}, a URL being scheme,

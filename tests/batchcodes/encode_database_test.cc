@@ -440,14 +440,20 @@ TEST(UpdateBuckets, NoiseIsDrawnAfreshForWhatChanges) {
   }
 }
 
+/// A database "db", and its buckets for four servers.
+std::vector<std::filesystem::path> four_buckets(const TemporaryFolder& folder, std::size_t records,
+                                                unsigned independence, std::mt19937_64& engine) {
+  build(folder / "db", records, engine);
+  EXPECT_TRUE(good(encode_database(**Database::open(folder / "db"),
+                                   encoding(kTagGf2_8, 2, independence, 2, 4), folder / "b")));
+  return paths(folder / "b", 4);
+}
+
 /// One file of an interrupted update was compacted: its next delta would be of an epoch that the file has.
 TEST(UpdateBuckets, RefusesWhatWasCompactedWhileTorn) {
   auto engine = seeded_engine(80);
   const TemporaryFolder folder(TemporaryFolder::kMemory);
-  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 20, engine));
-  ASSERT_TRUE(
-      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 1, 2, 4), folder / "b")));
-  const auto files = paths(folder / "b", 4);
+  const auto files = four_buckets(folder, 20, 1, engine);
   ASSERT_TRUE(good(change(folder / "db", engine)));
   ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files)));
   for (std::size_t j = 2; j < 4; ++j) std::filesystem::remove(files[j].native() + ".delta");
@@ -460,10 +466,7 @@ TEST(UpdateBuckets, RefusesWhatWasCompactedWhileTorn) {
 TEST(UpdateBuckets, BucketsOfAHistoryThatWasLeftAreMadeRight) {
   auto engine = seeded_engine(77);
   const TemporaryFolder folder(TemporaryFolder::kMemory);
-  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 30, engine));
-  ASSERT_TRUE(
-      good(encode_database(**Database::open(folder / "db"), encoding(kTagGf2_8, 2, 0, 2, 4), folder / "b")));
-  const auto files = paths(folder / "b", 4);
+  const auto files = four_buckets(folder, 30, 0, engine);
   const auto backup = read_file(folder / "db");
   const auto set = [&](std::uint64_t record) {
     auto update = database::DatabaseUpdate::begin(folder / "db");

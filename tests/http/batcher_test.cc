@@ -77,7 +77,8 @@ struct Rig {
     ASSERT_TRUE(eventually([&] { return fake->batches().size() == before + 1; }));
   }
   /// Lets a pass show how long passes take. Before that nothing is known, so nothing is refused.
-  void teach() {
+  void teach(std::chrono::milliseconds delay) {
+    fake->delay = delay;
     ASSERT_TRUE(submit("teach"));
     ASSERT_TRUE(answers.wait_for(1));
   }
@@ -401,8 +402,7 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   auto limits = patient(1ms, 1, 10);
   limits.max_queue_time = 100ms;
   Rig rig(limits);
-  rig.fake->delay = 200ms;
-  rig.teach();
+  rig.teach(200ms);
   const auto refused = [&](const char* text, std::chrono::milliseconds deadline) {
     const auto ticket = rig.submit(text, 1, {"a", Clock::now() + deadline});
     return !ticket && ticket.error().code() == ErrorCode::kResourceExhausted;
@@ -424,8 +424,7 @@ TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 100ms;
   Rig rig(limits);
-  rig.fake->delay = 200ms;
-  rig.teach();
+  rig.teach(200ms);
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
   expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("one"));
@@ -436,8 +435,7 @@ TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 900ms;
   Rig rig(limits);
-  rig.fake->delay = 300ms;
-  rig.teach();
+  rig.teach(300ms);
   rig.fake->delay = 1200ms;
   ASSERT_TRUE(rig.submit("four", 4));
   ASSERT_TRUE(rig.answers.wait_for(2));
@@ -455,8 +453,7 @@ TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   auto limits = patient(1ms, 4, 100);
   limits.max_queue_time = 100ms;
   Rig rig(limits);
-  rig.fake->delay = 200ms;
-  rig.teach();
+  rig.teach(200ms);
   rig.hold_with_one();
   // Taken when the held pass should be over.
   const auto is_taken = [&](const char* text, const char* client) {
@@ -470,8 +467,7 @@ TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
 
 TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
   Rig rig(patient(1ms, 1, 30));
-  rig.fake->delay = 1s;
-  rig.teach();
+  rig.teach(1s);
   rig.fake->delay = 0ms;
   for (std::size_t i = 1; i <= 30; ++i) {
     ASSERT_TRUE(rig.submit("a7"));  // the protocol refuses it at once
@@ -495,8 +491,7 @@ TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
 
 TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
   Rig rig(patient(1ms, 1, 10));
-  rig.fake->delay = 1s;
-  rig.teach();
+  rig.teach(1s);
   rig.fake->delay = 0ms;
   // Refused at first, whatever the clock says: what is known is one pass of a second.
   int refused = 0;
@@ -512,8 +507,7 @@ TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {
   auto limits = patient(1ms, 1, 10);
   limits.max_queue_time = 1ms;
   Rig rig(limits);
-  rig.fake->delay = 100ms;
-  rig.teach();
+  rig.teach(100ms);
   // An idle server takes a request however long its pass is; who comes behind it would wait.
   rig.fake->hold();
   ASSERT_TRUE(rig.submit("ab"));

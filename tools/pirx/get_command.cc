@@ -511,9 +511,9 @@ void add_get_command(CLI::App& app) {
            "Refuse a plan whose query, replies and keys take more than so many bytes [256MiB]");
   add_size(command, "--max-memory", a->limits.memory,
            "Refuse a plan that takes more of this machine's memory [1GiB]");
-  add_duration(command, "--max-work", a->work,
-               "With one server, refuse a plan whose queries take a core of this machine longer, each, by a "
-               "rough estimate [1m]");
+  add_duration(
+      command, "--max-work", a->work,
+      "Refuse a plan whose queries take a core of this machine longer, each, by a rough estimate [1m]");
   add_credentials(command, a->credentials);
   command
       .add_flag(
