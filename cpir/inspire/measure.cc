@@ -107,7 +107,7 @@ Result<ClientSeconds> client_seconds(const Set& set, std::size_t row_blocks) {
     auto query = client.query(1, rng);
     right &= query && client.decode(std::move(query->secret), reply);
   });
-  out.decode = std::max(out.decode - out.query, 0.0);
+  out.decode = std::max(out.decode - out.query, 0.1 * out.decode);
   PIRX_CHECK(right);
   return out;
 }
@@ -125,9 +125,9 @@ Result<double> measure_blocks(const RateId& id, RateTable& others) {
   PIRX_ASSIGN(const auto set, set_of(id));
   PIRX_ASSIGN(const double one, block_seconds(set, 1));
   PIRX_ASSIGN(const double three, block_seconds(set, 3));
-  const double columns = std::max((three - one) / 2, 0.0);
+  const double columns = std::max((three - one) / 2, 0.1 * one);
   PIRX_TRY(others.set({"inspire_columns", id.of}, columns));
-  PIRX_TRY(others.set({"inspire_block", id.of}, std::max(one - columns, 0.0)));
+  PIRX_TRY(others.set({"inspire_block", id.of}, std::max(one - columns, 0.1 * one)));
   return others.seconds(id);
 }
 

@@ -14,8 +14,8 @@ std::string RateId::name() const {
 
 Result<void> RateTable::set(const RateId& id, double seconds) {
   if (!(seconds > 0 && seconds < 1e6)) {
-    return invalid("the rate " + id.name() + " is no time: " + std::to_string(seconds) +
-                   " seconds; measure it again");
+    return fail(ErrorCode::kUnavailable, "the rate " + id.name() + " is no time: " + std::to_string(seconds) +
+                                             " seconds; measure it again");
   }
   rates_[id] = seconds;
   return {};

@@ -37,7 +37,7 @@ class Rates {
 /// Rates that are known.
 class RateTable final : public Rates {
  public:
-  /// InvalidArgument: `seconds` is not above 0 and below 10^6.
+  /// Unavailable: `seconds` is not above 0 and below 10^6, so it is no measurement.
   Result<void> set(const RateId& id, double seconds);
   Result<double> seconds(const RateId& id) override;
   const std::map<RateId, double>& all() const noexcept { return rates_; }
