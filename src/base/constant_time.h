@@ -7,15 +7,9 @@
 #include <cstring>
 
 #include "pirx/base/bytes.h"
+#include "pirx/base/opaque.h"
 
 namespace pirx {
-
-/// The same number, but the compiler must forget what it knows of it. Of a mask that it knows to be all ones
-/// or 0 it may make a branch.
-inline std::uint64_t opaque(std::uint64_t number) noexcept {
-  __asm__("" : "+r"(number));
-  return number;
-}
 
 /// All ones when a == b, else 0. For loops of which compilers make vectors: a mask that is opaque() would
 /// keep them from it. Put the mask on a local variable, since compilers branch around a read of memory.

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "pirx/base/field.h"
+#include "pirx/base/opaque.h"
 #include "pirx/fp/random.h"
 
 namespace pirx::fp {
@@ -104,8 +105,7 @@ class WordPrime {
     const Elem value = load<kElemBytes>(from);
     // p and more are not negative after subtracting p. No branch: half of all candidates for random elements
     // are refused.
-    std::uint64_t good = minus(value, prime())[kLimbs - 1] >> 63;
-    __asm__("" : "+r"(good));  // clang would make a branch of the mask below
+    const std::uint64_t good = opaque(minus(value, prime())[kLimbs - 1] >> 63);
     for (std::size_t i = 0; i < kLimbs; ++i) a[i] ^= (a[i] ^ value[i]) & (std::uint64_t{0} - good);
     return good != 0;
   }
@@ -144,9 +144,8 @@ class WordPrime {
   }
   /// All ones if a is negative, else 0.
   static constexpr std::uint64_t sign(const Elem& a) noexcept {
-    std::uint64_t negative = a[kLimbs - 1] >> 63;
-    if (!std::is_constant_evaluated()) __asm__("" : "+r"(negative));  // clang would make a branch of the mask
-    return std::uint64_t{0} - negative;
+    const std::uint64_t negative = a[kLimbs - 1] >> 63;
+    return std::uint64_t{0} - (std::is_constant_evaluated() ? negative : opaque(negative));
   }
   /// All of a if mask is all ones, all of b if it is 0.
   static constexpr Elem choose(std::uint64_t mask, const Elem& a, const Elem& b) noexcept {
