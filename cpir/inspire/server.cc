@@ -79,7 +79,7 @@ class InspireServer final : public AnyServer {
 
  private:
   static bool wants_masks(ByteSpan request) noexcept {
-    return request.size() > 6 && request[6] == static_cast<std::byte>(MessageType::kMasksWanted);
+    return message_type(request) == MessageType::kMasksWanted;
   }
   struct Range {
     std::uint32_t first = 0, count = 0;

@@ -103,9 +103,7 @@ class SpiralServer final : public AnyServer {
   }
 
  private:
-  static bool is_keys(ByteSpan request) noexcept {
-    return request.size() > 6 && request[6] == static_cast<std::byte>(MessageType::kKeys);
-  }
+  static bool is_keys(ByteSpan request) noexcept { return message_type(request) == MessageType::kKeys; }
   /// The body of a keys message or a query.
   Result<ByteSpan> check(ByteSpan request) const {
     if (is_keys(request)) {

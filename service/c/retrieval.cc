@@ -53,7 +53,7 @@ Result<void> limit(const Plan& plan, std::size_t wishes, LookUp& look_up) {
   auto work = plan.work();
   const bool several = plan.protocol().several;
   if (!several) work.row_bytes += work.up;  // all messages are kept until the object is freed
-  const std::size_t queries = wishes * (plan.geometry().keyed() ? work.key_queries : 1);
+  const std::size_t queries = client::queries_of(plan, wishes);
   PIRX_TRY(client::check_work(work, queries, look_up.limits, std::chrono::hours(24)));
   if (several) {
     auto& rounds = look_up.retrieve.rounds;

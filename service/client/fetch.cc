@@ -120,10 +120,6 @@ Result<std::string> check_plan(const Deployment& deployment, const Texts& client
   return deployment.plan->check(spec);
 }
 
-std::size_t queries_of(const Plan& plan, std::size_t wishes) {
-  return wishes * (plan.geometry().keyed() ? plan.work().key_queries : 1);
-}
-
 Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions& options) {
   if (wishes == 0 || wishes > kMaxRecords) {
     return invalid("ask for 1 to " + std::to_string(kMaxRecords) + " records at a time, not " +

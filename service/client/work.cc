@@ -55,6 +55,10 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   return {};
 }
 
+std::size_t queries_of(const Plan& plan, std::size_t wishes) {
+  return wishes * (plan.geometry().keyed() ? plan.work().key_queries : 1);
+}
+
 unsigned rounds_within(const Work& work, std::size_t queries, const WorkLimits& limits, unsigned rounds) {
   const double fit = static_cast<double>(limits.memory) / std::max(1.0, held_bytes(work, queries));
   return fit >= rounds ? rounds : std::max(1u, static_cast<unsigned>(fit));

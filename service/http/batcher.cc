@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "pirx/base/buffer.h"
+#include "src/protocol/message.h"
 
 namespace pirx::http {
 namespace {
@@ -30,6 +31,12 @@ std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const B
   } catch (...) {
     return all_fail(ErrorCode::kInternal, "the protocol failed on this batch: please report this");
   }
+}
+
+/// Whether a pass over the database made this reply: not masks, nor what a server says of a client's keys.
+bool is_answer(ByteSpan reply) {
+  const auto type = message_type(reply);
+  return !type || *type == MessageType::kReply;
 }
 
 }  // namespace
@@ -305,13 +312,19 @@ void Batcher::compute(std::vector<Job>& batch) {
   auto replies = answer_all(*batch.front().server, requests, senders);
   const auto end = Clock::now();
   const double seconds = std::chrono::duration<double>(end - start).count();
-  std::size_t computed = 0;
-  for (std::size_t i = 0; i < batch.size(); ++i) computed += replies[i] ? batch[i].queries : 0;
+  std::size_t computed = 0, refused = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!replies[i]) {
+      refused += batch[i].queries;
+    } else if (is_answer(*replies[i])) {
+      computed += batch[i].queries;
+    }
+  }
   {
     const std::lock_guard lock(mutex_);
     // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
     // pass took longer than with all of them.
-    if (seconds > cost_.predict(queries)) computed = queries;
+    if (seconds > cost_.predict(computed + refused)) computed += refused;
     if (computed > 0) {
       cost_.learn(computed, seconds);
       learned_ = end;

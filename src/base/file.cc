@@ -224,6 +224,13 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target, Over ove
   return {};
 }
 
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  auto file = std::filesystem::canonical(path, error);
+  return error ? path : file;
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit, std::string_view what,
                               bool regular_only) {
   const auto opened = open_for_reading(path, regular_only);

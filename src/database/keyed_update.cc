@@ -9,6 +9,7 @@
 #include "delta.h"
 #include "key_peeler.h"
 #include "keyed_rows.h"
+#include "pirx/base/small_file.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/guarded.h"
 

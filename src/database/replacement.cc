@@ -46,13 +46,6 @@ Result<bool> check_target(const std::filesystem::path& target) {
 
 }  // namespace
 
-std::filesystem::path behind_links(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  auto file = std::filesystem::canonical(path, error);
-  return error ? path : file;
-}
-
 std::filesystem::path delta_path(const std::filesystem::path& database) {
   auto file = behind_links(database);
   file += ".delta";

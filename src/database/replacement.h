@@ -6,8 +6,6 @@
 
 namespace pirx::database {
 
-/// The file that links lead to, so that a link stays one where the file is replaced; else the path itself.
-std::filesystem::path behind_links(const std::filesystem::path& path);
 /// Where the delta of a database lies: beside the file, behind a link.
 std::filesystem::path delta_path(const std::filesystem::path& database);
 

@@ -7,6 +7,7 @@
 #include "delta.h"
 #include "key_sorter.h"
 #include "mapping.h"
+#include "pirx/base/small_file.h"
 #include "src/base/guarded.h"
 
 namespace pirx::database {

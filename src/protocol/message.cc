@@ -34,6 +34,12 @@ Result<MessagePrefix> decode_prefix(Reader& reader) {
   return MessagePrefix{static_cast<ProtocolId>(protocol), static_cast<MessageType>(type)};
 }
 
+std::optional<MessageType> message_type(ByteSpan message) {
+  Reader reader(message, "message");
+  const auto prefix = decode_prefix(reader);
+  return prefix ? std::optional(prefix->type) : std::nullopt;
+}
+
 Result<MessageType> decode_prefix(Reader& reader, ProtocolId protocol) {
   PIRX_ASSIGN(const auto prefix, decode_prefix(reader));
   if (prefix.protocol == protocol) return prefix.type;

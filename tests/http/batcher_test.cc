@@ -477,6 +477,24 @@ TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
   expect_error(rig.submit("ab", 1, {"a", Clock::now() + 500ms}), ErrorCode::kResourceExhausted);
 }
 
+// Masks and keys are requests of one query, too, but no pass computes their replies. A hundred of them in no
+// time are no reason to take a hundred queries into one pass.
+TEST(Batcher, RepliesThatTakeNoPassDoNotMakeQueriesLookCheap) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 200ms;
+  Rig rig(limits);
+  rig.teach(100ms);
+  rig.fake->delay = 0ms;
+  std::string masks{"PIRX\1\0\5\11 masks", 14};
+  std::reverse(masks.begin(), masks.end());
+  for (std::size_t i = 1; i <= 30; ++i) {
+    ASSERT_TRUE(rig.submit(masks, 8));
+    ASSERT_TRUE(rig.answers.wait_for(1 + i));
+  }
+  EXPECT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
+}
+
 TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 100ms;

@@ -81,5 +81,20 @@ TEST(Message, RefusesEveryChangedByteOfTheHeader) {
   }
 }
 
+TEST(Message, TypeOfWhatBeginsAsMessagesDo) {
+  Writer writer(8);
+  encode_prefix(writer, ProtocolId::kInspire, MessageType::kMasks);
+  const Bytes good = std::move(writer).take();
+  EXPECT_EQ(message_type(good), MessageType::kMasks);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_EQ(message_type(ByteSpan(good).first(size)), std::nullopt) << size;
+  }
+  for (std::size_t i = 0; i < 6; ++i) {
+    Bytes bad = good;
+    bad[i] ^= std::byte{1};
+    EXPECT_EQ(message_type(bad), std::nullopt) << i;
+  }
+}
+
 }  // namespace
 }  // namespace pirx

@@ -20,13 +20,7 @@ namespace {
 
 constexpr std::string_view kHeader = "pirx key list 1";  // the first line, by which pirx knows its own file
 
-/// Beside the database, also where its name is a link to it.
-std::string list_of(const std::string& database) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(database, error)) return database + ".keys";
-  const auto file = std::filesystem::canonical(database, error);
-  return (error ? database : file.native()) + ".keys";
-}
+std::string list_of(const std::string& database) { return behind_links(database).native() + ".keys"; }
 
 /// Whether nothing is there, or a list that pirx wrote, which a crash may have left empty.
 bool may_replace(const std::string& path) {

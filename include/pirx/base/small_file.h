@@ -22,6 +22,10 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 /// the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
+/// The file that a link leads to, so that the link stays one when the file is replaced. The path itself if it
+/// is no link, or one that leads nowhere.
+std::filesystem::path behind_links(const std::filesystem::path& path);
+
 /// Makes a folder, and those above it, if they do not exist. A failure shows when the folder is used next.
 void make_folders(const std::filesystem::path& path) noexcept;
 

@@ -17,6 +17,10 @@ struct WorkLimits {
   /// The time of one core for each query, without making keys.
   std::chrono::milliseconds time{60'000};
 };
+
+/// How many queries look up so many records.
+std::size_t queries_of(const Plan& plan, std::size_t wishes);
+
 /// Checks before anything is done that `queries` queries of a plan stay within the limits, and that one of
 /// them takes the client no longer than `deadline`. Sizes are exact; times are those of a model that is right
 /// within a factor of four. ResourceExhausted names the limit, and what raises it in `pirx get`.
