@@ -147,17 +147,22 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   /// A hello costs its sender nothing, and this thread up to milliseconds. So clients take turns: one that
   /// sends many waits behind all others. Nothing is computed for a client that has gone.
   void wait_for_turn() {
-    host_.handshakes.ask(
+    in_turn(host_.handshakes, [](HttpSession& session) {
+      if (session.client_has_gone()) return session.shut();
+      if constexpr (kTls) give_turn(session.stream_.native_handle());
+      session.shake_hands();
+    });
+  }
+  /// Calls f(*this) in this client's turn, unless the connection is closed by then.
+  template <class F>
+  void in_turn(Turns& turns, F f) {
+    turns.ask(
         peer_.name,
         [executor = stream_.get_executor()](Turns::Work work) { asio::post(executor, std::move(work)); },
-        [weak = this->weak_from_this()] {
+        [weak = this->weak_from_this(), f] {
           const auto self = weak.lock();
           if (!self || self->state_ == State::kClosed) return;
-          self->guarded([&session = *self] {
-            if (session.client_has_gone()) return session.shut();
-            if constexpr (kTls) give_turn(session.stream_.native_handle());
-            session.shake_hands();
-          })();
+          self->guarded([&session = *self, f] { f(session); })();
         });
   }
 
@@ -312,8 +317,13 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
   }
 
+  /// In turn: thousands of connections of one client with a request each are one client.
   void parse_header() {
     if (buffer_.size() == 0) return read();
+    in_turn(host_.requests, [](HttpSession& session) { session.parse_what_came(); });
+  }
+
+  void parse_what_came() {
     error_code ec;
     const auto taken = parser_->put(buffer_.data(), ec);
     buffer_.consume(taken);

@@ -33,7 +33,8 @@ struct SessionHost {
         budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
                &memory),
         connections(options, memory, budget, log),
-        handshakes(static_cast<std::size_t>(options.io_threads)) {}
+        handshakes(static_cast<std::size_t>(options.io_threads)),
+        requests(static_cast<std::size_t>(options.io_threads)) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {
@@ -64,7 +65,7 @@ struct SessionHost {
   ByteBudget memory;    ///< all of it
   ByteBudget budget;    ///< requests, replies and computing: a server full of them still has room to say so
   Connections connections;
-  Turns handshakes;
+  Turns handshakes, requests;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session
   std::string instance;            ///< see kInstanceHeader; likewise

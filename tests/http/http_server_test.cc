@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <future>
+
 #include "http/http_support.h"
 #include "support/seed.h"
 
@@ -584,6 +586,41 @@ TEST(HttpServer, RepliesThatAllShareCostNoMemory) {
       EXPECT_TRUE(is_status(other.receive_message(), 200));
     }
   }
+}
+
+/// The attack: thousands of connections of one address, with a request each at all times.
+TEST(HttpServer, ConnectionsOfOneAddressAnswerInTurnWithOthers) {
+  const auto get_as = [](const std::string& token) {
+    return "GET /v1/parameters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+  };
+  std::promise<void> entered, released;
+  std::vector<std::string> order;  // of the network thread
+  auto options = quick_options();
+  options.authenticate = [&](std::string_view token) {
+    order.emplace_back(token);
+    if (token == "first") {
+      entered.set_value();
+      released.get_future().wait();
+    }
+    return std::optional<std::string>(token);
+  };
+  RunningServer server(options);
+  std::vector<RawSocket> many;
+  for (int i = 0; i < 50; ++i) many.push_back(RawSocket::connect_to(server.port()));
+  many.push_back(RawSocket::connect_to(server.port(), "127.0.0.2"));
+  for (auto& socket : many) {
+    socket.send(get_text("/healthz"));
+    ASSERT_TRUE(is_status(socket.receive_message(), 200));
+  }
+  many[0].send(get_as("first"));
+  entered.get_future().wait();
+  for (std::size_t i = 1; i < many.size(); ++i) many[i].send(get_as(i < 50 ? "many" : "one"));
+  released.set_value();
+  for (auto& socket : many) EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  server.stop();
+  server.join();
+  ASSERT_EQ(order.size(), 51u);
+  EXPECT_LE(std::find(order.begin(), order.end(), "one") - order.begin(), 3);
 }
 
 TEST(HttpServer, ConnectionsAreBounded) {
