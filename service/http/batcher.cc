@@ -145,16 +145,16 @@ double Batcher::seconds_of(std::size_t queries) const {
   return static_cast<double>(full) * cost_.predict(most) + (rest > 0 ? cost_.predict(rest) : 0.0);
 }
 
-bool Batcher::is_long(std::size_t queries) const {
+bool Batcher::is_long(double seconds) const {
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  return cost_.predict(queries) > std::max(wait / 2, 2 * cost_.predict(1));
+  return seconds > std::max(wait / 2, 2 * cost_.predict(1));
 }
 
 std::size_t Batcher::most_queries() const {
   std::size_t most = 1, more = limits_.batch_max;
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
-    if (is_long(middle)) {
+    if (is_long(cost_.predict_carefully(middle))) {
       more = middle - 1;
     } else {
       most = middle;
@@ -166,7 +166,7 @@ std::size_t Batcher::most_queries() const {
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   // What takes longer than anybody may wait would keep all others out. The prediction is an old one after
   // ten minutes without a pass: then there are few others.
-  if (queries > 1 && is_long(queries) && Clock::now() - learned_ < std::chrono::minutes(10)) {
+  if (queries > 1 && is_long(cost_.predict(queries)) && Clock::now() - learned_ < std::chrono::minutes(10)) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "

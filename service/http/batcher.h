@@ -97,10 +97,10 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// Whether a pass of so many takes more than half the time that a request may wait, which is for the pass
-  /// that runs and then for its own, and more than two passes of one query.
-  bool is_long(std::size_t queries) const;
-  /// The queries of a pass at most: batch_max, or fewer if a pass of these would be long; one request of more
+  /// Whether a pass takes more than half the time that a request may wait, which is for the pass that runs
+  /// and then for its own, and more than two passes of one query.
+  bool is_long(double seconds) const;
+  /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
   Result<void> admit(const Caller& caller, std::size_t queries);

@@ -22,6 +22,7 @@ class PassCost {
     t_ += seconds;
     qq_ += q * q;
     qt_ += q * seconds;
+    largest_ = std::max(q, kMemoryOfLargest * largest_);
     const double mean = q_ / passes_, spread = qq_ / passes_ - mean * mean;
     if (spread > 1e-6 * mean * mean) slope_ = std::max(0.0, (qt_ / passes_ - mean * t_ / passes_) / spread);
   }
@@ -38,8 +39,18 @@ class PassCost {
     return t + slope * (wanted - q);
   }
 
+  /// The same, but beyond four times the largest pass of late at least in proportion to the queries: how long
+  /// small passes take says little about what so many queries add.
+  double predict_carefully(std::size_t queries) const noexcept {
+    const double known = 4 * largest_;
+    if (static_cast<double>(queries) <= known || passes_ == 0) return predict(queries);
+    return predict(static_cast<std::size_t>(known)) * static_cast<double>(queries) / known;
+  }
+
  private:
   static constexpr double kMemory = 0.9;  ///< what a pass counts for after the next one
+  static constexpr double kMemoryOfLargest = 0.99;
+  double largest_ = 0;  ///< queries
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<double> slope_;  ///< seconds of one more query, of the last passes of different sizes
 };

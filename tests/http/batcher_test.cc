@@ -582,6 +582,18 @@ TEST(PassCost, RemembersWhatAQueryAdds) {
   EXPECT_NEAR(cost.predict(256), 0.051 + 255 * 0.002, 0.01);
 }
 
+TEST(PassCost, SmallPassesAreNoProofThatLargeOnesAreShort) {
+  PassCost cost;
+  EXPECT_EQ(cost.predict_carefully(256), 0);
+  for (int i = 0; i < 30; ++i) cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1);
+  EXPECT_NEAR(cost.predict_carefully(8), 0.1, 1e-9);
+  EXPECT_NEAR(cost.predict_carefully(256), 3.2, 1e-9) << "as if every eight took a pass of their own";
+  cost.learn(64, 0.2);
+  EXPECT_NEAR(cost.predict_carefully(256), cost.predict(256), 1e-9);
+  for (int i = 0; i < 1000; ++i) cost.learn(1, 0.1);
+  EXPECT_GT(cost.predict_carefully(256), 5) << "forgotten";
+}
+
 TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
   PassCost cost;
   for (int i = 0; i < 5; ++i) cost.learn(10, 0.5);
