@@ -153,10 +153,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
       session.shake_hands();
     });
   }
-  /// Calls f(*this) in this client's turn, unless the connection is closed by then.
+  /// Calls f(*this) in this client's turn, unless the connection is closed by then. Pieces of closed
+  /// connections wait, too, so that a client may have more of them than connections.
   template <class F>
   void in_turn(Turns& turns, F f) {
-    turns.ask(
+    const bool waits = turns.ask(
         peer_.name,
         [executor = stream_.get_executor()](Turns::Work work) { asio::post(executor, std::move(work)); },
         [weak = this->weak_from_this(), f] {
@@ -164,6 +165,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
           if (!self || self->state_ == State::kClosed) return;
           self->guarded([&session = *self, f] { f(session); })();
         });
+    if (!waits) shut();
   }
 
   /// Who showed a certificate goes under its subject, from wherever it connects. False where it may not have

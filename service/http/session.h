@@ -33,8 +33,8 @@ struct SessionHost {
         budget(server_options.max_in_flight_bytes - ByteBudget::slack(server_options.max_in_flight_bytes),
                &memory),
         connections(options, memory, budget, log),
-        handshakes(static_cast<std::size_t>(options.io_threads)),
-        requests(static_cast<std::size_t>(options.io_threads)) {}
+        handshakes(static_cast<std::size_t>(options.io_threads), options.max_connections),
+        requests(static_cast<std::size_t>(options.io_threads), options.max_connections) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {

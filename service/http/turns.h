@@ -16,14 +16,16 @@ class Turns {
  public:
   using Work = std::function<void()>;
 
-  /// So many pieces are posted at a time.
-  explicit Turns(std::size_t at_once) : idle_(at_once) {}
+  /// So many pieces are posted at a time, and so many of a client wait at most.
+  Turns(std::size_t at_once, std::size_t most_waiting) : idle_(at_once), most_waiting_(most_waiting) {}
 
   /// `post` calls what it is given later, on the thread that is to do the work. The work throws nothing.
-  void ask(const std::string& client, std::function<void(Work)> post, Work work) {
+  /// False, and nothing is kept, where too many pieces of the client wait.
+  bool ask(const std::string& client, std::function<void(Work)> post, Work work) {
     {
       const std::lock_guard lock(mutex_);
       auto& mine = waiting_[client];
+      if (mine.size() >= most_waiting_) return false;
       mine.push_back({std::move(post), std::move(work)});
       try {
         if (mine.size() == 1) order_.push_back(client);
@@ -31,10 +33,11 @@ class Turns {
         mine.pop_back();
         throw;
       }
-      if (idle_ == 0) return;
+      if (idle_ == 0) return true;
       --idle_;
     }
     next();
+    return true;
   }
 
  private:
@@ -79,6 +82,7 @@ class Turns {
 
   std::mutex mutex_;
   std::size_t idle_;  ///< of those at a time
+  const std::size_t most_waiting_;
   std::unordered_map<std::string, std::deque<Piece>> waiting_;
   std::deque<std::string> order_;  ///< of the clients that wait, each once
 };

@@ -12,8 +12,8 @@ struct Loop {
   std::deque<Turns::Work> posted;
   std::string done;
 
-  void ask(Turns& turns, const std::string& client, char piece) {
-    turns.ask(
+  bool ask(Turns& turns, const std::string& client, char piece) {
+    return turns.ask(
         client, [this](Turns::Work work) { posted.push_back(std::move(work)); },
         [this, piece] { done += piece; });
   }
@@ -24,7 +24,7 @@ struct Loop {
 
 TEST(Turns, WhoAsksForMuchWaitsBehindOthers) {
   Loop loop;
-  Turns turns(1);
+  Turns turns(1, 100);
   for (const char piece : {'a', 'b', 'c', 'd'}) loop.ask(turns, "greedy", piece);
   EXPECT_EQ(loop.posted.size(), 1u) << "one at a time";
   loop.ask(turns, "modest", '1');
@@ -41,7 +41,7 @@ TEST(Turns, WhoAsksForMuchWaitsBehindOthers) {
 
 TEST(Turns, AsManyAtATimeAsThereAreThreads) {
   Loop loop;
-  Turns turns(2);
+  Turns turns(2, 100);
   for (const char piece : {'a', 'b', 'c'}) loop.ask(turns, "client", piece);
   EXPECT_EQ(loop.posted.size(), 2u);
   loop.run();
@@ -50,12 +50,24 @@ TEST(Turns, AsManyAtATimeAsThereAreThreads) {
 
 TEST(Turns, WhatCannotBePostedIsLostAlone) {
   Loop loop;
-  Turns turns(1);
+  Turns turns(1, 100);
   turns.ask(
       "client", [](Turns::Work) { throw std::bad_alloc(); }, [&loop] { loop.done += '!'; });
   loop.ask(turns, "client", 'a');
   loop.run();
   EXPECT_EQ(loop.done, "a");
+}
+
+TEST(Turns, NobodyHasMoreThanTheMostWaiting) {
+  Loop loop;
+  Turns turns(1, 2);
+  EXPECT_TRUE(loop.ask(turns, "greedy", 'a'));  // posted at once
+  EXPECT_TRUE(loop.ask(turns, "greedy", 'b'));
+  EXPECT_TRUE(loop.ask(turns, "greedy", 'c'));
+  EXPECT_FALSE(loop.ask(turns, "greedy", 'd'));
+  EXPECT_TRUE(loop.ask(turns, "modest", '1'));
+  loop.run();
+  EXPECT_EQ(loop.done, "ab1c");
 }
 
 }  // namespace
