@@ -80,6 +80,10 @@ Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std:
 }
 
 Result<void> check_coordinates(std::span<const std::uint64_t> coordinates) {
+  if (coordinates.size() > kMaxServers) {
+    return invalid(std::to_string(coordinates.size()) + " servers are too many: at most " +
+                   std::to_string(kMaxServers));
+  }
   std::vector<std::uint64_t> sorted(coordinates.begin(), coordinates.end());
   std::sort(sorted.begin(), sorted.end());
   if (sorted.at(0) == 0) return invalid("a server has coordinate 0: give every server another number");

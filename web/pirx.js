@@ -345,6 +345,8 @@ async function ask(message, timeout, last, signal, count) {
     if (response.headers.get("Content-Type")?.split(";")[0].trim().toLowerCase() !== "application/octet-stream") {
       throw new Lost("DataLoss", "its reply is not of type application/octet-stream: is this a pirx server?");
     }
+    // fetch has decoded it already, and a few bytes may have become many. A browser does not show this header.
+    if (response.headers.has("Content-Encoding")) throw new Lost("DataLoss", "its reply is compressed, which no pirx server does");
     return { reply: await read(response, message.maxReply, count), instance: response.headers.get("Pirx-Instance") };
   } catch (error) {
     if (error instanceof Lost) throw error;

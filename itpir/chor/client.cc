@@ -38,9 +38,6 @@ Result<Params> Params::create(Spec spec) {
     return invalid("Chor's protocol needs at least two servers, not " + std::to_string(l) +
                    ": a single one would see what is asked for");
   }
-  if (l > kMaxServers) {
-    return invalid(std::to_string(l) + " servers are too many: at most " + std::to_string(kMaxServers));
-  }
   PIRX_TRY(check_coordinates(spec.coordinates));
   PIRX_TRY(check_sizes(spec.geometry.rows(), spec.geometry.row_bytes()));
   return Params(std::move(spec));

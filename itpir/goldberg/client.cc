@@ -67,11 +67,14 @@ ClientEffort Client::effort(std::size_t wishes, QueryKind kind) const {
   const auto vectors = static_cast<double>(query_vectors(encoding, params_->geometry(), kind, wishes));
   return *with_field(params_->field(), [&]<class F>(const F& f) -> Result<ClientEffort> {
     const auto words = static_cast<double>(params_->geometry().words_per_row(f.word_bytes()));
-    const double product =
-        std::is_same_v<F, fp::PrimeField> ? 7e-7 : 1e-9 * static_cast<double>(f.elem_bytes());
-    return ClientEffort{(t + l) * rows * sizeof(typename F::Elem),
-                        vectors * words * (l + encoding.spec().ramp) * sizeof(typename F::Sum),
-                        vectors * rows * l * t * product};
+    const double ramp = encoding.spec().ramp;
+    // Of many elements, and of one after another.
+    constexpr bool kSlow = std::is_same_v<F, fp::PrimeField>;
+    const double product = kSlow ? 7e-7 : 1e-9 * static_cast<double>(f.elem_bytes());
+    const double single = kSlow ? 7e-7 : 3e-8;
+    return ClientEffort{
+        (t + l) * rows * sizeof(typename F::Elem), vectors * words * (l + ramp) * sizeof(typename F::Sum),
+        vectors * ((rows * l * t + words * l * needed()) * product + 1.5 * l * ramp * ramp * single)};
   });
 }
 

@@ -64,7 +64,7 @@ class GoldbergCollector : public ReplyCollector {
   /// What one decoding has looked at for want of a proof, or to contest one.
   struct Weighed {
     std::uint64_t work = 0;  ///< multiply-adds
-    decoding::Budget searches{};
+    decoding::Budget searches{decoding::kMaxSearchWork / decoding::kProductCost<F>};
   };
 
   /// The replies to one query message.
@@ -484,7 +484,8 @@ class GoldbergCollector : public ReplyCollector {
                                                     const std::vector<Bytes>& records)>& visit) const {
     std::sort(servers.begin(), servers.end());
     const std::size_t k = servers.size(), liars = k - needed();
-    const auto each = checked_mul(wishes.size() * needed() * k, slot(wishes[0]).bytes);
+    const auto each =
+        checked_mul(wishes.size() * needed() * k * decoding::kProductCost<F>, slot(wishes[0]).bytes);
     if (too_many_subsets(k) || !each) return false;
     std::vector<decoding::QueryReplies<F>> slots;
     for (const auto wish : wishes) {

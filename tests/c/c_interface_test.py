@@ -117,6 +117,13 @@ class CInterface(cl.Servers):
         deployment = self.deploy(servers, 1)
         self.assertEqual(records(look_up("--prefix", "record", deployment, 7)), [cl.RECORDS[7]])
 
+    def test_more_servers_than_the_program_has_room_for(self):
+        deployment = self.deploy(self.serve_several(self.build(), "goldberg", 2), 1)
+        told = json.loads(deployment.read_text())
+        told["servers"] += [told["servers"][1] | {"url": f"http://127.0.0.1:{port}", "coordinate": port} for port in range(3, 18)]
+        deployment.write_text(json.dumps(told))
+        self.assertIn("17 servers", look_up(deployment, 7, code=98).stderr)
+
     def test_every_protocol(self):
         plain, keyed = self.build(), self.keyed()
         weak = ["--option", "paper_reproduction=on"]

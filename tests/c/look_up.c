@@ -58,14 +58,15 @@ static int send_all(int connection, const void* data, size_t size) {
 }
 
 static int post(int connection, const pirx_message* message, const char* token) {
-  char head[4096];
+  char head[8192]; /* room for the longest token */
   const int length =
       snprintf(head, sizeof head,
                "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/octet-stream\r\n"
                "Content-Length: %lu\r\n%s%s%sConnection: close\r\n\r\n",
                message->path, strstr(message->origin, "://") + 3, (unsigned long)message->size,
                token[0] == '\0' ? "" : "Authorization: Bearer ", token, token[0] == '\0' ? "" : "\r\n");
-  return send_all(connection, head, (size_t)length) && send_all(connection, message->data, message->size);
+  return length > 0 && (size_t)length < sizeof head && send_all(connection, head, (size_t)length) &&
+         send_all(connection, message->data, message->size);
 }
 
 /* Reads all that a server sends: at most `limit` bytes, in new memory. */
@@ -238,6 +239,10 @@ int main(int argc, char** argv) {
   }
   check(pirx_client_create_with(deployment, protocol, chosen, chosen_count, &shown, &client), "client");
   check(pirx_client_servers(client, &servers), "servers");
+  if (servers > kMaxServers) { /* the file says how many there are */
+    fprintf(stderr, "%lu servers, more than %d\n", (unsigned long)servers, kMaxServers);
+    return 98;
+  }
   if (fetch) {
     check(keyed ? pirx_client_fetch_keys(client, keys, count, &options, &answer)
                 : pirx_client_fetch_positions(client, positions, count, &options, &answer),

@@ -88,6 +88,13 @@ TEST(Work, SharesAndRepliesCountAsFieldElements) {
                ErrorCode::kResourceExhausted, "--max-memory");
   const auto slow = shares_plan(of(80'000, 1), 200, {{"field", "prime8"}, {"threshold", "100"}});
   expect_error(check_work(slow->work(), 1, {}, kTenMinutes), ErrorCode::kResourceExhausted, "--max-work");
+  // A batch code's query is never less than a full batch, and a ramp takes its square for each share.
+  const auto batch =
+      shares_plan(of(38'400, 1), 10, {{"field", "prime8"}, {"threshold", "9"}, {"code", "subset:12,11"}});
+  expect_error(check_work(batch->work(), 1, {}, kTenMinutes), ErrorCode::kResourceExhausted, "--max-work");
+  const auto steep =
+      shares_plan(of(1000, 100), 1024, {{"field", "gf2_16"}, {"threshold", "1"}, {"ramp", "1000"}});
+  EXPECT_GT(steep->work().seconds + steep->work().once_seconds, 30);
   // Rows that no vector can share take one each, whatever the ramp.
   const auto ramp = shares_plan(of(60'000, 100), 52,
                                 {{"field", "gf2_8"},

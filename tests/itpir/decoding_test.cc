@@ -539,21 +539,51 @@ TEST(Locate, NeedsNoSolverWhereAllAgree) {
 }
 
 /// Whatever comes, the answer comes in time: random words are the worst that one can do to the searches.
+template <class F>
+void expect_bounded(const F& f, std::size_t k, std::size_t d, std::size_t words, std::mt19937_64& engine) {
+  EngineSource rng{engine};
+  Case<F> c(f, k, d, words, engine);
+  for (std::size_t j = 0; j < k; ++j) c.f.random_fill(rng, std::span(c.Y.row(j), words));
+  std::vector<RoundWords<F>> rounds(3, c.round());
+  const auto start = std::chrono::steady_clock::now();
+  const auto verdict = locate(strassen::Engine<F>(f), std::span<const typename F::Elem>(c.x), d,
+                              std::span<const RoundWords<F>>(rounds), std::nullopt)
+                           .value();
+  EXPECT_TRUE(verdict.rounds[0] || verdict.candidates.size() <= kMaxCandidates);
+  // Seconds with room to spare, for slow builds and busy machines.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60)) << "k=" << k;
+}
+
 TEST(Locate, IsBounded) {
   auto engine = pirx::testing::seeded_engine(31);
-  EngineSource rng{engine};
   for (const auto& [k, d, words] :
        {std::tuple{24u, 8u, 1u}, {24u, 8u, 4u}, {30u, 3u, 2u}, {200u, 20u, 3u}, {254u, 1u, 1u}}) {
-    Case<gf2e::Gf2_8> c({}, k, d, words, engine);
-    for (std::size_t j = 0; j < k; ++j) c.f.random_fill(rng, std::span(c.Y.row(j), words));
-    std::vector<RoundWords<gf2e::Gf2_8>> rounds(3, c.round());
-    const auto start = std::chrono::steady_clock::now();
+    expect_bounded(gf2e::Gf2_8(), k, d, words, engine);
+  }
+  expect_bounded(fp::PrimeField::create(8).value(), 24, 8, 4, engine);
+}
+
+/// (k - d - 1) / 2 liars are corrected, whatever they say: also where the complete search ends without a
+/// result (two errors alike, so that the rank does not tell the liars).
+TEST(Locate, TheLocatorWorksAfterASearchThatWasTooMuch) {
+  auto engine = pirx::testing::seeded_engine(34);
+  EngineSource rng{engine};
+  for (const auto& [k, d, liars] : {std::tuple{31u, 12u, 9u}, {38u, 25u, 6u}, {42u, 31u, 5u}}) {
+    Case<gf2e::Gf2_8> c({}, k, d, 40, engine);
+    for (std::size_t w = 0; w < 40; ++w) {
+      for (std::size_t j = 1; j < liars; ++j) {
+        const auto error = static_cast<std::uint8_t>(pirx::testing::random_element(c.f, rng) | 1);
+        c.add(j, w, error);
+        if (j == 1) c.add(0, w, error);
+      }
+    }
+    const RoundWords<gf2e::Gf2_8> rounds[] = {c.round()};
     const auto verdict = locate(strassen::Engine<gf2e::Gf2_8>({}), std::span<const std::uint8_t>(c.x), d,
                                 std::span<const RoundWords<gf2e::Gf2_8>>(rounds), std::nullopt)
                              .value();
-    EXPECT_TRUE(verdict.rounds[0] || verdict.candidates.size() <= kMaxCandidates);
-    // Seconds with room to spare, for slow builds and busy machines.
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60)) << "k=" << k;
+    ASSERT_EQ(verdict.status, DecodeStatus::kOk) << "k=" << k;
+    EXPECT_TRUE(verdict.rounds[0]->proven);
+    for (std::size_t j = 0; j < k; ++j) EXPECT_EQ(verdict.rounds[0]->agrees[j], j >= liars);
   }
 }
 

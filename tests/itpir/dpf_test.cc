@@ -480,6 +480,8 @@ TEST(DpfParams, AreRefusedWithTheReason) {
                "two servers at a time, not 3");
   expect_error(Params::create({geometry, {}, {1}}), ErrorCode::kInvalidArgument, "two servers, not 1");
   expect_error(Params::create({geometry, {}, {0, 2}}), ErrorCode::kInvalidArgument, "coordinate 0");
+  expect_error(Params::create({geometry, {}, std::vector<std::uint64_t>(kMaxServers + 1, 1)}),
+               ErrorCode::kInvalidArgument, "too many");
   expect_error(Params::create({geometry, {}, {2, 2}}), ErrorCode::kInvalidArgument, "coordinate 2");
 }
 

@@ -61,6 +61,9 @@ function module(reasons, deaf) {
   };
 }
 
+const TYPE = { "Content-Type": "application/octet-stream" };
+const COMPRESSED = "a reply, but compressed";
+
 /// Looks a record up; the last `refusing` servers refuse, with `name`, before the others reply.
 async function look_up(name, { refusing = 1, deaf = false } = {}) {
   const reasons = [];
@@ -68,10 +71,11 @@ async function look_up(name, { refusing = 1, deaf = false } = {}) {
   globalThis.fetch = async (url, { headers }) => {
     assert.equal(headers.Connection, "close");  // or Node.js would close it when all has been decoded
     if (Number(/server(.)/.exec(url)[1]) >= 3 - refusing) {
+      if (name === COMPRESSED) return new Response("a reply", { headers: { ...TYPE, "Content-Encoding": "gzip" } });
       return new Response("{}", { status: 400, headers: name === null ? {} : { "Pirx-Error": name } });
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
-    return new Response("a reply", { headers: { "Content-Type": "application/octet-stream" } });
+    return new Response("a reply", { headers: TYPE });
   };
   const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}");
   return { reasons, ...await deployment.get(0, { timeout: 5000 }) };
@@ -85,6 +89,7 @@ for (const name of names) {
   const expected = name === null ? STATUS.indexOf("DataLoss") : named >= 1 && named <= 9 ? named : 9;
   assert.deepEqual(reasons, [expected], `${name}`);
 }
+assert.deepEqual((await look_up(COMPRESSED)).reasons, [STATUS.indexOf("DataLoss")]);
 // A loss that the module does not take ends a look-up only if the others' replies are too few.
 assert.equal(new TextDecoder().decode((await look_up("Internal", { deaf: true })).record), "record");
 await assert.rejects(look_up("Internal", { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });

@@ -400,7 +400,9 @@ Result<Deployment> choose_deployment(const GetArguments& a) {
 Result<Deployment> renewed(const GetArguments& a, const Deployment& stale) {
   // Most of several servers vouch for what they tell; a single one must agree with all others in the file.
   const auto& protocol = stale.plan->protocol();
-  PIRX_ASSIGN(auto file, refresh_file(a.deployment, a.credentials, {.client_options = a.options},
+  RefreshOptions options{.client_options = a.options};
+  options.ask.deadline = std::min(options.ask.deadline, deadline_of(*stale.plan, fetch_options(a)));
+  PIRX_ASSIGN(auto file, refresh_file(a.deployment, a.credentials, std::move(options),
                                       protocol.several ? &protocol : nullptr));
   // Somebody may have changed the file meanwhile.
   const auto same = std::find_if(file.after.begin(), file.after.end(),

@@ -14,7 +14,7 @@ struct WorkLimits {
   /// Bytes of a query and its replies, and of keys. A query may have one message for each MiB of this.
   std::uint64_t bytes = std::uint64_t{256} << 20;
   std::uint64_t memory = std::uint64_t{1} << 30;  ///< for these, and for the rows of all queries
-  /// The time of one core for each query, without making keys.
+  /// The time of one core for a query, with what is done once, such as making keys.
   std::chrono::milliseconds time{60'000};
 };
 

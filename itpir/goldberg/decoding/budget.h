@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include "pirx/fp/prime_field.h"
 
 namespace pirx::itpir::goldberg::decoding {
 
@@ -13,6 +16,10 @@ inline constexpr std::uint64_t kMaxSearchValues = std::uint64_t{1} << 20;
 /// rounds, of which only hundreds of liars need so many.
 inline constexpr std::uint64_t kMaxSearchWork = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t kMaxReductionWork = std::uint64_t{1} << 31;
+
+/// What a product of this field takes, in products of the fast fields: the limits above hold for those.
+template <class F>
+inline constexpr std::uint64_t kProductCost = std::is_same_v<F, fp::PrimeField> ? 128 : 1;
 
 class Budget {
  public:

@@ -116,20 +116,21 @@ class Stack {
   }
 
   /// Looks for all agreements, with `declared` liars first, then with as many as can be corrected; by the
-  /// common locator where that is too much. After reduce_and_check() found none.
-  void search(std::size_t declared, Budget& budget) {
+  /// common locator where that is too much. After reduce_and_check() found none. The locator has a budget of
+  /// its own, since a search that is too much has spent all of its.
+  void search(std::size_t declared, Budget& searches, Budget& locators) {
     const std::size_t most = correctable();
     if (most == 0 || size() < degree_ + 2) return;
     for (const auto liars : {std::min(declared, most), most}) {
       if (liars == 0) continue;
-      if (!find(liars, budget)) {
+      if (!find(liars, searches)) {
         if (candidates_.size() == kMaxCandidates) return;
         break;
       }
       complete_ = liars == most;
       if (!candidates_.empty() || complete_) return;
     }
-    find_by_locator(budget);
+    find_by_locator(locators);
   }
 
   /// In place of the candidates that there are, the one that the common locator finds.
@@ -211,7 +212,8 @@ Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine
   const auto known = static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
   const RoundWords<F>* only[] = {&round};
   detail::Stack<F> stack(engine, x, degree, only, named);
-  Budget searches, reductions(kMaxReductionWork);
+  Budget searches(kMaxSearchWork / kProductCost<F>), locators = searches;
+  Budget reductions(kMaxReductionWork / kProductCost<F>);
   if (!stack.decodable()) return std::optional<Agreement>();
   PIRX_TRY(stack.reduce_and_check(reductions));
   const std::size_t assumed = declared > known ? declared - known : 0;
@@ -219,7 +221,7 @@ Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine
   for (std::size_t liars = std::max<std::size_t>(assumed, 1);
        liars <= stack.correctable() && stack.candidates().empty(); ++liars) {
     if (!stack.find(liars, searches)) {
-      stack.find_by_locator(searches);
+      stack.find_by_locator(locators);
       break;
     }
     bound = liars;
@@ -254,7 +256,8 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   verdict.rounds.resize(rounds.size());
   std::vector<bool> erased(x.size(), false);
   std::size_t known_liars = 0, chain = x.size();
-  Budget searches, reductions(kMaxReductionWork);
+  Budget searches(kMaxSearchWork / kProductCost<F>), locators = searches;
+  Budget reductions(kMaxReductionWork / kProductCost<F>);
 
   const auto declared_in = [&](const Stack& stack) {
     if (liars) return *liars > known_liars ? *liars - known_liars : std::size_t{0};
@@ -314,7 +317,9 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
           auto stack = stack_of(list);
           if (!stack.decodable()) continue;
           PIRX_TRY(stack.reduce_and_check(reductions));
-          if (thorough && stack.candidates().empty()) stack.search(declared_in(stack), searches);
+          if (thorough && stack.candidates().empty()) {
+            stack.search(declared_in(stack), searches, locators);
+          }
           if (const auto* found = stack.proven(declared_in(stack))) {
             verdict.rank = stack.rank();
             PIRX_TRY(decide(list, *found));
@@ -336,7 +341,7 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   if (!stack.decodable()) return verdict;
   PIRX_TRY(stack.reduce_and_check(reductions));
   const std::size_t declared = declared_in(stack);
-  if (stack.candidates().empty()) stack.search(declared, searches);
+  if (stack.candidates().empty()) stack.search(declared, searches, locators);
   verdict.rank = stack.rank();
   verdict.candidates = stack.candidates();
   const std::size_t most = stack.correctable();
