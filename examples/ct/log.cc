@@ -3,6 +3,7 @@
 // over from an append that was cut short, and do not count.
 #include "log.h"
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 
@@ -26,7 +28,7 @@ constexpr std::size_t kEntryBytes = 80;
 
 fs::path entries_file(const fs::path& folder) { return folder / "entries"; }
 fs::path head_file(const fs::path& folder) { return folder / "head.json"; }
-/// While an append is under way: how many entries there were before.
+/// While an append is under way: how many entries there were before. A crash may leave it.
 fs::path appending_file(const fs::path& folder) { return folder / "appending"; }
 fs::path key_file(const fs::path& folder) { return folder / "key.pem"; }
 fs::path public_key_file(const fs::path& folder) { return folder / "public.pem"; }
@@ -87,6 +89,26 @@ Result<void> check_remains(const fs::path& folder, std::uint64_t entries) {
   if (begun && *begun == std::to_string(entries)) return {};
   return fail(ErrorCode::kDataLoss, entries_file(folder).string() + " holds more than " +
                                         head_file(folder).string() + " says: put the newest tree head back");
+}
+
+/// Forgets, as far as it can, an append that has ended.
+void forget_append(const fs::path& folder) {
+  std::error_code none;
+  fs::remove(appending_file(folder), none);
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+/// An append from fewer entries than the head has came to its end, and a crash left its mark. With an older
+/// head put back, the mark would have entries cut that were acknowledged.
+void forget_ended_append(const fs::path& folder, std::uint64_t entries) {
+  std::error_code none;
+  if (!fs::exists(appending_file(folder), none)) return;
+  const auto lock = EntryWriter::open(entries_file(folder));
+  const auto begun = read_file(appending_file(folder), 20);
+  if (lock && begun && std::strtoull(begun->c_str(), nullptr, 10) < entries) forget_append(folder);
 }
 
 Result<void> visit_entries(const fs::path& path, std::uint64_t count,
@@ -209,6 +231,7 @@ Result<Log> Log::open(const fs::path& folder) {
     return fail(ErrorCode::kDataLoss,
                 entries_file(folder).string() + " is damaged: it does not make the signed root");
   }
+  forget_ended_append(folder, head.tree_size);
   return Log(folder, std::move(head));
 }
 
@@ -266,7 +289,7 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
   TreeHead head{.timestamp = now, .tree_size = root.size(), .root = root.root()};
   PIRX_TRY(key.sign(head));
   PIRX_TRY(replace_file(head_file(folder_), format_tree_head(head)));
-  fs::remove(appending_file(folder_), none);
+  forget_append(folder_);
   head_ = std::move(head);
   return report;
 }

@@ -288,5 +288,28 @@ TEST(Log, DamageIsNoticedAndRemainsAreNot) {
   expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "tree head");
 }
 
+TEST(Log, ACrashBehindTheHeadLosesNothingOnceAnOlderHeadIsBack) {
+  const testing::TemporaryFolder folder;
+  const auto appending = folder / "log/appending", head = folder / "log/head.json";
+  auto log = new_log(folder / "log");
+  ASSERT_TRUE(good(log.append({}, 10, 1)));
+  std::filesystem::copy_file(head, folder / "old");
+  ASSERT_TRUE(good(log.append({}, 11, 2)));
+  EXPECT_FALSE(std::filesystem::exists(appending));
+  // As the crash leaves it.
+  testing::write_file(appending, as_bytes("10"));
+  ASSERT_TRUE(good(Log::open(folder / "log")));
+  EXPECT_FALSE(std::filesystem::exists(appending));
+  std::filesystem::rename(folder / "old", head);
+  auto older = Log::open(folder / "log");
+  ASSERT_TRUE(good(older));
+  expect_error(older->append({}, 12, 3), ErrorCode::kDataLoss, "newest tree head");
+  EXPECT_EQ(std::filesystem::file_size(folder / "log/entries"), 880u);
+  // What belongs to the newest head stays for it.
+  testing::write_file(appending, as_bytes("11"));
+  ASSERT_TRUE(good(Log::open(folder / "log")));
+  EXPECT_TRUE(std::filesystem::exists(appending));
+}
+
 }  // namespace
 }  // namespace pirx::ct

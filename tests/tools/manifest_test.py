@@ -132,6 +132,18 @@ class Manifests(cl.Servers):
             wrong = cl.run("manifest", "sign", database, "--out", out, "--key", key, "--name", name, code=WRONG)
             self.assertIn(part, wrong.stderr)
         self.assertEqual(manifest.read_bytes(), before)
+        # So is a second content of an epoch, or an epoch that goes back: it can be written to another file.
+        before = self.sign(database).read_bytes()
+        for epoch, part in ((2, "another content of epoch 2"), (1, "the later epoch 2"), (3, None)):
+            other_content = self.path / f"epoch{epoch}.pirx"
+            cl.run("db", "build", other_content, self.record("a\nb\n"), "--from", "lines", "--epoch", epoch)
+            for more in ((), ("--add",)) if part else ():
+                wrong = cl.run("manifest", "sign", other_content, "--out", manifest, "--key", self.key, "--name", "lists",
+                               *more, code=WRONG)
+                self.assertIn(part, wrong.stderr)
+                self.assertIn("a later epoch than 2 (pirx db build --epoch)", wrong.stderr)
+                self.assertEqual(manifest.read_bytes(), before)
+            self.sign(other_content, out=f"epoch{epoch}.manifest" if part else "manifest")
         self.key.chmod(0o644)
         self.assertIn("chmod 600", cl.run(*sign, "--key", self.key, code=WRONG).stderr)
         # Nobody signs what is damaged.
@@ -236,7 +248,7 @@ class Manifests(cl.Servers):
         for protocol, count, database in (("goldberg", 3, plain), ("chor", 2, plain), ("dpf", 2, keyed),
                                           ("spiral", 1, plain), ("download", 1, keyed)):
             with self.subTest(protocol=protocol):
-                manifest = self.sign(database, "--protocol", protocol)
+                manifest = self.sign(database, "--protocol", protocol, out=f"{protocol}.manifest")
                 servers = [self.serve(database, "--protocol", protocol, "--manifest", manifest,
                                       *(("--coordinate", i + 1) if count > 1 else ())) for i in range(count)]
                 self.target.unlink(missing_ok=True)

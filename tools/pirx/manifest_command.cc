@@ -69,23 +69,32 @@ Result<Told> tell_of(const DatabaseSettings& settings, const Protocol& protocol,
 Result<std::vector<Manifest::Served>> served_before(const std::string& file, const Manifest::Spec& next) {
   PIRX_ASSIGN(const auto old, load_manifest(file));
   if (!old.check(next.geometry, next.version)) {
-    return invalid(file + " is for another content or epoch: sign without --add");
+    return invalid(file + " is for an earlier epoch: sign without --add");
   }
   return old.spec().served;
 }
 
-/// Refuses a publisher or a name that is not that of the manifest which will be overwritten: one of the two
-/// is a mistake, and clients that pinned the old one would take nothing any more. Refuses what is no
-/// manifest.
-Result<void> check_overwritten(const std::string& file, const client::Pin& next) {
+/// Refuses to overwrite what is no manifest, and manifests that this one cannot follow. With another
+/// publisher or name one of the two is a mistake, and clients that pinned the old one would take nothing any
+/// more. Epochs never go back, and each has one content.
+Result<void> check_overwritten(const std::string& file, const client::Pin& next,
+                               const database::Database& database) {
   const auto old = load_manifest(file);
   std::error_code ec;
   if (!old && std::filesystem::exists(std::filesystem::symlink_status(file, ec))) {
     return invalid(file + " is no manifest, and is not replaced: give another --out, or remove it");
   }
-  if (!old || old->check(next)) return {};
-  return invalid(file + " is the manifest of " + old->spec().pin.text() +
-                 ": give its key and name, another --out, or remove it");
+  if (!old) return {};
+  if (!old->check(next)) {
+    return invalid(file + " is the manifest of " + old->spec().pin.text() +
+                   ": give its key and name, another --out, or remove it");
+  }
+  const auto was = old->spec().version.epoch, is = database.version().epoch;
+  if (was < is || old->check(database.geometry(), database.version())) return {};
+  return invalid(file + " is for " + (was == is ? "another content of epoch " : "the later epoch ") +
+                 std::to_string(was) + ", and clients that have seen that refuse this one of epoch " +
+                 std::to_string(is) + ": build with a later epoch than " + std::to_string(was) +
+                 " (pirx db build --epoch), or give another --out");
 }
 
 void print(const Manifest& manifest) {
@@ -109,10 +118,10 @@ Result<void> sign(const ManifestArguments& a) {
   PIRX_ASSIGN(const auto seed, read_key(a.key));
   const auto out = a.out.empty() ? a.database.file + ".manifest" : a.out;
   const client::Pin pin{ed25519::public_key(seed), a.name};
-  PIRX_TRY(check_overwritten(out, pin));
   PIRX_ASSIGN(const auto* protocol, find_protocol(a.database.protocol));
   PIRX_ASSIGN(const std::shared_ptr<const database::Database> database,
               database::Database::open(a.database.file));
+  PIRX_TRY(check_overwritten(out, pin, *database));
   PIRX_TRY(database->verify());
   PIRX_ASSIGN(const auto told, tell_of(a.database, *protocol, database));
   Manifest::Spec spec{.geometry = told.geometry,

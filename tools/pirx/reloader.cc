@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "pirx/database/serving.h"
+
 namespace pirx::cli {
 namespace {
 
@@ -111,7 +113,7 @@ Result<void> Reloader::take_manifest() {
 
 Result<void> Reloader::take(bool asked) {
   const auto start = std::chrono::steady_clock::now();
-  // Before the work of preparing: most of what can be wrong.
+  // What is checked is what is served: opened again, the file could have another content.
   PIRX_ASSIGN(const auto found, database::Database::open(settings_.file));
   const bool damaged = !served_.server->still_sound();
   const auto same = [this](const database::Database& database) {
@@ -128,8 +130,10 @@ Result<void> Reloader::take(bool asked) {
   // written.
   if (damaged) PIRX_TRY(found->verify());
   if (!same(*found)) PIRX_TRY(check_next(*served_.database, *found));
-  PIRX_ASSIGN(Served next, open_served(settings_, context_));
-  if (!same(*next.database)) PIRX_TRY(check_next(*served_.database, *next.database));
+  PIRX_ASSIGN(Served next, serve_opened(settings_, context_, found));
+  if (database::written_to(*found)) {
+    return fail(ErrorCode::kUnavailable, settings_.file + " was written to while it was checked");
+  }
   PIRX_ASSIGN(auto old, replace_(next.server, next.manifest_bytes()));
   const auto seconds = [&start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -33,8 +33,13 @@ Result<std::shared_ptr<const Manifest>> open_manifest(const DatabaseSettings& se
 }
 
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context) {
-  PIRX_ASSIGN(const auto* protocol, find_protocol(settings.protocol));
   PIRX_ASSIGN(auto database, database::Database::open(settings.file));
+  return serve_opened(settings, context, std::move(database));
+}
+
+Result<Served> serve_opened(const DatabaseSettings& settings, const OpenContext& context,
+                            std::shared_ptr<const database::Database> database) {
+  PIRX_ASSIGN(const auto* protocol, find_protocol(settings.protocol));
   PIRX_TRY(check_sample(*database));
   if (!settings.manifest.empty()) {  // before the work of preparing
     PIRX_ASSIGN(const auto manifest, load_manifest(settings.manifest));

@@ -51,6 +51,9 @@ struct Served {
 /// option that does not fit. StaleEpoch: the manifest is for something else. Other errors are those of
 /// opening the files, and of the protocol.
 Result<Served> open_served(const DatabaseSettings& settings, const OpenContext& context);
+/// The same for the content that was opened.
+Result<Served> serve_opened(const DatabaseSettings& settings, const OpenContext& context,
+                            std::shared_ptr<const database::Database> database);
 
 /// The manifest that the settings name, for what this server serves; null: they name none. Errors are those
 /// of load_manifest and Manifest::check.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that is written to while the reloader checks it.
+#include "tools/pirx/reloader.h"
+
+#include <gtest/gtest.h>
+
+#include "database/database_fixture.h"
+
+namespace pirx::cli {
+namespace {
+
+using testing::good;
+
+/// The events of a log, which a test waits for.
+class Events {
+ public:
+  void add(const http::LogEvent& event) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(event);
+    changed_.notify_all();
+  }
+  http::LogEvent next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return taken_ < events_.size(); });
+    return events_[taken_++];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<http::LogEvent> events_;
+  std::size_t taken_ = 0;
+};
+
+TEST(Reloader, WhatIsWrittenToWhileItIsCheckedIsNotServed) {
+  const testing::TemporaryFolder folder;
+  const auto file = folder / "db";
+  ASSERT_TRUE(good(database::build(file, {testing::to_bytes("record")})));
+  const auto write = [&file, start = std::filesystem::last_write_time(file)](int seconds) {
+    std::filesystem::last_write_time(file, start + std::chrono::seconds(seconds));
+  };
+  const DatabaseSettings settings{.name = {}, .file = file, .protocol = "download"};
+  OpenContext context;
+  context.spec.loopback = true;
+  // Called once the reloader has opened the file, and before it checks it.
+  context.damaged = [&write](const Error&) { write(2); };
+  auto served = open_served(settings, context);
+  ASSERT_TRUE(good(served));
+  std::shared_ptr<const AnyServer> answers = served->server;
+  const auto replace = [&answers](std::shared_ptr<const AnyServer> next, const Bytes&) {
+    return Result<std::shared_ptr<const AnyServer>>(std::exchange(answers, std::move(next)));
+  };
+  const auto damaged = served->server;
+  Events events;
+  Reloader reloader(
+      settings, context, std::move(*served), replace, [](const Bytes&) { return Result<void>(); },
+      std::chrono::microseconds(0), [&events](const http::LogEvent& event) { events.add(event); });
+  write(1);
+  reloader.request();
+  ASSERT_EQ(events.next().event, "epoch_refused");
+  EXPECT_EQ(answers, damaged);
+  EXPECT_FALSE(damaged->still_sound());
+  reloader.request();
+  EXPECT_EQ(events.next().event, "epoch");
+  EXPECT_NE(answers, damaged);
+}
+
+}  // namespace
+}  // namespace pirx::cli
