@@ -290,7 +290,23 @@ Result<void> visit_objects(const std::filesystem::path& file,
                          });
 }
 
+Result<void> visit_texts(const std::filesystem::path& file,
+                         const std::function<Result<void>(std::string_view)>& visit) {
+  return for_each_object(file, kMaxRowBytes,
+                         [&](std::string_view text, const TextInput& input) -> Result<bool> {
+                           auto visited = check_shape(text);
+                           if (visited) visited = visit(text);
+                           if (!visited) return input.fail_at(input.line(), visited.error());
+                           return true;
+                         });
+}
+
 }  // namespace
+
+Result<void> read_json_objects(const std::filesystem::path& file,
+                               const std::function<Result<void>(std::string_view object)>& object) {
+  return guarded([&] { return visit_texts(file, object); });
+}
 
 Result<void> read_json_lines(const std::filesystem::path& file,
                              const std::function<bool(const JsonMembers& members)>& object, BadRows* bad) {

@@ -60,6 +60,12 @@ class Epochs(cl.Servers):
             done = cl.run("db", "update", database, "--changes", changes, code=2)
             self.assertIn("line 2", done.stderr)
             self.assertIn(part, done.stderr)
+        # Parsed, a line takes many times its length.
+        changes.write_text('{"record": [' + "0," * 70_000 + "0]}")
+        self.assertIn("line 1: the JSON has more than 65536 values",
+                      cl.run("db", "update", database, "--changes", changes, code=6).stderr)
+        os.truncate(changes, 129 << 20)
+        self.assertIn("longer than the limit", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
         check()
 
     def test_servers_take_new_epochs_and_laggards_are_erasures(self):

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // pirx db update and pirx db compact: records changed, appended and truncated, here and in encoded buckets.
 #include <cinttypes>
-#include <fstream>
 
 #include "cli.h"
 #include "key_list.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
 #include "pirx/batchcodes/encode_database.h"
+#include "pirx/database/importers.h"
 #include "pirx/database/keyed_update.h"
 
 namespace pirx::cli {
@@ -47,22 +47,11 @@ Result<void> put(database::DatabaseUpdate& update, const std::string& key, ByteS
 using TakeLine = std::function<Result<void>(const Json& line)>;
 
 Result<void> read_lines(const std::string& path, const TakeLine& take) {
-  std::ifstream in(path);
-  std::string line;
-  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
-    if (line.empty()) continue;
-    const auto taken = [&]() -> Result<void> {
-      PIRX_ASSIGN(const auto json,
-                  Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
-      return take(json);
-    }();
-    if (!taken) {
-      return fail(taken.error().code(),
-                  path + " line " + std::to_string(number) + ": " + taken.error().message());
-    }
-  }
-  if (!in.eof()) return fail(ErrorCode::kUnavailable, "cannot read " + path);
-  return {};
+  return database::read_json_objects(path, [&take](std::string_view line) -> Result<void> {
+    PIRX_ASSIGN(const auto json,
+                Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
+    return take(json);
+  });
 }
 
 /// {"position": N, "record": TEXT}, {"key": K, "record": TEXT}, {"record": TEXT} or {"truncate": N}.
