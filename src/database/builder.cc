@@ -40,7 +40,8 @@ struct DatabaseBuilder::State {
   BuildReport report;
   std::uint64_t line = 0;                       ///< of the input, for the record to come
   std::uint64_t read_bytes = 0, all_bytes = 0;  ///< of the input; 0: unknown
-  std::uint64_t reported = 0;                   ///< spool size at the last progress call
+  std::uint64_t most_file_bytes = ~std::uint64_t{0};
+  std::uint64_t reported = 0;   ///< spool size at the last progress call
   std::optional<Error> broken;  ///< why nothing more can be added: an I/O error, or finish() came already
 
   State(std::filesystem::path target_in, BuildOptions options_in, Replacement file_in, Spool records_in)
@@ -204,6 +205,12 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
   const bool indexed = keys.count() != 0 && !keyed;
   PIRX_ASSIGN(const Layout layout,
               Layout::plan(geometry, indexed ? key_index_size(keys.count(), keys.key_bytes()) : 0));
+  if (layout.file_bytes() > most_file_bytes && !options.long_records) {
+    return fail(ErrorCode::kResourceExhausted,
+                "the packed input would become a database of " + std::to_string(layout.file_bytes() >> 20) +
+                    " MiB, more than " + std::to_string(most_file_bytes >> 20) +
+                    " MiB: unpack it yourself, or say with --max-record-bytes how long records may be");
+  }
   PIRX_TRY(file.file().reserve(layout.file_bytes()));
 
   ContentWriter writer(file.file(), layout, options.progress);
@@ -274,9 +281,11 @@ Result<BuildReport> DatabaseBuilder::finish() {
 }
 
 void DatabaseBuilder::note_line(std::uint64_t line) noexcept { state_->line = line; }
-void DatabaseBuilder::note_input(std::uint64_t read_bytes, std::uint64_t all_bytes) noexcept {
+void DatabaseBuilder::note_input(std::uint64_t read_bytes, std::uint64_t all_bytes,
+                                 std::uint64_t most_file_bytes) noexcept {
   state_->read_bytes = read_bytes;
   state_->all_bytes = all_bytes;
+  state_->most_file_bytes = most_file_bytes;
 }
 bool DatabaseBuilder::takes_more() const noexcept { return !state_->broken; }
 const std::filesystem::path& DatabaseBuilder::target() const noexcept { return state_->target; }

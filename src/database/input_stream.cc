@@ -122,6 +122,10 @@ Result<InputStream> InputStream::open(const std::filesystem::path& file) {
   return stream;
 }
 
+std::uint64_t InputStream::most() const noexcept {
+  return unpacker_ == nullptr ? ~std::uint64_t{0} : kAlwaysUnpacked + kMostUnpacked * consumed_;
+}
+
 Result<void> InputStream::fill() {
   packed_.resize(kPackedBytes);
   used_ = 0;
@@ -142,7 +146,7 @@ Result<std::size_t> InputStream::read(MutableByteSpan out) {
       if (!written) return fail_here(written.error());
       done += *written;
       unpacked_ += *written;
-      if (unpacked_ > kAlwaysUnpacked && (unpacked_ - kAlwaysUnpacked) / kMostUnpacked > consumed_) {
+      if (unpacked_ > most()) {
         return fail_here(Error(ErrorCode::kResourceExhausted,
                                "the packed data becomes more than " + std::to_string(kMostUnpacked) +
                                    " times as long: unpack it yourself if that is meant"));

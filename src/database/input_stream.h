@@ -29,6 +29,8 @@ class InputStream {
   /// Bytes of the file that were read, and all that it has; 0 for pipes.
   std::uint64_t consumed() const noexcept { return consumed_; }
   std::uint64_t total() const noexcept { return total_; }
+  /// What the bytes that were read may become, as text and as a database; no bound if they are not packed.
+  std::uint64_t most() const noexcept;
 
  private:
   explicit InputStream(std::filesystem::path file) : file_(std::move(file)) {}

@@ -28,7 +28,7 @@ class TextInput {
   /// Tells the builder at which line the next record begins, and how much of the file has been read.
   void note_place(std::uint64_t line, DatabaseBuilder& builder) const noexcept {
     builder.note_line(line);
-    builder.note_input(stream_.consumed(), stream_.total());
+    builder.note_input(stream_.consumed(), stream_.total(), stream_.most());
   }
   /// The row at `line` cannot be taken for `error`: refuse(), unless the builder is broken.
   Result<void> refuse_row(std::uint64_t line, const Error& error, const DatabaseBuilder& builder,

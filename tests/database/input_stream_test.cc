@@ -181,6 +181,21 @@ TEST(InputStream, ABombDoesNotFillTheDisk) {
   expect_error(unpacked(bomb, "input", std::size_t{1} << 18), ErrorCode::kResourceExhausted, "times as long");
 }
 
+TEST(InputStream, ABombBecomesNoHugeDatabase) {
+  const TemporaryFolder folder;
+  const std::string lines(std::size_t{5} << 20, '\n');
+  write_file(folder / "plain", as_bytes(lines));
+  write_file(folder / "bomb", as_bytes(zstd(lines)));
+  const auto build = [&](const char* input, bool meant) -> Result<BuildReport> {
+    PIRX_ASSIGN(auto builder, DatabaseBuilder::create(folder / "db", {.long_records = meant}));
+    PIRX_TRY(import_lines(folder / input, builder));
+    return builder.finish();
+  };
+  expect_error(build("bomb", false), ErrorCode::kResourceExhausted, "the packed input would become");
+  EXPECT_TRUE(good(build("bomb", true)));
+  EXPECT_TRUE(good(build("plain", false)));
+}
+
 TEST(InputStream, AWindowOfGigabytesIsRefused) {
   // A frame's header alone: no single segment, window log 30.
   expect_error(unpacked(std::string("\x28\xb5\x2f\xfd\x00\xa0\x00\x00\x00", 9)),

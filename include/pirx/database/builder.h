@@ -34,7 +34,8 @@ struct BuildOptions {
   Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
   /// A longer record is refused with ResourceExhausted. If lengths vary, a record has less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
-  /// Builds even a file that takes more than 1 GiB and 20 times its records because one record is long.
+  /// Builds even a file that takes more than 1 GiB and 20 times its records because one record is long, or
+  /// more than packed input may become.
   bool long_records = false;
   /// Memory for sorting keys. When it is full, sorted runs go to disk. A key has at most 65,535 bytes.
   std::uint64_t sort_memory_bytes = std::uint64_t{256} << 20;
@@ -77,8 +78,10 @@ class DatabaseBuilder {
   /// The line of the input at which the next records begin, from 1, so that errors can name it. 0: unknown.
   void note_line(std::uint64_t line) noexcept;
   /// How many bytes of the input have been read, and how many it has, for Progress. Without this call,
-  /// progress has no total.
-  void note_input(std::uint64_t read_bytes, std::uint64_t all_bytes) noexcept;
+  /// progress has no total. Where the input is packed, the file may take `most_file_bytes`, unless
+  /// options().long_records.
+  void note_input(std::uint64_t read_bytes, std::uint64_t all_bytes,
+                  std::uint64_t most_file_bytes = ~std::uint64_t{0}) noexcept;
   /// Whether more records can be added. It stays true if add() refused a record for a fault of that record.
   bool takes_more() const noexcept;
   /// Writes the file and puts it in the target's place. Call it once. InvalidArgument: there are no records,
