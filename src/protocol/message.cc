@@ -34,10 +34,12 @@ Result<MessagePrefix> decode_prefix(Reader& reader) {
   return MessagePrefix{static_cast<ProtocolId>(protocol), static_cast<MessageType>(type)};
 }
 
-std::optional<MessageType> message_type(ByteSpan message) {
-  Reader reader(message, "message");
-  const auto prefix = decode_prefix(reader);
-  return prefix ? std::optional(prefix->type) : std::nullopt;
+std::optional<MessageType> message_type(ByteSpan message) noexcept {
+  if (message.size() < 8 || as_text(message.first(kMagic.size())) != kMagic ||
+      load_le<std::uint16_t>(message.data() + 4) != kFormatVersion) {
+    return std::nullopt;
+  }
+  return static_cast<MessageType>(message[6]);
 }
 
 Result<MessageType> decode_prefix(Reader& reader, ProtocolId protocol) {

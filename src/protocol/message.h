@@ -18,8 +18,9 @@ struct MessagePrefix {
 void encode_prefix(Writer& writer, ProtocolId protocol, MessageType type);
 /// Protocol and type may be any byte. DataLoss: no pirx message. InvalidArgument: another format version.
 Result<MessagePrefix> decode_prefix(Reader& reader);
-/// The type in a prefix. Nothing if the message does not begin with one; no other part is checked.
-std::optional<MessageType> message_type(ByteSpan message);
+/// The type in a prefix. Nothing if the message does not begin with one; no other part is checked. Takes no
+/// memory.
+std::optional<MessageType> message_type(ByteSpan message) noexcept;
 /// The type of a message of this protocol. InvalidArgument: it is of another.
 Result<MessageType> decode_prefix(Reader& reader, ProtocolId protocol);
 /// DataLoss: another type.

@@ -82,6 +82,11 @@ struct Rig {
     ASSERT_TRUE(submit("teach"));
     ASSERT_TRUE(answers.wait_for(1));
   }
+  /// Once nothing is under way. What is known of passes says that one of so many takes too long.
+  void expect_a_hundred_refused() {
+    ASSERT_TRUE(eventually([&] { return batcher.backlog().count() == 0.0; }));
+    expect_error(submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
+  }
   std::shared_ptr<FakeServer> fake = std::make_shared<FakeServer>();
   LogKeeper log;
   ByteBudget budget;
@@ -425,8 +430,7 @@ TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
   limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.teach(200ms);
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
-  expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
+  rig.expect_a_hundred_refused();
   EXPECT_TRUE(rig.submit("one"));
 }
 
@@ -477,8 +481,8 @@ TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
   expect_error(rig.submit("ab", 1, {"a", Clock::now() + 500ms}), ErrorCode::kResourceExhausted);
 }
 
-// Masks and keys are requests of one query, too, but no pass computes their replies. A hundred of them in no
-// time are no reason to take a hundred queries into one pass.
+// Requests for masks and keys count as a query each, but no pass computes their replies. That many of them
+// take no time must not let many queries into one pass.
 TEST(Batcher, RepliesThatTakeNoPassDoNotMakeQueriesLookCheap) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 200ms;
@@ -491,8 +495,7 @@ TEST(Batcher, RepliesThatTakeNoPassDoNotMakeQueriesLookCheap) {
     ASSERT_TRUE(rig.submit(masks, 8));
     ASSERT_TRUE(rig.answers.wait_for(1 + i));
   }
-  EXPECT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
-  expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
+  rig.expect_a_hundred_refused();
 }
 
 TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
@@ -502,8 +505,7 @@ TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
   rig.fake->delay = 200ms;
   ASSERT_TRUE(rig.submit("a7", 8));  // the protocol refuses it in the end
   ASSERT_TRUE(rig.answers.wait_for(1));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
-  expect_error(rig.submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
+  rig.expect_a_hundred_refused();
   EXPECT_TRUE(rig.submit("one"));
 }
 

@@ -378,9 +378,10 @@ void add_build(CLI::App& db) {
   command.add_flag("--hidden", a->hidden,
                    "Take files and folders whose names begin with a dot, too, with --from folder");
   add_size(command, "--record-bytes", a->record_bytes, "Length of every record of --from fixed");
-  add_size(command, "--max-record-bytes", a->max_record_bytes,
-           "Longer records are refused [1GiB; and what makes a file of more than 1GiB 20 times as large as "
-           "its records]");
+  add_size(
+      command, "--max-record-bytes", a->max_record_bytes,
+      "Longer records are refused [1GiB]. Without this option so is a database of more than 1GiB that is "
+      "20 times as large as its records, or one that is 1,100 times as large as its packed input");
   command.add_option("--records-per-row", a->records_per_row, "Slots in a row; 0 balances query and reply")
       ->capture_default_str()
       ->check(whole_number(0, std::uint64_t{1} << 40));
