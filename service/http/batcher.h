@@ -123,11 +123,12 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
-  std::size_t batches_ = 0;
+  std::size_t batches_ = 0, cut_ = 0;  ///< cut_: those cut to a time while more was waiting
   double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr std::size_t kProbe = 4;
+  static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one is twice as long
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
   std::size_t computing_ = 0;                    ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned

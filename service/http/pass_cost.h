@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicts how long a pass over a database takes, from the passes before it. A pass takes the same time
 // whatever its queries ask for: a constant part, and a part for each query. So a straight line through
-// (queries, seconds) predicts it. Old passes count less and less, because machines get busy and databases
-// are replaced.
+// (queries, seconds) predicts it, scaled to how fast the machine is just now. Old passes count less and less,
+// because machines get busy and databases are replaced.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,12 @@ class PassCost {
     qq_ += q * q;
     qt_ += q * seconds;
     largest_ = std::max(q, kMemoryOfLargest * largest_);
-    const double mean = q_ / passes_, spread = qq_ / passes_ - mean * mean;
-    if (spread > 1e-6 * mean * mean) slope_ = std::max(0.0, (qt_ / passes_ - mean * t_ / passes_) / spread);
+    // Passes of about one size say nothing of what a query adds: differences in their times are noise.
+    const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
+    if (spread >= kLeastSpread * mean * mean) {
+      const double added = std::clamp((qt_ / passes_ - mean * t) / spread, 0.0, t / mean);
+      line_ = {t - added * mean, added};
+    }
   }
 
   /// Seconds of a pass of so many queries; 0 before the first pass.
@@ -32,11 +36,12 @@ class PassCost {
     if (passes_ == 0) return 0;
     const double q = q_ / passes_, t = t_ / passes_;
     const auto wanted = static_cast<double>(queries);
-    // Passes of one size say nothing about what a query adds; then it is what earlier passes said. Before any
-    // did, fewer queries cost as much as these, and more of them an eighth of the proportion: too little
-    // sends one batch out late, too much refuses a crowd that comes to an idle server for nothing.
-    const double slope = slope_ ? std::min(*slope_, t / q) : wanted > q ? t / q / 8 : 0;
-    return t + slope * (wanted - q);
+    // Before passes of different sizes, fewer queries cost as much as these, and more of them an eighth of
+    // the proportion: too little sends one batch out late, too much refuses a crowd that comes to an idle
+    // server for nothing.
+    if (!line_) return t + (wanted > q ? t / q / 8 * (wanted - q) : 0);
+    const double then = line_->at(q);
+    return then > 0 ? t / then * line_->at(wanted) : t;
   }
 
   /// The same, but beyond four times the largest pass of late at least in proportion to the queries: how long
@@ -48,11 +53,17 @@ class PassCost {
   }
 
  private:
+  struct Line {
+    double constant, added;  ///< seconds: of a pass, and of each of its queries
+    double at(double queries) const noexcept { return constant + added * queries; }
+  };
+
   static constexpr double kMemory = 0.9;  ///< what a pass counts for after the next one
   static constexpr double kMemoryOfLargest = 0.99;
-  double largest_ = 0;  ///< queries
+  static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
+  double largest_ = 0;                              ///< queries
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
-  std::optional<double> slope_;  ///< seconds of one more query, of the last passes of different sizes
+  std::optional<Line> line_;  ///< of the last passes of different sizes
 };
 
 }  // namespace pirx::http

@@ -453,6 +453,22 @@ TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   rig.fake->release();
 }
 
+// Otherwise all would have one size, and nobody would learn that larger ones are cheap.
+TEST(Batcher, OfPassesThatAreCutSomeAreTwiceAsLong) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 240ms;
+  Rig rig(limits);
+  rig.fake->delay_of_each = 30ms;
+  rig.hold_with_one();
+  for (int i = 0; i < 70; ++i) ASSERT_TRUE(rig.submit("a" + std::to_string(i)));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(71));
+  auto sizes = rig.fake->batches();
+  sizes.erase(sizes.begin(), sizes.begin() + 2);  // before these nothing was known
+  std::sort(sizes.begin(), sizes.end());
+  EXPECT_GE(2 * sizes.back(), 3 * sizes[sizes.size() / 2]);
+}
+
 TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   auto limits = patient(1ms, 4, 100);
   limits.max_queue_time = 100ms;
@@ -579,17 +595,25 @@ TEST(PassCost, RemembersWhatAQueryAdds) {
   for (const std::size_t q : {1u, 256u}) cost.learn(q, 0.1 + 0.002 * static_cast<double>(q));
   for (int i = 0; i < 1000; ++i) cost.learn(1, 0.102);  // a quiet night
   EXPECT_NEAR(cost.predict(256), 0.612, 0.01);
-  for (int i = 0; i < 100; ++i)
-    cost.learn(1, 0.051);  // a faster database: its queries cost no more than its passes
-  EXPECT_NEAR(cost.predict(256), 0.051 + 255 * 0.002, 0.01);
+  for (int i = 0; i < 100; ++i) cost.learn(1, 0.051);  // a machine that is twice as fast
+  EXPECT_NEAR(cost.predict(256), 0.306, 0.01);
+}
+
+// On a busy machine, passes of nearly one size take any time; then what a query adds looked like what it
+// takes alone, and passes stayed small.
+TEST(PassCost, TimesOfEqualPassesDoNotSayWhatAQueryAdds) {
+  PassCost cost;
+  for (const std::size_t q : {1u, 40u, 1u, 40u}) cost.learn(q, 0.1 + 0.01 * static_cast<double>(q));
+  for (int i = 0; i < 100; ++i) cost.learn(i % 2 ? 8 : 9, i % 2 ? 0.2 : 0.6);
+  EXPECT_NEAR(cost.predict(9) / cost.predict(1), 0.19 / 0.11, 0.2);
 }
 
 TEST(PassCost, SmallPassesAreNoProofThatLargeOnesAreShort) {
   PassCost cost;
   EXPECT_EQ(cost.predict_carefully(256), 0);
   for (int i = 0; i < 30; ++i) cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1);
-  EXPECT_NEAR(cost.predict_carefully(8), 0.1, 1e-9);
-  EXPECT_NEAR(cost.predict_carefully(256), 3.2, 1e-9) << "as if every eight took a pass of their own";
+  EXPECT_EQ(cost.predict_carefully(8), cost.predict(8));
+  EXPECT_NEAR(cost.predict_carefully(256), 32 * cost.predict(8), 1e-9) << "as if every eight took a pass";
   cost.learn(64, 0.2);
   EXPECT_NEAR(cost.predict_carefully(256), cost.predict(256), 1e-9);
   for (int i = 0; i < 1000; ++i) cost.learn(1, 0.1);

@@ -86,7 +86,7 @@ class FakeServer : public AnyServer {
       changed_.notify_all();
       changed_.wait(lock, [&] { return !held_; });
     }
-    std::this_thread::sleep_for(delay.load());
+    std::this_thread::sleep_for(delay.load() + delay_of_each.load() * requests.size());
     if (throw_bad_alloc) throw std::bad_alloc();
     if (throw_other) throw std::runtime_error("answer");
     std::vector<Result<Bytes>> replies;
@@ -130,7 +130,7 @@ class FakeServer : public AnyServer {
   std::size_t max_bytes = 1 << 20;
   std::size_t working_per_query = 0, per_pass = 0;
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
-  std::atomic<std::chrono::milliseconds> delay{0ms};
+  std::atomic<std::chrono::milliseconds> delay{0ms}, delay_of_each{0ms};
   std::atomic<bool> throw_in_admit{false}, throw_bad_alloc{false}, throw_other{false}, lose_a_reply{false};
 
  private:

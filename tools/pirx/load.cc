@@ -17,6 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kMaxRequests = 1e7;
+constexpr std::chrono::milliseconds kPause(100);  // of a connection that was refused
 
 /// Seconds from the start, rising: a Poisson process, as independent clients make it.
 std::vector<double> arrival_times(double rate, double seconds, std::uint64_t seed) {
@@ -89,6 +90,7 @@ class Load {
         }
       } else if (outcome.reply.error().code() == ErrorCode::kResourceExhausted) {
         mine.refused.push_back(took);
+        if (plan_.rate == 0) std::this_thread::sleep_for(kPause);
       } else {
         ++mine.failed[std::string(error_code_name(outcome.reply.error().code()))];
       }

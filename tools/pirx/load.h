@@ -17,7 +17,7 @@ struct LoadPlan {
   std::size_t connections = 64;
   std::chrono::milliseconds duration{10'000}, deadline{10'000};
   /// Requests per second, which begin at random times whether or not earlier ones are answered (open loop).
-  /// 0: every connection asks again as soon as it has its answer (closed loop).
+  /// 0: every connection asks again as soon as it has its answer, 0.1 s after a refusal (closed loop).
   double rate = 0;
   std::uint64_t seed = 1;  ///< for the times
   std::size_t max_reply_bytes = 0;
