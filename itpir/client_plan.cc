@@ -61,6 +61,7 @@ Work SharesPlan::work() const {
           .row_bytes = held * part,
           .seconds = effort_.seconds * part,
           .once_seconds = effort_.seconds * (1 - part),
+          .least_seconds = effort_.seconds,
           .server_seconds = bytes * spec_.server_seconds,
           .once_server_seconds = bytes * 1e-10};
 }

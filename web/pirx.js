@@ -10,9 +10,6 @@ const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
 const MAX_REFUSAL = 16 * 1024;
-// Node.js closes a connection that it kept when the program ends: servers would see how long decoding took, which depends on
-// the records. A browser, which does not let pages say this, keeps connections after that.
-const NO_KEEPING = globalThis.process?.versions?.node ? { Connection: "close" } : {};
 
 export class PirxError extends Error {
   constructor(code, message) {
@@ -333,21 +330,18 @@ async function ask(message, timeout, last, signal, count) {
   const timer = setTimeout(stop, Math.max(0, Math.min(timeout, last - performance.now())));
   signal?.addEventListener("abort", stop);
   try {
-    const response = await fetch(message.url, {
-      method: "POST", body: message.data, signal: end.signal, mode: "cors", credentials: "omit", cache: "no-store",
-      redirect: "error", referrerPolicy: "no-referrer",
-      headers: { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))), ...NO_KEEPING },
-    });
-    if (response.status !== 200) {
-      const text = new TextDecoder().decode(await read(response, MAX_REFUSAL, count));
-      throw new Lost(response.headers.get("Pirx-Error") ?? (response.status >= 500 ? "Unavailable" : "DataLoss"), reason(text, response.status));
+    const post = globalThis.process?.versions?.node ? postInNode : postInPage;
+    const { status, header, parts } = await post(message.url, message.data, end.signal,
+      { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) });
+    if (status !== 200) {
+      const text = new TextDecoder().decode(await read(parts, MAX_REFUSAL, count));
+      throw new Lost(header("Pirx-Error") ?? (status >= 500 ? "Unavailable" : "DataLoss"), reason(text, status));
     }
-    if (response.headers.get("Content-Type")?.split(";")[0].trim().toLowerCase() !== "application/octet-stream") {
+    if (header("Content-Type")?.split(";")[0].trim().toLowerCase() !== "application/octet-stream") {
       throw new Lost("DataLoss", "its reply is not of type application/octet-stream: is this a pirx server?");
     }
-    // fetch has decoded it already, and a few bytes may have become many. A browser does not show this header.
-    if (response.headers.has("Content-Encoding")) throw new Lost("DataLoss", "its reply is compressed, which no pirx server does");
-    return { reply: await read(response, message.maxReply, count), instance: response.headers.get("Pirx-Instance") };
+    if (header("Content-Encoding") !== null) throw new Lost("DataLoss", "its reply is compressed, which no pirx server does");
+    return { reply: await read(parts, message.maxReply, count), instance: header("Pirx-Instance") };
   } catch (error) {
     if (error instanceof Lost) throw error;
     if (signal?.aborted) throw new Lost("Unavailable", "the look-up was ended");
@@ -360,17 +354,40 @@ async function ask(message, timeout, last, signal, count) {
   }
 }
 
-async function read(response, most, count) {
+/// Both: the reply's status, headers (null: there is none) and parts, once its header has come.
+async function postInPage(url, body, signal, headers) {
+  const response = await fetch(url, { method: "POST", body, signal, headers, mode: "cors", credentials: "omit", cache: "no-store",
+    redirect: "error", referrerPolicy: "no-referrer" });
+  const parts = async function* () {
+    const reader = response.body.getReader();
+    for (let part; !(part = await reader.read()).done;) yield part.value;
+  };
+  return { status: response.status, header: (name) => response.headers.get(name), parts: parts() };
+}
+
+/// Without fetch: that of Node.js ends the whole process over certain replies that it refuses, decodes compressed ones, resumes TLS
+/// sessions, and keeps connections until the program ends, so that servers see how long decoding took.
+async function postInNode(url, body, signal, headers) {
+  const { request } = await import(url.startsWith("https:") ? "node:https" : "node:http");
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false }, (reply) => {
+      reply.on("error", () => {}); // whoever reads it is told, too
+      resolve({ status: reply.statusCode, header: (name) => reply.headers[name.toLowerCase()] ?? null, parts: reply });
+    });
+    sent.on("error", reject);
+    sent.on("close", () => reject(new Error("no reply"))); // also without an error, for example where the server answers 101
+    sent.end(body);
+  });
+}
+
+async function read(source, most, count) {
   const parts = [];
   let size = 0;
-  const reader = response.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    count(value.length);
-    size += value.length;
+  for await (const part of source) {
+    count(part.length);
+    size += part.length;
     if (size > most) throw new Lost("DataLoss", `its reply is longer than the ${most} bytes that it can have`);
-    parts.push(value);
+    parts.push(part);
   }
   const whole = new Uint8Array(size);
   let at = 0;

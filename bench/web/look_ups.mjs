@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Microseconds of CPU time of a look-up by the WebAssembly client: look_ups.mjs FOLDER DEPLOYMENT COUNT KEY LENGTH. Prints
-// two numbers: with Node.js's fetch, and of fetch alone, which sends the same requests again and reads the replies.
+// two numbers: of look-ups, and of sending the same requests again and reading the replies by Node.js alone.
 import { readFileSync } from "node:fs";
+import { request } from "node:http";
 import { pathToFileURL } from "node:url";
 
 const [folder, file, count, key, length] = process.argv.slice(2);
@@ -12,17 +13,23 @@ let requests = [];
 
 async function look() {
   requests = [];
-  const onEvent = ({ type, url, request }) => type === "sent" && requests.push({ url: `${url}/v1/query`, request });
+  const onEvent = ({ type, url, request }) => type === "sent" && requests.push({ url: `${url}/v1/query`, body: request });
   const { record } = await deployment.get(key, { onEvent });
   if (record?.length !== Number(length)) throw new Error("a wrong record came back");
 }
 
-async function fetchAlone() {
-  await Promise.all(requests.map(async ({ url, request }) => {
-    const headers = { "Content-Type": "application/octet-stream" };
-    const response = await fetch(url, { method: "POST", body: request, headers });
-    if (response.status !== 200 || (await response.arrayBuffer()).byteLength === 0) throw new Error("no reply");
-  }));
+async function messagesAlone() {
+  await Promise.all(requests.map(({ url, body }) => new Promise((resolve, reject) => {
+    const headers = { "Content-Type": "application/octet-stream", "Content-Length": body.length };
+    const sent = request(url, { method: "POST", headers, agent: false }, async (reply) => {
+      let bytes = 0;
+      for await (const part of reply) bytes += part.length;
+      if (reply.statusCode === 200 && bytes > 0) resolve();
+      else reject(new Error("no reply"));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  })));
 }
 
 async function measure(work) {
@@ -33,4 +40,4 @@ async function measure(work) {
   return ((user + system) / count).toFixed(1);
 }
 
-console.log(await measure(look), await measure(fetchAlone));
+console.log(await measure(look), await measure(messagesAlone));

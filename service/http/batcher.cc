@@ -76,6 +76,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto now = Clock::now();
   const auto ticket = next_ticket_++;
   // May fail for lack of memory, before anything has changed but an empty share.
+  note_arrival(caller.client, now);
   auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
                     std::move(caller), now});
@@ -84,7 +85,6 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
-  note_arrival(now);
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
   publish();
@@ -165,8 +165,12 @@ std::size_t Batcher::most_queries() const {
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   // What takes longer than anybody may wait would keep all others out. The prediction is an old one after
-  // ten minutes without a pass: then there are few others.
-  if (queries > 1 && is_long(cost_.predict(queries)) && Clock::now() - learned_ < std::chrono::minutes(10)) {
+  // ten minutes without a pass: then there are few others. While there are none, nobody loses by a daring
+  // one.
+  const auto now = Clock::now();
+  const bool company = now - arrival_of_others(caller.client) < std::chrono::minutes(1);
+  if (queries > 1 && is_long(company ? cost_.predict_carefully(queries) : cost_.predict(queries)) &&
+      now - learned_ < std::chrono::minutes(10)) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
@@ -187,7 +191,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   before += others(before);
   const auto end = before + seconds_of(ahead % most + queries);
   const std::chrono::duration<double> useful =
-      caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - Clock::now();
+      caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
     return {};
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk: of those
@@ -213,11 +217,19 @@ std::size_t Batcher::greediest_but(const std::string& client) const {
   return queue_.size();
 }
 
-void Batcher::note_arrival(Clock::time_point now) {
+Batcher::Clock::time_point Batcher::arrival_of_others(const std::string& client) const {
+  return client == last_client_ ? arrival_before_it_ : last_arrival_;
+}
+
+void Batcher::note_arrival(const std::string& client, Clock::time_point now) {
   // A pause counts as a few windows, so that the first request after it is answered at once.
   const auto longest = 4.0 * std::chrono::duration<double>(limits_.batch_window);
   const std::chrono::duration<double> gap = now - last_arrival_;
   gap_ = (std::min(gap_, longest) + std::min(gap, longest)) / 2;
+  if (client != last_client_) {
+    last_client_ = client;
+    arrival_before_it_ = last_arrival_;
+  }
   last_arrival_ = now;
 }
 
@@ -327,8 +339,11 @@ void Batcher::compute(std::vector<Job>& batch) {
   {
     const std::lock_guard lock(mutex_);
     // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
-    // pass took longer than with all of them.
-    if (seconds > cost_.predict(computed + refused)) computed += refused;
+    // pass took longer than with all of them. If nothing is known yet, they may have taken any part of it.
+    const double with_all = cost_.predict_carefully(computed + refused);
+    if (seconds > with_all) {
+      computed = with_all > 0 ? computed + refused : std::max<std::size_t>(computed, refused > 0);
+    }
     if (computed > 0) {
       cost_.learn(computed, seconds);
       learned_ = end;

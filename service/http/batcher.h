@@ -107,7 +107,9 @@ class Batcher {
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
-  void note_arrival(Clock::time_point now);
+  void note_arrival(const std::string& client, Clock::time_point now);
+  /// When a request of any other client last came.
+  Clock::time_point arrival_of_others(const std::string& client) const;
   Job take(std::size_t at);
   void leave(const Job& job) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
@@ -132,8 +134,9 @@ class Batcher {
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
   std::size_t computing_ = 0;                    ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
-  Clock::time_point last_arrival_{};
-  std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
+  std::string last_client_;
+  Clock::time_point last_arrival_{}, arrival_before_it_{};  ///< the latter: of another client
+  std::chrono::duration<double> gap_{1e9};                  ///< between arrivals, of late
   bool stopping_ = false;
   ComputeThread& compute_;
   const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists

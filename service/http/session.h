@@ -34,7 +34,7 @@ struct SessionHost {
                &memory),
         connections(options, memory, budget, log),
         handshakes(static_cast<std::size_t>(options.io_threads), options.max_connections),
-        requests(static_cast<std::size_t>(options.io_threads), options.max_connections) {}
+        requests(kRequestsAtOnce * static_cast<std::size_t>(options.io_threads), options.max_connections) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {
@@ -65,6 +65,9 @@ struct SessionHost {
   ByteBudget memory;    ///< all of it
   ByteBudget budget;    ///< requests, replies and computing: a server full of them still has room to say so
   Connections connections;
+  /// A thread's loop comes to each piece once in a round, with all else that it has to do: to handshakes of
+  /// milliseconds, for example. So that requests come faster than these, several are in a round.
+  static constexpr std::size_t kRequestsAtOnce = 16;
   Turns handshakes, requests;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session

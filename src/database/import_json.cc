@@ -291,11 +291,11 @@ Result<void> visit_objects(const std::filesystem::path& file,
 }
 
 Result<void> visit_texts(const std::filesystem::path& file,
-                         const std::function<Result<void>(std::string_view)>& visit) {
+                         const std::function<Result<void>(std::string_view, std::uint64_t)>& visit) {
   return for_each_object(file, kMaxRowBytes,
                          [&](std::string_view text, const TextInput& input) -> Result<bool> {
                            auto visited = check_shape(text);
-                           if (visited) visited = visit(text);
+                           if (visited) visited = visit(text, input.most_bytes());
                            if (!visited) return input.fail_at(input.line(), visited.error());
                            return true;
                          });
@@ -303,8 +303,9 @@ Result<void> visit_texts(const std::filesystem::path& file,
 
 }  // namespace
 
-Result<void> read_json_objects(const std::filesystem::path& file,
-                               const std::function<Result<void>(std::string_view object)>& object) {
+Result<void> read_json_objects(
+    const std::filesystem::path& file,
+    const std::function<Result<void>(std::string_view object, std::uint64_t most_bytes)>& object) {
   return guarded([&] { return visit_texts(file, object); });
 }
 

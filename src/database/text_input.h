@@ -25,6 +25,8 @@ class TextInput {
   tl::unexpected<Error> fail_here(std::string message) const {
     return fail_at(line_, Error(ErrorCode::kInvalidArgument, std::move(message)));
   }
+  /// What the text that was read may become.
+  std::uint64_t most_bytes() const noexcept { return stream_.most(); }
   /// Tells the builder at which line the next record begins, and how much of the file has been read.
   void note_place(std::uint64_t line, DatabaseBuilder& builder) const noexcept {
     builder.note_line(line);

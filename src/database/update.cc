@@ -223,6 +223,9 @@ Result<DatabaseUpdate> DatabaseUpdate::begin(const std::filesystem::path& path) 
 
 const Database& DatabaseUpdate::before() const noexcept { return *state_->before; }
 std::uint64_t DatabaseUpdate::records() const noexcept { return state_->records; }
+std::uint64_t DatabaseUpdate::changed_bytes() const noexcept {
+  return state_->rows.size() * state_->old().row_stride();
+}
 
 Result<void> DatabaseUpdate::set(std::uint64_t record, ByteSpan data) {
   return guarded([&] { return state_->set(record, data); });

@@ -92,6 +92,8 @@ TEST(Work, SharesAndRepliesCountAsFieldElements) {
   const auto batch =
       shares_plan(of(38'400, 1), 10, {{"field", "prime8"}, {"threshold", "9"}, {"code", "subset:12,11"}});
   expect_error(check_work(batch->work(), 1, {}, kTenMinutes), ErrorCode::kResourceExhausted, "--max-work");
+  expect_error(check_work(batch->work(), 1, {.time = std::chrono::hours(24)}, std::chrono::seconds(10)),
+               ErrorCode::kResourceExhausted, "--deadline");
   const auto steep =
       shares_plan(of(1000, 100), 1024, {{"field", "gf2_16"}, {"threshold", "1"}, {"ramp", "1000"}});
   EXPECT_GT(steep->work().seconds + steep->work().once_seconds, 30);

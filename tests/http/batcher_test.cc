@@ -434,6 +434,37 @@ TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
   EXPECT_TRUE(rig.submit("one"));
 }
 
+// How long small requests take says little about large ones. Where that was believed, one client that made
+// small ones look cheap kept the others out for the time of a large one.
+TEST(Batcher, WhoIsNotAloneIsNotTrustedWithUnknownLengths) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 1s;
+  Rig rig(limits);
+  rig.fake->delay = 40ms;
+  for (const std::size_t queries : {1u, 2u, 1u, 2u}) {
+    const auto before = rig.answers.count();
+    ASSERT_TRUE(rig.submit("small", queries, {"a"}));
+    ASSERT_TRUE(rig.answers.wait_for(before + 1));
+  }
+  ASSERT_TRUE(rig.submit("modest", 1, {"b"}));
+  ASSERT_TRUE(rig.answers.wait_for(5));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.submit("some", 8, {"a"}));
+}
+
+TEST(Batcher, RefusedQueriesOfAFirstPassAreNotTakenForSoMany) {
+  Rig rig(patient(1ms, 256, 100));
+  rig.fake->delay = 200ms;
+  ASSERT_TRUE(rig.submit("a7", 256));  // refused by the protocol, which looked at it for a moment
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  ASSERT_TRUE(rig.submit("one", 1, {"b"}));
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
+}
+
 /// Passes are cut to the longest wait, so many requests of few queries each wait for several of them.
 TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   auto limits = patient(1ms, 256, 100);

@@ -4,6 +4,7 @@
 
     epochs_test.py PIRX
 """
+import gzip
 import json
 import os
 import signal
@@ -67,6 +68,15 @@ class Epochs(cl.Servers):
         os.truncate(changes, 129 << 20)
         self.assertIn("longer than the limit", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
         check()
+
+    def test_packed_changes_do_not_fill_the_disk(self):
+        lines, changes, database = self.path / "lines.txt", self.path / "changes.gz", self.path / "long.pirx"
+        lines.write_text("x" * 100_000 + "\n")
+        cl.run("db", "build", database, lines)
+        changes.write_bytes(gzip.compress(b'{"record": ""}\n' * 1000))
+        self.assertIn("of new rows", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
+        lines.write_bytes(gzip.decompress(changes.read_bytes()))
+        cl.run("db", "update", database, "--changes", lines)
 
     def test_servers_take_new_epochs_and_laggards_are_erasures(self):
         database = self.build()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refusals of one server of three, where two replies are enough: none ends a browser's look-up, whatever name the server gives it.
-// web/pirx.js runs as it is, over a stand-in for the module that takes the reasons that service/c/retrieval.cc takes.
+// web/pirx.js runs as it is, over a stand-in for the module that takes the reasons that service/c/retrieval.cc takes. The servers write
+// what they like to their connections, also what ends a process that asks with the fetch of Node.js.
 //
 //     node refusals.mjs PIRX.JS
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
 
 const source = readFileSync(process.argv[2], "utf8");
 const { Pirx } = await import("data:text/javascript," + encodeURIComponent(source));
@@ -36,12 +38,12 @@ function module(reasons, deaf) {
     pirx_client_create: (of, protocol, table, count, out) => put(out, 1),
     pirx_client_warning: (of, out) => put(out, empty),
     pirx_client_servers: (of, out) => put(out, 3),
-    pirx_client_server: (of, i, out) => put(out, text(`http://server${i}`), path, empty),
+    pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, empty),
     pirx_options_init: () => 0,
     pirx_retrieval_begin_positions: (of, at, count, options, out) => put(out, 1),
     pirx_retrieval_next: (of, out) => {
       if (sent === 3) return put(out, got + reasons.length === 3 || got === 2 ? 3 : 2);
-      put(out, 1, 0, sent + 1, 0, sent, text(`http://server${sent}`), path, record, 6, 0, 100);
+      put(out, 1, 0, sent + 1, 0, sent, text(urls[sent]), path, record, 6, 0, 100);
       ++sent;
       return 0;
     },
@@ -61,37 +63,66 @@ function module(reasons, deaf) {
   };
 }
 
-const TYPE = { "Content-Type": "application/octet-stream" };
-const COMPRESSED = "a reply, but compressed";
+const TYPE = "Content-Type: application/octet-stream\r\n";
+const http = (status, headers, body) => `HTTP/1.1 ${status} X\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+const replies = ["", "", ""];  // of the three servers
 
-/// Looks a record up; the last `refusing` servers refuse, with `name`, before the others reply.
-async function look_up(name, { refusing = 1, deaf = false } = {}) {
+const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
+  const server = createServer((socket) => {
+    let got = "";
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      got += data.toString("latin1");
+      if (!got.endsWith("\r\n\r\nrecord")) return;
+      assert.match(got, /^POST \/v1\/query HTTP\/1.1\r\n/);
+      assert.match(got, /\r\nConnection: close\r\n/);  // or Node.js would close it when all has been decoded
+      setTimeout(() => socket.write(replies[i], "latin1"), replies[i].includes("a reply") ? 20 : 0);  // others first
+    });
+  });
+  server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${server.address().port}`));
+})));
+
+/// Looks a record up; the last `refusing` servers reply so.
+async function look_up(reply, { refusing = 1, deaf = false, timeout = 5000 } = {}) {
   const reasons = [];
   WebAssembly.instantiate = async () => ({ instance: { exports: module(reasons, deaf) } });
-  globalThis.fetch = async (url, { headers }) => {
-    assert.equal(headers.Connection, "close");  // or Node.js would close it when all has been decoded
-    if (Number(/server(.)/.exec(url)[1]) >= 3 - refusing) {
-      if (name === COMPRESSED) return new Response("a reply", { headers: { ...TYPE, "Content-Encoding": "gzip" } });
-      return new Response("{}", { status: 400, headers: name === null ? {} : { "Pirx-Error": name } });
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    return new Response("a reply", { headers: TYPE });
-  };
+  replies.forEach((_, i) => { replies[i] = i >= 3 - refusing ? reply : http(200, TYPE, "a reply"); });
   const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}");
-  return { reasons, ...await deployment.get(0, { timeout: 5000 }) };
+  return { reasons, ...await deployment.get(0, { timeout }) };
 }
+const refusal = (name) => http(400, name === null ? "" : `Pirx-Error: ${name}\r\n`, "{}");
 
 const names = [...STATUS, "", "Nonsense", "internal", "-1", "9", "10", "length", "__proto__", "constructor", null];
 for (const name of names) {
-  const { record, reasons } = await look_up(name);
+  const { record, reasons } = await look_up(refusal(name));
   assert.equal(new TextDecoder().decode(record), "record", name);
   const named = STATUS.indexOf(name);
   const expected = name === null ? STATUS.indexOf("DataLoss") : named >= 1 && named <= 9 ? named : 9;
   assert.deepEqual(reasons, [expected], `${name}`);
 }
-assert.deepEqual((await look_up(COMPRESSED)).reasons, [STATUS.indexOf("DataLoss")]);
+const hostile = [
+  ["DataLoss", http(200, TYPE + "Content-Encoding: gzip\r\n", "compressed")],
+  ["DataLoss", http(200, TYPE + "Content-Encoding: a,a,a,a,a,a\r\n", "compressed")],
+  ["DataLoss", http(200, TYPE + "Content-Encoding: a,a,a,a,a,a\r\n", "compressed").slice(0, -3)],  // and then nothing
+  ["DataLoss", http(200, "", "a page")],
+  ["DataLoss", http(200, TYPE, "x".repeat(1000))],
+  ["DataLoss", http(302, "Location: /\r\n", "")],
+  ["Unavailable", http(503, "Content-Encoding: a,a,a,a,a,a\r\n", "{}").slice(0, -1)],
+  ["Unavailable", http(200, TYPE, "short").slice(0, -1)],
+  ["Unavailable", http(200, TYPE + "Transfer-Encoding: chunked\r\n", "zz\r\n")],
+  ["Unavailable", "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
+  ["Unavailable", "HTTP/1.1 103 X\r\n\r\n".repeat(100)],
+  ["Unavailable", "HTTP/1.1 200 X\r\nX: " + "a".repeat(100000) + "\r\n\r\n"],
+  ["Unavailable", "nonsense"],
+];
+for (const [code, reply] of hostile) {
+  const { record, reasons } = await look_up(reply, { timeout: 300 });
+  assert.equal(new TextDecoder().decode(record), "record", reply);
+  assert.deepEqual(reasons, [STATUS.indexOf(code)], reply);
+}
 // A loss that the module does not take ends a look-up only if the others' replies are too few.
-assert.equal(new TextDecoder().decode((await look_up("Internal", { deaf: true })).record), "record");
-await assert.rejects(look_up("Internal", { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
-await assert.rejects(look_up("Internal", { refusing: 2 }), { code: STATUS[8] });
-console.log(`${names.length} names, 3 losses`);
+assert.equal(new TextDecoder().decode((await look_up(refusal("Internal"), { deaf: true })).record), "record");
+await assert.rejects(look_up(refusal("Internal"), { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
+await assert.rejects(look_up(refusal("Internal"), { refusing: 2 }), { code: STATUS[8] });
+console.log(`${names.length} names, ${hostile.length} hostile replies, 3 losses`);
+process.exit();  // the servers would stay

@@ -44,14 +44,15 @@ Result<void> put(database::DatabaseUpdate& update, const std::string& key, ByteS
 }
 
 /// Takes the changes of `--changes` lines, in order.
-using TakeLine = std::function<Result<void>(const Json& line)>;
+using TakeLine = std::function<Result<void>(const Json& line, std::uint64_t most_bytes)>;
 
 Result<void> read_lines(const std::string& path, const TakeLine& take) {
-  return database::read_json_objects(path, [&take](std::string_view line) -> Result<void> {
-    PIRX_ASSIGN(const auto json,
-                Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
-    return take(json);
-  });
+  return database::read_json_objects(
+      path, [&take](std::string_view line, std::uint64_t most_bytes) -> Result<void> {
+        PIRX_ASSIGN(const auto json,
+                    Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
+        return take(json, most_bytes);
+      });
 }
 
 /// {"position": N, "record": TEXT}, {"key": K, "record": TEXT}, {"record": TEXT} or {"truncate": N}.
@@ -93,7 +94,13 @@ Result<void> apply(const DbUpdateArguments& a, database::DatabaseUpdate& update)
     PIRX_TRY(update.append(as_bytes(record)));
   }
   if (a.changes.empty()) return {};
-  return read_lines(a.changes, [&update](const Json& line) { return apply_line(update, line); });
+  return read_lines(a.changes, [&update](const Json& line, std::uint64_t most_bytes) -> Result<void> {
+    PIRX_TRY(apply_line(update, line));
+    if (update.changed_bytes() <= most_bytes) return {};
+    return fail(ErrorCode::kResourceExhausted, "the packed changes would make more than " +
+                                                   std::to_string(most_bytes >> 20) +
+                                                   " MiB of new rows: unpack them yourself if that is meant");
+  });
 }
 
 /// {"key": K, "record": TEXT} or {"key": K, "remove": true}.
@@ -132,7 +139,8 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a) {
   }
   for (const std::string& key : a.remove) changes[key] = std::nullopt;
   if (!a.changes.empty()) {
-    PIRX_TRY(read_lines(a.changes, [&](const Json& line) { return take_keyed_line(changes, line); }));
+    PIRX_TRY(read_lines(a.changes,
+                        [&](const Json& line, std::uint64_t) { return take_keyed_line(changes, line); }));
   }
   return changes;
 }

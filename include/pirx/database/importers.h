@@ -77,9 +77,11 @@ Result<void> read_json_lines(const std::filesystem::path& file,
                              const std::function<bool(const JsonMembers& members)>& object,
                              BadRows* bad = nullptr);
 /// Calls `object` with the text of each object of such a file, of at most 128 MiB, until it gives an error.
-/// That one, and others, name file and line.
-Result<void> read_json_objects(const std::filesystem::path& file,
-                               const std::function<Result<void>(std::string_view object)>& object);
+/// That one, and others, name file and line. `most_bytes` is what the input may become: no bound if it is not
+/// packed.
+Result<void> read_json_objects(
+    const std::filesystem::path& file,
+    const std::function<Result<void>(std::string_view object, std::uint64_t most_bytes)>& object);
 /// Adds one record for each line, without the newline; "\r\n" counts as a newline. There are no keys.
 Result<void> import_lines(const std::filesystem::path& file, DatabaseBuilder& builder,
                           BadRows* bad = nullptr);

@@ -36,6 +36,8 @@ class DatabaseUpdate {
 
   const Database& before() const noexcept;
   std::uint64_t records() const noexcept;  ///< as many as there will be after commit()
+  /// Of the rows that change, which memory holds until commit().
+  std::uint64_t changed_bytes() const noexcept;
 
   /// Replaces the data of a record. OutOfRange: there is no such record. InvalidArgument: the data does not
   /// fit the geometry; the database then has to be built again. A refused change changes nothing.

@@ -40,53 +40,73 @@ std::optional<std::vector<bool>> common_locator(const F& f, std::span<const type
     }
   }
 
-  for (std::size_t e = 1; e < redundant; ++e) {
-    // Rows (s_a .. s_{a+e}) in reduced echelon form, the coefficients of the locator being their kernel.
-    std::vector<std::vector<Elem>> echelon;
+  struct Echelon {
+    std::vector<std::vector<Elem>> rows;
     std::vector<std::size_t> pivots;
+  };
+  // The windows (s_a .. s_{a+e}) in reduced echelon form, the coefficients of locators being their kernel.
+  const auto windows = [&](std::size_t e) -> std::optional<Echelon> {
+    Echelon echelon;
     const auto insert = [&](std::vector<Elem> row) {
-      for (std::size_t i = 0; i < echelon.size(); ++i) {
-        const auto factor = row[pivots[i]];
-        for (std::size_t c = 0; c <= e; ++c) row[c] = f.sub(row[c], f.mul(factor, echelon[i][c]));
+      for (std::size_t i = 0; i < echelon.rows.size(); ++i) {
+        const auto factor = row[echelon.pivots[i]];
+        for (std::size_t c = 0; c <= e; ++c) row[c] = f.sub(row[c], f.mul(factor, echelon.rows[i][c]));
       }
       std::size_t pivot = 0;
       while (pivot <= e && f.equal(row[pivot], f.zero())) ++pivot;
       if (pivot > e) return;
       const auto inverse = f.inv(row[pivot]);
       for (auto& value : row) value = f.mul(value, inverse);
-      for (auto& other : echelon) {
+      for (auto& other : echelon.rows) {
         const auto factor = other[pivot];
         for (std::size_t c = 0; c <= e; ++c) other[c] = f.sub(other[c], f.mul(factor, row[c]));
       }
-      echelon.push_back(std::move(row));
-      pivots.push_back(pivot);
+      echelon.rows.push_back(std::move(row));
+      echelon.pivots.push_back(pivot);
     };
     for (const auto& s : syndromes) {
-      for (std::size_t a = 0; a + e < redundant && echelon.size() <= e; ++a) {
-        if (!budget.spend(2 * (e + 1) * (echelon.size() + 1))) return std::nullopt;
+      for (std::size_t a = 0; a + e < redundant && echelon.rows.size() <= e; ++a) {
+        if (!budget.spend(2 * (e + 1) * (echelon.rows.size() + 1))) return std::nullopt;
         const auto begin = s.begin() + static_cast<std::ptrdiff_t>(a);
         insert({begin, begin + static_cast<std::ptrdiff_t>(e + 1)});
       }
     }
-    if (echelon.size() > e) continue;
-    if (echelon.size() < e) return std::nullopt;
-    std::size_t free = 0;
-    while (std::find(pivots.begin(), pivots.end(), free) != pivots.end()) ++free;
-    std::vector<Elem> locator(e + 1, f.zero());
-    locator[free] = f.one();
-    for (std::size_t i = 0; i < e; ++i) locator[pivots[i]] = f.sub(f.zero(), echelon[i][free]);
-    std::vector<bool> agrees(k, true);
-    std::size_t roots = 0;
-    for (std::size_t j = 0; j < k; ++j) {
-      Elem value = f.zero();
-      for (std::size_t c = e + 1; c-- > 0;) value = f.add(f.mul(value, x[j]), locator[c]);
-      if (!f.equal(value, f.zero())) continue;
-      agrees[j] = false;
-      ++roots;
+    return echelon;
+  };
+
+  // The least e with a locator. One of degree e, times 1 or x, fits e + 1, too: so a kernel of one dimension
+  // is the least, and one of more says how much less to try.
+  std::size_t none = 0, e = redundant;
+  std::optional<Echelon> least;
+  for (std::size_t next = 1; none + 1 < e && (!least || least->rows.size() < e);) {
+    auto echelon = windows(next);
+    if (!echelon) return std::nullopt;
+    if (echelon->rows.size() > next) {
+      none = next;
+      next = least ? (none + e) / 2 : std::min(2 * next, redundant - 1);
+    } else {
+      e = next;
+      least = std::move(echelon);
+      next = std::clamp(least->rows.size(), none + 1, std::max(none + 1, e - 1));
     }
-    if (roots == e) return agrees;
-    return std::nullopt;
   }
+  if (!least || least->rows.size() < e) return std::nullopt;
+  const auto& [rows, pivots] = *least;
+  std::size_t free = 0;
+  while (std::find(pivots.begin(), pivots.end(), free) != pivots.end()) ++free;
+  std::vector<Elem> locator(e + 1, f.zero());
+  locator[free] = f.one();
+  for (std::size_t i = 0; i < e; ++i) locator[pivots[i]] = f.sub(f.zero(), rows[i][free]);
+  std::vector<bool> agrees(k, true);
+  std::size_t roots = 0;
+  for (std::size_t j = 0; j < k; ++j) {
+    Elem value = f.zero();
+    for (std::size_t c = e + 1; c-- > 0;) value = f.add(f.mul(value, x[j]), locator[c]);
+    if (!f.equal(value, f.zero())) continue;
+    agrees[j] = false;
+    ++roots;
+  }
+  if (roots == e) return agrees;
   return std::nullopt;
 }
 
