@@ -39,17 +39,23 @@ std::shared_ptr<ClientObject::Http> ClientObject::make_http() { return std::make
 
 namespace {
 
-/// Notes that this thread is in a look-up of a client.
+/// Notes that this thread is in a look-up of a client, perhaps inside of those of others.
 class Fetching {
  public:
-  explicit Fetching(const void* client) : before_(std::exchange(inside, client)) {}
+  explicit Fetching(const void* client) : client_(client), outer_(std::exchange(inner, this)) {}
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
-  ~Fetching() { inside = before_; }
-  static inline thread_local const void* inside = nullptr;
+  ~Fetching() { inner = outer_; }
+  static bool inside(const void* client) {
+    const auto* at = inner;
+    while (at != nullptr && at->client_ != client) at = at->outer_;
+    return at != nullptr;
+  }
 
  private:
-  const void* const before_;
+  static inline thread_local const Fetching* inner = nullptr;
+  const void* const client_;
+  const Fetching* const outer_;
 };
 
 template <class Look>
@@ -68,7 +74,7 @@ Result<void> fetch(const pirx_client* handle, const pirx_options* options, pirx_
                                            .stop = stop,
                                            .limits = look_up.limits};
   auto& http = *object->http;
-  if (Fetching::inside == &http) {
+  if (Fetching::inside(&http)) {
     return invalid("a function that a look-up of this client calls has begun another: use another client");
   }
   const Fetching mark(&http);

@@ -585,7 +585,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                               if (state_ == State::kClosed) return;
                               if (ec) return shut();
                               received_ += count;
-                              read_body();
+                              if (received_ < length_) return read_body();
+                              in_turn(host_.requests, [](HttpSession& session) { session.submit(); });
                             }));
   }
 

@@ -72,6 +72,7 @@ class FakeServer : public AnyServer {
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
     const auto text = as_text(request);
+    if (on_admit) on_admit(text);
     if (text.size() >= 2 && text[0] == 'e')
       return fail(static_cast<ErrorCode>(text[1] - '0'), "admit \"says\" no");
     if (text.size() >= 2 && text[0] == 'q') return static_cast<std::size_t>(text[1] - '0');
@@ -131,6 +132,7 @@ class FakeServer : public AnyServer {
   std::size_t working_per_query = 0, per_pass = 0;
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms}, delay_of_each{0ms};
+  std::function<void(std::string_view request)> on_admit;
   std::atomic<bool> throw_in_admit{false}, throw_bad_alloc{false}, throw_other{false}, lose_a_reply{false};
 
  private:

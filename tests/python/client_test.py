@@ -395,6 +395,9 @@ class Clients(Served):
             client = pirx.Client(servers.deployment)
             with self.assertRaisesRegex(pirx.InvalidArgument, "use another client"):
                 client.look_up([4], believe=lambda records: client.get(5) is not None)
+            other = pirx.Client(servers.deployment)
+            with self.assertRaisesRegex(pirx.InvalidArgument, "use another client"):
+                client.look_up([4], believe=lambda records: other.look_up([4], believe=lambda more: client.get(5) is not None))
             self.assertEqual(client.get(4), RECORDS[4])
             # Closed from within, it ends the look-up that runs.
             self.assertEqual(client.look_up([4], believe=lambda records: client.close() is None).data, [RECORDS[4]])
