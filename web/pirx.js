@@ -329,6 +329,7 @@ async function ask(message, timeout, last, signal, count) {
   const stop = () => end.abort();
   const timer = setTimeout(stop, Math.max(0, Math.min(timeout, last - performance.now())));
   signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop(); // by onEvent, for example
   try {
     const post = globalThis.process?.versions?.node ? postInNode : postInPage;
     const { status, header, parts } = await post(message.url, message.data, end.signal,
@@ -341,7 +342,9 @@ async function ask(message, timeout, last, signal, count) {
       throw new Lost("DataLoss", "its reply is not of type application/octet-stream: is this a pirx server?");
     }
     if (header("Content-Encoding") !== null) throw new Lost("DataLoss", "its reply is compressed, which no pirx server does");
-    return { reply: await read(parts, message.maxReply, count), instance: header("Pirx-Instance") };
+    const reply = await read(parts, message.maxReply, count);
+    end.signal.throwIfAborted(); // without Content-Length, a reply that was cut off looks like a whole one
+    return { reply, instance: header("Pirx-Instance") };
   } catch (error) {
     if (error instanceof Lost) throw error;
     if (signal?.aborted) throw new Lost("Unavailable", "the look-up was ended");
@@ -370,7 +373,7 @@ async function postInPage(url, body, signal, headers) {
 async function postInNode(url, body, signal, headers) {
   const { request } = await import(url.startsWith("https:") ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false }, (reply) => {
+    const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false, lookup }, (reply) => {
       reply.on("error", () => {}); // whoever reads it is told, too
       resolve({ status: reply.statusCode, header: (name) => reply.headers[name.toLowerCase()] ?? null, parts: reply });
     });
@@ -378,6 +381,19 @@ async function postInNode(url, body, signal, headers) {
     sent.on("close", () => reject(new Error("no reply"))); // also without an error, for example where the server answers 101
     sent.end(body);
   });
+}
+
+/// As dns.lookup, but one at a time for each name: a name that is resolved slowly would take all of Node.js's few threads, and the other
+/// servers could not be asked.
+const looking = new Map();
+function lookup(host, options, done) {
+  const name = JSON.stringify([host, options]);
+  if (!looking.has(name)) {
+    const found = import("node:dns").then(({ promises }) => promises.lookup(host, options));
+    looking.set(name, found);
+    found.catch(() => {}).then(() => looking.delete(name));
+  }
+  looking.get(name).then((found) => options.all ? done(null, found) : done(null, found.address, found.family), done);
 }
 
 async function read(source, most, count) {

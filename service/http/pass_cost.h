@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -22,7 +23,7 @@ class PassCost {
     t_ += seconds;
     qq_ += q * q;
     qt_ += q * seconds;
-    largest_ = std::max(q, kMemoryOfLargest * largest_);
+    largest_ = std::max(q, kMemory * largest_);
     // Passes of about one size say nothing of what a query adds: differences in their times are noise.
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
     if (spread >= kLeastSpread * mean * mean) {
@@ -44,12 +45,12 @@ class PassCost {
     return then > 0 ? t / then * line_->at(wanted) : t;
   }
 
-  /// The same, but beyond four times the largest pass of late at least in proportion to the queries: how long
-  /// small passes take says little about what so many queries add.
+  /// The same, but beyond the largest pass of late in proportion to the queries: how long small passes take
+  /// says little about what so many queries add.
   double predict_carefully(std::size_t queries) const noexcept {
-    const double known = 4 * largest_;
-    if (static_cast<double>(queries) <= known || passes_ == 0) return predict(queries);
-    return predict(static_cast<std::size_t>(known)) * static_cast<double>(queries) / known;
+    const double known = std::max(1.0, largest_), wanted = static_cast<double>(queries);
+    if (wanted <= known) return predict(queries);
+    return predict(static_cast<std::size_t>(known)) * wanted / std::floor(known);
   }
 
  private:
@@ -58,8 +59,7 @@ class PassCost {
     double at(double queries) const noexcept { return constant + added * queries; }
   };
 
-  static constexpr double kMemory = 0.9;  ///< what a pass counts for after the next one
-  static constexpr double kMemoryOfLargest = 0.99;
+  static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
   double largest_ = 0;                              ///< queries
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;

@@ -505,6 +505,8 @@ TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.teach(200ms);
+  ASSERT_TRUE(rig.submit("teach that four take no longer", 4));
+  ASSERT_TRUE(rig.answers.wait_for(2));
   rig.hold_with_one();
   // Taken when the held pass should be over.
   const auto is_taken = [&](const char* text, const char* client) {
@@ -643,9 +645,9 @@ TEST(PassCost, SmallPassesAreNoProofThatLargeOnesAreShort) {
   PassCost cost;
   EXPECT_EQ(cost.predict_carefully(256), 0);
   for (int i = 0; i < 30; ++i) cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1);
-  EXPECT_EQ(cost.predict_carefully(8), cost.predict(8));
-  EXPECT_NEAR(cost.predict_carefully(256), 32 * cost.predict(8), 1e-9) << "as if every eight took a pass";
-  cost.learn(64, 0.2);
+  EXPECT_EQ(cost.predict_carefully(2), cost.predict(2));
+  EXPECT_NEAR(cost.predict_carefully(256), 128 * cost.predict(2), 1e-9) << "as if every two took a pass";
+  cost.learn(256, 0.5);
   EXPECT_NEAR(cost.predict_carefully(256), cost.predict(256), 1e-9);
   for (int i = 0; i < 1000; ++i) cost.learn(1, 0.1);
   EXPECT_GT(cost.predict_carefully(256), 5) << "forgotten";

@@ -79,16 +79,16 @@ const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
       setTimeout(() => socket.write(replies[i], "latin1"), replies[i].includes("a reply") ? 20 : 0);  // others first
     });
   });
-  server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${server.address().port}`));
+  server.listen(0, "localhost", () => resolve(`http://localhost:${server.address().port}`));
 })));
 
 /// Looks a record up; the last `refusing` servers reply so.
-async function look_up(reply, { refusing = 1, deaf = false, timeout = 5000 } = {}) {
+async function look_up(reply, { refusing = 1, deaf = false, timeout = 5000, ...more } = {}) {
   const reasons = [];
   WebAssembly.instantiate = async () => ({ instance: { exports: module(reasons, deaf) } });
   replies.forEach((_, i) => { replies[i] = i >= 3 - refusing ? reply : http(200, TYPE, "a reply"); });
   const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}");
-  return { reasons, ...await deployment.get(0, { timeout }) };
+  return { reasons, ...await deployment.get(0, { timeout, ...more }) };
 }
 const refusal = (name) => http(400, name === null ? "" : `Pirx-Error: ${name}\r\n`, "{}");
 
@@ -109,6 +109,7 @@ const hostile = [
   ["DataLoss", http(302, "Location: /\r\n", "")],
   ["Unavailable", http(503, "Content-Encoding: a,a,a,a,a,a\r\n", "{}").slice(0, -1)],
   ["Unavailable", http(200, TYPE, "short").slice(0, -1)],
+  ["Unavailable", `HTTP/1.1 200 X\r\n${TYPE}\r\nwithout a length`],
   ["Unavailable", http(200, TYPE + "Transfer-Encoding: chunked\r\n", "zz\r\n")],
   ["Unavailable", "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
   ["Unavailable", "HTTP/1.1 103 X\r\n\r\n".repeat(100)],
@@ -120,6 +121,10 @@ for (const [code, reply] of hostile) {
   assert.equal(new TextDecoder().decode(record), "record", reply);
   assert.deepEqual(reasons, [STATUS.indexOf(code)], reply);
 }
+// Ended by its caller as soon as something was sent.
+const end = new AbortController(), began = performance.now();
+await assert.rejects(look_up(http(200, TYPE, "silence").slice(0, -1), { refusing: 3, timeout: 60_000, signal: end.signal, onEvent: () => end.abort() }));
+assert.ok(performance.now() - began < 30_000);
 // A loss that the module does not take ends a look-up only if the others' replies are too few.
 assert.equal(new TextDecoder().decode((await look_up(refusal("Internal"), { deaf: true })).record), "record");
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
