@@ -62,7 +62,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  PIRX_TRY(admit(caller, queries));
+  PIRX_ASSIGN(const bool daring, admit(caller, queries));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -82,6 +82,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
                     std::move(caller), now});
   share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
   queue_.back().turn = share.turn;
+  if (daring) dared_ = now;
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
@@ -163,14 +164,15 @@ std::size_t Batcher::most_queries() const {
   return most;
 }
 
-Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
+Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // What takes longer than anybody may wait would keep all others out. The prediction is an old one after
-  // ten minutes without a pass: then there are few others. While there are none, nobody loses by a daring
-  // one.
+  // ten minutes without a pass: then there are few others. Where it is a guess, it decides while there are no
+  // others, and otherwise once in ten minutes: after that more is known.
   const auto now = Clock::now();
-  const bool company = now - arrival_of_others(caller.client) < std::chrono::minutes(1);
-  if (queries > 1 && is_long(company ? cost_.predict_carefully(queries) : cost_.predict(queries)) &&
-      now - learned_ < std::chrono::minutes(10)) {
+  const bool asked_lately = now - learned_ < kLately;
+  const bool guess = queries > 1 && asked_lately && is_long(cost_.predict_carefully(queries));
+  const bool daring = guess && now - arrival_of_others(caller.client) < std::chrono::minutes(1);
+  if (guess && (is_long(cost_.predict(queries)) || (daring && now - dared_ < kLately))) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
@@ -193,11 +195,11 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   const std::chrono::duration<double> useful =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
-    return {};
+    return daring;
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk: of those
   // that an idle server would refuse, some are let in.
   const bool idle = queue_.empty() && computing_ == 0 && useful.count() > 0;
-  if (idle && ++refused_idle_ % kProbe == 0) return {};
+  if (idle && ++refused_idle_ % kProbe == 0) return daring;
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +
@@ -345,7 +347,7 @@ void Batcher::compute(std::vector<Job>& batch) {
       computed = with_all > 0 ? computed + refused : std::max<std::size_t>(computed, refused > 0);
     }
     if (computed > 0) {
-      cost_.learn(computed, seconds);
+      cost_.learn(computed, seconds, end);
       learned_ = end;
     }
   }

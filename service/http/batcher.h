@@ -103,7 +103,8 @@ class Batcher {
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
-  Result<void> admit(const Caller& caller, std::size_t queries);
+  /// Whether it is daring to: a guess says that it takes too long.
+  Result<bool> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
@@ -134,6 +135,8 @@ class Batcher {
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
   std::size_t computing_ = 0;                    ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
+  static constexpr std::chrono::minutes kLately{10};
+  Clock::time_point dared_{};  ///< when a daring request was last admitted
   std::string last_client_;
   Clock::time_point last_arrival_{}, arrival_before_it_{};  ///< the latter: of another client
   std::chrono::duration<double> gap_{1e9};                  ///< between arrivals, of late

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 
@@ -15,7 +15,9 @@ namespace pirx::http {
 /// Not thread-safe.
 class PassCost {
  public:
-  void learn(std::size_t queries, double seconds) noexcept {
+  using Clock = std::chrono::steady_clock;
+
+  void learn(std::size_t queries, double seconds, Clock::time_point now = {}) noexcept {
     const auto q = static_cast<double>(queries);
     for (double* sum : {&passes_, &q_, &t_, &qq_, &qt_}) *sum *= kMemory;
     passes_ += 1;
@@ -23,7 +25,7 @@ class PassCost {
     t_ += seconds;
     qq_ += q * q;
     qt_ += q * seconds;
-    largest_ = std::max(q, kMemory * largest_);
+    if (2 * q >= largest_.queries || now - largest_.at > kRemembered) largest_ = {q, seconds, now};
     // Passes of about one size say nothing of what a query adds: differences in their times are noise.
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
     if (spread >= kLeastSpread * mean * mean) {
@@ -45,12 +47,16 @@ class PassCost {
     return then > 0 ? t / then * line_->at(wanted) : t;
   }
 
-  /// The same, but beyond the largest pass of late in proportion to the queries: how long small passes take
-  /// says little about what so many queries add.
+  /// At least that, and what the largest pass of the last ten minutes says: less than it in proportion
+  /// between the passes of late and that one, more than it in proportion to the queries. How long small
+  /// passes take says little about what so many queries add.
   double predict_carefully(std::size_t queries) const noexcept {
-    const double known = std::max(1.0, largest_), wanted = static_cast<double>(queries);
-    if (wanted <= known) return predict(queries);
-    return predict(static_cast<std::size_t>(known)) * wanted / std::floor(known);
+    const double line = predict(queries);
+    if (passes_ == 0) return line;
+    const double q = q_ / passes_, t = t_ / passes_, wanted = static_cast<double>(queries);
+    if (wanted >= largest_.queries) return std::max(line, largest_.seconds * wanted / largest_.queries);
+    if (wanted <= q) return line;
+    return std::max(line, t + (largest_.seconds - t) * (wanted - q) / (largest_.queries - q));
   }
 
  private:
@@ -59,9 +65,15 @@ class PassCost {
     double at(double queries) const noexcept { return constant + added * queries; }
   };
 
+  struct Pass {
+    double queries, seconds;
+    Clock::time_point at;
+  };
+
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
-  double largest_ = 0;                              ///< queries
+  static constexpr std::chrono::minutes kRemembered{10};
+  Pass largest_{};  ///< of late; one that is half as large or more is in its place
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<Line> line_;  ///< of the last passes of different sizes
 };

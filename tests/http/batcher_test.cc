@@ -448,7 +448,20 @@ TEST(Batcher, WhoIsNotAloneIsNotTrustedWithUnknownLengths) {
   }
   ASSERT_TRUE(rig.submit("modest", 1, {"b"}));
   ASSERT_TRUE(rig.answers.wait_for(5));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  const auto idle = [&] { return rig.batcher.backlog().count() == 0.0; };
+  ASSERT_TRUE(eventually(idle));
+  // Once: or large requests would be refused for nothing, and for ever.
+  rig.fake->delay = 1200ms;
+  ASSERT_TRUE(rig.submit("many", 256, {"a"}));
+  ASSERT_TRUE(rig.answers.wait_for(6));
+  rig.fake->delay = 40ms;
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(rig.submit("small", static_cast<std::size_t>(1 + i % 2), {"a"}));
+    ASSERT_TRUE(rig.answers.wait_for(static_cast<std::size_t>(7 + i)));
+  }
+  ASSERT_TRUE(rig.submit("modest", 1, {"b"}));
+  ASSERT_TRUE(rig.answers.wait_for(47));
+  ASSERT_TRUE(eventually(idle));
   expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("some", 8, {"a"}));
 }
@@ -643,14 +656,21 @@ TEST(PassCost, TimesOfEqualPassesDoNotSayWhatAQueryAdds) {
 
 TEST(PassCost, SmallPassesAreNoProofThatLargeOnesAreShort) {
   PassCost cost;
+  const PassCost::Clock::time_point start{};
   EXPECT_EQ(cost.predict_carefully(256), 0);
-  for (int i = 0; i < 30; ++i) cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1);
-  EXPECT_EQ(cost.predict_carefully(2), cost.predict(2));
-  EXPECT_NEAR(cost.predict_carefully(256), 128 * cost.predict(2), 1e-9) << "as if every two took a pass";
-  cost.learn(256, 0.5);
-  EXPECT_NEAR(cost.predict_carefully(256), cost.predict(256), 1e-9);
-  for (int i = 0; i < 1000; ++i) cost.learn(1, 0.1);
-  EXPECT_GT(cost.predict_carefully(256), 5) << "forgotten";
+  for (int i = 0; i < 30; ++i) cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1, start);
+  EXPECT_EQ(cost.predict_carefully(1), cost.predict(1));
+  EXPECT_NEAR(cost.predict_carefully(256), 12.8, 1e-9) << "as if every two took a pass";
+  cost.learn(256, 0.9, start);
+  EXPECT_NEAR(cost.predict_carefully(512), 1.8, 1e-9);
+  // It is remembered, whatever small ones say, for ten minutes.
+  for (int i = 0; i < 1000; ++i)
+    cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1, start + std::chrono::minutes(9));
+  EXPECT_LT(cost.predict(256), 0.2);
+  EXPECT_NEAR(cost.predict_carefully(256), 0.9, 1e-9);
+  EXPECT_NEAR(cost.predict_carefully(128), 0.5, 0.01);
+  cost.learn(1, 0.1, start + std::chrono::minutes(11));
+  EXPECT_NEAR(cost.predict_carefully(256), 25.6, 1e-9) << "forgotten";
 }
 
 TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
