@@ -97,6 +97,11 @@ class KeyedUpdate {
       fits_ = fits_ && record->size() <= old().record_bytes();
     }
     fits_ = fits_ && report_.added == 0 && report_.removed == 0;
+    if (report_.added > options_.most_added_bytes / old().slot_bytes()) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "the packed changes would add " + std::to_string(report_.added) + " records of " +
+                      std::to_string(old().slot_bytes()) + " bytes: unpack them yourself if that is meant");
+    }
     return {};
   }
 

@@ -77,6 +77,11 @@ class Epochs(cl.Servers):
         self.assertIn("of new rows", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
         lines.write_bytes(gzip.decompress(changes.read_bytes()))
         cl.run("db", "update", database, "--changes", lines)
+        # Keyed, too.
+        lines.write_text(json.dumps({"key": "a", "record": "x" * 100_000}) + "\n")
+        cl.run("db", "build", database, lines, "--from", "jsonl", "--key", "key", "--value", "record", "--keyed", "--max-record-bytes", "1MiB")
+        changes.write_bytes(gzip.compress(b"".join(b'{"key": "%d", "record": ""}\n' % i for i in range(1000))))
+        self.assertIn("would add 1000 records", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
 
     def test_servers_take_new_epochs_and_laggards_are_erasures(self):
         database = self.build()

@@ -120,7 +120,8 @@ Result<void> take_keyed_line(database::KeyedChanges& changes, const Json& json) 
   return {};
 }
 
-Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a) {
+/// `most_bytes`: what they may make of a database, if they are packed.
+Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a, std::uint64_t& most_bytes) {
   if (a.truncate || !a.append.empty()) {
     return invalid(a.database +
                    " is keyed: its records have no order, so --truncate and --append have no meaning; give "
@@ -139,8 +140,10 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a) {
   }
   for (const std::string& key : a.remove) changes[key] = std::nullopt;
   if (!a.changes.empty()) {
-    PIRX_TRY(read_lines(a.changes,
-                        [&](const Json& line, std::uint64_t) { return take_keyed_line(changes, line); }));
+    PIRX_TRY(read_lines(a.changes, [&](const Json& line, std::uint64_t most) {
+      most_bytes = most;
+      return take_keyed_line(changes, line);
+    }));
   }
   return changes;
 }
@@ -153,12 +156,12 @@ void say_update(const std::string& path, const database::UpdateReport& report) {
 
 /// Changes a keyed database, by its list of keys.
 Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
-  PIRX_ASSIGN(const auto changes, keyed_changes(a));
+  database::KeyedUpdateOptions options;
+  PIRX_ASSIGN(const auto changes, keyed_changes(a, options.most_added_bytes));
   PIRX_ASSIGN(auto keys, read_key_list(a.database, a.keys_file));
   std::optional<KeyListWriter> list;
   std::optional<ProgressLine> line;
   std::chrono::steady_clock::time_point start;
-  database::KeyedUpdateOptions options;
   options.rebuilding = [&](std::uint64_t records, double seconds) -> Result<void> {
     if (!a.buckets.empty()) {
       return invalid("these changes need " + a.database +
