@@ -325,6 +325,7 @@ class Lost extends PirxError {}
 
 /// Sends a message once and reads the reply, at most as long as a valid one is.
 async function ask(message, timeout, last, signal, count) {
+  timeout = Math.min(timeout, 2 ** 31 - 1); // for a longer one, setTimeout waits 1 ms
   const end = new AbortController();
   const stop = () => end.abort();
   const timer = setTimeout(stop, Math.max(0, Math.min(timeout, last - performance.now())));
@@ -371,7 +372,7 @@ async function postInPage(url, body, signal, headers) {
 /// Without fetch: that of Node.js ends the whole process over certain replies that it refuses, decodes compressed ones, resumes TLS
 /// sessions, and keeps connections until the program ends, so that servers see how long decoding took.
 async function postInNode(url, body, signal, headers) {
-  const { request } = await import(url.startsWith("https:") ? "node:https" : "node:http");
+  const { request } = await import(url.toLowerCase().startsWith("https:") ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false, lookup }, (reply) => {
       reply.on("error", () => {}); // whoever reads it is told, too

@@ -121,6 +121,7 @@ for (const [code, reply] of hostile) {
   assert.equal(new TextDecoder().decode(record), "record", reply);
   assert.deepEqual(reasons, [STATUS.indexOf(code)], reply);
 }
+assert.deepEqual((await look_up(refusal("Internal"), { timeout: Infinity })).reasons, [STATUS.indexOf("Internal")]);
 // Ended by its caller as soon as something was sent.
 const end = new AbortController(), began = performance.now();
 await assert.rejects(look_up(http(200, TYPE, "silence").slice(0, -1), { refusing: 3, timeout: 60_000, signal: end.signal, onEvent: () => end.abort() }));
