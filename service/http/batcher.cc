@@ -166,11 +166,12 @@ std::size_t Batcher::most_queries() const {
 
 Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // What takes longer than anybody may wait would keep all others out. The prediction is an old one after
-  // ten minutes without a pass: then there are few others. Where it is a guess, it decides while there are no
-  // others, and otherwise once in ten minutes: after that more is known.
+  // ten minutes without a pass: then there are few others. A request that only the careful prediction calls
+  // too long is admitted while nobody else asks, and beside others once in ten minutes: after that it is
+  // known how long such requests take.
   const auto now = Clock::now();
-  const bool asked_lately = now - learned_ < kLately;
-  const bool guess = queries > 1 && asked_lately && is_long(cost_.predict_carefully(queries));
+  const bool learned_lately = now - learned_ < kLately;
+  const bool guess = queries > 1 && learned_lately && is_long(cost_.predict_carefully(queries));
   const bool daring = guess && now - arrival_of_others(caller.client) < std::chrono::minutes(1);
   if (guess && (is_long(cost_.predict(queries)) || (daring && now - dared_ < kLately))) {
     return fail(

@@ -103,7 +103,8 @@ class Batcher {
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
-  /// Whether it is daring to: a guess says that it takes too long.
+  /// True for a request that only the careful prediction calls too long, while others ask. The caller notes
+  /// when the last of these was queued: one is admitted in ten minutes.
   Result<bool> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
