@@ -146,16 +146,18 @@ double Batcher::seconds_of(std::size_t queries) const {
   return static_cast<double>(full) * cost_.predict(most) + (rest > 0 ? cost_.predict(rest) : 0.0);
 }
 
-bool Batcher::is_long(double seconds) const {
+double Batcher::longest_pass() const {
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  return seconds > std::max(wait / 2, 2 * cost_.predict(1));
+  const bool alone = !compute_.others_compute(*seat_);
+  return std::max(alone ? wait : wait / 2, 2 * cost_.predict(1));
 }
 
 std::size_t Batcher::most_queries() const {
+  const double longest = longest_pass();
   std::size_t most = 1, more = limits_.batch_max;
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
-    if (is_long(cost_.predict_carefully(middle))) {
+    if (cost_.predict_carefully(middle) > longest) {
       more = middle - 1;
     } else {
       most = middle;
@@ -171,9 +173,10 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // known how long such requests take.
   const auto now = Clock::now();
   const bool learned_lately = now - learned_ < kLately;
-  const bool guess = queries > 1 && learned_lately && is_long(cost_.predict_carefully(queries));
+  const double longest = longest_pass();
+  const bool guess = queries > 1 && learned_lately && cost_.predict_carefully(queries) > longest;
   const bool daring = guess && now - arrival_of_others(caller.client) < std::chrono::minutes(1);
-  if (guess && (is_long(cost_.predict(queries)) || (daring && now - dared_ < kLately))) {
+  if (guess && (cost_.predict(queries) > longest || (daring && now - dared_ < kLately))) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
@@ -284,9 +287,9 @@ void Batcher::mark_batch() {
   std::sort(turns.begin(), turns.end());
 
   auto most = most_queries();
-  // Passes that are cut to one size never show what another query costs. So some are twice as long.
+  // Passes that are cut to one size never show what another query costs. So some have fewer.
   if (most < std::min<std::size_t>(limits_.batch_max, queued_queries_) && ++cut_ % kProbeOfCut == 0) {
-    most = std::min<std::size_t>(limits_.batch_max, 2 * most);
+    most = (most + 3) / 4;
   }
   const AnyServer* server = nullptr;
   std::size_t queries = 0;

@@ -97,9 +97,9 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// Whether a pass takes more than half the time that a request may wait, which is for the pass that runs
-  /// and then for its own, and more than two passes of one query.
-  bool is_long(double seconds) const;
+  /// Seconds: as long as a request may wait, or two passes of one query. While other databases compute, too,
+  /// half of that wait: a request waits for the pass that runs, and perhaps for theirs.
+  double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
@@ -132,7 +132,7 @@ class Batcher {
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr std::size_t kProbe = 4;
-  static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one is twice as long
+  static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
   std::size_t computing_ = 0;                    ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned

@@ -55,12 +55,21 @@ double ComputeThread::others_before(const Seat& seat, double seconds) const {
   return others;
 }
 
-void ComputeThread::note_pass(const Seat& seat, double seconds) noexcept {
+bool ComputeThread::others_compute(const Seat& seat) const {
+  const std::lock_guard lock(mutex_);
+  const auto since = Clock::now() - std::chrono::minutes(1);
+  return std::any_of(seats_.begin(), seats_.end(), [&](const auto& other) {
+    return other.get() != &seat && (other->queued_seconds_ > 0 || other->last_pass_ > since);
+  });
+}
+
+void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
   const std::lock_guard lock(mutex_);
   if (running_.get() != &seat) return;
   constexpr double kLongest = 1e6;
-  running_until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(std::min(seconds, kLongest)));
+  seat.last_pass_ = Clock::now();
+  running_until_ = seat.last_pass_ + std::chrono::duration_cast<Clock::duration>(
+                                         std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
 
 std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {

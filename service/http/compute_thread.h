@@ -29,6 +29,7 @@ class ComputeThread {
     explicit Seat(Batcher& batcher) : batcher_(&batcher) {}
     Batcher* const batcher_;
     std::atomic<double> queued_seconds_{0};
+    Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began; under mutex_
     // The thread's alone.
     double used_ = 0;  ///< seconds of passes, and what a queue that was empty has forgone
     bool has_work_ = false;
@@ -51,8 +52,10 @@ class ComputeThread {
   /// How long other queues will compute before this one has computed for so many seconds: what is left of
   /// another's pass, and of what waits elsewhere as much again.
   double others_before(const Seat& seat, double seconds) const;
+  /// Whether another queue waits, or had a pass within a minute.
+  bool others_compute(const Seat& seat) const;
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
-  void note_pass(const Seat& seat, double seconds) noexcept;
+  void note_pass(Seat& seat, double seconds) noexcept;
 
  private:
   void run() noexcept;
