@@ -60,9 +60,13 @@ class SharesRetrieval : public Retrieval {
       // which they changed some rows. So what errors are like must not show in the number of rounds: there is
       // one if few servers lied, as one query tells them apart whatever they do, and otherwise there are all.
       if (round_ == 1) {
-        PIRX_ASSIGN(const auto decoded, collector_->decode());
+        const auto decoded = collector_->decode();
+        // If that took too long, nobody is told apart: nor must it show how long it took.
+        const bool late = !decoded && decoded.error().code() == ErrorCode::kUnavailable;
+        if (!decoded && !late) return tl::unexpected(decoded.error());
         const auto spare = usable_ - std::min<std::size_t>(usable_, client_.needed());
-        asks_again_ = decoded.status == DecodeStatus::kOk ? decoded.accused > spare / 2 : spare >= 2;
+        asks_again_ =
+            decoded && decoded->status == DecodeStatus::kOk ? decoded->accused > spare / 2 : spare >= 2;
       }
       if (!asks_again_ || round_ >= options_.rounds.value_or(kUsualRounds)) return std::vector<Request>();
     }
@@ -70,8 +74,8 @@ class SharesRetrieval : public Retrieval {
     if (collector_) {
       PIRX_TRY(collector_->ask_again(std::move(query.state)));
     } else {
-      collector_ = client_.collect(std::move(query.state),
-                                   {options_.liars, reader(), reader_checks(), options_.believe});
+      collector_ = client_.collect(std::move(query.state), {options_.liars, reader(), reader_checks(),
+                                                            options_.believe, options_.stop});
     }
     ++round_;
     usable_ = locked_out_ = 0;

@@ -63,8 +63,10 @@ class GoldbergCollector : public ReplyCollector {
                                           << 17;  ///< what looking at an answer takes at least
   /// What one decoding has looked at for want of a proof, or to contest one.
   struct Weighed {
+    explicit Weighed(const Stop& stop)
+        : searches(decoding::kMaxSearchWork / decoding::kProductCost<F>, &stop) {}
     std::uint64_t work = 0;  ///< multiply-adds
-    decoding::Budget searches{decoding::kMaxSearchWork / decoding::kProductCost<F>};
+    decoding::Budget searches;
   };
 
   /// The replies to one query message.
@@ -111,7 +113,8 @@ class GoldbergCollector : public ReplyCollector {
                                   std::size_t count) const {
     const std::size_t l = coordinates().size();
     return {round.replies.view().window(0, i * words_ + first, l, count),
-            round.blinding.expose().subspan(i * l, l), round.unblinding.expose().subspan(i * l, l)};
+            round.blinding.expose().subspan(i * l, l), round.unblinding.expose().subspan(i * l, l),
+            &options_.stop};
   }
 
   /// The polynomials through the first of `servers`; those from `from` on are checked. Their values at
@@ -196,8 +199,11 @@ class GoldbergCollector : public ReplyCollector {
       words.push_back({round.servers, round.basis});
     }
     PIRX_ASSIGN(verdict_, decoding::locate(engine_, coordinates(), degree(),
-                                           std::span<const decoding::RoundWords<F>>(words), options_.liars));
-    return {};
+                                           std::span<const decoding::RoundWords<F>>(words), options_.liars,
+                                           &options_.stop));
+    auto in_time = decoding::check_stop(&options_.stop);
+    if (!in_time) verdict_.reset();
+    return in_time;
   }
 
   tl::unexpected<Error> too_few() const {
@@ -247,7 +253,7 @@ class GoldbergCollector : public ReplyCollector {
       return fail(ErrorCode::kDataLoss, corrupt);
     }
     if (agreement.proven) {
-      Weighed weighed;
+      Weighed weighed(options_.stop);
       for (const Round& other : rounds_) {
         if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
         PIRX_ASSIGN(const bool contested, contests_absence(other, *records, agreement.agrees, weighed));
@@ -380,9 +386,13 @@ class GoldbergCollector : public ReplyCollector {
                                                  std::span<const std::size_t>(servers),
                                                  std::span<const decoding::QueryReplies<F>>(queries)));
     const std::size_t redundant = servers.size() - std::min(servers.size(), needed());
-    return decoding::locate_beside(engine_, coordinates(), degree() - known,
-                                   decoding::RoundWords<F>{servers, reduction.basis}, named,
-                                   options_.liars.value_or(static_cast<unsigned>(redundant / 2)));
+    PIRX_ASSIGN(auto found,
+                decoding::locate_beside(engine_, coordinates(), degree() - known,
+                                        decoding::RoundWords<F>{servers, reduction.basis}, named,
+                                        options_.liars.value_or(static_cast<unsigned>(redundant / 2)),
+                                        &options_.stop));
+    PIRX_TRY(decoding::check_stop(&options_.stop));
+    return found;
   }
 
   tl::unexpected<Error> undecodable(const Round& round, const std::string& why) const {
@@ -413,7 +423,7 @@ class GoldbergCollector : public ReplyCollector {
     std::optional<Records> only;
     std::vector<bool> agrees(coordinates().size(), false);
     bool several = false;
-    Weighed weighed;
+    Weighed weighed(options_.stop);
     const auto note = [&](std::span<const std::size_t> by, const std::vector<Bytes>& found) {
       auto records = read_found(options_, 0, found);
       if (!records || !speaks_for(options_.believe, *records)) return true;
@@ -522,6 +532,7 @@ class GoldbergCollector : public ReplyCollector {
                                                std::span<const decoding::Word<F>>(words), liars,
                                                weighed.searches, visit_agreement);
     if (end) return tl::unexpected(std::move(*end));
+    PIRX_TRY(decoding::check_stop(&options_.stop));
     return all;
   }
 

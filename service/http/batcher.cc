@@ -148,8 +148,8 @@ double Batcher::seconds_of(std::size_t queries) const {
 
 double Batcher::longest_pass() const {
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  const bool alone = !compute_.others_compute(*seat_);
-  return std::max(alone ? wait : wait / 2, 2 * cost_.predict(1));
+  const double passes = compute_.others_compute(*seat_) ? 3 : 2;
+  return std::max(kPartOfWait * wait / passes, 2 * cost_.predict(1));
 }
 
 std::size_t Batcher::most_queries() const {
@@ -193,9 +193,12 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
       ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
     }
   }
-  auto before = seconds_of(ahead - ahead % most) + seconds_left();
+  const auto earlier = ahead % most + queries > most ? ahead : ahead - ahead % most;
+  auto before = seconds_of(earlier) + seconds_left();
   before += others(before);
-  const auto end = before + seconds_of(ahead % most + queries);
+  // Its own pass is filled with all that waits: when it begins, that is perhaps more than now.
+  const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
+  const auto end = before + cost_.predict(std::max(own, queries));
   const std::chrono::duration<double> useful =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())

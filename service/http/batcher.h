@@ -97,8 +97,9 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// Seconds: as long as a request may wait, or two passes of one query. While other databases compute, too,
-  /// half of that wait: a request waits for the pass that runs, and perhaps for theirs.
+  /// Seconds, at least of two passes of one query. So long that the time that a request may wait, which is as
+  /// long as clients usually wait for an answer, is enough for the pass that runs, for its own and, while
+  /// other databases compute, for one of theirs.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
@@ -131,6 +132,7 @@ class Batcher {
   double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
+  static constexpr double kPartOfWait = 0.8;  ///< for passes; the rest is for wrong predictions
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them

@@ -670,6 +670,17 @@ TEST(CompleteSearch, KeepsLittle) {
                                [](const std::vector<bool>&) { return true; }));
 }
 
+TEST(Budget, EndsWhenTheWorkIsToStop) {
+  int asked = 0;
+  const Stop stop = [&] { return ++asked == 3; };
+  Budget budget(std::uint64_t{1} << 40, &stop);
+  std::uint64_t spent = 0;
+  while (budget.spend(100)) spent += 100;
+  EXPECT_EQ(asked, 3);
+  EXPECT_LT(spent, std::uint64_t{1} << 18);
+  EXPECT_FALSE(budget.spend(1)) << "for good";
+}
+
 TEST(Budget, CountsDown) {
   Budget budget(10);
   EXPECT_TRUE(budget.spend(9));

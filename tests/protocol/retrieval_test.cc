@@ -243,6 +243,32 @@ TEST(Retrieval, HoldsInEveryOrderOfArrivalLossAndLie) {
       /*one_server_too=*/false);
 }
 
+// Ended at each of the places where decoding asks whether to stop. Servers see as many rounds as if nobody
+// had been told apart.
+TEST(Retrieval, DecodingEndsWhenItIsToStop) {
+  const World world(**find_protocol("goldberg"), false, 4);
+  std::vector<unsigned> order{0, 1, 2, 3};
+  const std::vector<Mood> moods{Mood::kTrue, Mood::kLies, Mood::kTrue, Mood::kTrue};
+  int asked = 0, last = 0;
+  for (;; ++last) {
+    asked = 0;
+    const auto stop = [&] { return ++asked > last; };
+    auto retrieval = world.begin({11, 4}, {.liars = 1, .rounds = 3, .wait_for_all = true, .stop = stop});
+    ASSERT_TRUE(good(retrieval));
+    std::vector<std::size_t> lengths;
+    const auto answer = world.drive(**retrieval, order, moods, &lengths);
+    EXPECT_TRUE(lengths.size() == 4 || (lengths.size() == 12 && !answer)) << lengths.size();
+    if (answer) {
+      EXPECT_EQ(answer->certainty, Certainty::kProven);
+      EXPECT_EQ(answer->records[0], record(11));
+      break;
+    }
+    expect_error(answer, ErrorCode::kUnavailable, "not decoded in time");
+  }
+  EXPECT_GT(last, 4);
+  EXPECT_LE(asked, last);
+}
+
 // Four servers, of which some are silent: the first two that answer are found, and every message has new
 // keys.
 TEST(Retrieval, DpfAsksAnyTwoServersWithNewKeys) {

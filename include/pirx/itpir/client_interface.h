@@ -63,6 +63,8 @@ struct DecodeOptions {
   /// If set, chooses in place of the digests when the replies prove no answer. It never refuses a proven
   /// answer.
   Believe believe = {};
+  /// Ends decode() and finish() with Unavailable.
+  Stop stop = {};
 };
 
 /// Servers whose replies belong together. Their answer is true unless more than proof_bound servers lied.

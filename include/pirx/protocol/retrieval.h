@@ -81,7 +81,7 @@ struct RetrieveOptions {
   /// every key has a record. What is asked does not depend on it.
   Believe believe = {};
   /// Ends work that takes seconds with Unavailable: making a query and opening a reply in protocols with
-  /// large keys.
+  /// large keys, and decoding replies of several servers.
   Stop stop = {};
 };
 

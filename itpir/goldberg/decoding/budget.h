@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "pirx/base/stop.h"
 #include "pirx/fp/prime_field.h"
 
 namespace pirx::itpir::goldberg::decoding {
@@ -23,15 +24,25 @@ inline constexpr std::uint64_t kProductCost = std::is_same_v<F, fp::PrimeField> 
 
 class Budget {
  public:
-  explicit Budget(std::uint64_t work = kMaxSearchWork) : left_(work) {}
-  /// Takes `work` out; false, for good, when less is left.
-  bool spend(std::uint64_t work) noexcept {
+  /// `stop` must outlive the budget.
+  explicit Budget(std::uint64_t work = kMaxSearchWork, const Stop* stop = nullptr)
+      : left_(work), stop_(stop) {}
+  /// Takes `work` out; false, for good, when less is left or the work is to stop.
+  bool spend(std::uint64_t work) {
     left_ = work <= left_ ? left_ - work : 0;
+    unasked_ += work;
+    if (unasked_ >= kWorkUnasked) {
+      unasked_ = 0;
+      if (stop_ != nullptr && *stop_ && (*stop_)()) left_ = 0;
+    }
     return left_ != 0;
   }
+  const Stop* stop() const noexcept { return stop_; }
 
  private:
-  std::uint64_t left_;
+  static constexpr std::uint64_t kWorkUnasked = std::uint64_t{1} << 16;
+  std::uint64_t left_, unasked_ = 0;
+  const Stop* stop_;
 };
 
 /// The number of ways to choose n of m, or 2^63 when it is larger.

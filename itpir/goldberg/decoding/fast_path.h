@@ -97,7 +97,8 @@ std::size_t first_unequal(const F& f, std::size_t n, const typename F::Sum* a, c
 
 /// The first column from `from` on in which a checked row differs from its prediction. With `blocks` (a row
 /// per secret, as wide as Y) also writes the wanted blocks, complete when there is no such column. Cost:
-/// (secrets + checked) x base multiply-adds a column, a slice that stays in the cache at a time.
+/// (secrets + checked) x base multiply-adds a column, a slice that stays in the cache at a time. Unavailable
+/// when the replies' `stop` ends it, which is asked before each slice.
 template <SharingField F>
 Result<std::optional<std::size_t>> first_difference(const strassen::Engine<F>& engine,
                                                     const QueryReplies<F>& query,
@@ -113,6 +114,7 @@ Result<std::optional<std::size_t>> first_difference(const strassen::Engine<F>& e
   // A line more than a slice, so that rows do not lie a page apart.
   PIRX_ASSIGN(auto scratch, matrix::Matrix<Sum>::create(P.rows(), kSlice + 64 / sizeof(Sum) + 1));
   for (std::size_t first = from; first < query.Y.cols; first += kSlice) {
+    PIRX_TRY(check_stop(query.stop));
     const std::size_t width = std::min(kSlice, query.Y.cols - first);
     if (wanted) {
       detail::weigh(engine, B.view(), prediction.base, query.Y, first, width,

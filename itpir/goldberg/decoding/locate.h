@@ -85,7 +85,7 @@ class Stack {
       for (std::size_t r = 0; r < size(); ++r) Y.at(r, w) = words_[w][r];
     }
     const std::vector<Elem> ones(size(), engine_->field().one());
-    const QueryReplies<F> query{std::as_const(Y).view(), ones, ones};
+    const QueryReplies<F> query{std::as_const(Y).view(), ones, ones, reductions.stop()};
     std::vector<std::size_t> rows(size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
     PIRX_ASSIGN(auto reduction, reduce(*engine_, std::span<const Elem>(x_), degree_,
@@ -203,17 +203,17 @@ Result<std::vector<bool>> extend(const F& f, std::span<const typename F::Elem> x
 /// Who may have told the truth in a round where the words of those who did are code words of that degree:
 /// every server of an agreement that leaves `declared` liars at most, or as few more as there are
 /// agreements for. The others lied, unless more servers than the bound did. `named`: who is known to have
-/// lied, of whom nothing is said. Nothing where nobody can be told apart.
+/// lied, of whom nothing is said. Nothing where nobody can be told apart. `stop` as for locate().
 template <SharingField F>
 Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine,
                                                std::span<const typename F::Elem> x, std::size_t degree,
                                                const RoundWords<F>& round, const std::vector<bool>& named,
-                                               std::size_t declared) {
+                                               std::size_t declared, const Stop* stop = nullptr) {
   const auto known = static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
   const RoundWords<F>* only[] = {&round};
   detail::Stack<F> stack(engine, x, degree, only, named);
-  Budget searches(kMaxSearchWork / kProductCost<F>), locators = searches;
-  Budget reductions(kMaxReductionWork / kProductCost<F>);
+  Budget searches(kMaxSearchWork / kProductCost<F>, stop), locators = searches;
+  Budget reductions(kMaxReductionWork / kProductCost<F>, stop);
   if (!stack.decodable()) return std::optional<Agreement>();
   PIRX_TRY(stack.reduce_and_check(reductions));
   const std::size_t assumed = declared > known ? declared - known : 0;
@@ -245,19 +245,20 @@ Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine
 /// Decides rounds that were answered by servers with coordinates x, over polynomials of that degree. Each
 /// round alone, then all stacks of them; a server that is proven a liar is erased everywhere, and the rest
 /// tried again. `liars`: as many the caller is willing to assume; (k - degree - 1) / 2 where nothing is said.
-/// At most kMaxRounds rounds. Bounded by Budget.
+/// At most kMaxRounds rounds. Bounded by Budget; once `stop` says so, without a verdict worth anything, or
+/// with Unavailable.
 template <SharingField F>
 Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                        std::size_t degree, std::span<const RoundWords<F>> rounds,
-                       std::optional<unsigned> liars) {
+                       std::optional<unsigned> liars, const Stop* stop = nullptr) {
   PIRX_CHECK(rounds.size() <= kMaxRounds);
   using Stack = detail::Stack<F>;
   Verdict verdict;
   verdict.rounds.resize(rounds.size());
   std::vector<bool> erased(x.size(), false);
   std::size_t known_liars = 0, chain = x.size();
-  Budget searches(kMaxSearchWork / kProductCost<F>), locators = searches;
-  Budget reductions(kMaxReductionWork / kProductCost<F>);
+  Budget searches(kMaxSearchWork / kProductCost<F>, stop), locators = searches;
+  Budget reductions(kMaxReductionWork / kProductCost<F>, stop);
 
   const auto declared_in = [&](const Stack& stack) {
     if (liars) return *liars > known_liars ? *liars - known_liars : std::size_t{0};

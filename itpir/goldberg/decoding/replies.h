@@ -10,17 +10,25 @@
 #include <vector>
 
 #include "itpir/goldberg/vectors.h"
+#include "pirx/base/stop.h"
 #include "pirx/strassen/engine.h"
 
 namespace pirx::itpir::goldberg::decoding {
 
 /// The replies to one query vector. Row r of Y is blinding[r] times the reply proper; unblinding has the
 /// inverses.
+/// `stop`, if any, ends passes over them.
 template <SharingField F>
 struct QueryReplies {
   matrix::ConstView<typename F::Sum> Y;
   std::span<const typename F::Elem> blinding, unblinding;
+  const Stop* stop = nullptr;
 };
+
+inline Result<void> check_stop(const Stop* stop) {
+  if (stop == nullptr || !*stop || !(*stop)()) return {};
+  return fail(ErrorCode::kUnavailable, "the replies were not decoded in time");
+}
 
 /// One value per row: a column of Y, taken out of its blinding. Zero in rows that nobody looks at.
 template <SharingField F>
