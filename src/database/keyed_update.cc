@@ -82,6 +82,7 @@ class KeyedUpdate {
 
   /// Sets what the report counts, and fits_.
   Result<void> count_changes() {
+    std::uint64_t longest = old().record_bytes();
     for (const auto& [key, record] : changes_) {
       const bool there = std::binary_search(keys_.begin(), keys_.end(), key);
       if (!record && !there) {
@@ -94,13 +95,16 @@ class KeyedUpdate {
                        " bytes does not fit this database, whose records have exactly " +
                        std::to_string(old().record_bytes()) + ": build the database again");
       }
-      fits_ = fits_ && record->size() <= old().record_bytes();
+      longest = std::max<std::uint64_t>(longest, record->size());
     }
-    fits_ = fits_ && report_.added == 0 && report_.removed == 0;
-    if (report_.added > options_.most_added_bytes / old().slot_bytes()) {
+    fits_ = longest == old().record_bytes() && report_.added == 0 && report_.removed == 0;
+    const std::uint64_t records = keys_.size() + report_.added;
+    const auto before = static_cast<double>(keys_.size()) * static_cast<double>(old().record_bytes());
+    const auto after = static_cast<double>(records) * static_cast<double>(longest);
+    if (after - before > static_cast<double>(options_.most_growth_bytes)) {
       return fail(ErrorCode::kResourceExhausted,
-                  "the packed changes would add " + std::to_string(report_.added) + " records of " +
-                      std::to_string(old().slot_bytes()) + " bytes: unpack them yourself if that is meant");
+                  "the packed changes would make " + std::to_string(records) + " records of " +
+                      std::to_string(longest) + " bytes: unpack them yourself if that is meant");
     }
     return {};
   }

@@ -81,7 +81,12 @@ class Epochs(cl.Servers):
         lines.write_text(json.dumps({"key": "a", "record": "x" * 100_000}) + "\n")
         cl.run("db", "build", database, lines, "--from", "jsonl", "--key", "key", "--value", "record", "--keyed", "--max-record-bytes", "1MiB")
         changes.write_bytes(gzip.compress(b"".join(b'{"key": "%d", "record": ""}\n' % i for i in range(1000))))
-        self.assertIn("would add 1000 records", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
+        self.assertIn("would make 1001 records of", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
+        # One record that grows makes all as long.
+        lines.write_bytes(gzip.decompress(changes.read_bytes()))
+        cl.run("db", "build", database, lines, "--from", "jsonl", "--key", "key", "--value", "record", "--keyed")
+        changes.write_bytes(gzip.compress(b'{"key": "5", "record": "%s"}\n' % (b"x" * 1_000_000)))
+        self.assertIn("would make 1000 records of 1000000 bytes", cl.run("db", "update", database, "--changes", changes, code=6).stderr)
 
     def test_servers_take_new_epochs_and_laggards_are_erasures(self):
         database = self.build()

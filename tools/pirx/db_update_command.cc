@@ -157,7 +157,7 @@ void say_update(const std::string& path, const database::UpdateReport& report) {
 /// Changes a keyed database, by its list of keys.
 Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
   database::KeyedUpdateOptions options;
-  PIRX_ASSIGN(const auto changes, keyed_changes(a, options.most_added_bytes));
+  PIRX_ASSIGN(const auto changes, keyed_changes(a, options.most_growth_bytes));
   PIRX_ASSIGN(auto keys, read_key_list(a.database, a.keys_file));
   std::optional<KeyListWriter> list;
   std::optional<ProgressLine> line;
