@@ -10,6 +10,7 @@ const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
 const MAX_REFUSAL = 16 * 1024;
+const NODE = Boolean(globalThis.process?.versions?.node);
 
 export class PirxError extends Error {
   constructor(code, message) {
@@ -26,13 +27,14 @@ class Machine {
   #dead = "";
 
   async start(source) {
-    if (typeof globalThis.crypto?.getRandomValues !== "function") {
+    const random = globalThis.crypto ?? (NODE ? (await import("node:crypto")).webcrypto : undefined); // Node.js 18 has no global one
+    if (typeof random?.getRandomValues !== "function") {
       throw new PirxError("Unavailable", "there is no crypto.getRandomValues here, so that no query could hide anything");
     }
     const bytes = (at, size) => new Uint8Array(this.#exports.memory.buffer, at, size);
     const wasi = {
       random_get: (at, size) => {
-        for (let i = 0; i < size; i += 65536) crypto.getRandomValues(bytes(at + i, Math.min(65536, size - i)));
+        for (let i = 0; i < size; i += 65536) random.getRandomValues(bytes(at + i, Math.min(65536, size - i)));
         return 0;
       },
       fd_write: (file, parts, count, written) => {
@@ -332,7 +334,7 @@ async function ask(message, timeout, last, signal, count) {
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop(); // by onEvent, for example
   try {
-    const post = globalThis.process?.versions?.node ? postInNode : postInPage;
+    const post = NODE ? postInNode : postInPage;
     const { status, header, parts } = await post(message.url, message.data, end.signal,
       { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) });
     if (status !== 200) {
@@ -385,7 +387,7 @@ async function postInNode(url, body, signal, headers) {
 }
 
 /// As dns.lookup, but one at a time for each name: a name that is resolved slowly would take all of Node.js's few threads, and the other
-/// servers could not be asked.
+/// servers could not be asked. At most eight addresses: Node.js tries all by recursion, and thousands would end the process.
 const looking = new Map();
 function lookup(host, options, done) {
   const name = JSON.stringify([host, options]);
@@ -394,28 +396,30 @@ function lookup(host, options, done) {
     looking.set(name, found);
     found.catch(() => {}).then(() => looking.delete(name));
   }
-  looking.get(name).then((found) => options.all ? done(null, found) : done(null, found.address, found.family), done);
+  looking.get(name).then((found) => options.all ? done(null, found.slice(0, 8)) : done(null, found.address, found.family), done);
 }
 
 async function read(source, most, count) {
-  const parts = [];
-  let size = 0;
+  let whole = new Uint8Array(Math.min(most, 65536)), size = 0; // the parts are not kept: they may have a byte each
   for await (const part of source) {
     count(part.length);
-    size += part.length;
-    if (size > most) throw new Lost("DataLoss", `its reply is longer than the ${most} bytes that it can have`);
-    parts.push(part);
+    const end = size + part.length;
+    if (end > most) throw new Lost("DataLoss", `its reply is longer than the ${most} bytes that it can have`);
+    if (end > whole.length) {
+      const longer = new Uint8Array(Math.min(most, Math.max(end, 2 * whole.length)));
+      longer.set(whole);
+      whole = longer;
+    }
+    whole.set(part, size);
+    size = end;
   }
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) whole.set(part, at), at += part.length;
-  return whole;
+  return whole.subarray(0, size);
 }
 
 function reason(text, status) {
   try {
     const { message } = JSON.parse(text).error;
-    if (typeof message === "string" && message !== "") return message.slice(0, 1024);
+    if (typeof message === "string" && message !== "") return message.slice(0, 1024).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
   } catch { /* said below */ }
   return `answered HTTP ${status}: is this a pirx server?`;
 }

@@ -6,6 +6,7 @@
 //     node refusals.mjs PIRX.JS
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import dns from "node:dns";
 import { createServer } from "node:net";
 
 const source = readFileSync(process.argv[2], "utf8");
@@ -121,6 +122,16 @@ for (const [code, reply] of hostile) {
   assert.equal(new TextDecoder().decode(record), "record", reply);
   assert.deepEqual(reasons, [STATUS.indexOf(code)], reply);
 }
+// No server's words steer a terminal.
+const rude = http(400, "", String.raw`{"error":{"message":"\u001b[2J\u202eno\u2028"}}`);
+assert.equal((await look_up(rude)).servers[2].message, "?[2J?no?");
+// A name with thousands of addresses, of which none answers.
+const { lookup } = dns.promises;
+dns.promises.lookup = async (name, options) => name === "crowd" ? Array.from({ length: 5000 }, (_, i) => ({ address: `224.1.${i >> 8}.${i & 255}`, family: 4 })) : lookup(name, options);
+const third = urls[2];
+urls[2] = "http://crowd:1";
+assert.deepEqual((await look_up("")).reasons, [STATUS.indexOf("Unavailable")]);
+urls[2] = third;
 assert.deepEqual((await look_up(refusal("Internal"), { timeout: Infinity })).reasons, [STATUS.indexOf("Internal")]);
 // Ended by its caller as soon as something was sent.
 const end = new AbortController(), began = performance.now();
