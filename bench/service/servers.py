@@ -178,7 +178,7 @@ class Server:
 
     def begin_load(self, connections, seconds, *more, deadline=120):
         """`pirx load`: connections that ask again as soon as they have an answer, if no --rate says otherwise."""
-        command = [self.command[0], "load", self.url, "--connections", connections, "--duration", f"{seconds}s", "--deadline", f"{deadline}s",
+        command = [self.command[0], "load", self.url, "--connections", connections, "--duration", f"{seconds}s", "--deadline", f"{round(1e3 * deadline)}ms",
                    "--json", *(("--ca", self.certificate) if self.trust else ()), *more]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
