@@ -102,9 +102,9 @@ class KeyedUpdate {
     const auto before = static_cast<double>(keys_.size()) * static_cast<double>(old().record_bytes());
     const auto after = static_cast<double>(records) * static_cast<double>(longest);
     if (after - before > static_cast<double>(options_.most_growth_bytes)) {
-      return fail(ErrorCode::kResourceExhausted,
-                  "the packed changes would make " + std::to_string(records) + " records of " +
-                      std::to_string(longest) + " bytes: unpack them yourself if that is meant");
+      return fail(ErrorCode::kResourceExhausted, "the packed changes would make " + std::to_string(records) +
+                                                     " records of " + std::to_string(longest) +
+                                                     " bytes: unpack them yourself if that is meant");
     }
     return {};
   }

@@ -232,6 +232,11 @@ TEST_F(KeyedUpdateTest, WhatIsRefusedChangesNothing) {
       {.rebuilding = [](std::uint64_t, double) { return fail(ErrorCode::kUnavailable, "not now"); }});
   expect_refused(keys_upto(300), {{"new", to_bytes("x")}}, ErrorCode::kUnavailable, "no room",
                  {.each_key = [](std::string_view) { return fail(ErrorCode::kUnavailable, "no room"); }});
+  // All records become as long as the longest.
+  for (const auto& changed : {std::string("new"), key_of(1)}) {
+    expect_refused(keys_upto(300), {{changed, Bytes(1000)}}, ErrorCode::kResourceExhausted,
+                   "records of 1000 bytes", {.most_growth_bytes = 200'000});
+  }
   expect_error(update_keyed(folder_ / "none", {}, one), ErrorCode::kUnavailable, "none");
   // Not keyed; records of one length.
   ASSERT_TRUE(good(pirx::database::build(other_, {to_bytes("a")}, {"k"})));

@@ -24,8 +24,8 @@ struct KeyedUpdateOptions {
   Progress progress = {};
   /// Changes of at most this many bytes of rows go to the delta, whatever share of the file they are.
   std::uint64_t small_delta_bytes = std::uint64_t{64} << 20;
-  /// The records may take so many bytes more than before, with all of them as long as the longest: what packed
-  /// input may become.
+  /// The records may take so many bytes more than before, with all of them as long as the longest: what
+  /// packed input may become.
   std::uint64_t most_growth_bytes = ~std::uint64_t{0};
 };
 
