@@ -149,7 +149,7 @@ double Batcher::seconds_of(std::size_t queries) const {
 double Batcher::longest_pass() const {
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
   const double passes = compute_.others_compute(*seat_) ? 3 : 2;
-  return std::max(kPartOfWait * wait / passes, 2 * cost_.predict(1));
+  return std::max(kPartOfPasses * wait / passes, 2 * cost_.predict(1));
 }
 
 std::size_t Batcher::most_queries() const {
@@ -199,14 +199,16 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // Its own pass is filled with all that waits: when it begins, that is perhaps more than now.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
   const auto end = before + cost_.predict(std::max(own, queries));
-  const std::chrono::duration<double> useful =
+  // Of a crowd all are admitted until it is just in time, so that a little more would make them all late.
+  const bool idle = queue_.empty() && computing_ == 0;
+  const std::chrono::duration<double> left =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
+  const auto useful = idle ? left : kPartOfWait * left;
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
     return daring;
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk: of those
   // that an idle server would refuse, some are let in.
-  const bool idle = queue_.empty() && computing_ == 0 && useful.count() > 0;
-  if (idle && ++refused_idle_ % kProbe == 0) return daring;
+  if (idle && left.count() > 0 && ++refused_idle_ % kProbe == 0) return daring;
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +

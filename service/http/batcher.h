@@ -132,7 +132,8 @@ class Batcher {
   double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  static constexpr double kPartOfWait = 0.8;  ///< for passes; the rest is for wrong predictions
+  static constexpr double kPartOfWait = 0.8;        ///< for what is predicted; the rest is for mistakes
+  static constexpr double kPartOfPasses = 2.0 / 3;  ///< of the longest wait; the rest is for others' requests
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
