@@ -139,6 +139,10 @@ function(pirx_check_label what label)
   endif()
 endfunction()
 
+# Tests that say nothing new under sanitizers or with other instruction sets: statistics, distributions over fields of a few
+# elements, planted faults. They have the label `once`; `tests_sanitized` builds the other short ones.
+set(pirx_once "_privacy_|_statistics_|selective_failure|simulation_finds_|inspire_noise")
+
 function(pirx_add_ctest name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "COMMAND")
   pirx_check_label(${name} "${arg_LABEL}")
@@ -162,18 +166,27 @@ function(pirx_add_ctest name)
   if(TARGET ${program})
     list(APPEND programs ${program})
   endif()
-  if(NOT TARGET tests_${arg_LABEL})
-    add_custom_target(tests_${arg_LABEL})
+  set(build_by tests_${arg_LABEL})
+  set(once "")
+  if(name MATCHES "${pirx_once}")
+    set(once ";once")
+  elseif(arg_LABEL STREQUAL "short")
+    list(APPEND build_by tests_sanitized)
   endif()
-  if(programs)
-    add_dependencies(tests_${arg_LABEL} ${programs})
-  endif()
+  foreach(target IN LISTS build_by)
+    if(NOT TARGET ${target})
+      add_custom_target(${target})
+    endif()
+    if(programs)
+      add_dependencies(${target} ${programs})
+    endif()
+  endforeach()
   # The folder of a test is a label, too: ctest -L itpir.
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "^tests/" "" folder "${folder}")
   string(REGEX REPLACE "/.*" "" folder "${folder}")
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL};${folder}" TIMEOUT "${timeout}" ENVIRONMENT
-                                                                                     "${pirx_test_environment}")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL};${folder}${once}" TIMEOUT "${timeout}" ENVIRONMENT
+                                                                                            "${pirx_test_environment}")
 endfunction()
 
 # Compiles the files of a library as one, except kernels, each of which is for an instruction set of its own.
