@@ -5,9 +5,13 @@
 //
 //     node refusals.mjs PIRX.JS
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 import dns from "node:dns";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer as createHttps } from "node:https";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import tls from "node:tls";
 
 const source = readFileSync(process.argv[2], "utf8");
 const { Pirx } = await import("data:text/javascript," + encodeURIComponent(source));
@@ -125,12 +129,31 @@ for (const [code, reply] of hostile) {
 // No server's words steer a terminal.
 const rude = http(400, "", String.raw`{"error":{"message":"\u001b[2J\u202eno\u2028"}}`);
 assert.equal((await look_up(rude)).servers[2].message, "?[2J?no?");
-// A name with thousands of addresses, of which none answers.
-const { lookup } = dns.promises;
-dns.promises.lookup = async (name, options) => name === "crowd" ? Array.from({ length: 5000 }, (_, i) => ({ address: `224.1.${i >> 8}.${i & 255}`, family: 4 })) : lookup(name, options);
-const third = urls[2];
-urls[2] = "http://crowd:1";
-assert.deepEqual((await look_up("")).reasons, [STATUS.indexOf("Unavailable")]);
+// A name with thousands of addresses, of which none answers; and one that is never resolved, which is asked for once.
+const { lookup } = dns.promises, third = urls[2];
+const crowd = Array.from({ length: 5000 }, (_, i) => ({ address: `224.1.${i >> 8}.${i & 255}`, family: 4 }));
+let resolving = 0;
+dns.promises.lookup = (name, options) => name === "crowd" ? Promise.resolve(crowd) : name === "slow" ? (++resolving, new Promise(() => {})) : lookup(name, options);
+for (const name of ["crowd", "slow", "slow"]) {
+  urls[2] = `http://${name}:1`;
+  assert.deepEqual((await look_up("", { timeout: 300 })).reasons, [STATUS.indexOf("Unavailable")]);
+}
+assert.equal(resolving, 1);
+// No TLS session is resumed: a server would know its clients by it.
+const folder = mkdtempSync(`${tmpdir()}/pirx-refusals-`);
+execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+  "-addext", "subjectAltName=DNS:localhost", "-keyout", `${folder}/key.pem`, "-out", `${folder}/cert.pem`], { stdio: "ignore" });
+const cert = readFileSync(`${folder}/cert.pem`), key = readFileSync(`${folder}/key.pem`);
+rmSync(folder, { recursive: true });
+const { createSecureContext } = tls;
+tls.createSecureContext = (options) => createSecureContext({ ca: cert, ...options });
+const resumed = [];
+const secure = createHttps({ cert, key }, (request, response) => request.resume().on("end", () => response.setHeader("Content-Type", "application/octet-stream").end("a reply")));
+secure.on("secureConnection", (socket) => resumed.push(socket.isSessionReused()));
+await new Promise((resolve) => secure.listen(0, "localhost", resolve));
+urls[2] = `https://localhost:${secure.address().port}`;
+for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");
+assert.deepEqual(resumed, [false, false, false]);
 urls[2] = third;
 assert.deepEqual((await look_up(refusal("Internal"), { timeout: Infinity })).reasons, [STATUS.indexOf("Internal")]);
 // Ended by its caller as soon as something was sent.
