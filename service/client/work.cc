@@ -46,7 +46,7 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   const double time = in_seconds(limits.time);
   const double own = work.seconds + work.once_seconds;  // of a batch that is not full most is done once
   if (own > time) return refuse("about " + seconds(own) + " of work a query", seconds(time), "--max-work");
-  const double least = std::max(work.seconds, work.least_seconds) / machine_cores();
+  const double least = std::max(work.seconds / machine_cores(), work.least_seconds);
   if (least > in_seconds(deadline)) {
     return refuse("about " + seconds(least) + " a query", std::to_string(deadline.count()) + " ms",
                   "--deadline");

@@ -101,17 +101,18 @@ Result<void> check_options(const HttpServerOptions& options) {
 }
 
 /// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
-/// connections.
+/// connections: for two of the largest requests, or one client's would keep those of all others out.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   const auto limit = options.max_in_flight_bytes;
   auto largest =
       checked_add(PageBuffer::taken(server.max_request_bytes()), server.working_bytes(server.max_queries()));
+  if (largest) largest = checked_add(*largest, *largest);
   if (largest) largest = checked_add(*largest, pass_bytes);
   if (largest && limit - ByteBudget::slack(limit) >= *largest) return {};
   if (largest) largest = checked_add(*largest, *largest / 15 + 1);  // a sixteenth is for connections
   return invalid(
-      "max_in_flight_bytes must hold the largest request, its reply and what computing it takes: "
-      "raise it (pirx serve --max-in-flight) to at least " +
+      "max_in_flight_bytes must hold two of the largest requests, their replies and what computing them "
+      "takes: raise it (pirx serve --max-in-flight) to at least " +
       (largest ? std::to_string(*largest) : "2^64") +
       (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
 }

@@ -146,6 +146,9 @@ TEST(Work, MakingAQueryCountsAgainstItsDeadline) {
   const auto tree = *cpir::dj::Params::create({.geometry = geometry(1 << 20, 256), .version = {}});
   expect_error(check_work(deployment_of(tree.encode()).plan->work(), 1, {}, std::chrono::milliseconds(5)),
                ErrorCode::kResourceExhausted, "--deadline");
+  // Shares are made by one core, however many there are.
+  expect_error(check_work({.seconds = 2, .least_seconds = 2}, 1, {}, std::chrono::milliseconds(1900)),
+               ErrorCode::kResourceExhausted, "--deadline");
 }
 
 TEST(Work, AServerThatIsAlwaysJustInTimeEndsWithTheLookUp) {

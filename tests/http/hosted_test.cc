@@ -315,7 +315,7 @@ TEST(Databases, ChangingEpochsUnderLoadGivesNoWrongAnswer) {
 TEST(Databases, MemoryIsOneBudget) {
   auto options = quick_options();
   options.max_in_flight_bytes =
-      with_connections((2u << 20) + 1000);  // the larger pass and a request, not both passes
+      with_connections((3u << 20) + 1000);  // the larger pass and two requests, not both passes
   const auto a = std::make_shared<FakeServer>(), b = std::make_shared<FakeServer>();
   a->per_pass = b->per_pass = 1u << 20;
   RunningDatabases running({{"a", a}, {"b", b}}, options);
@@ -336,7 +336,7 @@ TEST(Databases, MemoryIsOneBudget) {
 
 TEST(Databases, EachMustFitBesideTheLargestPass) {
   auto options = quick_options();
-  options.max_in_flight_bytes = with_connections((2u << 20) + 1000);
+  options.max_in_flight_bytes = with_connections((3u << 20) + 1000);
   const auto a = std::make_shared<FakeServer>(), b = std::make_shared<FakeServer>();
   a->per_pass = (1u << 20) + 2000;
   a->max_bytes = 1000;

@@ -751,11 +751,11 @@ TEST(HttpServer, TheQueueIsBounded) {
 
 TEST(HttpServer, BytesInFlightAreBounded) {
   auto options = quick_options();
-  options.max_in_flight_bytes = with_connections(1 << 20);
+  options.max_in_flight_bytes = with_connections(2 << 20);
   RunningServer server(options);
   // Half-sent bodies are charged for what has arrived, not for what they announce.
   std::vector<RawSocket> announcing;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 16; ++i) {
     announcing.push_back(RawSocket::connect_to(server.port()));
     announcing.back().send(
         "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: "
@@ -975,7 +975,7 @@ TEST(HttpServer, ARequestInItsBatchIsAnsweredByTheServerBefore) {
 
 TEST(HttpServer, MemoryOfPassesIsSetAside) {
   auto options = quick_options();
-  options.max_in_flight_bytes = with_connections((1 << 20) + 500'000);
+  options.max_in_flight_bytes = with_connections((2 << 20) + 500'000);
   const auto with_pass = [](std::size_t bytes) {
     auto fake = std::make_shared<FakeServer>();
     fake->per_pass = bytes;
