@@ -267,7 +267,7 @@ Result<void> check_padding(const BuildOptions& options, const BuildReport& repor
                   std::to_string(kMostTimes) +
                   " times the records, as every slot has room for the longest one (" +
                   std::to_string(report.longest_record) +
-                  " bytes): leave it out, or say with --max-record-bytes how long records may be");
+                  " bytes): leave it out, or build with --max-record-bytes, how long records may be");
 }
 
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
