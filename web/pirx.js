@@ -160,12 +160,14 @@ class Deployment {
       : machine.with(zero(texts[i]), (at) => place(i + 1, [...places, at]));
     const handle = place(0, []);
     let warning = machine.text(machine.out("pirx_client_warning", handle));
+    const old = [];
     const servers = Array.from({ length: machine.out("pirx_client_servers", handle) }, (_, i) => machine.within(16, (at) => {
       machine.call("pirx_client_server", handle, i, at);
+      old.push(machine.u32(at + 12) !== 0);
       if (machine.text(machine.u32(at + 8)) !== "") warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
       return machine.text(machine.u32(at)) + machine.text(machine.u32(at + 4)).replace(/(^\/v1)?\/query$/, "");
     }));
-    return { handle, warning, servers };
+    return { handle, warning, servers, old };
   }
 
   async get(wish, settings) {
@@ -210,7 +212,7 @@ class Deployment {
           try {
             server.bytesUp += message.data.length;
             event("sent", { request: message.data });
-            const { reply, instance } = await ask(message, timeout, last, signal, (count) => { server.bytesDown += count; });
+            const { reply, instance } = await ask(message, client.old[message.server], timeout, last, signal, (count) => { server.bytesDown += count; });
             const same = instance && (instances.get(instance) ?? instances.set(instance, server).get(instance));
             if (same && same !== server) {
               for (const [one, other] of [[same, server], [server, same]]) {
@@ -272,7 +274,11 @@ class Deployment {
           return machine.out("pirx_retrieval_begin_positions", client.handle, at, count, options);
         });
       }
-      const keys = wishes.map((wish) => typeof wish === "string" ? new TextEncoder().encode(wish) : wish);
+      const keys = wishes.map((wish) => {
+        if (wish instanceof Uint8Array) return wish;
+        if (typeof wish === "string" && !/\p{Cs}/u.test(wish)) return new TextEncoder().encode(wish);
+        throw new PirxError("InvalidArgument", "a key is a string, without half characters, or a Uint8Array");
+      });
       const size = keys.reduce((sum, key) => sum + key.length, 0);
       return machine.within(size, (data) => machine.within(8 * count, (at) => {
         keys.forEach((key, i) => {
@@ -325,17 +331,18 @@ class Deployment {
 /// Why there is no reply.
 class Lost extends PirxError {}
 
-/// Sends a message once and reads the reply, at most as long as a valid one is.
-async function ask(message, timeout, last, signal, count) {
+/// Sends a message once and reads the reply, at most as long as a valid one is. `old`: TLS 1.2 is enough.
+async function ask(message, old, timeout, last, signal, count) {
   timeout = Math.min(timeout, 2 ** 31 - 1); // for a longer one, setTimeout waits 1 ms
   const end = new AbortController();
   const stop = () => end.abort();
-  const timer = setTimeout(stop, Math.max(0, Math.min(timeout, last - performance.now())));
+  // Timers run before what has arrived is read: a reply that is there is in time, also after another server kept the event loop busy.
+  const timer = setTimeout(() => NODE ? setImmediate(stop) : stop(), Math.max(0, Math.min(timeout, last - performance.now())));
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop(); // by onEvent, for example
   try {
     const post = NODE ? postInNode : postInPage;
-    const { status, header, parts } = await post(message.url, message.data, end.signal,
+    const { status, header, parts } = await post(message.url, message.data, end.signal, old,
       { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) });
     if (status !== 200) {
       const text = new TextDecoder().decode(await read(parts, MAX_REFUSAL, count));
@@ -361,7 +368,7 @@ async function ask(message, timeout, last, signal, count) {
 }
 
 /// Both: the reply's status, headers (null: there is none) and parts, once its header has come.
-async function postInPage(url, body, signal, headers) {
+async function postInPage(url, body, signal, old, headers) {
   const response = await fetch(url, { method: "POST", body, signal, headers, mode: "cors", credentials: "omit", cache: "no-store",
     redirect: "error", referrerPolicy: "no-referrer" });
   const parts = async function* () {
@@ -372,11 +379,14 @@ async function postInPage(url, body, signal, headers) {
 }
 
 /// Without fetch: that of Node.js ends the whole process over certain replies that it refuses, decodes compressed ones, resumes TLS
-/// sessions, and keeps connections until the program ends, so that servers see how long decoding took.
-async function postInNode(url, body, signal, headers) {
+/// sessions, and keeps connections until the program ends, so that servers see how long decoding took. TLS as every other client has it.
+const TLS = { ciphers: "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
+  ecdhCurve: "X25519:P-256:P-384" };
+async function postInNode(url, body, signal, old, headers) {
   const { request } = await import(url.toLowerCase().startsWith("https:") ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false, lookup }, (reply) => {
+    const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false, lookup, ...TLS,
+      minVersion: old ? "TLSv1.2" : "TLSv1.3" }, (reply) => {
       reply.on("error", () => {}); // whoever reads it is told, too
       resolve({ status: reply.statusCode, header: (name) => reply.headers[name.toLowerCase()] ?? null, parts: reply });
     });

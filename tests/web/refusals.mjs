@@ -43,7 +43,7 @@ function module(reasons, deaf) {
     pirx_client_create: (of, protocol, table, count, out) => put(out, 1),
     pirx_client_warning: (of, out) => put(out, empty),
     pirx_client_servers: (of, out) => put(out, 3),
-    pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, empty),
+    pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, empty, old),
     pirx_options_init: () => 0,
     pirx_retrieval_begin_positions: (of, at, count, options, out) => put(out, 1),
     pirx_retrieval_next: (of, out) => {
@@ -70,6 +70,7 @@ function module(reasons, deaf) {
 
 const TYPE = "Content-Type: application/octet-stream\r\n";
 const http = (status, headers, body) => `HTTP/1.1 ${status} X\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+let old = 0;  // 1: TLS 1.2 is enough
 const replies = ["", "", ""];  // of the three servers
 
 const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
@@ -88,12 +89,12 @@ const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
 })));
 
 /// Looks a record up; the last `refusing` servers reply so.
-async function look_up(reply, { refusing = 1, deaf = false, timeout = 5000, ...more } = {}) {
+async function look_up(reply, { refusing = 1, deaf = false, timeout = 5000, wish = 0, ...more } = {}) {
   const reasons = [];
   WebAssembly.instantiate = async () => ({ instance: { exports: module(reasons, deaf) } });
   replies.forEach((_, i) => { replies[i] = i >= 3 - refusing ? reply : http(200, TYPE, "a reply"); });
   const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}");
-  return { reasons, ...await deployment.get(0, { timeout, ...more }) };
+  return { reasons, ...await deployment.get(wish, { timeout, ...more }) };
 }
 const refusal = (name) => http(400, name === null ? "" : `Pirx-Error: ${name}\r\n`, "{}");
 
@@ -154,6 +155,14 @@ await new Promise((resolve) => secure.listen(0, "localhost", resolve));
 urls[2] = `https://localhost:${secure.address().port}`;
 for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");
 assert.deepEqual(resumed, [false, false, false]);
+// TLS 1.2 only if the deployment allows it, and then with forward secrecy.
+for (const [ciphers, allowed, outcome] of [["ECDHE-ECDSA-AES128-GCM-SHA256", 0, "Unavailable"], ["ECDHE-ECDSA-AES128-GCM-SHA256", 1, "ok"],
+  ["ECDHE-ECDSA-AES128-SHA", 1, "Unavailable"]]) {
+  secure.setSecureContext({ cert, key, maxVersion: "TLSv1.2", ciphers });
+  old = allowed;
+  const { reasons } = await look_up(refusal("Internal"), { refusing: 0 });
+  assert.deepEqual(reasons, outcome === "ok" ? [] : [STATUS.indexOf(outcome)], ciphers);
+}
 urls[2] = third;
 assert.deepEqual((await look_up(refusal("Internal"), { timeout: Infinity })).reasons, [STATUS.indexOf("Internal")]);
 // Ended by its caller as soon as something was sent.
@@ -164,5 +173,7 @@ assert.ok(performance.now() - began < 30_000);
 assert.equal(new TextDecoder().decode((await look_up(refusal("Internal"), { deaf: true })).record), "record");
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2 }), { code: STATUS[8] });
+// What is no key is not taken for one.
+for (const key of ["\ud83d", {}, true, new Uint16Array(1)]) await assert.rejects(look_up("", { wish: key }), { code: "InvalidArgument" });
 console.log(`${names.length} names, ${hostile.length} hostile replies, 3 losses`);
 process.exit();  // the servers would stay
