@@ -173,6 +173,10 @@ assert.ok(performance.now() - began < 30_000);
 assert.equal(new TextDecoder().decode((await look_up(refusal("Internal"), { deaf: true })).record), "record");
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2 }), { code: STATUS[8] });
+// No page without randomness.
+const { Pirx: InPage } = await import("data:text/javascript," + encodeURIComponent(source.replace(/^const NODE = .*$/m, "const NODE = false;")));
+Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
+await assert.rejects(InPage.load(new Uint8Array(1)), { code: "Unavailable", message: /crypto.getRandomValues/ });
 // What is no key is not taken for one.
 for (const key of ["\ud83d", {}, true, new Uint16Array(1)]) await assert.rejects(look_up("", { wish: key }), { code: "InvalidArgument" });
 console.log(`${names.length} names, ${hostile.length} hostile replies, 3 losses`);
