@@ -99,8 +99,9 @@ class KeyedUpdate {
     }
     fits_ = longest == old().record_bytes() && report_.added == 0 && report_.removed == 0;
     const std::uint64_t records = keys_.size() + report_.added;
-    const auto before = static_cast<double>(keys_.size()) * static_cast<double>(old().record_bytes());
-    const auto after = static_cast<double>(records) * static_cast<double>(longest);
+    const std::uint64_t slot = longest + (old().slot_bytes() - old().record_bytes());
+    const auto before = static_cast<double>(keys_.size()) * static_cast<double>(old().slot_bytes());
+    const auto after = static_cast<double>(records) * static_cast<double>(slot);
     if (after - before > static_cast<double>(options_.most_growth_bytes)) {
       return fail(ErrorCode::kResourceExhausted, "the packed changes would make " + std::to_string(records) +
                                                      " records of " + std::to_string(longest) +
