@@ -531,7 +531,7 @@ TEST(Batcher, WhoseDeadlineIsBeforeTheEndOfAFullPassIsRefused) {
   }
   rig.hold_with_one();
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {"a"}));
-  expect_error(rig.submit("hurried", 1, {"b", Clock::now() + 700ms}), ErrorCode::kResourceExhausted,
+  expect_error(rig.submit("hurried", 1, {"b", Clock::now() + 725ms}), ErrorCode::kResourceExhausted,
                "your deadline");
   EXPECT_TRUE(rig.submit("patient", 1, {"b", Clock::now() + 60s}));
   rig.fake->release();
