@@ -61,7 +61,7 @@ class SharesRetrieval : public Retrieval {
       // one if few servers lied, as one query tells them apart whatever they do, and otherwise there are all.
       if (round_ == 1) {
         const auto decoded = collector_->decode();
-        // If that took too long, nobody is told apart: nor must it show how long it took.
+        // Out of time counts as nobody told apart: the number of rounds must not show how long decoding took.
         const bool late = !decoded && decoded.error().code() == ErrorCode::kUnavailable;
         if (!decoded && !late) return tl::unexpected(decoded.error());
         const auto spare = usable_ - std::min<std::size_t>(usable_, client_.needed());

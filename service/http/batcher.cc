@@ -186,8 +186,8 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   const auto most = most_queries();
   std::size_t ahead = queued_queries_;
   if (ahead + queries > most) {
-    const auto own = shares_.find(caller.client);
-    const auto mine = (own == shares_.end() ? 0 : own->second.queries) + queries;
+    const auto share_of_it = shares_.find(caller.client);
+    const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
     ahead = 0;
     for (const auto& [client, share] : shares_) {
       ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
@@ -196,10 +196,11 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   const auto earlier = ahead % most + queries > most ? ahead : ahead - ahead % most;
   auto before = seconds_of(earlier) + seconds_left();
   before += others(before);
-  // Its own pass is filled with all that waits: when it begins, that is perhaps more than now.
+  // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
   const auto end = before + cost_.predict(std::max(own, queries));
-  // Of a crowd all are admitted until it is just in time, so that a little more would make them all late.
+  // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
+  // is slower than predicted would make all of them late.
   const bool idle = queue_.empty() && computing_ == 0;
   const std::chrono::duration<double> left =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;

@@ -48,7 +48,8 @@ class Batcher {
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
   /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
   /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after
-  /// max_queue_time or to end after the deadline, or several queries to be long.
+  /// max_queue_time or to end later than
+  /// four fifths of the way to the deadline, or several queries to be long.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
@@ -97,9 +98,9 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// Seconds, at least of two passes of one query. So long that the time that a request may wait, which is as
-  /// long as clients usually wait for an answer, is enough for the pass that runs, for its own and, while
-  /// other databases compute, for one of theirs.
+  /// The seconds that a pass may take; two passes of one query are always allowed. Clients usually wait as
+  /// long for an answer as max_queue_time. In two thirds of that a request must get through the pass that
+  /// runs, its own and, while other databases compute, one of theirs.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
@@ -132,8 +133,9 @@ class Batcher {
   double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  static constexpr double kPartOfWait = 0.8;        ///< for what is predicted; the rest is for mistakes
-  static constexpr double kPartOfPasses = 2.0 / 3;  ///< of the longest wait; the rest is for others' requests
+  static constexpr double kPartOfWait = 0.8;  ///< of a client's time; the rest is for wrong predictions
+  static constexpr double kPartOfPasses =
+      2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
