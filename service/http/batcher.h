@@ -48,8 +48,8 @@ class Batcher {
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
   /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
   /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after
-  /// max_queue_time or to end later than
-  /// four fifths of the way to the deadline, or several queries to be long.
+  /// max_queue_time or to end later than four fifths of the way to the deadline, or several queries to be
+  /// long.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
