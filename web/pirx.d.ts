@@ -89,6 +89,7 @@ export class Pirx {
   /** Loads pirx.wasm from an address or from its bytes. Throws Unavailable where there is no crypto.getRandomValues. */
   static load(source: string | URL | ArrayBuffer | ArrayBufferView): Promise<Pirx>;
   readonly version: string;
-  /** Reads the text of a deployment file. */
-  deployment(text: string): Deployment;
+  /** Reads the text of a deployment file. Names of certificate files (ca_file) in it are relative to `folder`, where Node.js
+   * runs this; a browser uses none. */
+  deployment(text: string, folder?: string): Deployment;
 }

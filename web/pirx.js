@@ -9,8 +9,10 @@ const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "s
 const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
-const MAX_REFUSAL = 16 * 1024;
+const MAX_REFUSAL = 16 * 1024, MAX_AUTHORITIES = 1 << 20;
 const NODE = Boolean(globalThis.process?.versions?.node);
+
+const zero = (text) => new TextEncoder().encode(text + "\0");
 
 export class PirxError extends Error {
   constructor(code, message) {
@@ -25,8 +27,10 @@ class Machine {
   #exports;
   #stderr = "";
   #dead = "";
+  files;  // of Node.js
 
   async start(source) {
+    if (NODE) this.files = await import("node:fs");
     const random = globalThis.crypto ?? (NODE ? (await import("node:crypto")).webcrypto : undefined); // Node.js 18 has no global one
     if (typeof random?.getRandomValues !== "function") {
       throw new PirxError("Unavailable", "there is no crypto.getRandomValues here, so that no query could hide anything");
@@ -121,7 +125,7 @@ export class Pirx {
     return pirx;
   }
   get version() { return this.#machine.text(this.#machine.run("pirx_version")); }
-  deployment(text) { return new Deployment(this.#machine, text); }
+  deployment(text, folder = ".") { return new Deployment(this.#machine, text, folder); }
 }
 
 class Deployment {
@@ -129,9 +133,10 @@ class Deployment {
   #handle;
   #clients = new Map();
 
-  constructor(machine, text) {
+  constructor(machine, text, folder) {
     this.#machine = machine;
-    this.#handle = machine.with(new TextEncoder().encode(text), (at, size) => machine.out("pirx_deployment_parse", at, size, 0));
+    this.#handle = machine.with(new TextEncoder().encode(text),
+      (at, size) => machine.with(zero(folder), (where) => machine.out("pirx_deployment_parse", at, size, where)));
     const count = machine.out("pirx_deployment_protocols", this.#handle);
     this.protocols = Array.from({ length: count }, (_, i) => machine.text(machine.out("pirx_deployment_protocol", this.#handle, i)));
     this.database = machine.within(64, (at) => {
@@ -142,7 +147,7 @@ class Deployment {
     });
   }
 
-  /// The client of a protocol and of these options, made once: { handle, warning, servers }.
+  /// The client of a protocol and of these options, made once: { handle, warning, servers, tls }.
   client(protocol = this.protocols[0], options = {}) {
     const name = JSON.stringify([protocol, options]);
     if (!this.#clients.has(name)) this.#clients.set(name, this.#make(protocol, Object.entries(options)));
@@ -150,7 +155,6 @@ class Deployment {
   }
   #make(protocol, options) {
     const machine = this.#machine;
-    const zero = (text) => new TextEncoder().encode(text + "\0");
     const texts = [protocol, ...options.flat().map(String)];
     const made = (places) => machine.within(8 * options.length, (table) => {
       places.slice(1).forEach((at, i) => machine.setU32(table + 4 * i, at));
@@ -160,14 +164,15 @@ class Deployment {
       : machine.with(zero(texts[i]), (at) => place(i + 1, [...places, at]));
     const handle = place(0, []);
     let warning = machine.text(machine.out("pirx_client_warning", handle));
-    const old = [];
+    const tls = [];  // of each server, for Node.js
     const servers = Array.from({ length: machine.out("pirx_client_servers", handle) }, (_, i) => machine.within(16, (at) => {
       machine.call("pirx_client_server", handle, i, at);
-      old.push(machine.u32(at + 12) !== 0);
-      if (machine.text(machine.u32(at + 8)) !== "") warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
+      const file = machine.text(machine.u32(at + 8));
+      tls.push({ minVersion: machine.u32(at + 12) !== 0 ? "TLSv1.2" : "TLSv1.3", ...(file && NODE && { ca: authorities(machine.files, file) }) });
+      if (file && !NODE) warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
       return machine.text(machine.u32(at)) + machine.text(machine.u32(at + 4)).replace(/(^\/v1)?\/query$/, "");
     }));
-    return { handle, warning, servers, old };
+    return { handle, warning, servers, tls };
   }
 
   async get(wish, settings) {
@@ -212,7 +217,7 @@ class Deployment {
           try {
             server.bytesUp += message.data.length;
             event("sent", { request: message.data });
-            const { reply, instance } = await ask(message, client.old[message.server], timeout, last, signal, (count) => { server.bytesDown += count; });
+            const { reply, instance } = await ask(message, client.tls[message.server], timeout, last, signal, (count) => { server.bytesDown += count; });
             const same = instance && (instances.get(instance) ?? instances.set(instance, server).get(instance));
             if (same && same !== server) {
               for (const [one, other] of [[same, server], [server, same]]) {
@@ -331,8 +336,19 @@ class Deployment {
 /// Why there is no reply.
 class Lost extends PirxError {}
 
-/// Sends a message once and reads the reply, at most as long as a valid one is. `old`: TLS 1.2 is enough.
-async function ask(message, old, timeout, last, signal, count) {
+/// The text of a file of certificate authorities.
+function authorities(files, name) {
+  try {
+    const about = files.statSync(name);
+    if (about.isFile() && about.size <= MAX_AUTHORITIES) return files.readFileSync(name);
+  } catch (error) {
+    throw new PirxError("Unavailable", `the ca_file of a server cannot be read: ${error.code}`);
+  }
+  throw new PirxError("Unavailable", "the ca_file of a server is no file of 1 MiB at most");
+}
+
+/// Sends a message once and reads the reply, at most as long as a valid one is. `tls`: options of node:https.
+async function ask(message, tls, timeout, last, signal, count) {
   timeout = Math.min(timeout, 2 ** 31 - 1); // for a longer one, setTimeout waits 1 ms
   const end = new AbortController();
   const stop = () => end.abort();
@@ -342,7 +358,7 @@ async function ask(message, old, timeout, last, signal, count) {
   if (signal?.aborted) stop(); // by onEvent, for example
   try {
     const post = NODE ? postInNode : postInPage;
-    const { status, header, parts } = await post(message.url, message.data, end.signal, old,
+    const { status, header, parts } = await post(message.url, message.data, end.signal, tls,
       { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) });
     if (status !== 200) {
       const text = new TextDecoder().decode(await read(parts, MAX_REFUSAL, count));
@@ -368,7 +384,7 @@ async function ask(message, old, timeout, last, signal, count) {
 }
 
 /// Both: the reply's status, headers (null: there is none) and parts, once its header has come.
-async function postInPage(url, body, signal, old, headers) {
+async function postInPage(url, body, signal, tls, headers) {
   const response = await fetch(url, { method: "POST", body, signal, headers, mode: "cors", credentials: "omit", cache: "no-store",
     redirect: "error", referrerPolicy: "no-referrer" });
   const parts = async function* () {
@@ -382,11 +398,11 @@ async function postInPage(url, body, signal, old, headers) {
 /// sessions, and keeps connections until the program ends, so that servers see how long decoding took. TLS as every other client has it.
 const TLS = { ciphers: "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
   ecdhCurve: "X25519:P-256:P-384" };
-async function postInNode(url, body, signal, old, headers) {
+async function postInNode(url, body, signal, tls, headers) {
   const { request } = await import(url.toLowerCase().startsWith("https:") ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false, lookup, ...TLS,
-      minVersion: old ? "TLSv1.2" : "TLSv1.3" }, (reply) => {
+      ...tls }, (reply) => {
       reply.on("error", () => {}); // whoever reads it is told, too
       resolve({ status: reply.statusCode, header: (name) => reply.headers[name.toLowerCase()] ?? null, parts: reply });
     });

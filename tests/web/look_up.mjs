@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks things up as a page does, in Node.js: reads lines of JSON {deployment, wish, ...settings}, writes one for each.
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
@@ -15,7 +16,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   let told;
   try {
     pirx ??= await load();
-    const opened = pirx.deployment(readFileSync(deployment, "utf8"));
+    const opened = pirx.deployment(readFileSync(deployment, "utf8"), dirname(deployment));
     const events = [];
     const onEvent = ({ type, server, round, request }) => {
       events.push([type, server, round, request?.length]);

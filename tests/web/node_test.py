@@ -139,6 +139,19 @@ class Node(Served):
         for wish in (-1, 0.5, 2**70):
             self.assertEqual(self.ask(deployment, wish)["code"], "InvalidArgument")
 
+    def test_authorities_of_the_deployment(self):
+        """The file is beside the deployment, and the program elsewhere."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"], cwd=self.path, check=True, capture_output=True)
+        url = self.serve("plain.pirx", "--protocol", "download", "--listen", "127.0.0.1:0",
+                         "--tls-cert", "cert.pem", "--tls-key", "key.pem").replace("http:", "https:")
+        self.run_pirx("deploy", "tls.json", "--server", url, "--ca", "cert.pem")
+        deployment = self.path / "tls.json"
+        self.assertEqual(self.ask(deployment, 5)["record"], record(5))
+        (self.path / "cert.pem").rename(self.path / "elsewhere.pem")
+        answer = self.ask(deployment, 5)
+        self.assertEqual((answer["code"], answer["message"]), ("Unavailable", "the ca_file of a server cannot be read: ENOENT"))
+
     def test_node_18_has_no_global_crypto(self):
         self.assertEqual(self.ask(self.servers("keyed.pirx", 3), "key5", trick="no-crypto")["record"], record(5))
 

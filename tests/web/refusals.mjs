@@ -7,11 +7,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import dns from "node:dns";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttps } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import tls from "node:tls";
 
 const source = readFileSync(process.argv[2], "utf8");
 const { Pirx } = await import("data:text/javascript," + encodeURIComponent(source));
@@ -43,7 +42,7 @@ function module(reasons, deaf) {
     pirx_client_create: (of, protocol, table, count, out) => put(out, 1),
     pirx_client_warning: (of, out) => put(out, empty),
     pirx_client_servers: (of, out) => put(out, 3),
-    pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, empty, old),
+    pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, i === 2 ? text(ca_file) : empty, old),
     pirx_options_init: () => 0,
     pirx_retrieval_begin_positions: (of, at, count, options, out) => put(out, 1),
     pirx_retrieval_next: (of, out) => {
@@ -71,6 +70,7 @@ function module(reasons, deaf) {
 const TYPE = "Content-Type: application/octet-stream\r\n";
 const http = (status, headers, body) => `HTTP/1.1 ${status} X\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
 let old = 0;  // 1: TLS 1.2 is enough
+let ca_file = "";  // of the last server
 const replies = ["", "", ""];  // of the three servers
 
 const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
@@ -145,14 +145,23 @@ const folder = mkdtempSync(`${tmpdir()}/pirx-refusals-`);
 execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
   "-addext", "subjectAltName=DNS:localhost", "-keyout", `${folder}/key.pem`, "-out", `${folder}/cert.pem`], { stdio: "ignore" });
 const cert = readFileSync(`${folder}/cert.pem`), key = readFileSync(`${folder}/key.pem`);
-rmSync(folder, { recursive: true });
-const { createSecureContext } = tls;
-tls.createSecureContext = (options) => createSecureContext({ ca: cert, ...options });
 const resumed = [];
 const secure = createHttps({ cert, key }, (request, response) => request.resume().on("end", () => response.setHeader("Content-Type", "application/octet-stream").end("a reply")));
 secure.on("secureConnection", (socket) => resumed.push(socket.isSessionReused()));
 await new Promise((resolve) => secure.listen(0, "localhost", resolve));
 urls[2] = `https://localhost:${secure.address().port}`;
+// Node.js trusts the authorities of the deployment, and no others.
+writeFileSync(`${folder}/none.pem`, "");
+for (const [file, reasons] of [["", [STATUS.indexOf("Unavailable")]], ["none.pem", [STATUS.indexOf("Unavailable")]], ["cert.pem", []]]) {
+  ca_file = file && `${folder}/${file}`;
+  assert.deepEqual((await look_up("", { refusing: 0 })).reasons, reasons, file);
+}
+resumed.length = 0;
+for (const file of ["missing.pem", "", "/dev/zero"]) {
+  ca_file = file.startsWith("/") ? file : `${folder}/${file}`;
+  await assert.rejects(look_up("", { refusing: 0 }), { code: "Unavailable", message: /ca_file/ });
+}
+ca_file = `${folder}/cert.pem`;
 for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");
 assert.deepEqual(resumed, [false, false, false]);
 // TLS 1.2 only if the deployment allows it, and then with forward secrecy.
@@ -164,6 +173,8 @@ for (const [ciphers, allowed, outcome] of [["ECDHE-ECDSA-AES128-GCM-SHA256", 0, 
   assert.deepEqual(reasons, outcome === "ok" ? [] : [STATUS.indexOf(outcome)], ciphers);
 }
 urls[2] = third;
+ca_file = "";
+rmSync(folder, { recursive: true });
 assert.deepEqual((await look_up(refusal("Internal"), { timeout: Infinity })).reasons, [STATUS.indexOf("Internal")]);
 // Ended by its caller as soon as something was sent.
 const end = new AbortController(), began = performance.now();
