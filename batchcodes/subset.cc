@@ -113,13 +113,13 @@ class Search {
 
   struct List {
     explicit List(const Secrets<RecoverySet>& all)
-        : ways(all), columns(all.size() * all[0].buckets.size()), blocked(all.size()), left(all.size()) {
+        : ways(&all), columns(all.size() * all[0].buckets.size()), blocked(all.size()), left(all.size()) {
       for (std::size_t w = 0; w < all.size(); ++w) {
         for (std::size_t i = 0; i < all[w].buckets.size(); ++i)
           columns[i * all.size() + w] = all[w].buckets[i];
       }
     }
-    const Secrets<RecoverySet>& ways;
+    const Secrets<RecoverySet>* ways;
     Secrets<std::uint64_t> columns;  ///< their first words, then their second ones, ...
     Secrets<std::size_t> blocked;    ///< for each: how many of the chosen ones share a bucket with it
     std::size_t left;                ///< those that none shares a bucket with
@@ -134,9 +134,9 @@ class Search {
     }
     if (fewest == 0) return false;
     const List& list = lists_[list_of_[request]];
-    for (std::size_t w = 0; w < list.ways.size() && work_ <= kMaxWork; ++w) {
+    for (std::size_t w = 0; w < list.ways->size() && work_ <= kMaxWork; ++w) {
       if (list.blocked[w] != 0) continue;
-      const RecoverySet& way = list.ways[w];
+      const RecoverySet& way = (*list.ways)[w];
       count(way, [](List& of, std::size_t at) { of.left -= of.blocked[at]++ == 0; });
       chosen_[request] = &way;
       if (place(requests - 1)) return true;
@@ -151,7 +151,7 @@ class Search {
   void count(const RecoverySet& way, Change&& change) {
     Secrets<std::uint64_t> shared;
     for (auto& list : lists_) {
-      const std::size_t ways = list.ways.size();
+      const std::size_t ways = list.ways->size();
       shared.assign(ways, 0);
       for (std::size_t i = 0; i < way.buckets.size(); ++i) {
         if (way.buckets[i] == 0) continue;

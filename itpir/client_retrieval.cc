@@ -62,7 +62,7 @@ class SharesRetrieval : public Retrieval {
       if (round_ == 1) {
         const auto decoded = collector_->decode();
         // Out of time counts as nobody told apart: the number of rounds must not show how long decoding took.
-        const bool late = !decoded && decoded.error().code() == ErrorCode::kUnavailable;
+        const bool late = !decoded && decoded.error().code() == ErrorCode::kUndecodable;
         if (!decoded && !late) return tl::unexpected(decoded.error());
         const auto spare = usable_ - std::min<std::size_t>(usable_, client_.needed());
         asks_again_ =

@@ -99,7 +99,7 @@ typedef enum pirx_status {
   PIRX_RESOURCE_EXHAUSTED = 5, /* memory, or a limit that the caller set */
   PIRX_UNAUTHENTICATED = 6,    /* a server wants a token; or TLS or a publisher's signature is not right */
   PIRX_STALE_EPOCH = 7,      /* the servers have another version of the database: get a new deployment file */
-  PIRX_UNDECODABLE = 8,      /* too many servers lied, or too few replied */
+  PIRX_UNDECODABLE = 8,      /* too many servers lied, too few replied, or there was no time to decode */
   PIRX_INTERNAL = 9,         /* a defect of this library, or one that a server reports of itself */
   PIRX_BUFFER_TOO_SMALL = 10 /* the caller's memory is too short; the function says how much it needs */
 } pirx_status;
@@ -262,7 +262,8 @@ typedef struct pirx_options {
   int wait_for_all;      /* 1: waits for every server, so that each one's behaviour is known. 0: for enough */
   pirx_believe believe;  /* chooses where replies prove nothing; NULL: the records' digests choose */
   void* believe_context; /* handed to `believe` */
-  pirx_stop stop;        /* ends a call that takes seconds, with UNAVAILABLE; NULL: nothing does */
+  pirx_stop stop;        /* ends a call that takes seconds, with UNAVAILABLE or, where replies of several
+                            servers are decoded, UNDECODABLE; NULL: nothing does */
   void* stop_context;    /* handed to `stop` */
   /* What a plan may ask of this client. RESOURCE_EXHAUSTED says that it asks for more, and names
      these three as `pirx get` does: --max-bytes, --max-memory, --max-work. */
@@ -369,10 +370,11 @@ PIRX_API pirx_status pirx_retrieval_done(const pirx_retrieval* retrieval, int* d
    how long this takes may depend on the records.
    On output *answer is new: free it. The retrieval is finished either way: then free it.
    Errors: INVALID_ARGUMENT, it is too early, or the second time. UNDECODABLE, too few of several servers
-   replied, or told the truth. UNAUTHENTICATED, too few replied because of TLS, tokens or certificates.
-   UNAVAILABLE, the only server did not reply; if it refused, the status that it named. OUT_OF_RANGE, there is
-   no record at one of the positions. STALE_EPOCH, the servers have another version of the database.
-   DATA_LOSS, a record does not fit its digest. The message lists what was wrong with each server's replies.
+   replied, or told the truth, or decoding was ended. UNAUTHENTICATED, too few replied because of TLS, tokens
+   or certificates. UNAVAILABLE, the only server did not reply; if it refused, the status that it named.
+   OUT_OF_RANGE, there is no record at one of the positions. STALE_EPOCH, the servers have another version of
+   the database. DATA_LOSS, a record does not fit its digest. The message lists what was wrong with each
+   server's replies.
  */
 PIRX_API pirx_status pirx_retrieval_finish(pirx_retrieval* retrieval, pirx_answer** answer);
 

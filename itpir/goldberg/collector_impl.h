@@ -457,7 +457,7 @@ class GoldbergCollector : public ReplyCollector {
   /// `agrees` prove, has none: then more lied than the bound, or d + 1 of them forged it together. None of
   /// those servers takes part, so that one liar's words beside theirs, of which there are many choices, make
   /// no record by chance. False, too, where there are too many ways to choose d + 1, or to weigh what these
-  /// made: liars who say all sorts of things must not undo what is proven.
+  /// made, or there is no time for it: liars who say all sorts of things must not undo what is proven.
   Result<bool> contests_absence(const Round& round, const Records& proven, const std::vector<bool>& agrees,
                                 Weighed& weighed) const {
     auto servers = round.servers;
@@ -474,8 +474,9 @@ class GoldbergCollector : public ReplyCollector {
         contested = made && made->front();
         return !contested;
       };
-      PIRX_ASSIGN(const bool all, each_answer(round, servers, std::span(&missing[i], 1), weighed, contest));
-      if (!all) break;
+      const auto all = each_answer(round, servers, std::span(&missing[i], 1), weighed, contest);
+      if (!all && all.error().code() != ErrorCode::kUndecodable) return tl::unexpected(all.error());
+      if (!all || !*all) break;
     }
     return contested;
   }

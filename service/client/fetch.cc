@@ -194,7 +194,10 @@ Result<FetchReport> Fetcher::Asked::finish() {
   auto& servers = state_->servers;
   const auto start = Clock::now();
   auto answer = std::move(*state_->retrieval).finish();
-  if (!answer && state_->paced.stopped()) return fail(ErrorCode::kUnavailable, kEnded);
+  if (!answer && state_->paced.stopped()) {
+    const bool decoding = answer.error().code() == ErrorCode::kUndecodable;
+    return fail(decoding ? ErrorCode::kUndecodable : ErrorCode::kUnavailable, kEnded);
+  }
   if (!answer) return tl::unexpected(explain(answer.error(), state_->urls, servers));
   for (std::size_t i = 0; i < servers.size(); ++i) servers[i].status = answer->servers[i];
   auto report = std::move(state_->report);

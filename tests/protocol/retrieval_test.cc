@@ -266,7 +266,7 @@ TEST(Retrieval, DecodingEndsWhenItIsToStop) {
       EXPECT_EQ(answer->records[0], record(11));
       break;
     }
-    expect_error(answer, ErrorCode::kUnavailable, "not decoded in time");
+    expect_error(answer, ErrorCode::kUndecodable, "not decoded in time");
   }
   EXPECT_GE(last, 7);
   EXPECT_LE(asked, last);

@@ -20,8 +20,9 @@ struct FetchOptions {
   bool wait_for_all = false;
   std::optional<unsigned> rounds = {};
   Believe believe = {};
-  /// Ends the retrieval with Unavailable. It is called about every 50 ms, always from the thread that called,
-  /// while the client waits for servers or, in some protocols, works for seconds.
+  /// Ends the retrieval with Unavailable, or Undecodable where replies are being decoded. It is called about
+  /// every 50 ms, always from the thread that called, while the client waits for servers or, in some
+  /// protocols, works for seconds.
   Stop stop = {};
   WorkLimits limits = {};  ///< what the server's plan may ask of this client
   /// Called before each wave of messages is sent, with the number of waves before it and the length of its

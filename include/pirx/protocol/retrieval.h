@@ -80,8 +80,8 @@ struct RetrieveOptions {
   /// is true. Empty: an answer counts as true if all records fit their digests and, in a look-up by key,
   /// every key has a record. What is asked does not depend on it.
   Believe believe = {};
-  /// Ends work that takes seconds with Unavailable: making a query and opening a reply in protocols with
-  /// large keys, and decoding replies of several servers.
+  /// Ends work that takes seconds: making a query and opening a reply in protocols with large keys, with
+  /// Unavailable, and decoding replies of several servers, with Undecodable.
   Stop stop = {};
 };
 

@@ -97,7 +97,7 @@ std::size_t first_unequal(const F& f, std::size_t n, const typename F::Sum* a, c
 
 /// The first column from `from` on in which a checked row differs from its prediction. With `blocks` (a row
 /// per secret, as wide as Y) also writes the wanted blocks, complete when there is no such column. Cost:
-/// (secrets + checked) x base multiply-adds a column, a slice that stays in the cache at a time. Unavailable
+/// (secrets + checked) x base multiply-adds a column, a slice that stays in the cache at a time. Undecodable
 /// when the replies' `stop` ends it, which is asked before each slice.
 template <SharingField F>
 Result<std::optional<std::size_t>> first_difference(const strassen::Engine<F>& engine,

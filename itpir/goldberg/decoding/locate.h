@@ -245,7 +245,7 @@ Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine
 /// Decides rounds that were answered by servers with coordinates x, over polynomials of that degree. Each
 /// round alone, then all stacks of them; a server that is proven a liar is erased everywhere, and the rest
 /// tried again. `liars`: as many the caller is willing to assume; (k - degree - 1) / 2 where nothing is said.
-/// At most kMaxRounds rounds. Bounded by Budget. Once `stop` returns true, the result is Unavailable or
+/// At most kMaxRounds rounds. Bounded by Budget. Once `stop` returns true, the result is Undecodable or
 /// a verdict that the caller must not use.
 template <SharingField F>
 Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,

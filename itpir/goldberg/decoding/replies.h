@@ -25,9 +25,11 @@ struct QueryReplies {
   const Stop* stop = nullptr;
 };
 
+/// Undecodable once `stop` returns true: how long decoding takes may depend on what is wanted, as it may
+/// whether liars let it succeed. Of Unavailable callers are told that asking again tells servers nothing.
 inline Result<void> check_stop(const Stop* stop) {
   if (stop == nullptr || !*stop || !(*stop)()) return {};
-  return fail(ErrorCode::kUnavailable, "the replies were not decoded in time");
+  return fail(ErrorCode::kUndecodable, "the replies were not decoded in time");
 }
 
 /// One value per row: a column of Y, taken out of its blinding. Zero in rows that nobody looks at.
