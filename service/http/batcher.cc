@@ -133,7 +133,10 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 
 double Batcher::others(double seconds) const { return compute_.others_before(*seat_, seconds); }
 
-void Batcher::publish() noexcept { ComputeThread::set_queued(*seat_, seconds_of(queued_queries_)); }
+void Batcher::publish() noexcept {
+  ComputeThread::set_queued(*seat_, seconds_of(queued_queries_),
+                            cost_.predict(std::min(queued_queries_, most_queries())));
+}
 
 double Batcher::seconds_left() const {
   if (computing_ == 0) return 0;
@@ -148,7 +151,7 @@ double Batcher::seconds_of(std::size_t queries) const {
 
 double Batcher::longest_pass() const {
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  const double passes = compute_.others_compute(*seat_) ? 3 : 2;
+  const auto passes = static_cast<double>(2 + compute_.others_that_compute(*seat_));
   return std::max(kPartOfPasses * wait / passes, 2 * cost_.predict(1));
 }
 
@@ -195,10 +198,11 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   }
   const auto earlier = ahead % most + queries > most ? ahead : ahead - ahead % most;
   auto before = seconds_of(earlier) + seconds_left();
-  before += others(before);
   // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
-  const auto end = before + cost_.predict(std::max(own, queries));
+  const auto pass = cost_.predict(std::max(own, queries));
+  before += others(before + pass);
+  const auto end = before + pass;
   // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
   // is slower than predicted would make all of them late.
   const bool idle = queue_.empty() && computing_ == 0;
@@ -277,11 +281,6 @@ void Batcher::move_marked(std::vector<Job>& to) {
   queue_.erase(kept, queue_.end());
 }
 
-void Batcher::mark_late() {
-  const auto now = Clock::now();
-  for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
-}
-
 void Batcher::mark_batch() {
   // Whose turn it is: by Job::turn, then by arrival. Every fourth batch begins with the oldest request: small
   // ones of ever new clients would go before a large one for ever.
@@ -311,11 +310,22 @@ void Batcher::mark_batch() {
   if (queries > 0) fair_share_ += static_cast<double>(queries) / static_cast<double>(shares_.size());
 }
 
-void Batcher::next_batch(std::vector<Job>& batch, std::vector<Job>& late) {
+void Batcher::refuse_late() noexcept {
+  std::vector<Job> late;
+  try {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    const auto now = Clock::now();
+    for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
+    move_marked(late);
+  } catch (...) {  // out of memory: they wait until there is some
+  }
+  for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
+}
+
+void Batcher::next_batch(std::vector<Job>& batch) {
   std::unique_lock lock(mutex_);
   if (queue_.empty() || stopping_) return;
-  mark_late();
-  move_marked(late);
   mark_batch();
   move_marked(batch);
   for (const auto& job : batch) computing_ += job.queries;
@@ -397,17 +407,16 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
 }
 
 void Batcher::pass() noexcept {
-  std::vector<Job> batch, late;
+  std::vector<Job> batch;
   // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
   try {
-    next_batch(batch, late);
+    next_batch(batch);
     if (!batch.empty()) compute(batch);
   } catch (...) {
   }
   for (auto& job : batch) {
     if (job.done) finish(job, fail(ErrorCode::kResourceExhausted, {}));
   }
-  for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
   const std::lock_guard lock(mutex_);
   computing_ = 0;
 }

@@ -63,6 +63,8 @@ class Batcher {
   // For ComputeThread.
   /// When the next batch is to begin, perhaps in the past; nothing while none waits.
   std::optional<Clock::time_point> ready_at() const;
+  /// Unavailable for those whose deadline has passed.
+  void refuse_late() noexcept;
   /// Answers the next batch, if there still is one.
   void pass() noexcept;
 
@@ -86,8 +88,7 @@ class Batcher {
     double turn = 0;  ///< of the client's newest request
   };
 
-  /// Moves the next batch to `batch`, and to `late` whose deadline has passed.
-  void next_batch(std::vector<Job>& batch, std::vector<Job>& late);
+  void next_batch(std::vector<Job>& batch);
   void compute(std::vector<Job>& batch);
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
@@ -100,7 +101,7 @@ class Batcher {
   double seconds_of(std::size_t queries) const;
   /// The seconds that a pass may take; two passes of one query are always allowed. Clients usually wait as
   /// long for an answer as max_queue_time. In two thirds of that a request must get through the pass that
-  /// runs, its own and, while other databases compute, one of theirs.
+  /// runs, its own, and one of each other database that waits.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
@@ -118,7 +119,6 @@ class Batcher {
   void leave(const Job& job) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
   void move_marked(std::vector<Job>& to);
-  void mark_late();
   void mark_batch();
 
   const QueueOptions limits_;

@@ -50,17 +50,23 @@ double ComputeThread::others_before(const Seat& seat, double seconds) const {
     others = std::max(0.0, std::chrono::duration<double>(running_until_ - Clock::now()).count());
   }
   for (const auto& other : seats_) {
-    if (other.get() != &seat) others += std::min(other->queued_seconds_.load(), seconds);
+    if (other.get() == &seat) continue;
+    others += std::min(other->queued_seconds_.load(), std::max(seconds, other->next_seconds_.load()));
   }
   return others;
 }
 
-bool ComputeThread::others_compute(const Seat& seat) const {
+std::size_t ComputeThread::others_that_compute(const Seat& seat) const {
   const std::lock_guard lock(mutex_);
   const auto since = Clock::now() - std::chrono::minutes(1);
-  return std::any_of(seats_.begin(), seats_.end(), [&](const auto& other) {
-    return other.get() != &seat && (other->queued_seconds_ > 0 || other->last_pass_ > since);
-  });
+  std::size_t wait = 0;
+  bool lately = false;
+  for (const auto& other : seats_) {
+    if (other.get() == &seat) continue;
+    wait += other->queued_seconds_ > 0 || other == running_;
+    lately |= other->last_pass_ > since;
+  }
+  return std::max<std::size_t>(wait, lately);
 }
 
 void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
@@ -95,6 +101,7 @@ void ComputeThread::run() noexcept {
     looked_at_.assign(seats_.begin(), seats_.end());
     lock.unlock();
     std::optional<Clock::time_point> next;
+    for (const auto& seat : looked_at_) seat->batcher_->refuse_late();
     auto chosen = pick(next);
     lock.lock();
     picking_ = false;

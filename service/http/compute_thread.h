@@ -28,7 +28,7 @@ class ComputeThread {
     friend class ComputeThread;
     explicit Seat(Batcher& batcher) : batcher_(&batcher) {}
     Batcher* const batcher_;
-    std::atomic<double> queued_seconds_{0};
+    std::atomic<double> queued_seconds_{0}, next_seconds_{0};
     Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began; under mutex_
     // The thread's alone.
     double used_ = 0;  ///< seconds of passes, and what a queue that was empty has forgone
@@ -47,13 +47,16 @@ class ComputeThread {
   /// A queue has changed: it may be ready now, or sooner than it was.
   void notify() noexcept;
 
-  /// For predictions: how long the passes of what waits in this queue will take.
-  static void set_queued(Seat& seat, double seconds) noexcept { seat.queued_seconds_ = seconds; }
-  /// How long other queues will compute before this one has computed for so many seconds: what is left of
-  /// another's pass, and of what waits elsewhere as much again.
+  /// For predictions: how long the passes of what waits in this queue will take, and the next of them.
+  static void set_queued(Seat& seat, double seconds, double next) noexcept {
+    seat.queued_seconds_ = seconds;
+    seat.next_seconds_ = next;
+  }
+  /// How long other queues will compute at most before this one has computed for so many seconds: what is
+  /// left of another's pass, and of what waits in each of them as much again, but a whole pass at least.
   double others_before(const Seat& seat, double seconds) const;
-  /// Whether another queue waits, or had a pass within a minute.
-  bool others_compute(const Seat& seat) const;
+  /// How many other queues wait or compute; one if one of them did within a minute.
+  std::size_t others_that_compute(const Seat& seat) const;
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
 

@@ -560,6 +560,61 @@ TEST(Batcher, PassesLeaveTimeForThoseOfOtherDatabases) {
   EXPECT_LE(longest_pass(true), 8u);
 }
 
+/// Databases of a server, each of which has had a pass of that time and where one request waits until the
+/// test ends.
+struct Others {
+  Others(Rig& rig, std::size_t count, std::chrono::milliseconds delay) {
+    auto limits = patient(1h, 2, 10);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto fake = std::make_shared<FakeServer>();
+      fake->delay = delay;
+      auto& other =
+          batchers.emplace_back(std::make_unique<Batcher>(limits, rig.log.sink(), rig.metrics, rig.compute));
+      const auto submit = [&](const std::string& text) {
+        EXPECT_TRUE(other->submit(fake, pages_of(text), 1, ByteLease(rig.budget), rig.answers.keep(text)));
+      };
+      submit("a" + std::to_string(i));
+      submit("b" + std::to_string(i));
+      EXPECT_TRUE(rig.answers.wait_for(2 * i + 2));
+      submit("c" + std::to_string(i));
+    }
+  }
+  std::vector<std::unique_ptr<Batcher>> batchers;
+};
+
+TEST(Batcher, PassesAreShorterTheMoreDatabasesWait) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 600ms;
+  Rig rig(limits);
+  const Others others(rig, 4, 10ms);
+  rig.fake->delay_of_each = 30ms;
+  rig.hold_with_one();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(rig.submit("x" + std::to_string(i)));
+  rig.fake->release();
+  EXPECT_TRUE(rig.answers.wait_for(8 + 21));
+  const auto sizes = rig.fake->batches();
+  EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 3u);
+}
+
+TEST(Batcher, APassOfEachDatabaseThatWaitsCounts) {
+  Rig rig(patient(1ms, 256, 100));
+  rig.teach(1ms);
+  const Others others(rig, 4, 100ms);
+  expect_error(rig.submit("soon", 1, {"a", Clock::now() + 100ms}), ErrorCode::kResourceExhausted,
+               "your deadline");
+  EXPECT_TRUE(rig.submit("patient", 1, {"a", Clock::now() + 60s}));
+}
+
+TEST(Batcher, WhoIsLateIsToldAlsoWhereAnotherDatabaseComputes) {
+  Rig rig(patient(1h, 2, 10));
+  Batcher other(patient(1ms, 1, 10), rig.log.sink(), rig.metrics, rig.compute);
+  ASSERT_TRUE(rig.submit("late", 1, {"a", Clock::now() + 100ms}));
+  std::this_thread::sleep_for(120ms);
+  ASSERT_TRUE(other.submit(rig.fake, pages_of("ab"), 1, ByteLease(rig.budget), rig.answers.keep("ab")));
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  EXPECT_EQ(rig.answers.of("late"), "Unavailable");
+}
+
 TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   auto limits = patient(1ms, 4, 100);
   limits.max_queue_time = 100ms;
