@@ -389,8 +389,9 @@ class Client(_Handle):
     max_bytes, max_memory, max_work
                 what a plan may ask of this client: bytes of a query (256 MiB), bytes held at once (1 GiB; where they do
                 not hold the replies of so many rounds, there are fewer), and seconds of one core for each query (60)
-    deadline    seconds to wait for each round of replies; None: 10, and 600 with a single server, which has them once for
-                each wish (three times for a key), and once more, for all rounds together
+    deadline    seconds to wait for each round of replies, and as long as all rounds to decode those of several servers;
+                None: 10, and 600 with a single server, which has them once for each wish (three times for a key), and
+                once more, for all rounds together
     token       for servers that want to know who asks: the token for the only server, or {URL: token}, a URL being scheme,
                 host and port; token_file: in place of it the name of a file with lines "URL TOKEN", or one token
     tls_cert, tls_key   likewise: PEM files of this client's certificate and its private key

@@ -505,10 +505,10 @@ void add_get_command(CLI::App& app) {
   for (const auto& option : options_of_all(&Protocol::client_options)) {
     add_text_option(command, option, std::string(option.help), a->options);
   }
-  add_duration(
-      command, "--deadline", a->deadline,
-      "Of each round of queries [10s]; where there is one server, of each query with its making, and of "
-      "opening its reply [10m]");
+  add_duration(command, "--deadline", a->deadline,
+               "Of each round of queries, and as long as all rounds take for decoding [10s]; where there is "
+               "one server, "
+               "of each query with its making, and of opening its reply [10m]");
   add_size(command, "--max-bytes", a->limits.bytes,
            "Refuse a plan whose query, replies and keys take more than so many bytes [256MiB]");
   add_size(command, "--max-memory", a->limits.memory,

@@ -12,8 +12,9 @@ namespace pirx::client {
 struct FetchOptions {
   /// The time for each wave of messages (Retrieval::outgoing) and their replies; with a single server it
   /// includes making the messages. A single server decides how many messages a query takes, so all messages
-  /// of a look-up together have this time once for every query (three for a key), and once more. Nothing: 10
-  /// s, or 10 minutes with a single server, which may compute for long.
+  /// of a look-up together have this time once for every query (three for a key), and once more. With several
+  /// servers, decoding may take as long as all waves (Undecodable if it takes longer). Nothing: 10 s, or 10
+  /// minutes with a single server, which may compute for long.
   std::optional<std::chrono::milliseconds> deadline = {};
   // The next four are explained in RetrieveOptions.
   std::optional<unsigned> liars = {};
