@@ -440,28 +440,27 @@ TEST(Batcher, WhoIsNotAloneIsNotTrustedWithUnknownLengths) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 1s;
   Rig rig(limits);
-  rig.fake->delay = 10ms;
-  for (const std::size_t queries : {1u, 2u, 1u, 2u}) {
+  const auto answered = [&](const char* text, std::size_t queries, const char* client) {
     const auto before = rig.answers.count();
-    ASSERT_TRUE(rig.submit("small", queries, {"a"}));
-    ASSERT_TRUE(rig.answers.wait_for(before + 1));
+    return rig.submit(text, queries, {client}) && rig.answers.wait_for(before + 1) &&
+           eventually([&] { return rig.batcher.backlog().count() == 0.0; });
+  };
+  // Once: or large requests would be refused for nothing, and for ever. On a busy machine small passes may
+  // look as if many queries took long; later ones correct that.
+  bool admitted = false;
+  for (int i = 0; i < 50 && !admitted; ++i) {
+    rig.fake->delay = 10ms;
+    for (const std::size_t queries : {1u, 2u, 1u, 2u}) ASSERT_TRUE(answered("small", queries, "a"));
+    ASSERT_TRUE(answered("modest", 1, "b"));
+    rig.fake->delay = 1200ms;
+    admitted = answered("many", 256, "a");
   }
-  ASSERT_TRUE(rig.submit("modest", 1, {"b"}));
-  ASSERT_TRUE(rig.answers.wait_for(5));
-  const auto idle = [&] { return rig.batcher.backlog().count() == 0.0; };
-  ASSERT_TRUE(eventually(idle));
-  // Once: or large requests would be refused for nothing, and for ever.
-  rig.fake->delay = 1200ms;
-  ASSERT_TRUE(rig.submit("many", 256, {"a"}));
-  ASSERT_TRUE(rig.answers.wait_for(6));
+  ASSERT_TRUE(admitted);
   rig.fake->delay = 10ms;
   for (int i = 0; i < 150; ++i) {  // until the line through late passes has forgotten it
-    ASSERT_TRUE(rig.submit("small", static_cast<std::size_t>(1 + i % 2), {"a"}));
-    ASSERT_TRUE(rig.answers.wait_for(static_cast<std::size_t>(7 + i)));
+    ASSERT_TRUE(answered("small", static_cast<std::size_t>(1 + i % 2), "a"));
   }
-  ASSERT_TRUE(rig.submit("modest", 1, {"b"}));
-  ASSERT_TRUE(rig.answers.wait_for(157));
-  ASSERT_TRUE(eventually(idle));
+  ASSERT_TRUE(answered("modest", 1, "b"));
   expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("some", 8, {"a"}));
 }
