@@ -621,6 +621,7 @@ class GoldbergCollector : public ReplyCollector {
     std::vector<Bytes> records;
     SecretVector<Sum> wanted(words_), addend(words_);
     for (std::size_t k = 0; k < wishes_.size(); ++k) {
+      PIRX_TRY(decoding::check_stop(&options_.stop));
       take_row(rows, plan_.place(k * parts()), wanted.expose());
       for (std::size_t part = 1; part < parts(); ++part) {
         take_row(rows, plan_.place(k * parts() + part), addend.expose());

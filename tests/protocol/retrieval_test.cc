@@ -268,7 +268,7 @@ TEST(Retrieval, DecodingEndsWhenItIsToStop) {
     }
     expect_error(answer, ErrorCode::kUndecodable, "not decoded in time");
   }
-  EXPECT_GE(last, 7);
+  EXPECT_GE(last, 9);
   EXPECT_LE(asked, last);
 }
 
