@@ -176,6 +176,12 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // known how long such requests take.
   const auto now = Clock::now();
   const bool learned_lately = now - learned_ < kLately;
+  const std::size_t under_way = computing_ + queued_queries_;
+  if (cost_.predict(1) == 0 && under_way > 0 &&
+      (under_way > kMostUnknown || queries > kMostUnknown - under_way)) {
+    return fail(ErrorCode::kResourceExhausted,
+                "the server does not know yet how long its first queries take: try again later");
+  }
   const double longest = longest_pass();
   const bool guess = queries > 1 && learned_lately && cost_.predict_carefully(queries) > longest;
   const bool daring = guess && now - arrival_of_others(caller.client) < std::chrono::minutes(1);

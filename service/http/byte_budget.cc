@@ -17,8 +17,8 @@ std::size_t ByteBudget::free() const noexcept {
 bool ByteBudget::take(std::size_t count, std::size_t held) noexcept {
   auto used = used_.load();
   if (by_client_) {
-    const auto room = whole_->free() + held;
-    if (used > room || count > room - used) return false;
+    const auto room = whole_->free() + held, mine = used + (beside_ == nullptr ? 0 : beside_->used());
+    if (mine > room || count > room - mine) return false;
   }
   do {
     if (count > limit_ - used) return false;

@@ -17,9 +17,13 @@ class ByteBudget {
       : limit_(limit), whole_(whole) {}
   /// What one client may take of `whole`: a lease is granted where it and all the client's others together
   /// are no more than would be free without it. So a client's first lease can have all that is free, one
-  /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds.
-  struct Client {};
-  ByteBudget(Client, ByteBudget& whole) noexcept : limit_(whole.limit_), whole_(&whole), by_client_(true) {}
+  /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds. What
+  /// it holds of `beside`, if any, counts as its own, too.
+  struct Client {
+    const ByteBudget* beside = nullptr;
+  };
+  ByteBudget(Client client, ByteBudget& whole) noexcept
+      : limit_(whole.limit_), whole_(&whole), beside_(client.beside), by_client_(true) {}
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
   std::size_t used() const noexcept { return used_; }
@@ -36,6 +40,7 @@ class ByteBudget {
 
   const std::size_t limit_;
   ByteBudget* const whole_;
+  const ByteBudget* const beside_ = nullptr;
   const bool by_client_ = false;
   std::atomic<std::size_t> used_{0};     ///< never above limit_
   std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed

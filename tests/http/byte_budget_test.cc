@@ -73,6 +73,16 @@ TEST(ByteBudget, AClientGetsWhatIsStillFree) {
   EXPECT_EQ(whole.used(), 800u);
 }
 
+TEST(ByteBudget, WhatAClientHoldsBesideCounts) {
+  ByteBudget whole(1000), part(900, &whole);
+  ByteBudget memory(ByteBudget::Client(), whole), requests(ByteBudget::Client{&memory}, part);
+  ByteLease connections(memory), request(requests);
+  EXPECT_TRUE(connections.resize(300));
+  EXPECT_FALSE(request.resize(401));
+  EXPECT_TRUE(request.resize(400));
+  EXPECT_EQ(whole.used(), 700u);
+}
+
 TEST(ByteBudget, WhatIsFreedGoesBackToTheSystem) {
   if (!database::kCanLimitMemory) GTEST_SKIP() << "a sanitizer keeps what is freed";
   constexpr std::size_t kBytes = 64 << 20, kEach = 4000;

@@ -115,13 +115,18 @@ TEST(Connections, TheMemoryOfOneClientLeavesSomeForOthers) {
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->move_to("greedy")) << "it has more than is free";
   EXPECT_EQ(rig.budget.used(), 700u);
-  // Requests have a share of their own, whatever the connection is called.
+  // Requests are counted together with the client's connections, whatever the connection is called.
   auto one = places[0].lease(), another = places[1].lease(), third = other->lease();
-  EXPECT_TRUE(one.resize(150));
-  EXPECT_FALSE(another.resize(1));
-  EXPECT_TRUE(third.resize(150));
-  places.clear();
+  EXPECT_FALSE(one.resize(1)) << "its connections have more than is free";
+  EXPECT_TRUE(third.resize(100));
+  while (places.size() > 2) places.pop_back();
   EXPECT_EQ(rig.budget.used(), 500u);
+  EXPECT_TRUE(one.resize(300));
+  EXPECT_FALSE(another.resize(1));
+  EXPECT_FALSE(third.resize(201));
+  EXPECT_TRUE(third.resize(200));
+  places.clear();
+  EXPECT_EQ(rig.budget.used(), 700u);
   EXPECT_TRUE(other->move_to("greedy"));
   other.reset();
   EXPECT_EQ(rig.all.bytes(), 0u);
