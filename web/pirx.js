@@ -397,7 +397,7 @@ async function postInPage(url, body, signal, tls, headers) {
 /// Without fetch: that of Node.js ends the whole process over certain replies that it refuses, decodes compressed ones, resumes TLS
 /// sessions, and keeps connections until the program ends, so that servers see how long decoding took. TLS as every other client has it.
 const TLS = { ciphers: "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
-  ecdhCurve: "X25519:P-256:P-384" };
+  ecdhCurve: "X25519:P-256:P-384", rejectUnauthorized: true }; // whatever NODE_TLS_REJECT_UNAUTHORIZED says
 async function postInNode(url, body, signal, tls, headers) {
   const { request } = await import(url.toLowerCase().startsWith("https:") ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {

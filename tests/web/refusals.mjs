@@ -151,6 +151,7 @@ secure.on("secureConnection", (socket) => resumed.push(socket.isSessionReused())
 await new Promise((resolve) => secure.listen(0, "localhost", resolve));
 urls[2] = `https://localhost:${secure.address().port}`;
 // Node.js trusts the authorities of the deployment, and no others.
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 writeFileSync(`${folder}/none.pem`, "");
 for (const [file, reasons] of [["", [STATUS.indexOf("Unavailable")]], ["none.pem", [STATUS.indexOf("Unavailable")]], ["cert.pem", []]]) {
   ca_file = file && `${folder}/${file}`;
@@ -162,6 +163,7 @@ for (const file of ["missing.pem", "", "/dev/zero"]) {
   await assert.rejects(look_up("", { refusing: 0 }), { code: "Unavailable", message: /ca_file/ });
 }
 ca_file = `${folder}/cert.pem`;
+delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
 for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");
 assert.deepEqual(resumed, [false, false, false]);
 // TLS 1.2 only if the deployment allows it, and then with forward secrecy.
