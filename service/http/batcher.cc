@@ -217,9 +217,11 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   const auto useful = idle ? left : kPartOfWait * left;
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
     return daring;
-  // Only a pass corrects what is known of passes, say after a first one that read from a cold disk: of those
-  // that an idle server would refuse, some are let in.
-  if (idle && left.count() > 0 && ++refused_idle_ % kProbe == 0) return daring;
+  // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
+  // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
+  // let in.
+  const bool unsure = idle || cost_.knows_only_larger(queries);
+  if (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0) return daring;
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +

@@ -140,8 +140,8 @@ class Batcher {
   static constexpr std::size_t kMostUnknown = 64;
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
-  std::size_t refused_idle_ = 0;                 ///< for their deadline, with nothing before them
-  std::size_t computing_ = 0;                    ///< queries of the batch that is computed
+  std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
+  std::size_t computing_ = 0;       ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
   static constexpr std::chrono::minutes kLately{10};
   Clock::time_point dared_{};  ///< when a daring request was last admitted

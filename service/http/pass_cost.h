@@ -34,6 +34,11 @@ class PassCost {
     }
   }
 
+  /// Whether all passes had much more queries, so that predict() can only say how long those took.
+  bool knows_only_larger(std::size_t queries) const noexcept {
+    return passes_ > 0 && !line_ && 2 * static_cast<double>(queries) <= q_ / passes_;
+  }
+
   /// Seconds of a pass of so many queries; 0 before the first pass.
   double predict(std::size_t queries) const noexcept {
     if (passes_ == 0) return 0;

@@ -443,6 +443,23 @@ TEST(Batcher, BeforeAFirstPassOnlySomeQueriesAreTaken) {
   expect_error(other.submit("x", 1, {"c"}), ErrorCode::kResourceExhausted, "first queries");
 }
 
+// Or who asked first for so many, and goes on, would keep out everybody who asks for little.
+TEST(Batcher, WhereOnlyLargePassesWereMadeSomeSmallRequestsAreTaken) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 1s;
+  Rig rig(limits);
+  rig.fake->delay = 1200ms;
+  ASSERT_TRUE(rig.submit("many", 256, {"a"}));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  rig.fake->hold();
+  ASSERT_TRUE(rig.submit("more", 256, {"a"}));
+  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 2; }));
+  int taken = 0;
+  for (int i = 0; i < 8; ++i) taken += rig.submit("x", 1, {"b", Clock::now() + 1s}).has_value();
+  EXPECT_EQ(taken, 2);
+  rig.fake->release();
+}
+
 TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 100ms;
