@@ -207,7 +207,7 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
   const auto pass = cost_.predict(std::max(own, queries));
-  before += others(before + pass);
+  before += others(before);
   const auto end = before + pass;
   // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
   // is slower than predicted would make all of them late.

@@ -43,15 +43,21 @@ void ComputeThread::notify() noexcept {
   changed_.notify_all();
 }
 
-double ComputeThread::others_before(const Seat& seat, double seconds) const {
+double ComputeThread::others_before(const Seat& seat, double before) const {
   const std::lock_guard lock(mutex_);
-  double others = 0;
-  if (running_ && running_.get() != &seat) {
-    others = std::max(0.0, std::chrono::duration<double>(running_until_ - Clock::now()).count());
-  }
+  const double left = std::max(0.0, std::chrono::duration<double>(running_until_ - Clock::now()).count());
+  // As pick() chooses: a seat computes while it has had no more time than this one.
+  const auto used = [&](const Seat& of) {
+    const double had = of.has_work_ ? of.used_.load() : std::max(of.used_.load(), now_used_);
+    return running_.get() == &of ? had + running_seconds_ : had;
+  };
+  const bool runs = running_.get() == &seat;  // then `before` has what is left of its pass
+  const double own = used(seat) + before - (runs ? left : 0);
+  double others = running_ && !runs ? left : 0;
   for (const auto& other : seats_) {
-    if (other.get() == &seat) continue;
-    others += std::min(other->queued_seconds_.load(), std::max(seconds, other->next_seconds_.load()));
+    const double ahead = own - used(*other);
+    if (other.get() == &seat || ahead < 0) continue;
+    others += std::min(other->queued_seconds_.load(), std::max(ahead, other->next_seconds_.load()));
   }
   return others;
 }
@@ -74,8 +80,9 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
   if (running_.get() != &seat) return;
   constexpr double kLongest = 1e6;
   seat.last_pass_ = Clock::now();
+  running_seconds_ = std::min(seconds, kLongest);
   running_until_ = seat.last_pass_ + std::chrono::duration_cast<Clock::duration>(
-                                         std::chrono::duration<double>(std::min(seconds, kLongest)));
+                                         std::chrono::duration<double>(running_seconds_));
 }
 
 std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {
@@ -83,7 +90,7 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
   const auto now = Clock::now();
   for (const auto& seat : looked_at_) {
     const auto ready = seat->batcher_->ready_at();
-    if (!std::exchange(seat->has_work_, ready.has_value())) seat->used_ = std::max(seat->used_, now_used_);
+    if (!seat->has_work_.exchange(ready.has_value())) seat->used_ = std::max(seat->used_.load(), now_used_);
     if (!ready) continue;
     if (*ready > now) {
       next = next ? std::min(*next, *ready) : *ready;
@@ -108,15 +115,16 @@ void ComputeThread::run() noexcept {
     looked_at_.clear();
     changed_.notify_all();
     if (chosen && std::find(seats_.begin(), seats_.end(), chosen) != seats_.end()) {
-      now_used_ = std::max(now_used_, chosen->used_);
+      now_used_ = std::max(now_used_, chosen->used_.load());
       running_ = chosen;
+      running_seconds_ = 0;
       running_until_ = Clock::now();
       lock.unlock();
       const auto start = Clock::now();
       chosen->batcher_->pass();
       const std::chrono::duration<double> took = Clock::now() - start;
       lock.lock();
-      chosen->used_ += took.count();
+      chosen->used_ = chosen->used_ + took.count();
       running_.reset();
       changed_.notify_all();
     } else if (!chosen) {

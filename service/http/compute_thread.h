@@ -30,9 +30,9 @@ class ComputeThread {
     Batcher* const batcher_;
     std::atomic<double> queued_seconds_{0}, next_seconds_{0};
     Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began; under mutex_
-    // The thread's alone.
-    double used_ = 0;  ///< seconds of passes, and what a queue that was empty has forgone
-    bool has_work_ = false;
+    // Written by the thread.
+    std::atomic<double> used_{0};  ///< seconds of passes, and what a queue that was empty has forgone
+    std::atomic<bool> has_work_{false};
   };
 
   ComputeThread();
@@ -52,9 +52,10 @@ class ComputeThread {
     seat.queued_seconds_ = seconds;
     seat.next_seconds_ = next;
   }
-  /// How long other queues will compute at most before this one has computed for so many seconds: what is
-  /// left of another's pass, and of what waits in each of them as much again, but a whole pass at least.
-  double others_before(const Seat& seat, double seconds) const;
+  /// How long other queues will compute before the pass of this one that begins after it has computed for
+  /// `before` seconds: what is left of another's pass, and of what waits in each whose turn comes first as
+  /// much as makes them even, but a whole pass at least.
+  double others_before(const Seat& seat, double before) const;
   /// How many other queues wait or compute; one if one of them did within a minute.
   std::size_t others_that_compute(const Seat& seat) const;
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
@@ -73,7 +74,8 @@ class ComputeThread {
   bool picking_ = false;
   std::shared_ptr<Seat> running_;
   Clock::time_point running_until_{};  ///< predicted
-  double now_used_ = 0;                ///< used_ of the queue that the last pass was of; the thread's alone
+  double running_seconds_ = 0;         ///< predicted, of the whole pass
+  double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
   bool woken_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists
 };

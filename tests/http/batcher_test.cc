@@ -632,11 +632,31 @@ TEST(Batcher, PassesAreShorterTheMoreDatabasesWait) {
 
 TEST(Batcher, APassOfEachDatabaseThatWaitsCounts) {
   Rig rig(patient(1ms, 256, 100));
-  rig.teach(1ms);
-  const Others others(rig, 4, 100ms);
-  expect_error(rig.submit("soon", 1, {"a", Clock::now() + 100ms}), ErrorCode::kResourceExhausted,
+  rig.teach(400ms);
+  const Others others(rig, 4, 100ms);  // they have had less time
+  expect_error(rig.submit("soon", 1, {"a", Clock::now() + 600ms}), ErrorCode::kResourceExhausted,
                "your deadline");
   EXPECT_TRUE(rig.submit("patient", 1, {"a", Clock::now() + 60s}));
+}
+
+TEST(Batcher, WhoseTurnIsNextDoesNotWaitForWhoComputes) {
+  Rig rig(patient(1ms, 256, 100));
+  rig.teach(1ms);
+  const auto slow = std::make_shared<FakeServer>();
+  Batcher other(patient(1ms, 1, 10), rig.log.sink(), rig.metrics, rig.compute);
+  const auto submit = [&](const std::string& text) {
+    ASSERT_TRUE(other.submit(slow, pages_of(text), 1, ByteLease(rig.budget), rig.answers.keep(text)));
+  };
+  slow->delay = 500ms;
+  submit("first");
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  slow->hold();
+  submit("runs");
+  ASSERT_TRUE(eventually([&] { return slow->batches().size() == 2; }));
+  submit("waits");
+  std::this_thread::sleep_for(520ms);  // it is predicted to end
+  EXPECT_TRUE(rig.submit("soon", 1, {"a", Clock::now() + 400ms}));
+  slow->release();
 }
 
 TEST(Batcher, WhoIsLateIsToldAlsoWhereAnotherDatabaseComputes) {
