@@ -814,7 +814,7 @@ TEST(HttpServer, StoppingFinishesWhatIsInFlight) {
   EXPECT_TRUE(is_status(idle.receive_message(), 200));
   auto asking = RawSocket::sending(server.port(), query_text("abc"));
   ASSERT_TRUE(eventually([&] { return server.fake->batches().size() == 1; }));
-  auto queued = RawSocket::sending(server.port(), query_text("queued"));
+  auto queued = RawSocket::sending(server.port(), query_text("waiting"));
   auto sending = RawSocket::connect_to(server.port());
   const auto text = query_text("half sent");
   sending.send(text.substr(0, text.size() - 4));
@@ -839,7 +839,7 @@ TEST(HttpServer, StoppingFinishesWhatIsInFlight) {
   std::this_thread::sleep_for(20ms);
   server.fake->release();
   EXPECT_EQ(body_of(asking.receive_message()), "cba");
-  EXPECT_EQ(body_of(queued.receive_message()), "deueuq");
+  EXPECT_EQ(body_of(queued.receive_message()), "gnitiaw");
   EXPECT_EQ(body_of(sending.receive_message()), "tnes flah");
   EXPECT_TRUE(eventually([&] { return server.ended(); }));
   ASSERT_EQ(server.log.of("stop").size(), 1u);
