@@ -137,7 +137,7 @@ class Batcher {
   static constexpr double kPartOfPasses =
       2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
   /// Queries that are under way at most while nothing is known of passes, but for a first request.
-  static constexpr std::size_t kMostUnknown = 64;
+  static constexpr std::size_t kMostUnknown = 256;
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long

@@ -439,7 +439,7 @@ TEST(Batcher, BeforeAFirstPassOnlySomeQueriesAreTaken) {
   Rig other(patient(1ms, 256, 1000));
   other.hold_with_one();
   EXPECT_TRUE(other.submit("a", 3, {"a"}));
-  for (int i = 0; i < 60; ++i) EXPECT_TRUE(other.submit("x", 1, {"b"}));
+  for (int i = 0; i < 252; ++i) EXPECT_TRUE(other.submit("x", 1, {"b"}));
   expect_error(other.submit("x", 1, {"c"}), ErrorCode::kResourceExhausted, "first queries");
 }
 
