@@ -176,6 +176,8 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   // known how long such requests take.
   const auto now = Clock::now();
   const bool learned_lately = now - learned_ < kLately;
+  // Nothing is predicted before a first pass has ended: without this limit all that comes until then is
+  // taken.
   const std::size_t under_way = computing_ + queued_queries_;
   if (cost_.predict(1) == 0 && under_way > 0 &&
       (under_way > kMostUnknown || queries > kMostUnknown - under_way)) {
@@ -323,6 +325,7 @@ void Batcher::refuse_late() noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
+    late.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
     const auto now = Clock::now();
     for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
     move_marked(late);

@@ -34,7 +34,8 @@ class PassCost {
     }
   }
 
-  /// Whether all passes had much more queries, so that predict() can only say how long those took.
+  /// Whether the passes so far had twice as many queries or more, all about equally many. Then predict() says
+  /// how long those took, which may be far too much for so few.
   bool knows_only_larger(std::size_t queries) const noexcept {
     return passes_ > 0 && !line_ && 2 * static_cast<double>(queries) <= q_ / passes_;
   }

@@ -25,8 +25,8 @@ struct QueryReplies {
   const Stop* stop = nullptr;
 };
 
-/// Undecodable once `stop` returns true: how long decoding takes may depend on what is wanted, as it may
-/// whether liars let it succeed. Of Unavailable callers are told that asking again tells servers nothing.
+/// Undecodable once `stop` returns true. Where servers lie, how long decoding takes may depend on what is
+/// wanted. So this is not Unavailable, after which programs may ask again (SECURITY.md).
 inline Result<void> check_stop(const Stop* stop) {
   if (stop == nullptr || !*stop || !(*stop)()) return {};
   return fail(ErrorCode::kUndecodable, "the replies were not decoded in time");
