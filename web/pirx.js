@@ -163,16 +163,21 @@ class Deployment {
     const place = (i, places) => i === texts.length ? made(places)
       : machine.with(zero(texts[i]), (at) => place(i + 1, [...places, at]));
     const handle = place(0, []);
-    let warning = machine.text(machine.out("pirx_client_warning", handle));
-    const tls = [];  // of each server, for Node.js
-    const servers = Array.from({ length: machine.out("pirx_client_servers", handle) }, (_, i) => machine.within(16, (at) => {
-      machine.call("pirx_client_server", handle, i, at);
-      const file = machine.text(machine.u32(at + 8));
-      tls.push({ minVersion: machine.u32(at + 12) !== 0 ? "TLSv1.2" : "TLSv1.3", ...(file && NODE && { ca: authorities(machine.files, file) }) });
-      if (file && !NODE) warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
-      return machine.text(machine.u32(at)) + machine.text(machine.u32(at + 4)).replace(/(^\/v1)?\/query$/, "");
-    }));
-    return { handle, warning, servers, tls };
+    try {
+      let warning = machine.text(machine.out("pirx_client_warning", handle));
+      const tls = [];  // of each server, for Node.js
+      const servers = Array.from({ length: machine.out("pirx_client_servers", handle) }, (_, i) => machine.within(16, (at) => {
+        machine.call("pirx_client_server", handle, i, at);
+        const file = machine.text(machine.u32(at + 8));
+        tls.push({ minVersion: machine.u32(at + 12) !== 0 ? "TLSv1.2" : "TLSv1.3", ...(file && NODE && { ca: authorities(machine.files, file) }) });
+        if (file && !NODE) warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
+        return machine.text(machine.u32(at)) + machine.text(machine.u32(at + 4)).replace(/(^\/v1)?\/query$/, "");
+      }));
+      return { handle, warning, servers, tls };
+    } catch (error) { // a ca_file that cannot be read
+      machine.call("pirx_client_free", handle);
+      throw error;
+    }
   }
 
   async get(wish, settings) {

@@ -40,6 +40,7 @@ function module(reasons, deaf) {
     pirx_deployment_protocol: (of, i, out) => put(out, text("goldberg")),
     pirx_deployment_database: () => 0,
     pirx_client_create: (of, protocol, table, count, out) => put(out, 1),
+    pirx_client_free: () => (++freed, 0),
     pirx_client_warning: (of, out) => put(out, empty),
     pirx_client_servers: (of, out) => put(out, 3),
     pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, i === 2 ? text(ca_file) : empty, old),
@@ -71,6 +72,7 @@ const TYPE = "Content-Type: application/octet-stream\r\n";
 const http = (status, headers, body) => `HTTP/1.1 ${status} X\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
 let old = 0;  // 1: TLS 1.2 is enough
 let ca_file = "";  // of the last server
+let freed = 0;  // clients
 const replies = ["", "", ""];  // of the three servers
 
 const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
@@ -162,6 +164,7 @@ for (const file of ["missing.pem", "", "/dev/zero"]) {
   ca_file = file.startsWith("/") ? file : `${folder}/${file}`;
   await assert.rejects(look_up("", { refusing: 0 }), { code: "Unavailable", message: /ca_file/ });
 }
+assert.equal(freed, 3);
 ca_file = `${folder}/cert.pem`;
 delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
 for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");
