@@ -62,6 +62,7 @@ Work SharesPlan::work() const {
           .seconds = effort_.seconds * part,
           .once_seconds = effort_.seconds * (1 - part),
           .least_seconds = effort_.seconds,
+          .pair_seconds = spec_.pair_seconds,
           .server_seconds = bytes * spec_.server_seconds,
           .once_server_seconds = bytes * 1e-10};
 }

@@ -21,7 +21,8 @@ class SharesPlan final : public Plan {
     std::string notes = {};     ///< further lines of the summary
     unsigned ramp = 1;          ///< rows that one vector fetches
     double server_seconds =
-        1e-12;  ///< of a server's core, for a byte of the database and each query, roughly
+        1e-12;                ///< of a server's core, for a byte of the database and each query, roughly
+    double pair_seconds = 0;  ///< of the client, for each pair of rows that are wanted together
     MakeClient client = {};
   };
   /// Errors of Spec::client, and of VerticalClient::create if there is a code.

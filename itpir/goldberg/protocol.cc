@@ -88,6 +88,9 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
     members["encoding.independence"] = std::to_string(own.independence);
     members["encoding.modulus"] = std::to_string(own.modulus);
   }
+  // A row of an encoded database is taken out of those of the whole look-up by a pass over all of them.
+  const auto row_bytes = static_cast<double>(own.geometry.row_bytes());
+  const double pair_seconds = params.encoding().has_data_coordinates() ? 1e-10 * row_bytes : 0;
   const bool binary = field == kTagGf2_8 || field == kTagGf2_16;
   const auto like_this = [own](const auto& geometry, const auto& version) {
     auto changed = own;
@@ -106,6 +109,7 @@ Result<std::shared_ptr<const Plan>> plan(const PlanSpec& spec) {
                              .notes = notes_of(params),
                              .ramp = own.ramp,
                              .server_seconds = binary ? 3e-12 : 3e-11,
+                             .pair_seconds = pair_seconds,
                              .client = make_clients<goldberg::Params, goldberg::Client>(like_this)});
 }
 

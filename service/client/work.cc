@@ -44,9 +44,12 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   if (memory > all) return refuse(show_bytes(memory) + " of memory", show_bytes(all), "--max-memory");
   const auto in_seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
   const double time = in_seconds(limits.time);
-  const double own = work.seconds + work.once_seconds;  // of a batch that is not full most is done once
+  const double paired = work.pair_seconds * static_cast<double>(queries);
+  // Of a batch that is not full most is done once.
+  const double own = work.seconds + work.once_seconds + paired;
   if (own > time) return refuse("about " + seconds(own) + " of work a query", seconds(time), "--max-work");
-  const double least = std::max(work.seconds / machine_cores(), work.least_seconds);
+  const double least =
+      std::max(work.seconds / machine_cores(), work.least_seconds + paired * static_cast<double>(queries));
   if (least > in_seconds(deadline)) {
     return refuse("about " + seconds(least) + " a query", std::to_string(deadline.count()) + " ms",
                   "--deadline");

@@ -62,7 +62,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  PIRX_ASSIGN(const bool daring, admit(caller, queries));
+  PIRX_ASSIGN(const bool guess, admit(caller, queries));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -82,7 +82,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
                     std::move(caller), now});
   share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
   queue_.back().turn = share.turn;
-  if (daring) dared_ = now;
+  queue_.back().guess = guess;
+  if (guess) guessed_ = now;
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
@@ -150,9 +151,11 @@ double Batcher::seconds_of(std::size_t queries) const {
 }
 
 double Batcher::longest_pass() const {
-  const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  const auto passes = static_cast<double>(2 + compute_.others_that_compute(*seat_));
-  return std::max(kPartOfPasses * wait / passes, 2 * cost_.predict(1));
+  const double time = kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
+  const auto [waiting, lately, seconds] = compute_.others_that_compute(*seat_);
+  const double even = time / static_cast<double>(2 + std::max<std::size_t>(waiting, lately));
+  const double left = std::min((time - seconds) / 2, lately ? time / 3 : time);
+  return std::max({even, left, 2 * cost_.predict(1)});
 }
 
 std::size_t Batcher::most_queries() const {
@@ -170,24 +173,28 @@ std::size_t Batcher::most_queries() const {
 }
 
 Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
-  // What takes longer than anybody may wait would keep all others out. The prediction is an old one after
-  // ten minutes without a pass: then there are few others. A request that only the careful prediction calls
-  // too long is admitted while nobody else asks, and beside others once in ten minutes: after that it is
-  // known how long such requests take.
+  // What takes longer than anybody may wait would keep all others out. A request that only the careful
+  // prediction calls too long is admitted while nobody else asks, and beside others once in ten minutes; so
+  // is any after ten minutes without a pass, when the prediction is an old one and there are few others. One
+  // of these at a time: after that it is known how long such requests take.
   const auto now = Clock::now();
   const bool learned_lately = now - learned_ < kLately;
+  const auto share_of_it = shares_.find(caller.client);
+  const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
   // Nothing is predicted before a first pass has ended: without this limit all that comes until then is
-  // taken.
+  // taken. Nobody may have more in the queue than would stay free for others.
   const std::size_t under_way = computing_ + queued_queries_;
   if (cost_.predict(1) == 0 && under_way > 0 &&
-      (under_way > kMostUnknown || queries > kMostUnknown - under_way)) {
+      (under_way > kMostUnknown || mine > kMostUnknown - under_way)) {
     return fail(ErrorCode::kResourceExhausted,
                 "the server does not know yet how long its first queries take: try again later");
   }
   const double longest = longest_pass();
-  const bool guess = queries > 1 && learned_lately && cost_.predict_carefully(queries) > longest;
-  const bool daring = guess && now - arrival_of_others(caller.client) < std::chrono::minutes(1);
-  if (guess && (cost_.predict(queries) > longest || (daring && now - dared_ < kLately))) {
+  const bool guess = queries > 1 && cost_.predict_carefully(queries) > longest;
+  const bool beside = now - arrival_of_others(caller.client) < std::chrono::minutes(1);
+  const bool known =
+      learned_lately && (cost_.predict(queries) > longest || (beside && now - guessed_ < kLately));
+  if (guess && (known || guess_under_way())) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
@@ -197,8 +204,6 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   const auto most = most_queries();
   std::size_t ahead = queued_queries_;
   if (ahead + queries > most) {
-    const auto share_of_it = shares_.find(caller.client);
-    const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
     ahead = 0;
     for (const auto& [client, share] : shares_) {
       ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
@@ -218,16 +223,21 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   const auto useful = idle ? left : kPartOfWait * left;
   if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
-    return daring;
+    return guess;
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
   // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
   // let in.
   const bool unsure = idle || cost_.knows_only_larger(queries);
-  if (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0) return daring;
+  if (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0) return guess;
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +
                   ": try again later, or use another server");
+}
+
+bool Batcher::guess_under_way() const {
+  return computing_guess_ ||
+         std::any_of(queue_.begin(), queue_.end(), [](const Job& job) { return job.guess; });
 }
 
 std::size_t Batcher::greediest_but(const std::string& client) const {
@@ -339,7 +349,10 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   if (queue_.empty() || stopping_) return;
   mark_batch();
   move_marked(batch);
-  for (const auto& job : batch) computing_ += job.queries;
+  for (const auto& job : batch) {
+    computing_ += job.queries;
+    computing_guess_ |= job.guess;
+  }
   computing_since_ = Clock::now();
   const double predicted = cost_.predict(computing_);
   lock.unlock();
@@ -372,11 +385,11 @@ void Batcher::compute(std::vector<Job>& batch) {
   {
     const std::lock_guard lock(mutex_);
     // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
-    // pass took longer than with all of them. If nothing is known yet, they may have taken any part of it.
+    // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
+    // it they took is not known then.
     const double with_all = cost_.predict_carefully(computed + refused);
-    if (seconds > with_all) {
-      computed = with_all > 0 ? computed + refused : std::max<std::size_t>(computed, refused > 0);
-    }
+    if (with_all > 0 && seconds > with_all) computed += refused;
+    if (with_all == 0 && seconds > longest_pass()) computed = std::max<std::size_t>(computed, refused > 0);
     if (computed > 0) {
       cost_.learn(computed, seconds, end);
       learned_ = end;
@@ -430,6 +443,7 @@ void Batcher::pass() noexcept {
   }
   const std::lock_guard lock(mutex_);
   computing_ = 0;
+  computing_guess_ = false;
 }
 
 }  // namespace pirx::http

@@ -81,6 +81,7 @@ class Batcher {
     /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
     /// included. The smallest is next.
     double turn = 0;
+    bool guess = false;   ///< how long it takes is not known: admit()
     bool leaves = false;  ///< the queue
   };
   struct Share {
@@ -101,14 +102,16 @@ class Batcher {
   double seconds_of(std::size_t queries) const;
   /// The seconds that a pass may take; two passes of one query are always allowed. Clients usually wait as
   /// long for an answer as max_queue_time. In two thirds of that a request must get through the pass that
-  /// runs, its own, and one of each other database that waits.
+  /// runs, its own, and one of each other database that waits: an equal part for each of these, or half of
+  /// what theirs leave.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
-  /// True for a request that only the careful prediction calls too long, while others ask. The caller notes
-  /// when the last of these was queued: one is admitted in ten minutes.
+  /// True for a request that may take too long, as far as is known. The caller notes when the last of these
+  /// was queued.
   Result<bool> admit(const Caller& caller, std::size_t queries);
+  bool guess_under_way() const;
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
@@ -144,10 +147,12 @@ class Batcher {
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
   static constexpr std::chrono::minutes kLately{10};
-  Clock::time_point dared_{};  ///< when a daring request was last admitted
+  bool computing_guess_ = false;
+  Clock::time_point guessed_ = Clock::now() - kLately;  ///< when a guess was last admitted
   std::string last_client_;
-  Clock::time_point last_arrival_{}, arrival_before_it_{};  ///< the latter: of another client
-  std::chrono::duration<double> gap_{1e9};                  ///< between arrivals, of late
+  Clock::time_point last_arrival_ = guessed_,
+                    arrival_before_it_ = guessed_;  ///< the latter: of another client
+  std::chrono::duration<double> gap_{1e9};          ///< between arrivals, of late
   bool stopping_ = false;
   ComputeThread& compute_;
   const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists

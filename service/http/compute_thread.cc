@@ -62,17 +62,17 @@ double ComputeThread::others_before(const Seat& seat, double before) const {
   return others;
 }
 
-std::size_t ComputeThread::others_that_compute(const Seat& seat) const {
+ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
   const std::lock_guard lock(mutex_);
   const auto since = Clock::now() - std::chrono::minutes(1);
-  std::size_t wait = 0;
-  bool lately = false;
+  Others all{};
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;
-    wait += other->queued_seconds_ > 0 || other == running_;
-    lately |= other->last_pass_ > since;
+    all.wait += other->queued_seconds_ > 0 || other == running_;
+    all.lately |= other->last_pass_ > since;
+    all.seconds += std::max(other->next_seconds_.load(), other == running_ ? running_seconds_ : 0.0);
   }
-  return std::max<std::size_t>(wait, lately);
+  return all;
 }
 
 void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {

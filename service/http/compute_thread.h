@@ -56,8 +56,12 @@ class ComputeThread {
   /// `before` seconds: what is left of another's pass, and of what waits in each whose turn comes first as
   /// much as makes them even, but a whole pass at least.
   double others_before(const Seat& seat, double before) const;
-  /// How many other queues wait or compute; one if one of them did within a minute.
-  std::size_t others_that_compute(const Seat& seat) const;
+  struct Others {
+    std::size_t wait;  ///< or compute
+    bool lately;       ///< one of them computed within a minute
+    double seconds;    ///< a pass of each that waits
+  };
+  Others others_that_compute(const Seat& seat) const;
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
 

@@ -11,7 +11,8 @@ namespace pirx::http {
 
 struct Connections::Client {
   Client(ByteBudget& all_memory, ByteBudget& all_requests) noexcept
-      : memory(ByteBudget::Client(), all_memory), requests(ByteBudget::Client{&memory}, all_requests) {}
+      : memory(ByteBudget::Client{&requests}, all_memory),
+        requests(ByteBudget::Client{&memory}, all_requests) {}
   std::size_t connections = 0;
   ByteBudget memory, requests;
 };

@@ -151,6 +151,25 @@ TEST(Work, MakingAQueryCountsAgainstItsDeadline) {
                ErrorCode::kResourceExhausted, "--deadline");
 }
 
+TEST(Work, CountsWhatGrowsWithTheSquareOfTheRecords) {
+  using namespace std::chrono_literals;
+  const Work work{.pair_seconds = 1e-6};
+  EXPECT_TRUE(good(check_work(work, 700, {}, 500ms)));
+  expect_error(check_work(work, 1000, {}, 500ms), ErrorCode::kResourceExhausted, "--deadline");
+  expect_error(check_work(work, 70'000, {.time = 50ms}, 2h), ErrorCode::kResourceExhausted, "--max-work");
+  // Only for the buckets of an encoded database. 4095 rows of 25 kB took 37 s of one core.
+  const auto of = geometry(4096, 25'000);
+  EXPECT_EQ(shares_plan(of, 4, {{"field", "gf2_8"}, {"threshold", "1"}})->work().pair_seconds, 0);
+  const Texts encoded{{"field", "gf2_8"},
+                      {"threshold", "1"},
+                      {"encoding.arity", "2"},
+                      {"encoding.independence", "0"},
+                      {"encoding.modulus", "128"}};
+  const auto plan = shares_plan(of, 4, encoded, 200);
+  EXPECT_TRUE(good(check_work(plan->work(), 1024, {}, 10s)));
+  expect_error(check_work(plan->work(), 4095, {}, 10s), ErrorCode::kResourceExhausted, "--deadline");
+}
+
 TEST(Work, AServerThatIsAlwaysJustInTimeEndsWithTheLookUp) {
   using namespace std::chrono_literals;
   using cpir::inspire::Params;

@@ -439,8 +439,44 @@ TEST(Batcher, BeforeAFirstPassOnlySomeQueriesAreTaken) {
   Rig other(patient(1ms, 256, 1000));
   other.hold_with_one();
   EXPECT_TRUE(other.submit("a", 3, {"a"}));
-  for (int i = 0; i < 252; ++i) EXPECT_TRUE(other.submit("x", 1, {"b"}));
+  const auto taken = [&](const char* client) {
+    int count = 0;
+    while (other.submit("x", 1, {client})) ++count;
+    return count;
+  };
+  EXPECT_EQ(taken("b"), 126) << "no more than stay free for others";
+  EXPECT_EQ(taken("c"), 63);
   expect_error(other.submit("x", 1, {"c"}), ErrorCode::kResourceExhausted, "first queries");
+  EXPECT_TRUE(other.submit("x", 1, {"d"}));
+}
+
+// Or a bad request would show that passes take no time.
+TEST(Batcher, BeforeAFirstAnswerNothingIsKnown) {
+  Rig rig(patient(1ms, 256, 1000));
+  ASSERT_TRUE(rig.submit("a7", 1, {"a"}));  // the protocol refuses it
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_EQ(rig.answers.of("a7"), "StaleEpoch");
+  rig.fake->hold();
+  ASSERT_TRUE(eventually([&] { return rig.submit("first", 256, {"a"}).has_value(); }));
+  expect_error(rig.submit("b", 1, {"b"}), ErrorCode::kResourceExhausted, "first queries");
+}
+
+// How long they take is known when the first of them has been computed, and then it is too late for the
+// others.
+TEST(Batcher, OfRequestsOfUnknownLengthThereIsOneAtATime) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 3s;
+  Rig rig(limits);
+  rig.teach(50ms);
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.fake->hold();
+  ASSERT_TRUE(rig.submit("many", 64)) << "nobody else asks";
+  expect_error(rig.submit("more", 64), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.submit("one"));
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  EXPECT_TRUE(rig.submit("more", 64)) << "it is known now";
 }
 
 // Or who asked first for so many, and goes on, would keep out everybody who asks for little.
@@ -620,7 +656,7 @@ TEST(Batcher, PassesAreShorterTheMoreDatabasesWait) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 600ms;
   Rig rig(limits);
-  const Others others(rig, 4, 10ms);
+  const Others others(rig, 4, 100ms);
   rig.fake->delay_of_each = 30ms;
   rig.hold_with_one();
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(rig.submit("x" + std::to_string(i)));
@@ -628,6 +664,17 @@ TEST(Batcher, PassesAreShorterTheMoreDatabasesWait) {
   EXPECT_TRUE(rig.answers.wait_for(8 + 21));
   const auto sizes = rig.fake->batches();
   EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 3u);
+}
+
+// Or tiny requests at many small databases would keep all large ones from another one.
+TEST(Batcher, ShortPassesOfOtherDatabasesLeaveTimeForLongOnes) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 6s;
+  Rig rig(limits);
+  rig.teach(100ms);
+  const Others others(rig, 10, 1ms);
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() < 0.1; }));
+  EXPECT_TRUE(rig.submit("eight", 8)) << "0.8 s at most, of the third of 4 s";
 }
 
 TEST(Batcher, APassOfEachDatabaseThatWaitsCounts) {

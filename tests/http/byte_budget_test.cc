@@ -81,6 +81,16 @@ TEST(ByteBudget, WhatAClientHoldsBesideCounts) {
   EXPECT_FALSE(request.resize(401));
   EXPECT_TRUE(request.resize(400));
   EXPECT_EQ(whole.used(), 700u);
+  request = {};
+  // Whichever of the two comes first.
+  ByteBudget both[2] = {{ByteBudget::Client{&both[1]}, whole}, {ByteBudget::Client{&both[0]}, part}};
+  connections = {};
+  ByteLease a(both[0]), b(both[1]);
+  EXPECT_TRUE(b.resize(500));
+  EXPECT_FALSE(a.resize(1));
+  EXPECT_TRUE(b.resize(400));
+  EXPECT_TRUE(a.resize(200));
+  EXPECT_EQ(whole.used(), 600u);
 }
 
 TEST(ByteBudget, WhatIsFreedGoesBackToTheSystem) {

@@ -134,6 +134,16 @@ TEST(Connections, TheMemoryOfOneClientLeavesSomeForOthers) {
   EXPECT_EQ(rig.budget.used(), 0u);
 }
 
+TEST(Connections, TheMemoryOfAClientsRequestsCountsToo) {
+  Rig rig(1000, 1000, 1000);
+  const auto place = rig.all.admit("greedy", 10);
+  ASSERT_TRUE(place);
+  auto request = place->lease();
+  EXPECT_TRUE(request.resize(600));
+  EXPECT_FALSE(rig.all.admit("greedy", 10)) << "610 are its own, and 390 free";
+  EXPECT_TRUE(rig.all.admit("other", 10));
+}
+
 TEST(Connections, RefusalsAreLoggedOnceAMinute) {
   Rig rig(2);
   const auto held = rig.all.admit("a", 1);

@@ -28,6 +28,7 @@ struct Work {
   double seconds = 0;                 ///< of one core of the client, for each query
   double once_seconds = 0;            ///< in addition, such as for making a key
   double least_seconds = 0;           ///< of a look-up, however few its queries and however many cores
+  double pair_seconds = 0;            ///< of one core of the client, for each pair of queries of a look-up
   double server_seconds = 0;          ///< of one core of a server, for each query
   double once_server_seconds = 0;     ///< in addition
   unsigned key_queries = 1;           ///< queries for a key of a keyed database
