@@ -60,6 +60,14 @@ class VerticalServer final : public AnyServer {
 
   std::size_t pass_bytes() const noexcept override { return buckets_.front()->pass_bytes(); }
 
+  Bytes sample_request() const override {
+    std::vector<Bytes> samples;
+    for (const auto& bucket : buckets_) samples.push_back(bucket->sample_request());
+    Bytes whole;
+    for (std::size_t b = 0; b < m(); ++b) PIRX_CHECK(join(b, samples[b], 1, whole));
+    return whole;
+  }
+
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const std::size_t queries, check(request));
     for (std::size_t bucket = 0; bucket < m(); ++bucket) {

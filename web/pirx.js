@@ -51,6 +51,10 @@ class Machine {
         this.setU32(written, total);
         return 0;
       },
+      clock_time_get: (_clock, _precision, at) => {
+        this.view().setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true);
+        return 0;
+      },
       environ_sizes_get: (count, size) => (this.setU32(count, 0), this.setU32(size, 0), 0),
       environ_get: () => 0,
       fd_close: () => 8,
@@ -165,11 +169,14 @@ class Deployment {
     const handle = place(0, []);
     try {
       let warning = machine.text(machine.out("pirx_client_warning", handle));
-      const tls = [];  // of each server, for Node.js
+      const tls = [], kinds = new Map();  // of each server, for Node.js: one for all with the same authorities
       const servers = Array.from({ length: machine.out("pirx_client_servers", handle) }, (_, i) => machine.within(16, (at) => {
         machine.call("pirx_client_server", handle, i, at);
         const file = machine.text(machine.u32(at + 8));
-        tls.push({ minVersion: machine.u32(at + 12) !== 0 ? "TLSv1.2" : "TLSv1.3", ...(file && NODE && { ca: authorities(machine.files, file) }) });
+        const minVersion = machine.u32(at + 12) !== 0 ? "TLSv1.2" : "TLSv1.3";
+        const ca = file && NODE ? authorities(machine.files, file) : undefined, kind = minVersion + ca?.toString("latin1");
+        if (!kinds.has(kind)) kinds.set(kind, { minVersion, ...(ca && { ca }) });
+        tls.push(kinds.get(kind));
         if (file && !NODE) warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
         return machine.text(machine.u32(at)) + machine.text(machine.u32(at + 4)).replace(/(^\/v1)?\/query$/, "");
       }));
@@ -196,7 +203,7 @@ class Deployment {
     const servers = client.servers.map((url) => ({ url, bytesUp: 0, bytesDown: 0, ms: 0, outcome: "silent", message: "" }));
     signal?.throwIfAborted();
     const instances = new Map();
-    const retrieval = this.#begin(client, wishes, liars, rounds, maxBytes);
+    const retrieval = this.#begin(client, wishes, liars, rounds, maxBytes, timeout);
     let answer = 0, unsettled;
     try {
       for (let round = 1; ; ++round) {
@@ -263,7 +270,7 @@ class Deployment {
     }
   }
 
-  #begin(client, wishes, liars, rounds, maxBytes) {
+  #begin(client, wishes, liars, rounds, maxBytes, timeout) {
     const machine = this.#machine;
     if (maxBytes < 0 || maxBytes > 1 << 30) throw new PirxError("InvalidArgument", "maxBytes is at most 2^30: WebAssembly has 32 bits");
     return machine.within(64, (options) => {
@@ -272,6 +279,7 @@ class Deployment {
       machine.setU32(options + 8, rounds);
       if (client.servers.length > 1) machine.setU32(options + 12, 1);
       machine.view().setBigUint64(options + 32, BigInt(maxBytes), true);
+      machine.view().setBigUint64(options + 56, BigInt(Math.max(1, Math.round(Math.min(timeout, 2 ** 31)))), true);
       const count = wishes.length, isPosition = (wish) => typeof wish === "number" || typeof wish === "bigint";
       if (wishes.some(isPosition)) {
         return machine.within(8 * count, (at) => {
@@ -341,13 +349,21 @@ class Deployment {
 /// Why there is no reply.
 class Lost extends PirxError {}
 
-/// The text of a file of certificate authorities.
+/// The text of a file of certificate authorities. Reads no more than it may have, whatever its size is said to be.
 function authorities(files, name) {
+  let file;
   try {
-    const about = files.statSync(name);
-    if (about.isFile() && about.size <= MAX_AUTHORITIES) return files.readFileSync(name);
+    file = files.openSync(name, files.constants.O_RDONLY | files.constants.O_NONBLOCK);
+    const text = Buffer.alloc(MAX_AUTHORITIES + 1);
+    let size = 0;
+    if (files.fstatSync(file).isFile()) {
+      for (let part; size < text.length && (part = files.readSync(file, text, size, text.length - size, null)) > 0;) size += part;
+      if (size <= MAX_AUTHORITIES) return text.subarray(0, size);
+    }
   } catch (error) {
     throw new PirxError("Unavailable", `the ca_file of a server cannot be read: ${error.code}`);
+  } finally {
+    if (file !== undefined) files.closeSync(file);
   }
   throw new PirxError("Unavailable", "the ca_file of a server is no file of 1 MiB at most");
 }
@@ -404,7 +420,12 @@ async function postInPage(url, body, signal, tls, headers) {
 const TLS = { ciphers: "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
   ecdhCurve: "X25519:P-256:P-384", rejectUnauthorized: true }; // whatever NODE_TLS_REJECT_UNAUTHORIZED says
 async function postInNode(url, body, signal, tls, headers) {
-  const { request } = await import(url.toLowerCase().startsWith("https:") ? "node:https" : "node:http");
+  const secure = url.toLowerCase().startsWith("https:");
+  const { request } = await import(secure ? "node:https" : "node:http");
+  if (secure) { // made once: reading the authorities takes long, and the event loop waits
+    const { createSecureContext } = await import("node:tls");
+    tls.secureContext ??= createSecureContext({ ...TLS, ...tls });
+  }
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", signal, headers: { ...headers, "Content-Length": body.length }, agent: false, lookup, ...TLS,
       ...tls }, (reply) => {

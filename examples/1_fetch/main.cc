@@ -16,6 +16,9 @@ pirx::Result<void> fetch(const std::string& file, const std::vector<std::string>
   for (const auto& record : found.answer.records) {  // in the order of the keys; empty: no such key
     std::printf("%s\n", std::string(pirx::as_text(record)).c_str());
   }
+  if (!found.answer.missing.empty() && found.answer.certainty != pirx::Certainty::kProven) {
+    std::fprintf(stderr, "fetch: keys without a record are missing if no server lied: nothing proves it\n");
+  }
   return {};
 }
 

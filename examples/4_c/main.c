@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   pirx_deployment* deployment;
   pirx_client* client;
   pirx_answer* answer;
+  pirx_summary summary;
   pirx_record record;
   int at, code = 0;
   if (argc < 3 || argc > 258) {
@@ -31,13 +32,15 @@ int main(int argc, char** argv) {
   if (pirx_deployment_load(argv[1], &deployment) != PIRX_OK) return failed();
   if (pirx_client_create(deployment, NULL, NULL, 0, &client) != PIRX_OK) return failed();
   if (pirx_client_fetch_keys(client, keys, (size_t)argc - 2, NULL, &answer) != PIRX_OK) return failed();
+  if (pirx_answer_summary(answer, &summary) != PIRX_OK) return failed();
   for (at = 2; at < argc; ++at) {
     if (pirx_answer_record(answer, (size_t)at - 2, &record) != PIRX_OK) return failed();
     if (record.found) {
       fwrite(record.data, 1, record.size, stdout);
       putchar('\n');
     } else {
-      fprintf(stderr, "look_up: there is no such key\n");
+      fprintf(stderr, "look_up: there is no such key%s\n",
+              summary.certainty == PIRX_PROVEN ? "" : ", if no server lied: nothing proves it");
       code = 3;
     }
   }

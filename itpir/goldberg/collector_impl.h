@@ -267,7 +267,11 @@ class GoldbergCollector : public ReplyCollector {
     }
     Answer answer = begin_answer(round);
     answer.proof_bound = static_cast<unsigned>(agreement.bound);
-    if (agreement.proven) PIRX_TRY(name_liars(answer, round, agreement, rows.view()));
+    if (agreement.proven) {
+      auto named = name_liars(answer, round, agreement, rows.view());
+      // The answer stands without the liars of other rounds whom there is no time to name.
+      if (!named && decoding::check_stop(&options_.stop)) return tl::unexpected(std::move(named.error()));
+    }
     if (agreement.proven && answer.proof_bound >= options_.liars.value_or(0)) {
       answer.certainty = Certainty::kProven;
     } else if (checks_records() && speaks_for(options_.believe, *records)) {

@@ -56,7 +56,8 @@ class Client:
         self._deployment = of if isinstance(of, Deployment) else None
         self._made = of if isinstance(of, BlockingClient) else None
         self._making = threading.Lock()
-        self._contexts: Dict[Tuple[Optional[str], bool], ssl.SSLContext] = {}
+        self._contexts: Dict[Tuple[Optional[str], bool], ssl.SSLContext] = {}  # by the name of the file
+        self._same: Dict[Tuple[Optional[str], bool], ssl.SSLContext] = {}  # by what is in it
         self._unwaited: Set[asyncio.Task[Any]] = set()
         self._closed = False
         self._threads: Dict[str, concurrent.futures.ThreadPoolExecutor] = {}
@@ -263,7 +264,12 @@ class Client:
         file = server.ca_file
         ssl.RAND_add(os.urandom(32), 32)  # a child of fork may have its parent's randomness, and would open TLS alike
         try:
-            made = ssl.create_default_context(cadata=_authorities(file) if file else None)
+            authorities = _authorities(file) if file else None
+            same = self._same.get((authorities, server.allow_tls_1_2))
+            if same is not None:
+                self._contexts[kind] = same
+                return
+            made = ssl.create_default_context(cadata=authorities)
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
             made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")  # of TLS 1.2
             made.set_ecdh_curve("prime256v1")  # no groups that take long: the event loop waits
@@ -275,7 +281,7 @@ class Client:
         except OSError as error:
             raise InvalidArgument(f"cannot use '{file}', which TLS with {server.url} needs: "
                                   f"{error.strerror or error}") from None
-        self._contexts[kind] = made
+        self._contexts[kind] = self._same[authorities, server.allow_tls_1_2] = made
 
 
 def _authorities(file: str) -> str:

@@ -9,6 +9,7 @@ namespace pirx::c {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
+constexpr std::chrono::seconds kUsualDeadline{10};  ///< with several servers
 
 /// A retrieval, held for one call.
 struct Held {
@@ -74,10 +75,23 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
   object->client = client;
   object->blame.resize(client->addresses.size());
   PIRX_ASSIGN(object->joined, client->join());
+  if (client->deployment.plan->protocol().several) {
+    object->deadline = look_up.deadline.value_or(kUsualDeadline);
+    look_up.retrieve.stop = [given = std::move(look_up.retrieve.stop), end = object->end] {
+      return RetrievalObject::Clock::now() >= end->load() || (given && given());
+    };
+  }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   PIRX_ASSIGN(object->retrieval, object->joined->retrieve(wishes, look_up.retrieve, std::move(rng)));
   give(std::move(object), retrieval);
   return {};
+}
+
+/// Decoding that begins now may take a deadline for each round.
+void begin_decoding(RetrievalObject& object) {
+  if (object.deadline.count() == 0) return;
+  *object.end =
+      RetrievalObject::Clock::now() + object.deadline * std::max<std::size_t>(object.rounds.size(), 1);
 }
 
 /// Adds what was wrong with each server's replies.
@@ -131,6 +145,7 @@ pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message
       if (object.retrieval->waiting()) return say(PIRX_RECEIVE);
       // Put back below: what fails here ends the retrieval.
       auto retrieval_now = std::move(object.retrieval);
+      begin_decoding(object);
       auto round = object.done ? std::vector<pirx::Message>() : retrieval_now->outgoing();
       if (!round) return tl::unexpected(explain(round.error(), object));
       std::vector<bool> settled(round->size(), false);
@@ -220,6 +235,7 @@ pirx_status pirx_retrieval_finish(pirx_retrieval* retrieval, pirx_answer** answe
     PIRX_ASSIGN(const auto held, hold_running(retrieval));
     auto& object = *held.object;
     if (!object.done) return pirx::invalid("too early: pirx_retrieval_next() has not said PIRX_FINISH");
+    begin_decoding(object);
     const auto ending = std::move(object.retrieval);
     auto found = std::move(*ending).finish();
     if (!found) return tl::unexpected(explain(found.error(), object));

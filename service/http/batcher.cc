@@ -3,6 +3,7 @@
 #include "batcher.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 #include "log.h"
@@ -57,12 +58,27 @@ Batcher::~Batcher() {
   for (auto& job : queue_) finish(job, fail(ErrorCode::kUnavailable, {}));
 }
 
+void Batcher::measure(const AnyServer& server) noexcept try {
+  const Bytes sample = server.sample_request();
+  if (sample.empty()) return;
+  const ByteSpan request = sample;
+  const std::string_view nobody;
+  const auto start = Clock::now();
+  const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
+  const auto end = Clock::now();
+  if (!replies.front()) return;
+  const std::lock_guard lock(mutex_);
+  cost_.learn(1, std::chrono::duration<double>(end - start).count(), end);
+  learned_ = end;
+} catch (const std::bad_alloc&) {  // the first request shows it
+}
+
 Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, PageBuffer request,
                                         std::size_t queries, ByteLease lease, Done done, Caller caller) {
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  PIRX_ASSIGN(const bool guess, admit(caller, queries));
+  PIRX_ASSIGN(auto unknown, admit(caller, queries));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -76,14 +92,14 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto now = Clock::now();
   const auto ticket = next_ticket_++;
   // May fail for lack of memory, before anything has changed but an empty share.
-  note_arrival(caller.client, now);
+  compute_.note_arrival(caller.client, now);
+  note_arrival(now);
   auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
                     std::move(caller), now});
   share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
   queue_.back().turn = share.turn;
-  queue_.back().guess = guess;
-  if (guess) guessed_ = now;
+  queue_.back().unknown = std::move(unknown);
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
@@ -142,7 +158,7 @@ void Batcher::publish() noexcept {
 double Batcher::seconds_left() const {
   if (computing_ == 0) return 0;
   const std::chrono::duration<double> passed = Clock::now() - computing_since_;
-  return std::max(0.0, cost_.predict(computing_) - passed.count());
+  return std::abs(cost_.predict(computing_) - passed.count());  // overdue: perhaps as long again
 }
 
 double Batcher::seconds_of(std::size_t queries) const {
@@ -172,13 +188,12 @@ std::size_t Batcher::most_queries() const {
   return most;
 }
 
-Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
-  // What takes longer than anybody may wait would keep all others out. A request that only the careful
-  // prediction calls too long is admitted while nobody else asks, and beside others once in ten minutes; so
-  // is any after ten minutes without a pass, when the prediction is an old one and there are few others. One
-  // of these at a time: after that it is known how long such requests take.
+Result<std::shared_ptr<const void>> Batcher::admit(const Caller& caller, std::size_t queries) {
+  // What takes longer than anybody may wait would keep all others out. Whether it does is not known where
+  // only the careful prediction says so, or after ten minutes without a pass if nobody else asks: one such
+  // request is let in at a time, and beside other clients one in ten minutes. After that it is known.
   const auto now = Clock::now();
-  const bool learned_lately = now - learned_ < kLately;
+  const bool old = now - learned_ >= ComputeThread::kLately && compute_.alone(caller.client, now);
   const auto share_of_it = shares_.find(caller.client);
   const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
   // Nothing is predicted before a first pass has ended: without this limit all that comes until then is
@@ -190,16 +205,14 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
                 "the server does not know yet how long its first queries take: try again later");
   }
   const double longest = longest_pass();
-  const bool guess = queries > 1 && cost_.predict_carefully(queries) > longest;
-  const bool beside = now - arrival_of_others(caller.client) < std::chrono::minutes(1);
-  const bool known =
-      learned_lately && (cost_.predict(queries) > longest || (beside && now - guessed_ < kLately));
-  if (guess && (known || guess_under_way())) {
+  const auto too_many = [] {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
         "time");
-  }
+  };
+  const bool unknown = queries > 1 && cost_.predict_carefully(queries) > longest;
+  if (unknown && !old && cost_.predict(queries) > longest) return too_many();
   // Clients take turns: before this request go its client's own, and of every other client as many.
   const auto most = most_queries();
   std::size_t ahead = queued_queries_;
@@ -222,22 +235,21 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries) {
   const std::chrono::duration<double> left =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   const auto useful = idle ? left : kPartOfWait * left;
-  if (before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count())
-    return guess;
+  const bool fits =
+      before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count();
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
   // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
   // let in.
   const bool unsure = idle || cost_.knows_only_larger(queries);
-  if (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0) return guess;
+  if (fits || (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0)) {
+    if (!unknown) return nullptr;
+    if (auto held = compute_.try_unknown(caller.client, now)) return held;
+    return too_many();
+  }
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +
                   ": try again later, or use another server");
-}
-
-bool Batcher::guess_under_way() const {
-  return computing_guess_ ||
-         std::any_of(queue_.begin(), queue_.end(), [](const Job& job) { return job.guess; });
 }
 
 std::size_t Batcher::greediest_but(const std::string& client) const {
@@ -253,19 +265,11 @@ std::size_t Batcher::greediest_but(const std::string& client) const {
   return queue_.size();
 }
 
-Batcher::Clock::time_point Batcher::arrival_of_others(const std::string& client) const {
-  return client == last_client_ ? arrival_before_it_ : last_arrival_;
-}
-
-void Batcher::note_arrival(const std::string& client, Clock::time_point now) {
+void Batcher::note_arrival(Clock::time_point now) {
   // A pause counts as a few windows, so that the first request after it is answered at once.
   const auto longest = 4.0 * std::chrono::duration<double>(limits_.batch_window);
   const std::chrono::duration<double> gap = now - last_arrival_;
   gap_ = (std::min(gap_, longest) + std::min(gap, longest)) / 2;
-  if (client != last_client_) {
-    last_client_ = client;
-    arrival_before_it_ = last_arrival_;
-  }
   last_arrival_ = now;
 }
 
@@ -349,10 +353,7 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   if (queue_.empty() || stopping_) return;
   mark_batch();
   move_marked(batch);
-  for (const auto& job : batch) {
-    computing_ += job.queries;
-    computing_guess_ |= job.guess;
-  }
+  for (const auto& job : batch) computing_ += job.queries;
   computing_since_ = Clock::now();
   const double predicted = cost_.predict(computing_);
   lock.unlock();
@@ -443,7 +444,6 @@ void Batcher::pass() noexcept {
   }
   const std::lock_guard lock(mutex_);
   computing_ = 0;
-  computing_guess_ = false;
 }
 
 }  // namespace pirx::http

@@ -42,6 +42,9 @@ class Batcher {
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
   ~Batcher();
 
+  /// Learns from one pass what passes of this server take; before its requests come.
+  void measure(const AnyServer& server) noexcept;
+
   /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers
   /// it, together with neighbours in the queue that it admitted too. `done` is called exactly once, unless
   /// cancel() is in time; with Unavailable when the caller's deadline passes in the queue, and with
@@ -81,8 +84,8 @@ class Batcher {
     /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
     /// included. The smallest is next.
     double turn = 0;
-    bool guess = false;   ///< how long it takes is not known: admit()
-    bool leaves = false;  ///< the queue
+    std::shared_ptr<const void> unknown = {};  ///< of ComputeThread::try_unknown()
+    bool leaves = false;                       ///< the queue
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
@@ -108,16 +111,12 @@ class Batcher {
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
-  /// True for a request that may take too long, as far as is known. The caller notes when the last of these
-  /// was queued.
-  Result<bool> admit(const Caller& caller, std::size_t queries);
-  bool guess_under_way() const;
+  /// What a request must hold that may take too long, as far as is known.
+  Result<std::shared_ptr<const void>> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
-  void note_arrival(const std::string& client, Clock::time_point now);
-  /// When a request of any other client last came.
-  Clock::time_point arrival_of_others(const std::string& client) const;
+  void note_arrival(Clock::time_point now);
   Job take(std::size_t at);
   void leave(const Job& job) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
@@ -146,13 +145,8 @@ class Batcher {
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
   Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
-  static constexpr std::chrono::minutes kLately{10};
-  bool computing_guess_ = false;
-  Clock::time_point guessed_ = Clock::now() - kLately;  ///< when a guess was last admitted
-  std::string last_client_;
-  Clock::time_point last_arrival_ = guessed_,
-                    arrival_before_it_ = guessed_;  ///< the latter: of another client
-  std::chrono::duration<double> gap_{1e9};          ///< between arrivals, of late
+  Clock::time_point last_arrival_ = Clock::now() - std::chrono::minutes(1);
+  std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;
   ComputeThread& compute_;
   const std::shared_ptr<ComputeThread::Seat> seat_;  ///< last: passes can begin when everything else exists

@@ -4,6 +4,7 @@
 #include "compute_thread.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "batcher.h"
 
@@ -45,7 +46,8 @@ void ComputeThread::notify() noexcept {
 
 double ComputeThread::others_before(const Seat& seat, double before) const {
   const std::lock_guard lock(mutex_);
-  const double left = std::max(0.0, std::chrono::duration<double>(running_until_ - Clock::now()).count());
+  // One that is overdue may take as long again as it is overdue.
+  const double left = std::abs(std::chrono::duration<double>(running_until_ - Clock::now()).count());
   // As pick() chooses: a seat computes while it has had no more time than this one.
   const auto used = [&](const Seat& of) {
     const double had = of.has_work_ ? of.used_.load() : std::max(of.used_.load(), now_used_);
@@ -73,6 +75,31 @@ ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const
     all.seconds += std::max(other->next_seconds_.load(), other == running_ ? running_seconds_ : 0.0);
   }
   return all;
+}
+
+void ComputeThread::note_arrival(const std::string& client, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (client != last_client_) {
+    last_client_ = client;
+    arrival_before_it_ = last_arrival_;
+  }
+  last_arrival_ = now;
+}
+
+bool ComputeThread::alone(const std::string& client, Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  const auto others = client == last_client_ ? arrival_before_it_ : last_arrival_;
+  return now - others >= std::chrono::minutes(1);
+}
+
+std::shared_ptr<const void> ComputeThread::try_unknown(const std::string& client, Clock::time_point now) {
+  const bool others_ask = !alone(client, now);
+  const std::lock_guard lock(mutex_);
+  if (!unknown_.expired() || (others_ask && now - unknown_since_ < kLately)) return nullptr;
+  const auto token = std::make_shared<const int>();
+  unknown_ = token;
+  unknown_since_ = now;
+  return token;
 }
 
 void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {

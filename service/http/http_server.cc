@@ -100,14 +100,21 @@ Result<void> check_options(const HttpServerOptions& options) {
   return check_limits(options);
 }
 
+/// What a connection takes at most while it brings a request.
+std::size_t connection_bytes(const HttpServerOptions& options) {
+  return options.tls_certificate_file.empty() ? std::size_t{12} << 10 : std::size_t{240} << 10;
+}
+
 /// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
-/// connections: for two of the largest requests, or one client's would keep those of all others out.
+/// connections: for two of the largest requests, or one client's would keep those of all others out, and for
+/// two connections of each.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   const auto limit = options.max_in_flight_bytes;
   auto largest =
       checked_add(PageBuffer::taken(server.max_request_bytes()), server.working_bytes(server.max_queries()));
   if (largest) largest = checked_add(*largest, *largest);
   if (largest) largest = checked_add(*largest, pass_bytes);
+  if (largest) largest = checked_add(*largest, 4 * connection_bytes(options));
   if (largest && limit - ByteBudget::slack(limit) >= *largest) return {};
   if (largest) largest = checked_add(*largest, *largest / 15 + 1);  // a sixteenth is for connections
   return invalid(

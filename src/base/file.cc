@@ -264,6 +264,8 @@ void make_folders(const std::filesystem::path& path) noexcept {
 }
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  struct stat old {};
+  if (::stat(path.c_str(), &old) == 0) mode &= old.st_mode;
   PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));
   return file.commit(path);

@@ -10,8 +10,9 @@
 
 namespace pirx::database {
 
-/// Registers a map of a file for as long as it lives; it ends before the map does. Maps beyond the first few
-/// hundred of a process are not registered: nothing is ever lost of them, and SIGBUS ends the process.
+/// Registers a map of a file for as long as it lives; it ends before the map does. Where Linux lets a process
+/// have more than its usual 65,530 maps, those beyond are not registered: nothing is ever lost of them, and
+/// SIGBUS ends the process.
 class MapGuard {
  public:
   MapGuard(ByteSpan map, const struct stat& file) noexcept;

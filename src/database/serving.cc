@@ -15,7 +15,9 @@
 namespace pirx::database {
 namespace {
 
-std::array<MapGuard::Entry, 512> entries;
+/// As many as a process may have maps (Linux's vm.max_map_count, as it usually is). Those that were never
+/// used take no memory.
+constinit std::array<MapGuard::Entry, 65530> entries;
 
 /// Whether the address lies in the entry's map. An entry of another map may change meanwhile: its end is 0
 /// then, or another one.

@@ -83,6 +83,24 @@ TEST(Serving, ATruncatedFileIsNoticedAndNobodyDies) {
   EXPECT_FALSE(pages_lost(**again));
 }
 
+TEST(Serving, OfManyFilesEachIsGuarded) {
+  const TemporaryFolder folder;
+  for (const char* name : {"db", "other"}) ASSERT_TRUE(good(build(folder / name, records(4))));
+  ASSERT_TRUE(good(survive_lost_pages()));
+  std::vector<std::shared_ptr<const Database>> others;
+  for (int i = 0; i < 600; ++i) {
+    const auto other = Database::open(folder / "other");
+    ASSERT_TRUE(good(other));
+    others.push_back(*other);
+  }
+  const auto last = Database::open(folder / "db");
+  ASSERT_TRUE(good(last));
+  std::filesystem::resize_file(folder / "db", 5000);
+  EXPECT_LT(sum_of_rows(**last), sum_of_rows(*others.back()));
+  EXPECT_TRUE(pages_lost(**last));
+  EXPECT_FALSE(pages_lost(*others.back()));
+}
+
 TEST(Serving, AFileThatIsWrittenToIsNoticed) {
   const TemporaryFolder folder;
   for (const char* name : {"db", "other"}) ASSERT_TRUE(good(build(folder / name, records(40))));

@@ -630,6 +630,44 @@ TEST(Batcher, PassesLeaveTimeForThoseOfOtherDatabases) {
   EXPECT_LE(longest_pass(true), 8u);
 }
 
+// Their passes take time from one another, and whoever is alone at one database may not be at the others.
+TEST(Batcher, RequestsOfUnknownLengthAreCountedForAllDatabases) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 3s;
+  Rig rig(limits);
+  rig.fake->delay = 50ms;
+  rig.batcher.measure(*rig.fake);  // it has no sample: nothing is known
+  rig.fake->sample = "sample";
+  rig.batcher.measure(*rig.fake);
+  Batcher other(limits, rig.log.sink(), rig.metrics, rig.compute);
+  other.measure(*rig.fake);
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"sample", "sample"}));
+  rig.fake->hold();
+  const auto ask_other = [&](const char* client) {
+    return other.submit(rig.fake, pages_of("x"), 64, ByteLease(rig.budget), rig.answers.keep("x"), {client});
+  };
+  ASSERT_TRUE(rig.submit("many", 64, {"a"}));
+  expect_error(ask_other("a"), ErrorCode::kResourceExhausted, "fewer records");
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  ASSERT_TRUE(rig.submit("one", 1, {"b"}));
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  expect_error(ask_other("a"), ErrorCode::kResourceExhausted, "fewer records");  // b has asked
+}
+
+// Or all who come meanwhile would be told so late that it takes long.
+TEST(Batcher, APassThatIsOverdueMayTakeAsLongAgain) {
+  Rig rig(patient(1ms, 1, 100));
+  rig.teach(20ms);
+  rig.hold_with_one();
+  EXPECT_TRUE(rig.submit("soon", 1, {"a", Clock::now() + 1s}));
+  std::this_thread::sleep_for(1s);
+  expect_error(rig.submit("late", 1, {"b", Clock::now() + 1s}), ErrorCode::kResourceExhausted, "deadline");
+  EXPECT_TRUE(rig.submit("patient", 1, {"b", Clock::now() + 60s}));
+  rig.fake->release();
+}
+
 /// Databases of a server, each of which has had a pass of that time and where one request waits until the
 /// test ends.
 struct Others {

@@ -69,6 +69,7 @@ class FakeServer : public AnyServer {
 
   std::size_t pass_bytes() const noexcept override { return per_pass; }
 
+  Bytes sample_request() const override { return pirx::testing::to_bytes(sample); }
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
     const auto text = as_text(request);
@@ -130,6 +131,7 @@ class FakeServer : public AnyServer {
   std::size_t most_queries = 9;
   std::size_t max_bytes = 1 << 20;
   std::size_t working_per_query = 0, per_pass = 0;
+  std::string sample;           ///< a request
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms}, delay_of_each{0ms};
   std::function<void(std::string_view request)> on_admit;
@@ -177,7 +179,10 @@ class LogKeeper {
 };
 
 /// The limit under which requests, replies and computing may take so many bytes; the rest is for connections.
-inline std::size_t with_connections(std::size_t bytes) { return bytes + bytes / 15 + 1; }
+inline std::size_t with_connections(std::size_t bytes) {
+  bytes += 48 << 10;  // those that bring two requests
+  return bytes + bytes / 15 + 1;
+}
 
 /// A body as the server keeps one.
 inline PageBuffer pages_of(std::string_view text) {

@@ -429,18 +429,27 @@ TEST(RowSums, ManyLiarsWithinTheBoundUndoNoAbsence) {
     }
     return Records(slots.size());
   };
-  std::size_t last = std::numeric_limits<std::size_t>::max();
-  for (const bool ended : {false, true}) {
-    SCOPED_TRACE(ended);
-    auto query = deployment.client->query_sums(rows, rng, offsets).value();
-    auto replies = deployment.answer(query.requests);
-    for (std::size_t j = 0; j < kLiars; ++j) {
-      rng.fill(MutableByteSpan(replies[j]).subspan(MessageHeader::kBytes));
-    }
+  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+  std::size_t last = kNever;
+  for (const auto& [rounds, ended] : {std::pair{1, false}, {1, true}, {2, false}, {2, true}}) {
+    SCOPED_TRACE(std::to_string(rounds) + (ended ? " ended" : ""));
+    if (!ended) last = kNever;
     std::size_t asked = 0;
     const auto stop = [&] { return ++asked >= last; };
-    auto collector = deployment.client->collect(std::move(query.state), {std::nullopt, read, true, {}, stop});
-    for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
+    std::unique_ptr<ReplyCollector> collector;
+    for (int round = 0; round < rounds; ++round) {
+      auto query = deployment.client->query_sums(rows, rng, offsets).value();
+      auto replies = deployment.answer(query.requests);
+      for (std::size_t j = 0; j < kLiars; ++j) {
+        rng.fill(MutableByteSpan(replies[j]).subspan(MessageHeader::kBytes));
+      }
+      if (round == 0) {
+        collector = deployment.client->collect(std::move(query.state), {std::nullopt, read, true, {}, stop});
+      } else {
+        ASSERT_TRUE(collector->ask_again(std::move(query.state)).has_value());
+      }
+      for (std::size_t j = 0; j < replies.size(); ++j) ASSERT_TRUE(collector->add(j, replies[j]).has_value());
+    }
     const auto answer = std::move(*collector).finish();
     ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
     EXPECT_EQ(answer->missing.size(), kSums);

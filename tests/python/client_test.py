@@ -185,6 +185,30 @@ class Clients(Served):
         self.assertEqual(retrieval.next().action, pirx.Action.FINISH)
         self.assertEqual(retrieval.finish().data, [RECORDS[5]])
 
+    def test_decoding_has_a_deadline_whoever_moves_the_messages(self):
+        import urllib.request
+
+        def slow(records):
+            time.sleep(0.05)
+            return records[0] == RECORDS[5]
+
+        for deadline in (None, 0.01):
+            client = pirx.Client(self.by_position.deployment, deadline=deadline)
+            retrieval = client.begin([5], believe=slow)
+            while (message := retrieval.next()).action == pirx.Action.SEND:
+                request = urllib.request.Request(message.origin + message.path, message.data,
+                                                 {"Content-Type": "application/octet-stream"})
+                with urllib.request.urlopen(request) as reply:
+                    data = bytearray(reply.read())
+                if message.server == 2:
+                    data[80:] = bytes(byte ^ 0x41 for byte in data[80:])
+                retrieval.receive(message.id, bytes(data))
+            if deadline is None:
+                self.assertEqual(retrieval.finish().data, [RECORDS[5]])
+            else:
+                with self.assertRaisesRegex(pirx.Undecodable, "in time"):
+                    retrieval.finish()
+
     def test_a_lie_about_a_key_that_is_missing_tells_nothing(self):
         """What its slot holds is no part of the answer: otherwise the look-up failed where a liar guessed the slot."""
         import urllib.request

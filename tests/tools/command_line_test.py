@@ -33,6 +33,11 @@ def run(*words, code=0, **options):
     return done
 
 
+def key_positions(database):
+    """The lines of `pirx db list` after the first."""
+    return run("db", "list", database).stdout.partition("\n")[2]
+
+
 class Process:
     """A server or proxy in the background; .port is where it listens."""
 
@@ -123,9 +128,9 @@ class CommandLine(Servers):
         target = self.path / "site.pirx"
         done = run("db", "build", target, folder, "--from", "folder")
         self.assertIn("1 hidden files or folders (--hidden takes them), 1 links, 0 pipes", done.stderr)
-        self.assertEqual(run("db", "list", target).stdout, "0\tpage\n")
+        self.assertEqual(key_positions(target), "0\tpage\n")
         run("db", "build", target, folder, "--from", "folder", "--hidden")
-        self.assertEqual(run("db", "list", target).stdout, "0\t.git/HEAD\n1\tpage\n")
+        self.assertEqual(key_positions(target), "0\t.git/HEAD\n1\tpage\n")
         run("db", "build", target, folder / "page", "--from", "lines", "--hidden", code=2)
 
     def test_no_key_reaches_the_terminal_raw(self):
@@ -133,7 +138,7 @@ class CommandLine(Servers):
         key = "\x1b]0;evil\x07\x9b2J"
         source.write_text(json.dumps({"k": key, "v": "x"}) + "\n")
         run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v")
-        self.assertEqual(run("db", "list", target).stdout, "0\t\\x1b]0;evil\\x07\\xc2\\x9b2J\n")
+        self.assertEqual(key_positions(target), "0\t\\x1b]0;evil\\x07\\xc2\\x9b2J\n")
         source.write_text(json.dumps({"k": None, "v": "x"}) + "\n")
         wrong = run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", code=2)
         self.assertIn("line 1: member \"k\" is null", wrong.stderr)
@@ -145,9 +150,11 @@ class CommandLine(Servers):
         self.assertIn("sound", run("db", "verify", database).stdout)
         self.assertEqual(run("db", "get", database, 17).stdout, RECORDS[17] + "\n")
         self.assertEqual(run("db", "get", database, "--key", "key499", "--raw").stdout, RECORDS[499])
-        listed = dict(line.split("\t")[::-1] for line in run("db", "list", database).stdout.splitlines())
+        header = run("db", "list", database).stdout.splitlines()[0]
+        self.assertEqual(header, f"# positions of pirx database {info['identity']}, epoch 1")
+        listed = dict(line.split("\t")[::-1] for line in key_positions(database).splitlines())
         self.assertEqual(listed, {f"key{i}": str(i) for i in range(500)})
-        self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 3)
+        self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 4)
         # A rebuild takes the next epoch and keeps the identity.
         self.build()
         again = json.loads(run("db", "info", database, "--json").stdout)
@@ -307,13 +314,19 @@ class CommandLine(Servers):
         run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v")
         positions = self.path / "positions.tsv"
         positions.write_bytes(subprocess.run([PIRX, "db", "list", database], capture_output=True, check=True).stdout)
-        self.assertEqual(positions.read_bytes().count(b"\n"), len(keys))
+        self.assertEqual(positions.read_bytes().count(b"\n"), 1 + len(keys))
         deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
         for i, key in enumerate(keys):
             fetched = run("get", deployment, "--positions", positions, "--key", key, "-q").stdout
             self.assertEqual(fetched, f"value of {i}\n")
-        positions.write_text("0\tbad\\x\n")
-        run("get", deployment, "--positions", positions, "--key", "plain", code=4)
+        header = positions.read_bytes().splitlines()[0].decode()
+        for text in (f"{header}\n0\tbad\\x\n", "0\tplain\n", ""):
+            positions.write_text(text)
+            run("get", deployment, "--positions", positions, "--key", "plain", code=4)
+        # Of another epoch, positions may be those of other records.
+        positions.write_text(header.replace("epoch 1", "epoch 2") + "\n0\tplain\n")
+        stale = run("get", deployment, "--positions", positions, "--key", "plain", code=8)
+        self.assertIn("get the list of epoch 1", stale.stderr)
 
     def test_clients_in_parallel_share_passes(self):
         database = self.build()
@@ -556,6 +569,8 @@ class CommandLine(Servers):
         deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
         lines = "two\\nlines\nback\\\\slash\na b\n"
         done = run("get", deployment, "--keys-from", "-", "-q", input=lines)
+        self.assertEqual(done.stdout, "of 2\nof 1\nof 0\n")
+        done = run("get", deployment, "--keys-from", "-", "-q", input="\ufeff" + lines.replace("\n", "\r\n"))
         self.assertEqual(done.stdout, "of 2\nof 1\nof 0\n")
         # What an earlier look-up wrote is no answer to a later one.
         for wanted, code, names in (("a b", 0, ["0"]), ("nosuch", 3, [])):
@@ -863,6 +878,8 @@ class CommandLine(Servers):
                    "--field", "gf2_8", "gf2_16", "w160", "w48")
         self.assertEqual(len(json.loads(done.stdout)["results"]), 8)
         run("bench", "--size", "1", code=2)
+        self.assertIn("20 bytes of a word of w160", run("bench", "--size", "1KiB", "--row-bytes", 1, "--field", "w160", code=2).stderr)
+        run("bench", "--size", "1MiB", "--threads", 65535, code=1)
 
 
 if __name__ == "__main__":

@@ -327,7 +327,7 @@ class SingleServer(command_line_test.Servers):
             self.assertGreaterEqual(len(seen[0]), 1)
             liar = Liar(server.port)
             keys = self.path / "keys.tsv"
-            keys.write_text("0\tkey0\n")
+            keys.write_text(run("db", "list", self.path / f"{protocol}.59", "--limit", 1).stdout)
             words = ("get", self.at(before, liar.url), "--positions", keys, *weak, "--key")
             self.assertIn("'key1' is not in", run(*words, "key1", code=3).stderr)
             self.assertEqual([len(query) for query in liar.queries], seen[0])

@@ -54,6 +54,10 @@ Result<void> measure(const F& f, const BenchArguments& a, matrix::ConstView<std:
                      std::vector<Row>& rows) {
   const strassen::Engine<F> engine(f);
   D.cols -= D.cols % f.word_bytes();
+  if (D.cols == 0) {
+    return invalid("--row-bytes must be at least the " + std::to_string(f.word_bytes()) +
+                   " bytes of a word of " + f.tag().name());
+  }
   PIRX_ASSIGN(const auto prepared, engine.prepare(D));
   for (const std::size_t q : a.queries) {
     PIRX_ASSIGN(auto Q, matrix::Matrix<typename F::Elem>::create(q, D.rows));
@@ -152,7 +156,9 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::Range(1, 65536));
   command.add_option("--field", a->fields, "gf2, gf2_8, gf2_16, w160, w48; repeatable")
       ->capture_default_str();
-  command.add_option("--threads", a->threads, "0: one a core")->capture_default_str();
+  command.add_option("--threads", a->threads, "0: one a core")
+      ->capture_default_str()
+      ->check(whole_number(0, 1024));
   command.add_option("--runs", a->runs, "Timed runs of each")->capture_default_str();
   command.add_flag("--json", a->json, "As JSON");
   command.footer(

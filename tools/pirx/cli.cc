@@ -110,6 +110,16 @@ static bool is_control(std::string_view text, std::size_t i) {
          (i > 0 && at(i - 1) == 0xc2 && is_high(at(i)));
 }
 
+void trim_line(std::string& line, bool first) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (first && line.starts_with(kMark)) line.erase(0, kMark.size());
+  if (line.ends_with('\r')) line.pop_back();
+}
+
+std::string position_list_header(const database::Version& version) {
+  return std::string(kPositionList) + to_hex(version.identity) + ", epoch " + std::to_string(version.epoch);
+}
+
 std::string escape_key(std::string_view key) {
   std::string text;
   for (std::size_t i = 0; i < key.size(); ++i) {

@@ -11,6 +11,7 @@
 
 #include "pirx/base/bytes.h"
 #include "pirx/base/result.h"
+#include "pirx/database/geometry.h"
 #include "pirx/http/credentials.h"
 #include "pirx/protocol/option.h"
 #include "rank.h"
@@ -77,6 +78,12 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 /// A key on one line that no terminal acts on: backslash, newline and carriage return become \\, \n and \r,
 /// other control characters (U+0000 to U+001F, U+007F to U+009F) \xHH, byte by byte.
 std::string escape_key(std::string_view key);
+/// Takes away what some editors put around lines: a byte order mark before the first, a carriage return
+/// behind each. escape_key() leaves none there.
+void trim_line(std::string& line, bool first);
+/// The first line of a list of positions begins so, and says of which version of a database it is.
+inline constexpr std::string_view kPositionList = "# positions of pirx database ";
+std::string position_list_header(const database::Version& version);
 /// Back again. InvalidArgument for another escape.
 Result<std::string> unescape_key(std::string_view text);
 /// Writes a record and a newline to standard output. A record is foreign text: on a terminal its control

@@ -354,6 +354,7 @@ Result<void> list(const std::string& path, std::uint64_t limit) {
     return invalid(path + " is keyed: it holds no list of its keys, and clients need none (pirx get --key)");
   }
   if (!db->has_keys()) return invalid(path + " was built without keys");
+  std::cout << position_list_header(db->version()) << '\n';
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
     std::cout << position << '\t' << escape_key(key) << '\n';
@@ -462,8 +463,8 @@ void add_db_command(CLI::App& app) {
     set_action(command, [a, key] { return get(a->path, a->position, a->key, key->count() > 0, a->raw); });
   }
   {
-    auto& command =
-        *db.add_subcommand("list", "Print 'position TAB key' in key order: the list that clients need");
+    auto& command = *db.add_subcommand(
+        "list", "Print 'position TAB key' in key order: the list that clients need, for this epoch");
     auto path = add_database(command);
     auto limit = std::make_shared<std::uint64_t>(0);
     command.add_option("--limit", *limit, "Stop after so many; 0: all")

@@ -43,17 +43,31 @@ std::string name_key(const GetArguments& a, std::size_t i) {
   return "number " + std::to_string(i + 1) + " of " + std::to_string(a.keys.size());
 }
 
-/// Positions of the keys in a 'position TAB key' file, as `pirx db list` prints it. The whole file is read
+/// Positions of the keys in a list of this version, as `pirx db list` prints it. The whole file is read
 /// whatever the keys. A key that is not in it gets a position that no database has: the servers are asked all
-/// the same, and `unlisted` is what to say afterwards.
-Result<void> add_positions(GetArguments& a) {
+/// the same, and `unlisted` is what to say afterwards. DataLoss: the file is no such list. StaleEpoch: it is
+/// of another version.
+Result<void> add_positions(GetArguments& a, const database::Version& version) {
   const auto& path = a.positions_file;
   const auto& keys = a.keys;
   std::ifstream file(path);
   if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
   std::vector<std::optional<std::uint64_t>> found(keys.size());
   std::string line;
-  for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+  const auto next = [&](bool first = false) {
+    if (!std::getline(file, line)) return false;
+    trim_line(line, first);
+    return true;
+  };
+  if (!next(true) || !line.starts_with(kPositionList)) {
+    return fail(ErrorCode::kDataLoss, path + " is no list of positions: 'pirx db list' prints one");
+  }
+  if (line != position_list_header(version)) {
+    return fail(ErrorCode::kStaleEpoch, path + " is of another epoch or database than " + a.deployment +
+                                            ": get the list of epoch " + std::to_string(version.epoch) +
+                                            " ('pirx db list')");
+  }
+  for (std::uint64_t number = 2; next(); ++number) {
     const auto tab = line.find('\t');
     std::uint64_t position = 0;
     const auto parsed = std::from_chars(line.data(), line.data() + std::min(tab, line.size()), position);
@@ -252,6 +266,7 @@ Result<void> add_keys(const std::string& path, bool null, std::vector<std::strin
   if (!file->is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
   std::string line;
   for (std::uint64_t number = 1; number <= most && std::getline(in, line, null ? '\0' : '\n'); ++number) {
+    if (!null) trim_line(line, number == 1);
     auto key = null ? Result<std::string>(line) : unescape_key(line);
     if (!key) {
       return invalid("--keys-from, line " + std::to_string(number) + ": " + key.error().message());
@@ -281,7 +296,8 @@ Result<void> prompt(GetArguments& a) {
 }
 
 /// The words of the command line as what to fetch; --positions turns keys into positions.
-Result<void> settle_wishes(GetArguments& a, bool keyed) {
+Result<void> settle_wishes(GetArguments& a, const Plan& plan) {
+  const bool keyed = plan.geometry().keyed();
   if (keyed && (!a.positions.empty() || !a.positions_file.empty())) {
     return invalid(
         "the database is keyed: its records have no positions, ask for them with --key or --keys-from alone");
@@ -291,7 +307,7 @@ Result<void> settle_wishes(GetArguments& a, bool keyed) {
         "--key (or --keys-from) and --positions go together, as the database is not keyed (pirx db "
         "build --keyed)");
   }
-  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a));
+  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a, plan.version()));
   return {};
 }
 
@@ -430,7 +446,7 @@ Result<void> get(GetArguments a, bool& printed) {
   const auto& plan = *deployment.plan;
   const auto& protocol = plan.protocol();
   const bool keyed = plan.geometry().keyed();
-  PIRX_TRY(settle_wishes(a, keyed));
+  PIRX_TRY(settle_wishes(a, plan));
   PIRX_ASSIGN(auto fetcher, Fetcher::create(deployment, a.options));
   if (!fetcher.warning().empty()) std::fprintf(stderr, "%s\n", fetcher.warning().c_str());
   auto options = fetch_options(a);

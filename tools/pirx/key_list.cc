@@ -51,6 +51,7 @@ Result<void> read_list(const std::string& path, bool own, std::vector<std::strin
   std::string line;
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line == kHeader) continue;
+    if (!own) trim_line(line, number == 1);
     auto key = unescape_key(line);
     if (!key && own) continue;
     if (!key) return invalid(path + ", line " + std::to_string(number) + ": " + key.error().message());

@@ -128,12 +128,12 @@ class ReplyCollector {
   virtual Result<void> ask_again(std::unique_ptr<ClientState> state) = 0;
   /// The records. Where the replies prove nothing, digests or DecodeOptions may settle it (kProbable):
   /// all answers that any d + 1 replies make are weighed, up to 2^14 choices of d + 1 servers, and exactly
-  /// one must be right. Once an answer is proven, whoever lied in any round is named. Errors: StaleEpoch if
-  /// too few servers hold this version of the database. Undecodable if there are fewer than d + 1 replies,
-  /// more liars than can be told apart, several answers with right digests, or a missing key of which d + 1
-  /// replies make a record; the message says how many replies there were and what would help. DataLoss if the
-  /// servers agree on a damaged record. Whether it succeeds may depend on the records: do not let servers see
-  /// it.
+  /// one must be right. Once an answer is proven, whoever lied in any round is named, as far as time allows.
+  /// Errors: StaleEpoch if too few servers hold this version of the database. Undecodable if there are fewer
+  /// than d + 1 replies, more liars than can be told apart, several answers with right digests, or a missing
+  /// key of which d + 1 replies make a record; the message says how many replies there were and what would
+  /// help. DataLoss if the servers agree on a damaged record. Whether it succeeds may depend on the records:
+  /// do not let servers see it.
   virtual Result<Answer> finish() && = 0;
 };
 
