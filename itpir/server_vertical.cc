@@ -60,11 +60,11 @@ class VerticalServer final : public AnyServer {
 
   std::size_t pass_bytes() const noexcept override { return buckets_.front()->pass_bytes(); }
 
-  Bytes sample_request() const override {
-    std::vector<Bytes> samples;
-    for (const auto& bucket : buckets_) samples.push_back(bucket->sample_request());
+  Bytes sample_request(std::size_t queries) const override {
     Bytes whole;
-    for (std::size_t b = 0; b < m(); ++b) PIRX_CHECK(join(b, samples[b], 1, whole));
+    for (std::size_t b = 0; b < m(); ++b) {
+      if (!join(b, buckets_[b]->sample_request(queries), queries, whole)) throw std::bad_alloc();
+    }
     return whole;
   }
 

@@ -59,17 +59,20 @@ Batcher::~Batcher() {
 }
 
 void Batcher::measure(const AnyServer& server) noexcept try {
-  const Bytes sample = server.sample_request();
-  if (sample.empty()) return;
-  const ByteSpan request = sample;
-  const std::string_view nobody;
-  const auto start = Clock::now();
-  const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
-  const auto end = Clock::now();
-  if (!replies.front()) return;
-  const std::lock_guard lock(mutex_);
-  cost_.learn(1, std::chrono::duration<double>(end - start).count(), end);
-  learned_ = end;
+  for (const std::size_t queries : {std::size_t{1}, kMeasured}) {
+    if (queries > server.max_queries() || cost_.predict(1) > kMeasuredSeconds) return;
+    const Bytes sample = server.sample_request(queries);
+    if (sample.empty()) return;
+    const ByteSpan request = sample;
+    const std::string_view nobody;
+    const auto start = Clock::now();
+    const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
+    const auto end = Clock::now();
+    if (!replies.front()) return;
+    const std::lock_guard lock(mutex_);
+    cost_.learn(queries, std::chrono::duration<double>(end - start).count(), end);
+    learned_ = end;
+  }
 } catch (const std::bad_alloc&) {  // the first request shows it
 }
 

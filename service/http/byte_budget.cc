@@ -17,7 +17,9 @@ std::size_t ByteBudget::free() const noexcept {
 bool ByteBudget::take(std::size_t count, std::size_t held) noexcept {
   auto used = used_.load();
   if (by_client_) {
-    const auto room = whole_->free() + held, mine = used + (beside_ == nullptr ? 0 : beside_->used());
+    const auto& [others, spared] = client_;
+    const bool beside = others != nullptr && (!spared || (held == 0 && used + count > *spared));
+    const auto room = whole_->free() + held, mine = used + (beside ? others->used() : 0);
     if (mine > room || count > room - mine) return false;
   }
   do {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace pirx::http {
@@ -18,14 +19,17 @@ class ByteBudget {
   /// What one client may take of `whole`: a lease is granted where it and all the client's others together
   /// are no more than would be free without it. So a client's first lease can have all that is free, one
   /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds. What
-  /// it holds of `beside`, if any, counts as its own, too.
+  /// it holds of `beside`, if any, counts as its own, too; with `spared` only for a lease that holds nothing
+  /// yet, and that would make it hold more than so much here.
   struct Client {
     const ByteBudget* beside = nullptr;
+    std::optional<std::size_t> spared = {};
   };
   ByteBudget(Client client, ByteBudget& whole) noexcept
-      : limit_(whole.limit_), whole_(&whole), beside_(client.beside), by_client_(true) {}
+      : limit_(whole.limit_), whole_(&whole), client_(client), by_client_(true) {}
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
+  std::size_t limit() const noexcept { return limit_; }
   std::size_t used() const noexcept { return used_; }
   /// A limit's part that may lie unused in the heap, and that is for connections only: a sixteenth.
   static constexpr std::size_t slack(std::size_t limit) noexcept { return limit / 16; }
@@ -40,7 +44,7 @@ class ByteBudget {
 
   const std::size_t limit_;
   ByteBudget* const whole_;
-  const ByteBudget* const beside_ = nullptr;
+  const Client client_ = {};
   const bool by_client_ = false;
   std::atomic<std::size_t> used_{0};     ///< never above limit_
   std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed

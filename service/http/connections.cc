@@ -10,8 +10,10 @@
 namespace pirx::http {
 
 struct Connections::Client {
+  // Beside a large request there is room for some connections, such as those of health checks, and those that
+  // are there grow by what they read.
   Client(ByteBudget& all_memory, ByteBudget& all_requests) noexcept
-      : memory(ByteBudget::Client{&requests}, all_memory),
+      : memory(ByteBudget::Client{&requests, all_memory.limit() / 64}, all_memory),
         requests(ByteBudget::Client{&memory}, all_requests) {}
   std::size_t connections = 0;
   ByteBudget memory, requests;

@@ -83,14 +83,18 @@ TEST(ByteBudget, WhatAClientHoldsBesideCounts) {
   EXPECT_EQ(whole.used(), 700u);
   request = {};
   // Whichever of the two comes first.
-  ByteBudget both[2] = {{ByteBudget::Client{&both[1]}, whole}, {ByteBudget::Client{&both[0]}, part}};
+  ByteBudget both[2] = {{ByteBudget::Client{&both[1], 100}, whole}, {ByteBudget::Client{&both[0]}, part}};
   connections = {};
   ByteLease a(both[0]), b(both[1]);
   EXPECT_TRUE(b.resize(500));
-  EXPECT_FALSE(a.resize(1));
+  EXPECT_FALSE(a.resize(101));
+  EXPECT_TRUE(a.resize(100)) << "spared";
+  EXPECT_TRUE(a.resize(0));
   EXPECT_TRUE(b.resize(400));
   EXPECT_TRUE(a.resize(200));
-  EXPECT_EQ(whole.used(), 600u);
+  EXPECT_TRUE(a.resize(210)) << "it holds something";
+  EXPECT_FALSE(b.resize(601)) << "211 would be free";
+  EXPECT_TRUE(b.resize(500));
 }
 
 TEST(ByteBudget, WhatIsFreedGoesBackToTheSystem) {

@@ -69,7 +69,7 @@ class FakeServer : public AnyServer {
 
   std::size_t pass_bytes() const noexcept override { return per_pass; }
 
-  Bytes sample_request() const override { return pirx::testing::to_bytes(sample); }
+  Bytes sample_request(std::size_t) const override { return pirx::testing::to_bytes(sample); }
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
     const auto text = as_text(request);
