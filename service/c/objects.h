@@ -65,6 +65,7 @@ struct RetrievalObject : Object {
   /// For decoding the replies of several servers.
   using Clock = std::chrono::steady_clock;
   std::chrono::milliseconds deadline{0};  ///< for each round; 0: none
+  Clock::duration decoded{0};             ///< so long has it taken
   std::shared_ptr<std::atomic<Clock::time_point>> end =
       std::make_shared<std::atomic<Clock::time_point>>(Clock::time_point::max());
 };

@@ -87,11 +87,15 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
   return {};
 }
 
-/// Decoding that begins now may take a deadline for each round.
-void begin_decoding(RetrievalObject& object) {
-  if (object.deadline.count() == 0) return;
-  *object.end =
-      RetrievalObject::Clock::now() + object.deadline * std::max<std::size_t>(object.rounds.size(), 1);
+/// What `work` gives. All of it together may take a deadline for each round, where replies are decoded.
+template <class Work>
+auto in_time(RetrievalObject& object, Work work) {
+  const auto start = RetrievalObject::Clock::now();
+  const bool decodes = object.deadline.count() > 0 && !object.rounds.empty();
+  if (decodes) *object.end = start + object.deadline * object.rounds.size() - object.decoded;
+  auto result = work();
+  if (decodes) object.decoded += RetrievalObject::Clock::now() - start;
+  return result;
 }
 
 /// Adds what was wrong with each server's replies.
@@ -145,8 +149,8 @@ pirx_status pirx_retrieval_next(pirx_retrieval* retrieval, pirx_message* message
       if (object.retrieval->waiting()) return say(PIRX_RECEIVE);
       // Put back below: what fails here ends the retrieval.
       auto retrieval_now = std::move(object.retrieval);
-      begin_decoding(object);
-      auto round = object.done ? std::vector<pirx::Message>() : retrieval_now->outgoing();
+      Result<std::vector<pirx::Message>> round;
+      if (!object.done) round = in_time(object, [&] { return retrieval_now->outgoing(); });
       if (!round) return tl::unexpected(explain(round.error(), object));
       std::vector<bool> settled(round->size(), false);
       if (!round->empty()) object.rounds.push_back(std::move(*round));
@@ -235,9 +239,8 @@ pirx_status pirx_retrieval_finish(pirx_retrieval* retrieval, pirx_answer** answe
     PIRX_ASSIGN(const auto held, hold_running(retrieval));
     auto& object = *held.object;
     if (!object.done) return pirx::invalid("too early: pirx_retrieval_next() has not said PIRX_FINISH");
-    begin_decoding(object);
     const auto ending = std::move(object.retrieval);
-    auto found = std::move(*ending).finish();
+    auto found = in_time(object, [&] { return std::move(*ending).finish(); });
     if (!found) return tl::unexpected(explain(found.error(), object));
     give(std::make_shared<AnswerObject>(std::move(*found)), answer);
     return {};
