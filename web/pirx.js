@@ -174,7 +174,7 @@ class Deployment {
         machine.call("pirx_client_server", handle, i, at);
         const file = machine.text(machine.u32(at + 8));
         const minVersion = machine.u32(at + 12) !== 0 ? "TLSv1.2" : "TLSv1.3";
-        const ca = file && NODE ? authorities(machine.files, file) : undefined, kind = minVersion + ca?.toString("latin1");
+        const ca = file && NODE ? authorities(machine.files, file) : undefined, kind = JSON.stringify([minVersion, ca?.toString("latin1")]);
         if (!kinds.has(kind)) kinds.set(kind, { minVersion, ...(ca && { ca }) });
         tls.push(kinds.get(kind));
         if (file && !NODE) warning ||= "the deployment names certificate authorities (ca_file): a browser asks its own";
@@ -279,7 +279,7 @@ class Deployment {
       machine.setU32(options + 8, rounds);
       if (client.servers.length > 1) machine.setU32(options + 12, 1);
       machine.view().setBigUint64(options + 32, BigInt(maxBytes), true);
-      machine.view().setBigUint64(options + 56, BigInt(Math.max(1, Math.round(Math.min(timeout, 2 ** 31)))), true);
+      machine.view().setBigUint64(options + 56, BigInt(Math.max(1, Math.round(Math.min(timeout, 2 ** 31))) || 1), true);
       const count = wishes.length, isPosition = (wish) => typeof wish === "number" || typeof wish === "bigint";
       if (wishes.some(isPosition)) {
         return machine.within(8 * count, (at) => {

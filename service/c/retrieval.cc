@@ -95,6 +95,7 @@ auto in_time(RetrievalObject& object, Work work) {
   if (decodes) *object.end = start + object.deadline * object.rounds.size() - object.decoded;
   auto result = work();
   if (decodes) object.decoded += RetrievalObject::Clock::now() - start;
+  *object.end = RetrievalObject::Clock::time_point::max();  // what else asks `stop` has time
   return result;
 }
 

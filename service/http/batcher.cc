@@ -59,21 +59,26 @@ Batcher::~Batcher() {
 }
 
 void Batcher::measure(const AnyServer& server) noexcept try {
-  for (const std::size_t queries : {std::size_t{1}, kMeasured}) {
-    if (queries > server.max_queries() || cost_.predict(1) > kMeasuredSeconds) return;
+  const auto pass = [&](std::size_t queries) -> std::optional<double> {
     const Bytes sample = server.sample_request(queries);
-    if (sample.empty()) return;
+    if (sample.empty()) return std::nullopt;
     const ByteSpan request = sample;
     const std::string_view nobody;
     const auto start = Clock::now();
     const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
-    const auto end = Clock::now();
-    if (!replies.front()) return;
-    const std::lock_guard lock(mutex_);
-    cost_.learn(queries, std::chrono::duration<double>(end - start).count(), end);
-    learned_ = end;
-  }
-} catch (const std::bad_alloc&) {  // the first request shows it
+    const std::chrono::duration<double> seconds = Clock::now() - start;
+    return replies.front() ? std::optional(seconds.count()) : std::nullopt;
+  };
+  auto one = pass(1);
+  if (one && *one > kMeasuredSeconds) one = pass(1);  // it may have been read from a disk
+  if (!one) return;
+  const bool soon = *one <= kMeasuredSeconds && server.max_queries() >= kMeasured;
+  const auto more = soon ? pass(kMeasured) : std::nullopt;
+  const std::lock_guard lock(mutex_);
+  learned_ = Clock::now();
+  cost_.learn(1, *one, learned_);
+  if (more) cost_.learn(kMeasured, *more, learned_);
+} catch (...) {  // most likely memory: the first request shows it
 }
 
 Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, PageBuffer request,
@@ -81,6 +86,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
+  compute_.note_arrival(caller.client, Clock::now());  // also of those that are refused
   PIRX_ASSIGN(auto unknown, admit(caller, queries));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
@@ -95,7 +101,6 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto now = Clock::now();
   const auto ticket = next_ticket_++;
   // May fail for lack of memory, before anything has changed but an empty share.
-  compute_.note_arrival(caller.client, now);
   note_arrival(now);
   auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
@@ -174,7 +179,7 @@ double Batcher::longest_pass() const {
   const auto [waiting, lately, seconds] = compute_.others_that_compute(*seat_);
   const double even = time / static_cast<double>(2 + std::max<std::size_t>(waiting, lately));
   const double left = std::min((time - seconds) / 2, lately ? time / 3 : time);
-  return std::max({even, left, 2 * cost_.predict(1)});
+  return std::max({even, left, 3 * cost_.predict(1)});
 }
 
 std::size_t Batcher::most_queries() const {
@@ -191,7 +196,7 @@ std::size_t Batcher::most_queries() const {
   return most;
 }
 
-Result<std::shared_ptr<const void>> Batcher::admit(const Caller& caller, std::size_t queries) {
+Result<std::shared_ptr<bool>> Batcher::admit(const Caller& caller, std::size_t queries) {
   // What takes longer than anybody may wait would keep all others out. Whether it does is not known where
   // only the careful prediction says so, or after ten minutes without a pass if nobody else asks: one such
   // request is let in at a time, and beside other clients one in ten minutes. After that it is known.
@@ -208,14 +213,13 @@ Result<std::shared_ptr<const void>> Batcher::admit(const Caller& caller, std::si
                 "the server does not know yet how long its first queries take: try again later");
   }
   const double longest = longest_pass();
-  const auto too_many = [] {
+  const bool unknown = queries > 1 && cost_.predict_carefully(queries) > longest;
+  if (unknown && !old && cost_.predict(queries) > longest) {
     return fail(
         ErrorCode::kResourceExhausted,
         "so many queries take this server longer than it lets others wait: ask for fewer records at a "
         "time");
-  };
-  const bool unknown = queries > 1 && cost_.predict_carefully(queries) > longest;
-  if (unknown && !old && cost_.predict(queries) > longest) return too_many();
+  }
   // Clients take turns: before this request go its client's own, and of every other client as many.
   const auto most = most_queries();
   std::size_t ahead = queued_queries_;
@@ -247,7 +251,9 @@ Result<std::shared_ptr<const void>> Batcher::admit(const Caller& caller, std::si
   if (fits || (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0)) {
     if (!unknown) return nullptr;
     if (auto held = compute_.try_unknown(caller.client, now)) return held;
-    return too_many();
+    return fail(ErrorCode::kResourceExhausted,
+                "the server does not know how long so many queries take, and finds out with one request at a "
+                "time: ask for fewer records, or try again later");
   }
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
@@ -392,8 +398,11 @@ void Batcher::compute(std::vector<Job>& batch) {
     // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
     // it they took is not known then.
     const double with_all = cost_.predict_carefully(computed + refused);
-    if (with_all > 0 && seconds > with_all) computed += refused;
-    if (with_all == 0 && seconds > longest_pass()) computed = std::max<std::size_t>(computed, refused > 0);
+    const bool first = with_all == 0, slow = seconds > (first ? longest_pass() : with_all);
+    if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (batch[i].unknown) *batch[i].unknown = slow || (replies[i] && is_answer(*replies[i]));
+    }
     if (computed > 0) {
       cost_.learn(computed, seconds, end);
       learned_ = end;

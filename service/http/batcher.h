@@ -84,8 +84,8 @@ class Batcher {
     /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
     /// included. The smallest is next.
     double turn = 0;
-    std::shared_ptr<const void> unknown = {};  ///< of ComputeThread::try_unknown()
-    bool leaves = false;                       ///< the queue
+    std::shared_ptr<bool> unknown = {};  ///< of ComputeThread::try_unknown()
+    bool leaves = false;                 ///< the queue
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
@@ -103,16 +103,16 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// The seconds that a pass may take; two passes of one query are always allowed. Clients usually wait as
-  /// long for an answer as max_queue_time. In two thirds of that a request must get through the pass that
-  /// runs, its own, and one of each other database that waits: an equal part for each of these, or half of
-  /// what theirs leave.
+  /// The seconds that a pass may take; three passes of one query, as for one key, are always allowed. Clients
+  /// usually wait as long for an answer as max_queue_time. In two thirds of that a request must get through
+  /// the pass that runs, its own, and one of each other database that waits: an equal part for each of these,
+  /// or half of what theirs leave.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
   /// What a request must hold that may take too long, as far as is known.
-  Result<std::shared_ptr<const void>> admit(const Caller& caller, std::size_t queries);
+  Result<std::shared_ptr<bool>> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;

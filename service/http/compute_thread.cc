@@ -92,14 +92,21 @@ bool ComputeThread::alone(const std::string& client, Clock::time_point now) cons
   return now - others >= std::chrono::minutes(1);
 }
 
-std::shared_ptr<const void> ComputeThread::try_unknown(const std::string& client, Clock::time_point now) {
+std::shared_ptr<bool> ComputeThread::try_unknown(const std::string& client, Clock::time_point now) {
   const bool others_ask = !alone(client, now);
   const std::lock_guard lock(mutex_);
   if (!unknown_.expired() || (others_ask && now - unknown_since_ < kLately)) return nullptr;
-  const auto token = std::make_shared<const int>();
-  unknown_ = token;
+  // Who cancels, or sends what the protocol refuses, has not had the turn.
+  const auto end = [this, before = unknown_since_](const bool* known) {
+    const std::unique_ptr<const bool> owner(known);
+    if (*known) return;
+    const std::lock_guard ending(mutex_);
+    unknown_since_ = before;
+  };
+  std::shared_ptr<bool> held(std::make_unique<bool>(false).release(), end);
+  unknown_ = held;
   unknown_since_ = now;
-  return token;
+  return held;
 }
 
 void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {

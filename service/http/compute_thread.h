@@ -69,9 +69,10 @@ class ComputeThread {
   void note_arrival(const std::string& client, Clock::time_point now);
   /// Whether no other client has asked within a minute.
   bool alone(const std::string& client, Clock::time_point now) const;
-  /// For a request of which it is not known how long it takes: what is held until its pass has ended; null
-  /// where another is held or, unless the client is alone, another was within ten minutes.
-  std::shared_ptr<const void> try_unknown(const std::string& client, Clock::time_point now);
+  /// For a request of which it is not known how long it takes: what is held until its pass has ended, and
+  /// then says whether that is known now. Null where another is held or, unless the client is alone, one
+  /// within ten minutes has shown something. It must not outlive this.
+  std::shared_ptr<bool> try_unknown(const std::string& client, Clock::time_point now);
 
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
@@ -93,7 +94,7 @@ class ComputeThread {
   std::string last_client_;
   Clock::time_point last_arrival_ = Clock::now() - kLately;
   Clock::time_point arrival_before_it_ = last_arrival_;  ///< of another client
-  std::weak_ptr<const void> unknown_;                    ///< what try_unknown() gave
+  std::weak_ptr<bool> unknown_;                          ///< what try_unknown() gave
   Clock::time_point unknown_since_ = last_arrival_;
   double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
   bool woken_ = false, stopping_ = false;

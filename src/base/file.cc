@@ -265,7 +265,10 @@ void make_folders(const std::filesystem::path& path) noexcept {
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
   struct stat old {};
-  if (::stat(path.c_str(), &old) == 0) mode &= old.st_mode;
+  if (::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
+    mode &= old.st_mode;
+    if (old.st_gid != ::getegid()) mode &= ~static_cast<unsigned>(S_IRWXG);  // another group's from now on
+  }
   PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));
   return file.commit(path);

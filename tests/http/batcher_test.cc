@@ -467,7 +467,7 @@ TEST(Batcher, OfRequestsOfUnknownLengthThereIsOneAtATime) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 3s;
   Rig rig(limits);
-  rig.teach(50ms);
+  rig.teach(20ms);
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
   rig.fake->hold();
   ASSERT_TRUE(rig.submit("many", 64)) << "nobody else asks";
@@ -477,6 +477,25 @@ TEST(Batcher, OfRequestsOfUnknownLengthThereIsOneAtATime) {
   ASSERT_TRUE(rig.answers.wait_for(3));
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
   EXPECT_TRUE(rig.submit("more", 64)) << "it is known now";
+}
+
+// Or whoever cancels would have the only turn of ten minutes, again and again.
+TEST(Batcher, ARequestThatShowsNothingHasNotHadItsTurn) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 3s;
+  Rig rig(limits);
+  rig.teach(20ms);
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.hold_with_one();
+  const auto taken = rig.submit("cancelled", 100, {"a"});
+  ASSERT_TRUE(taken);
+  expect_error(rig.submit("b", 100, {"b"}), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.batcher.cancel(*taken));
+  ASSERT_TRUE(rig.submit("a7", 100, {"a"}));  // the protocol refuses it
+  rig.fake->release();
+  ASSERT_TRUE(rig.answers.wait_for(3));
+  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  EXPECT_TRUE(rig.submit("b", 100, {"b"})) << "nothing is known yet";
 }
 
 // Or who asked first for so many, and goes on, would keep out everybody who asks for little.
@@ -635,7 +654,7 @@ TEST(Batcher, RequestsOfUnknownLengthAreCountedForAllDatabases) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 3s;
   Rig rig(limits);
-  rig.fake->delay = 50ms;
+  rig.fake->delay = 20ms;
   rig.batcher.measure(*rig.fake);  // it has no sample: nothing is known
   rig.fake->sample = "sample";
   rig.fake->most_queries = 7;  // too few for a second pass
@@ -660,16 +679,18 @@ TEST(Batcher, RequestsOfUnknownLengthAreCountedForAllDatabases) {
 TEST(Batcher, ASecondPassShowsWhatQueriesAdd) {
   Rig rig(patient(1ms, 256, 100));
   rig.fake->sample = "sample";
-  rig.fake->delay = 50ms;
+  rig.fake->delay = 20ms;
   rig.batcher.measure(*rig.fake);
   EXPECT_EQ(rig.fake->seen().size(), 2u);
-  // In proportion to one query 200 would take 10 s. A pass of eight takes no longer than one of one.
+  // In proportion to one query 200 would take 4 s. A pass of eight takes no longer than one of one.
+  const auto held = rig.compute.try_unknown("", Clock::now());
   EXPECT_TRUE(rig.submit("many", 200));
   Rig slow(patient(1ms, 256, 100));
   slow.fake->sample = "sample";
   slow.fake->delay = 300ms;
   slow.batcher.measure(*slow.fake);
-  EXPECT_EQ(slow.fake->seen().size(), 1u) << "the start would take long";
+  EXPECT_EQ(slow.fake->seen().size(), 2u) << "of one query each, as the first may have read from a disk";
+  EXPECT_TRUE(slow.submit("a key", 3, {"a"}));
 }
 
 // Or all who come meanwhile would be told so late that it takes long.
@@ -728,6 +749,7 @@ TEST(Batcher, ShortPassesOfOtherDatabasesLeaveTimeForLongOnes) {
   rig.teach(100ms);
   const Others others(rig, 10, 1ms);
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() < 0.1; }));
+  const auto held = rig.compute.try_unknown("", Clock::now());  // nothing of unknown length is let in
   EXPECT_TRUE(rig.submit("eight", 8)) << "0.8 s at most, of the third of 4 s";
 }
 
@@ -826,6 +848,14 @@ TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
   ASSERT_TRUE(rig.answers.wait_for(1));
   rig.expect_a_hundred_refused();
   EXPECT_TRUE(rig.submit("one"));
+
+  limits.max_queue_time = 1s;
+  Rig other(limits);
+  other.teach(10ms);
+  other.fake->delay = 1200ms;
+  ASSERT_TRUE(other.submit("a7", 8));
+  ASSERT_TRUE(other.answers.wait_for(2));
+  other.expect_a_hundred_refused();
 }
 
 TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {

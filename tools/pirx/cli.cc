@@ -99,6 +99,9 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
       "");
 }
 
+/// A byte order mark.
+static constexpr std::string_view kMark = "\xef\xbb\xbf";
+
 /// Whether the byte belongs to U+0000 to U+001F or U+007F to U+009F.
 static bool is_control(std::string_view text, std::size_t i) {
   const auto at = [text](std::size_t k) {
@@ -111,7 +114,6 @@ static bool is_control(std::string_view text, std::size_t i) {
 }
 
 void trim_line(std::string& line, bool first) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
   if (first && line.starts_with(kMark)) line.erase(0, kMark.size());
   if (line.ends_with('\r')) line.pop_back();
 }
@@ -130,7 +132,7 @@ std::string escape_key(std::string_view key) {
       text += "\\n";
     } else if (c == '\r') {
       text += "\\r";
-    } else if (is_control(key, i)) {
+    } else if (is_control(key, i) || (i < kMark.size() && key.starts_with(kMark))) {
       text += "\\x" + to_hex(std::as_bytes(std::span(&c, 1)));
     } else {
       text += c;

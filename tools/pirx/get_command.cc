@@ -267,6 +267,8 @@ Result<void> add_keys(const std::string& path, bool null, std::vector<std::strin
   std::string line;
   for (std::uint64_t number = 1; number <= most && std::getline(in, line, null ? '\0' : '\n'); ++number) {
     if (!null) trim_line(line, number == 1);
+    if (!null && number == 1 && line.starts_with(kPositionList))
+      continue;  // of `pirx db list`, cut to its keys
     auto key = null ? Result<std::string>(line) : unescape_key(line);
     if (!key) {
       return invalid("--keys-from, line " + std::to_string(number) + ": " + key.error().message());
