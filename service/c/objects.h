@@ -62,10 +62,10 @@ struct RetrievalObject : Object {
   std::size_t handed_out = 0;      ///< messages of the round
   std::vector<bool> settled;       ///< those of the round whose reply came or was lost
   std::vector<std::string> blame;  ///< what was wrong with each server's latest bad reply
-  /// For decoding the replies of several servers.
+  // When decoding the replies of several servers has to end (in_time() in retrieval.cc).
   using Clock = std::chrono::steady_clock;
   std::chrono::milliseconds deadline{0};  ///< for each round; 0: none
-  Clock::duration decoded{0};             ///< so long has it taken
+  Clock::duration decoded{0};             ///< the time that it has taken so far
   std::shared_ptr<std::atomic<Clock::time_point>> end =
       std::make_shared<std::atomic<Clock::time_point>>(Clock::time_point::max());
 };

@@ -9,7 +9,6 @@ namespace pirx::c {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
-constexpr std::chrono::seconds kUsualDeadline{10};  ///< with several servers
 
 /// A retrieval, held for one call.
 struct Held {
@@ -75,8 +74,9 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
   object->client = client;
   object->blame.resize(client->addresses.size());
   PIRX_ASSIGN(object->joined, client->join());
-  if (client->deployment.plan->protocol().several) {
-    object->deadline = look_up.deadline.value_or(kUsualDeadline);
+  const Plan& plan = *client->deployment.plan;
+  if (plan.protocol().several) {
+    object->deadline = look_up.deadline.value_or(client::usual_deadline(plan));
     look_up.retrieve.stop = [given = std::move(look_up.retrieve.stop), end = object->end] {
       return RetrievalObject::Clock::now() >= end->load() || (given && given());
     };
@@ -87,7 +87,8 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
   return {};
 }
 
-/// What `work` gives. All of it together may take a deadline for each round, where replies are decoded.
+/// Does `work`, which decodes replies of several servers once there has been a round. All such work of a
+/// retrieval together may take its deadline for each round; then `stop` says so, and the work ends.
 template <class Work>
 auto in_time(RetrievalObject& object, Work work) {
   const auto start = RetrievalObject::Clock::now();

@@ -132,7 +132,7 @@ Result<void> check_run(const Plan& plan, std::size_t wishes, const FetchOptions&
 }  // namespace
 
 std::chrono::milliseconds deadline_of(const Plan& plan, const FetchOptions& options) {
-  const Milliseconds usual(plan.protocol().several ? 10'000 : 600'000);
+  const auto usual = usual_deadline(plan);
   return std::min<Milliseconds>(options.deadline.value_or(usual), std::chrono::hours(24));
 }
 

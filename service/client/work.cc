@@ -51,10 +51,14 @@ Result<void> check_work(const Work& work, std::size_t queries, const WorkLimits&
   const double least =
       std::max(work.seconds / machine_cores(), work.least_seconds + paired * static_cast<double>(queries));
   if (least > in_seconds(deadline)) {
-    return refuse("about " + seconds(least) + " a query", std::to_string(deadline.count()) + " ms",
-                  "--deadline");
+    return refuse("about " + seconds(least) + (paired > 0 ? " for so many records at a time" : " a query"),
+                  std::to_string(deadline.count()) + " ms", "--deadline");
   }
   return {};
+}
+
+Milliseconds usual_deadline(const Plan& plan) {
+  return Milliseconds(plan.protocol().several ? 10'000 : 600'000);
 }
 
 std::size_t queries_of(const Plan& plan, std::size_t wishes) {

@@ -42,7 +42,8 @@ class Batcher {
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
   ~Batcher();
 
-  /// Learns from a pass or two what passes of this server take; before its requests come.
+  /// Makes up to three passes of sample requests, to learn how long passes of this server take. To be called
+  /// before requests come.
   void measure(const AnyServer& server) noexcept;
 
   /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers
@@ -140,7 +141,8 @@ class Batcher {
       2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
   /// Queries that are under way at most while nothing is known of passes, but for a first request.
   static constexpr std::size_t kMostUnknown = 256;
-  /// So many queries has the second pass that measure() makes, if the first took no longer than that.
+  /// measure() makes a pass of so many queries after that of one query, if the latter took no longer than
+  /// this.
   static constexpr std::size_t kMeasured = 8;
   static constexpr double kMeasuredSeconds = 0.25;
   static constexpr std::size_t kProbe = 4;

@@ -18,9 +18,9 @@ class ByteBudget {
       : limit_(limit), whole_(whole) {}
   /// What one client may take of `whole`: a lease is granted where it and all the client's others together
   /// are no more than would be free without it. So a client's first lease can have all that is free, one
-  /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds. What
-  /// it holds of `beside`, if any, counts as its own, too; with `spared` only for a lease that holds nothing
-  /// yet, and that would make it hold more than so much here.
+  /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds.
+  /// `beside` is another budget of this client: what it holds there counts as held here, too. With `spared`
+  /// that is so only where a new lease would bring this budget above so many bytes.
   struct Client {
     const ByteBudget* beside = nullptr;
     std::optional<std::size_t> spared = {};

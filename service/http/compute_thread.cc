@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "batcher.h"
 
@@ -93,19 +94,25 @@ bool ComputeThread::alone(const std::string& client, Clock::time_point now) cons
 }
 
 std::shared_ptr<bool> ComputeThread::try_unknown(const std::string& client, Clock::time_point now) {
+  // Who cancels, or sends what the protocol refuses, has not had the turn.
+  struct Turn {
+    ~Turn() {
+      if (of == nullptr || known) return;
+      const std::lock_guard lock(of->mutex_);
+      of->unknown_since_ = before;
+    }
+    ComputeThread* of = nullptr;  // once it is given
+    Clock::time_point before;
+    bool known = false;
+  };
+  const auto turn = std::make_shared<Turn>();  // may fail: not under the lock, which its end takes
   const bool others_ask = !alone(client, now);
   const std::lock_guard lock(mutex_);
   if (!unknown_.expired() || (others_ask && now - unknown_since_ < kLately)) return nullptr;
-  // Who cancels, or sends what the protocol refuses, has not had the turn.
-  const auto end = [this, before = unknown_since_](const bool* known) {
-    const std::unique_ptr<const bool> owner(known);
-    if (*known) return;
-    const std::lock_guard ending(mutex_);
-    unknown_since_ = before;
-  };
-  std::shared_ptr<bool> held(std::make_unique<bool>(false).release(), end);
+  turn->of = this;
+  turn->before = std::exchange(unknown_since_, now);
+  std::shared_ptr<bool> held(turn, &turn->known);
   unknown_ = held;
-  unknown_since_ = now;
   return held;
 }
 

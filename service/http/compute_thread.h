@@ -58,10 +58,11 @@ class ComputeThread {
   /// `before` seconds: what is left of another's pass, and of what waits in each whose turn comes first as
   /// much as makes them even, but a whole pass at least.
   double others_before(const Seat& seat, double before) const;
+  /// What the other queues want of this thread.
   struct Others {
-    std::size_t wait;  ///< or compute
-    bool lately;       ///< one of them computed within a minute
-    double seconds;    ///< a pass of each that waits
+    std::size_t wait;  ///< how many of them wait or compute
+    bool lately;       ///< whether one of them computed within a minute
+    double seconds;    ///< of one pass of each that waits or computes, predicted
   };
   Others others_that_compute(const Seat& seat) const;
 

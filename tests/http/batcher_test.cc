@@ -82,6 +82,11 @@ struct Rig {
     ASSERT_TRUE(submit("teach"));
     ASSERT_TRUE(answers.wait_for(1));
   }
+  /// So many answers have come, and nothing is under way.
+  void settle(std::size_t count) {
+    ASSERT_TRUE(answers.wait_for(count));
+    ASSERT_TRUE(eventually([&] { return batcher.backlog().count() == 0.0; }));
+  }
   /// Once nothing is under way. What is known of passes says that one of so many takes too long.
   void expect_a_hundred_refused() {
     ASSERT_TRUE(eventually([&] { return batcher.backlog().count() == 0.0; }));
@@ -474,8 +479,7 @@ TEST(Batcher, OfRequestsOfUnknownLengthThereIsOneAtATime) {
   expect_error(rig.submit("more", 64), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("one"));
   rig.fake->release();
-  ASSERT_TRUE(rig.answers.wait_for(3));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.settle(3);
   EXPECT_TRUE(rig.submit("more", 64)) << "it is known now";
 }
 
@@ -493,8 +497,7 @@ TEST(Batcher, ARequestThatShowsNothingHasNotHadItsTurn) {
   EXPECT_TRUE(rig.batcher.cancel(*taken));
   ASSERT_TRUE(rig.submit("a7", 100, {"a"}));  // the protocol refuses it
   rig.fake->release();
-  ASSERT_TRUE(rig.answers.wait_for(3));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.settle(3);
   EXPECT_TRUE(rig.submit("b", 100, {"b"})) << "nothing is known yet";
 }
 
@@ -559,11 +562,9 @@ TEST(Batcher, RefusedQueriesOfAFirstPassAreNotTakenForSoMany) {
   Rig rig(patient(1ms, 256, 100));
   rig.fake->delay = 400ms;
   ASSERT_TRUE(rig.submit("a7", 256));  // refused by the protocol, which looked at it for a moment
-  ASSERT_TRUE(rig.answers.wait_for(1));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.settle(1);
   ASSERT_TRUE(rig.submit("one", 1, {"b"}));
-  ASSERT_TRUE(rig.answers.wait_for(2));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.settle(2);
   expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
 }
 
@@ -669,8 +670,7 @@ TEST(Batcher, RequestsOfUnknownLengthAreCountedForAllDatabases) {
   ASSERT_TRUE(rig.submit("many", 64, {"a"}));
   expect_error(ask_other("a"), ErrorCode::kResourceExhausted, "fewer records");
   rig.fake->release();
-  ASSERT_TRUE(rig.answers.wait_for(1));
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.settle(1);
   ASSERT_TRUE(rig.submit("one", 1, {"b"}));
   ASSERT_TRUE(rig.answers.wait_for(2));
   expect_error(ask_other("a"), ErrorCode::kResourceExhausted, "fewer records");  // b has asked

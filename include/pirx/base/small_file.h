@@ -18,9 +18,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
                               std::string_view what = "file", bool regular_only = false);
 
 /// Replaces the file at `path` by `text`. Writes another file beside it, syncs that and renames it, so that
-/// after any failure the file is the old one or the new one. `mode` is that of open(2); whoever could
-/// not read the old file cannot read the new one. ResourceExhausted: the disk is full. Unavailable: any other
-/// failure.
+/// after any failure the file is the old one or the new one. `mode` is that of open(2), less what
+/// the old file did not allow. ResourceExhausted: the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
 /// The file that a link leads to, so that the link stays one when the file is replaced. The path itself if it

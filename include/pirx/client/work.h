@@ -18,6 +18,10 @@ struct WorkLimits {
   std::chrono::milliseconds time{60'000};
 };
 
+/// How long a client waits for each round if nobody says how long: 10 s, or 10 minutes for a single server,
+/// which may compute for long.
+std::chrono::milliseconds usual_deadline(const Plan& plan);
+
 /// How many queries look up so many records.
 std::size_t queries_of(const Plan& plan, std::size_t wishes);
 
