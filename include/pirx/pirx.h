@@ -271,10 +271,10 @@ typedef struct pirx_options {
   uint64_t max_memory; /* bytes held at the same time. 0: 1 GiB */
   uint64_t max_work;   /* milliseconds of one core for each query. 0: 60000 */
   uint64_t deadline;   /* milliseconds that pirx_client_fetch_... waits for each round. 0: 10000, and 600000
-                          with   a single server, which may compute for long. All rounds with a single server
-                          together   have that time once for each query (three for a key) and once more. Decoding
-                          the replies   of several servers ends when it has taken that time for each round,
-                          whoever moves the   messages */
+                          with a single server, which may compute for long. All its rounds together have that
+                          time once for each query (three for a key) and once more. Decoding the replies of
+                          several servers ends when it has taken that time for each round, whoever moves the
+                          messages */
 } pirx_options;
 
 /* On input struct_size is sizeof(pirx_options). On output *options has the usual values.
