@@ -207,6 +207,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
   std::byte* const words = scalars + sizes.scalars + sizes.sums;
   for (std::size_t i = 0; i < R.rows; ++i) std::fill_n(R.row(i), R.cols, Sum{});
 
+  TimeLimit* const limit = TimeLimit::current();
   for (std::size_t first = 0; first < Q.rows; first += plan.tile_queries) {
     const std::size_t queries = std::min(plan.tile_queries, Q.rows - first);
     const std::size_t tiles = div_up(queries, kQueries);
@@ -216,7 +217,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
       for (std::size_t top = 0; top < D.rows; top += ResidueKernels::kMostSummed) {
         const std::size_t bottom = std::min(D.rows, top + ResidueKernels::kMostSummed);
         std::memset(sums, 0, basis.count * panels * tiles * kSums * sizeof(std::int32_t));
-        for (std::size_t row = top; row < bottom; row += plan.chunk_rows) {
+        for (std::size_t row = top; row < bottom && !over(limit); row += plan.chunk_rows) {
           const std::size_t height = std::min(plan.chunk_rows, bottom - row);
           const std::size_t blocks = div_up(height, kRows);
           const std::size_t tile_bytes = blocks * ResidueKernels::kBlockBytes;

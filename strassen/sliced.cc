@@ -188,7 +188,7 @@ class Product {
     std::byte* formed = own + plan_.run * sizes_.sums;
     const auto sums_of = [&](std::size_t panel) { return own + (panel - first) * sizes_.sums; };
     for (std::size_t panel = first; panel < last; ++panel) std::memset(sums_of(panel), 0, sizes_.sums);
-    for (std::size_t b = begin; b < end; ++b) {
+    for (std::size_t b = begin; b < end && !over(limit_); ++b) {
       const std::byte* A = matrices + (b - begin) * matrices_bytes(region);
       for (std::size_t panel = first; panel < last; ++panel) {
         Tile next{0, end};
@@ -323,7 +323,7 @@ class Product {
 #pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(dynamic) if (threads > 1)
     for (std::size_t panel = 0; panel < D_->panels(); ++panel) {
       const std::size_t group_bytes = kernels_.group_bytes(D_->vectors(panel));
-      for (std::size_t g = 0; g < groups; g += sizes_.block) {
+      for (std::size_t g = 0; g < groups && !over(limit_); g += sizes_.block) {
         const std::size_t here = std::min(sizes_.block, groups - g);
         for (std::size_t i = 0; i < Q.rows; i += kernels_.direct_tile) {
           for (const auto& target : R.views) {
@@ -374,6 +374,7 @@ class Product {
   const std::size_t row_bytes_;
   const SlicedMatrix* D_ = nullptr;
   std::size_t first_group_ = 0;
+  TimeLimit* const limit_ = TimeLimit::current();
   AlignedBuffer workspace_;
 };
 

@@ -28,6 +28,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
   const std::size_t runs = div_up(panels, plan.run);
   for (std::size_t i = 0; i < R.rows; ++i) std::fill_n(R.row(i), R.cols, Sum{});
 
+  TimeLimit* const limit = TimeLimit::current();
   for (std::size_t first = 0; first < Q.rows; first += plan.tile_queries) {
     const std::size_t queries = std::min(plan.tile_queries, Q.rows - first);
     // The values of a block of queries at one point: tile after tile, and within a tile row after row.
@@ -64,7 +65,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
           };
           const std::size_t point_stride = queries * kernels.sum_bytes();
           std::memset(own, 0, plan.run * sizes.sums);
-          for (std::size_t b = 0; b < blocks; ++b) {
+          for (std::size_t b = 0; b < blocks && !over(limit); ++b) {
             const std::size_t rows = rows_of(b);
             for (std::size_t panel = begin; panel < end; ++panel) {
               kernels.evaluate_words(

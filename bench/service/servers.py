@@ -361,7 +361,7 @@ def passes(server, since=0):
     """Queries and seconds of every pass in the log from its line `since` on."""
     lines = server.log.read_text().split("\n")[since:]
     events = [json.loads(line) for line in lines if '"event":"batch"' in line]
-    return [(int(e["queries"]), e["compute_ms"] / 1e3) for e in events]
+    return [(int(e["queries"]), e["compute_ms"] / 1e3) for e in events if not e["stopped"]]
 
 
 def log_length(server):

@@ -13,6 +13,7 @@
 
 #include "level_shape.h"
 #include "pirx/base/rng.h"
+#include "src/base/time_limit.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -151,10 +152,11 @@ struct Team {
   double cost = 0;  // of all blocks
   std::atomic<double> done = 0;
   std::atomic<bool> no_memory = false;
+  TimeLimit* const limit = TimeLimit::current();
 
   template <class F>
   void run(const F& task) noexcept {
-    if (no_memory) return;
+    if (no_memory || over(limit)) return;
     try {
       task();
     } catch (const std::bad_alloc&) {

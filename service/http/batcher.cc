@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "pirx/base/buffer.h"
+#include "src/base/time_limit.h"
 #include "src/protocol/message.h"
 
 namespace pirx::http {
@@ -34,6 +35,9 @@ std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const B
   }
 }
 
+constexpr const char* kTooMany =
+    "so many queries take this server longer than it lets others wait: ask for fewer records at a time";
+
 /// Whether a pass over the database made this reply: not masks, nor what a server says of a client's keys.
 bool is_answer(ByteSpan reply) {
   const auto type = message_type(reply);
@@ -58,36 +62,12 @@ Batcher::~Batcher() {
   for (auto& job : queue_) finish(job, fail(ErrorCode::kUnavailable, {}));
 }
 
-void Batcher::measure(const AnyServer& server) noexcept try {
-  const auto pass = [&](std::size_t queries) -> std::optional<double> {
-    const Bytes sample = server.sample_request(queries);
-    if (sample.empty()) return std::nullopt;
-    const ByteSpan request = sample;
-    const std::string_view nobody;
-    const auto start = Clock::now();
-    const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
-    const std::chrono::duration<double> seconds = Clock::now() - start;
-    return replies.front() ? std::optional(seconds.count()) : std::nullopt;
-  };
-  auto one = pass(1);
-  if (one && *one > kMeasuredSeconds) one = pass(1);  // it may have been read from a disk
-  if (!one) return;
-  const bool soon = *one <= kMeasuredSeconds && server.max_queries() >= kMeasured;
-  const auto more = soon ? pass(kMeasured) : std::nullopt;
-  const std::lock_guard lock(mutex_);
-  learned_ = Clock::now();
-  cost_.learn(1, *one, learned_);
-  if (more) cost_.learn(kMeasured, *more, learned_);
-} catch (...) {  // most likely memory: the first request shows it
-}
-
 Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, PageBuffer request,
                                         std::size_t queries, ByteLease lease, Done done, Caller caller) {
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  compute_.note_arrival(caller.client, Clock::now());  // also of those that are refused
-  PIRX_ASSIGN(auto unknown, admit(caller, queries));
+  PIRX_TRY(admit(caller, queries));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -107,7 +87,6 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
                     std::move(caller), now});
   share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
   queue_.back().turn = share.turn;
-  queue_.back().unknown = std::move(unknown);
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
@@ -165,13 +144,16 @@ void Batcher::publish() noexcept {
 
 double Batcher::seconds_left() const {
   if (computing_ == 0) return 0;
-  const std::chrono::duration<double> passed = Clock::now() - computing_since_;
-  return std::abs(cost_.predict(computing_) - passed.count());  // overdue: perhaps as long again
+  const double passed = std::chrono::duration<double>(Clock::now() - computing_since_).count();
+  const double left = std::abs(cost_.predict(computing_) - passed);  // overdue: perhaps as long again
+  return std::min(left, std::max(0.0, computing_limit_ - passed));
 }
 
 double Batcher::seconds_of(std::size_t queries) const {
+  const double longest = longest_pass();
   const auto most = most_queries(), full = queries / most, rest = queries % most;
-  return static_cast<double>(full) * cost_.predict(most) + (rest > 0 ? cost_.predict(rest) : 0.0);
+  return static_cast<double>(full) * std::min(cost_.predict(most), longest) +
+         (rest > 0 ? std::min(cost_.predict(rest), longest) : 0.0);
 }
 
 double Batcher::longest_pass() const {
@@ -184,7 +166,7 @@ double Batcher::longest_pass() const {
 
 std::size_t Batcher::most_queries() const {
   const double longest = longest_pass();
-  std::size_t most = 1, more = limits_.batch_max;
+  std::size_t most = 1, more = std::min(limits_.batch_max, std::max<std::size_t>(too_many() / 2, 1));
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
     if (cost_.predict_carefully(middle) > longest) {
@@ -196,30 +178,13 @@ std::size_t Batcher::most_queries() const {
   return most;
 }
 
-Result<std::shared_ptr<bool>> Batcher::admit(const Caller& caller, std::size_t queries) {
-  // What takes longer than anybody may wait would keep all others out. Whether it does is not known where
-  // only the careful prediction says so, or after ten minutes without a pass if nobody else asks: one such
-  // request is let in at a time, and beside other clients one in ten minutes. After that it is known.
+std::size_t Batcher::too_many() const { return Clock::now() - stopped_at_ < kKnownFor ? stopped_ : SIZE_MAX; }
+
+Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   const auto now = Clock::now();
-  const bool old = now - learned_ >= ComputeThread::kLately && compute_.alone(caller.client, now);
+  if (queries >= too_many()) return fail(ErrorCode::kResourceExhausted, kTooMany);
   const auto share_of_it = shares_.find(caller.client);
   const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
-  // Nothing is predicted before a first pass has ended: without this limit all that comes until then is
-  // taken. Nobody may have more in the queue than would stay free for others.
-  const std::size_t under_way = computing_ + queued_queries_;
-  if (cost_.predict(1) == 0 && under_way > 0 &&
-      (under_way > kMostUnknown || mine > kMostUnknown - under_way)) {
-    return fail(ErrorCode::kResourceExhausted,
-                "the server does not know yet how long its first queries take: try again later");
-  }
-  const double longest = longest_pass();
-  const bool unknown = queries > 1 && cost_.predict_carefully(queries) > longest;
-  if (unknown && !old && cost_.predict(queries) > longest) {
-    return fail(
-        ErrorCode::kResourceExhausted,
-        "so many queries take this server longer than it lets others wait: ask for fewer records at a "
-        "time");
-  }
   // Clients take turns: before this request go its client's own, and of every other client as many.
   const auto most = most_queries();
   std::size_t ahead = queued_queries_;
@@ -233,7 +198,7 @@ Result<std::shared_ptr<bool>> Batcher::admit(const Caller& caller, std::size_t q
   auto before = seconds_of(earlier) + seconds_left();
   // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
-  const auto pass = cost_.predict(std::max(own, queries));
+  const auto pass = std::min(cost_.predict(std::max(own, queries)), longest_pass());
   before += others(before);
   const auto end = before + pass;
   // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
@@ -248,13 +213,7 @@ Result<std::shared_ptr<bool>> Batcher::admit(const Caller& caller, std::size_t q
   // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
   // let in.
   const bool unsure = idle || cost_.knows_only_larger(queries);
-  if (fits || (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0)) {
-    if (!unknown) return nullptr;
-    if (auto held = compute_.try_unknown(caller.client, now)) return held;
-    return fail(ErrorCode::kResourceExhausted,
-                "the server does not know how long so many queries take, and finds out with one request at a "
-                "time: ask for fewer records, or try again later");
-  }
+  if (fits || (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0)) return {};
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +
@@ -343,18 +302,25 @@ void Batcher::mark_batch() {
   if (queries > 0) fair_share_ += static_cast<double>(queries) / static_cast<double>(shares_.size());
 }
 
-void Batcher::refuse_late() noexcept {
-  std::vector<Job> late;
+void Batcher::refuse_hopeless() noexcept {
+  std::vector<Job> hopeless;
   try {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (stopping_) return;
-    late.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
+    hopeless.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
     const auto now = Clock::now();
-    for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
-    move_marked(late);
-  } catch (...) {  // out of memory: they wait until there is some
+    const auto many = too_many();
+    for (auto& job : queue_) job.leaves = job.caller.deadline <= now || job.queries >= many;
+    move_marked(hopeless);
+    lock.unlock();
+    for (auto& job : hopeless) {
+      if (job.queries >= many) finish(job, fail(ErrorCode::kResourceExhausted, kTooMany));
+    }
+  } catch (...) {  // out of memory: they wait until there is some, or are told without words
   }
-  for (auto& job : late) finish(job, fail(ErrorCode::kUnavailable, {}));
+  for (auto& job : hopeless) {
+    if (job.done) finish(job, fail(ErrorCode::kUnavailable, {}));
+  }
 }
 
 void Batcher::next_batch(std::vector<Job>& batch) {
@@ -364,9 +330,50 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   move_marked(batch);
   for (const auto& job : batch) computing_ += job.queries;
   computing_since_ = Clock::now();
-  const double predicted = cost_.predict(computing_);
+  computing_limit_ = computing_ > kFew ? longest_pass() : kNoLimit;
+  const double predicted = std::min(cost_.predict(computing_), computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
+}
+
+void Batcher::put_back(std::vector<Job>& batch) {
+  const std::lock_guard lock(mutex_);
+  stopped_ = computing_;
+  stopped_at_ = Clock::now();
+  if (batch.size() == 1) return;
+  for (const auto& job : batch) shares_[job.caller.client];  // may fail, before anything has changed
+  queue_.insert(queue_.begin(), std::move_iterator(batch.begin()), std::move_iterator(batch.end()));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    auto& job = queue_[i];
+    job.leaves = false;
+    auto& share = shares_.find(job.caller.client)->second;
+    share.turn = std::max(share.turn, job.turn);
+    ++share.requests;
+    share.queries += job.queries;
+    queued_queries_ += job.queries;
+  }
+  batch.clear();
+  publish();
+}
+
+void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
+                    Clock::time_point end) {
+  std::size_t computed = 0, refused = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!replies[i]) {
+      refused += batch[i].queries;
+    } else if (is_answer(*replies[i])) {
+      computed += batch[i].queries;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
+  // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
+  // it they took is not known then.
+  const double with_all = cost_.predict_carefully(computed + refused);
+  const bool first = with_all == 0, slow = seconds > (first ? longest_pass() : with_all);
+  if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
+  if (computed > 0) cost_.learn(computed, seconds, end);
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
@@ -381,39 +388,20 @@ void Batcher::compute(std::vector<Job>& batch) {
     senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
+  TimeLimit limit(start + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(std::min(computing_limit_, kNoLimit))));
   auto replies = answer_all(*batch.front().server, requests, senders);
   const auto end = Clock::now();
   const double seconds = std::chrono::duration<double>(end - start).count();
-  std::size_t computed = 0, refused = 0;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (!replies[i]) {
-      refused += batch[i].queries;
-    } else if (is_answer(*replies[i])) {
-      computed += batch[i].queries;
-    }
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
-    // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
-    // it they took is not known then.
-    const double with_all = cost_.predict_carefully(computed + refused);
-    const bool first = with_all == 0, slow = seconds > (first ? longest_pass() : with_all);
-    if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (batch[i].unknown) *batch[i].unknown = slow || (replies[i] && is_answer(*replies[i]));
-    }
-    if (computed > 0) {
-      cost_.learn(computed, seconds, end);
-      learned_ = end;
-    }
+  const bool stopped = limit.reached();
+  if (stopped) {
+    for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);
+    ++metrics_.stopped_passes;
+  } else {
+    learn(batch, replies, seconds, end);
   }
   metrics_.pass_queries.add(static_cast<double>(queries));
   metrics_.pass_seconds.add(seconds);
-  for (const auto& job : batch) {
-    metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
-  }
-
   // Logged before the replies leave: who has a reply can find its batch in the log.
   write_log(log_, [&] {
     return LogEvent{"batch",
@@ -421,10 +409,13 @@ void Batcher::compute(std::vector<Job>& batch) {
                     {{"requests", static_cast<double>(batch.size())},
                      {"queries", static_cast<double>(queries)},
                      {"queue_ms", to_ms(start - batch.front().arrival)},
-                     {"compute_ms", to_ms(end - start)}}};
+                     {"compute_ms", to_ms(end - start)},
+                     {"stopped", stopped ? 1.0 : 0.0}}};
   });
+  if (stopped) put_back(batch);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = batch[i];
+    metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
     job.request = {};
     // What computing took is given back; the reply stays charged until it is written.
     if (!job.lease.resize(replies[i] ? replies[i]->size() : 0)) {

@@ -42,18 +42,15 @@ class Batcher {
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
   ~Batcher();
 
-  /// Makes up to three passes of sample requests, to learn how long passes of this server take. To be called
-  /// before requests come.
-  void measure(const AnyServer& server) noexcept;
-
   /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers
   /// it, together with neighbours in the queue that it admitted too. `done` is called exactly once, unless
   /// cancel() is in time; with Unavailable when the caller's deadline passes in the queue, and with
-  /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there.
-  /// ResourceExhausted, and `done` is never called, when the queue is full, when the lease cannot grow by
-  /// what answering takes (AnyServer::working_bytes), or when its batch is predicted to begin after
-  /// max_queue_time or to end later than four fifths of the way to the deadline, or several queries to be
-  /// long.
+  /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there,
+  /// or when a pass of this request alone takes too long and is stopped. ResourceExhausted, and `done` is
+  /// never called, when the queue is full, when the lease cannot grow by what answering takes
+  /// (AnyServer::working_bytes), when a pass of no more queries was stopped within a minute, or when its
+  /// batch is predicted to begin after max_queue_time or to end later than four fifths of the way to the
+  /// deadline.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
 
@@ -67,8 +64,8 @@ class Batcher {
   // For ComputeThread.
   /// When the next batch is to begin, perhaps in the past; nothing while none waits.
   std::optional<Clock::time_point> ready_at() const;
-  /// Unavailable for those whose deadline has passed.
-  void refuse_late() noexcept;
+  /// Unavailable for those whose deadline has passed; ResourceExhausted for those with too_many() queries.
+  void refuse_hopeless() noexcept;
   /// Answers the next batch, if there still is one.
   void pass() noexcept;
 
@@ -85,8 +82,7 @@ class Batcher {
     /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
     /// included. The smallest is next.
     double turn = 0;
-    std::shared_ptr<bool> unknown = {};  ///< of ComputeThread::try_unknown()
-    bool leaves = false;                 ///< the queue
+    bool leaves = false;  ///< the queue
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
@@ -95,6 +91,10 @@ class Batcher {
 
   void next_batch(std::vector<Job>& batch);
   void compute(std::vector<Job>& batch);
+  void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
+             Clock::time_point end);
+  /// After a pass that was stopped: its requests wait again, for smaller ones. One request alone stays.
+  void put_back(std::vector<Job>& batch);
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
@@ -112,8 +112,9 @@ class Batcher {
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
-  /// What a request must hold that may take too long, as far as is known.
-  Result<std::shared_ptr<bool>> admit(const Caller& caller, std::size_t queries);
+  /// The queries of the last pass that was stopped; SIZE_MAX if there was none of late.
+  std::size_t too_many() const;
+  Result<void> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
@@ -139,17 +140,18 @@ class Batcher {
   static constexpr double kPartOfWait = 0.8;  ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses =
       2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
-  /// Queries that are under way at most while nothing is known of passes, but for a first request.
-  static constexpr std::size_t kMostUnknown = 256;
-  /// measure() makes a pass of so many queries after that of one query, if the latter took no longer than
-  /// this.
-  static constexpr std::size_t kMeasured = 8;
-  static constexpr double kMeasuredSeconds = 0.25;
+  /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
+  static constexpr std::size_t kFew = 3;
+  static constexpr double kNoLimit = 1e8;              ///< seconds
+  static constexpr std::chrono::minutes kKnownFor{1};  ///< that so many queries are too many
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
-  Clock::time_point computing_since_, learned_;  ///< the latter: when cost_ last learned
+  Clock::time_point computing_since_;
+  double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
+  std::size_t stopped_ = SIZE_MAX;     ///< queries of the last pass that was
+  Clock::time_point stopped_at_{};
   Clock::time_point last_arrival_ = Clock::now() - std::chrono::minutes(1);
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;

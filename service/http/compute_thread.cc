@@ -78,44 +78,6 @@ ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const
   return all;
 }
 
-void ComputeThread::note_arrival(const std::string& client, Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
-  if (client != last_client_) {
-    last_client_ = client;
-    arrival_before_it_ = last_arrival_;
-  }
-  last_arrival_ = now;
-}
-
-bool ComputeThread::alone(const std::string& client, Clock::time_point now) const {
-  const std::lock_guard lock(mutex_);
-  const auto others = client == last_client_ ? arrival_before_it_ : last_arrival_;
-  return now - others >= std::chrono::minutes(1);
-}
-
-std::shared_ptr<bool> ComputeThread::try_unknown(const std::string& client, Clock::time_point now) {
-  // Who cancels, or sends what the protocol refuses, has not had the turn.
-  struct Turn {
-    ~Turn() {
-      if (of == nullptr || known) return;
-      const std::lock_guard lock(of->mutex_);
-      of->unknown_since_ = before;
-    }
-    ComputeThread* of = nullptr;  // once it is given
-    Clock::time_point before;
-    bool known = false;
-  };
-  const auto turn = std::make_shared<Turn>();  // may fail: not under the lock, which its end takes
-  const bool others_ask = !alone(client, now);
-  const std::lock_guard lock(mutex_);
-  if (!unknown_.expired() || (others_ask && now - unknown_since_ < kLately)) return nullptr;
-  turn->of = this;
-  turn->before = std::exchange(unknown_since_, now);
-  std::shared_ptr<bool> held(turn, &turn->known);
-  unknown_ = held;
-  return held;
-}
-
 void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
   const std::lock_guard lock(mutex_);
   if (running_.get() != &seat) return;
@@ -149,7 +111,7 @@ void ComputeThread::run() noexcept {
     looked_at_.assign(seats_.begin(), seats_.end());
     lock.unlock();
     std::optional<Clock::time_point> next;
-    for (const auto& seat : looked_at_) seat->batcher_->refuse_late();
+    for (const auto& seat : looked_at_) seat->batcher_->refuse_hopeless();
     auto chosen = pick(next);
     lock.lock();
     picking_ = false;

@@ -22,7 +22,6 @@ class Batcher;
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::minutes kLately{10};
 
   /// A queue's place. Made by add(), used by its queue only.
   class Seat {
@@ -66,15 +65,6 @@ class ComputeThread {
   };
   Others others_that_compute(const Seat& seat) const;
 
-  // Who asks is looked at for all queues together, since their passes take time from one another.
-  void note_arrival(const std::string& client, Clock::time_point now);
-  /// Whether no other client has asked within a minute.
-  bool alone(const std::string& client, Clock::time_point now) const;
-  /// For a request of which it is not known how long it takes: what is held until its pass has ended, and
-  /// then says whether that is known now. Null where another is held or, unless the client is alone, one
-  /// within ten minutes has shown something. It must not outlive this.
-  std::shared_ptr<bool> try_unknown(const std::string& client, Clock::time_point now);
-
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
 
@@ -92,11 +82,6 @@ class ComputeThread {
   std::shared_ptr<Seat> running_;
   Clock::time_point running_until_{};  ///< predicted
   double running_seconds_ = 0;         ///< predicted, of the whole pass
-  std::string last_client_;
-  Clock::time_point last_arrival_ = Clock::now() - kLately;
-  Clock::time_point arrival_before_it_ = last_arrival_;  ///< of another client
-  std::weak_ptr<bool> unknown_;                          ///< what try_unknown() gave
-  Clock::time_point unknown_since_ = last_arrival_;
   double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
   bool woken_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists

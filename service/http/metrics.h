@@ -38,7 +38,7 @@ class Histogram {
 struct Metrics {
   Metrics();
   Histogram pass_queries, pass_seconds, queue_seconds;
-  std::atomic<std::uint64_t> queries{0};
+  std::atomic<std::uint64_t> queries{0}, stopped_passes{0};
 };
 
 /// Of the whole server.

@@ -38,6 +38,8 @@ std::string metrics_page(SessionHost& host) {
   };
   each("pirx_queries_total", "Queries admitted; a request may hold several.", "counter",
        [](const Hosted& database) { return std::optional(database.metrics().queries.load()); });
+  each("pirx_stopped_passes_total", "Passes that were stopped because they took too long.", "counter",
+       [](const Hosted& database) { return std::optional(database.metrics().stopped_passes.load()); });
   const auto histogram = [&](const char* name, const char* help, Histogram Metrics::*which) {
     page.begin(name, help, "histogram");
     for (const auto* database : host.databases) page.histogram(labels(*database), database->metrics().*which);

@@ -12,7 +12,8 @@
 namespace pirx {
 
 /// As parallel_for, for an f that returns a Result<void>. The first error; after it, f is not called any
-/// more. Memory that runs out in f does not leave its thread: ResourceExhausted.
+/// more. Memory that runs out in f does not leave its thread: ResourceExhausted. Unavailable: the thread's
+/// TimeLimit is over.
 template <class F>
 Result<void> parallel_try(int threads, std::size_t count, const F& f) {
   std::atomic<bool> failed = false;
@@ -32,6 +33,8 @@ Result<void> parallel_try(int threads, std::size_t count, const F& f) {
   });
   if (error) return tl::unexpected(*std::move(error));
   if (failed) return fail(ErrorCode::kResourceExhausted, "out of memory");
+  const TimeLimit* const limit = TimeLimit::current();
+  if (limit != nullptr && limit->reached()) return fail(ErrorCode::kUnavailable, "stopped: it took too long");
   return {};
 }
 

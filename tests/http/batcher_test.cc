@@ -87,10 +87,11 @@ struct Rig {
     ASSERT_TRUE(answers.wait_for(count));
     ASSERT_TRUE(eventually([&] { return batcher.backlog().count() == 0.0; }));
   }
-  /// Once nothing is under way. What is known of passes says that one of so many takes too long.
-  void expect_a_hundred_refused() {
+  /// Once nothing is under way. What is known of passes says that one of so many takes longer.
+  void expect_a_hundred_to_take(std::chrono::milliseconds time) {
     ASSERT_TRUE(eventually([&] { return batcher.backlog().count() == 0.0; }));
-    expect_error(submit("many", 100), ErrorCode::kResourceExhausted, "fewer records");
+    expect_error(submit("many", 100, {"", Clock::now() + time}), ErrorCode::kResourceExhausted,
+                 "your deadline");
   }
   std::shared_ptr<FakeServer> fake = std::make_shared<FakeServer>();
   LogKeeper log;
@@ -430,132 +431,83 @@ TEST(Batcher, WhatCannotBeDoneInTimeIsRefusedAtArrival) {
   rig.fake->release();
 }
 
-// Or whoever asks first could fill the queue with what takes minutes.
-TEST(Batcher, BeforeAFirstPassOnlySomeQueriesAreTaken) {
-  Rig rig(patient(1ms, 256, 1000));
-  rig.fake->hold();
-  ASSERT_TRUE(rig.submit("first", 256, {"a"}));
-  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 1; }));
-  expect_error(rig.submit("b", 1, {"b"}), ErrorCode::kResourceExhausted, "first queries");
-  rig.fake->release();
-  ASSERT_TRUE(rig.answers.wait_for(1));
-  EXPECT_TRUE(rig.submit("b", 1, {"b"}));
-
-  Rig other(patient(1ms, 256, 1000));
-  other.hold_with_one();
-  EXPECT_TRUE(other.submit("a", 3, {"a"}));
-  const auto taken = [&](const char* client) {
-    int count = 0;
-    while (other.submit("x", 1, {client})) ++count;
-    return count;
-  };
-  EXPECT_EQ(taken("b"), 126) << "no more than stay free for others";
-  EXPECT_EQ(taken("c"), 63);
-  expect_error(other.submit("x", 1, {"c"}), ErrorCode::kResourceExhausted, "first queries");
-  EXPECT_TRUE(other.submit("x", 1, {"d"}));
-}
-
-// Or a bad request would show that passes take no time.
-TEST(Batcher, BeforeAFirstAnswerNothingIsKnown) {
-  Rig rig(patient(1ms, 256, 1000));
-  ASSERT_TRUE(rig.submit("a7", 1, {"a"}));  // the protocol refuses it
-  ASSERT_TRUE(rig.answers.wait_for(1));
-  ASSERT_EQ(rig.answers.of("a7"), "StaleEpoch");
-  rig.fake->hold();
-  ASSERT_TRUE(eventually([&] { return rig.submit("first", 256, {"a"}).has_value(); }));
-  expect_error(rig.submit("b", 1, {"b"}), ErrorCode::kResourceExhausted, "first queries");
-}
-
-// How long they take is known when the first of them has been computed, and then it is too late for the
-// others.
-TEST(Batcher, OfRequestsOfUnknownLengthThereIsOneAtATime) {
+/// What one request asks for may take longer than anybody may wait.
+TEST(Batcher, APassThatTakesTooLongIsStopped) {
   auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 3s;
+  limits.max_queue_time = 300ms;
   Rig rig(limits);
-  rig.teach(20ms);
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
-  rig.fake->hold();
-  ASSERT_TRUE(rig.submit("many", 64)) << "nobody else asks";
-  expect_error(rig.submit("more", 64), ErrorCode::kResourceExhausted, "fewer records");
-  EXPECT_TRUE(rig.submit("one"));
-  rig.fake->release();
-  rig.settle(3);
-  EXPECT_TRUE(rig.submit("more", 64)) << "it is known now";
+  rig.fake->delay_of_slow = 60s;
+  ASSERT_TRUE(rig.submit("slow", 100, {"a"}));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_EQ(rig.answers.of("slow"), "ResourceExhausted");
+  EXPECT_EQ(rig.metrics.stopped_passes, 1u);
+  expect_error(rig.submit("more", 100, {"b"}), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.submit("fewer", 99, {"b"}));
+  ASSERT_TRUE(rig.answers.wait_for(2));
+  EXPECT_EQ(rig.answers.of("fewer"), "rewef");
 }
 
-// Or whoever cancels would have the only turn of ten minutes, again and again.
-TEST(Batcher, ARequestThatShowsNothingHasNotHadItsTurn) {
+TEST(Batcher, APassOfAFewQueriesIsNeverStopped) {
   auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 3s;
+  limits.max_queue_time = 30ms;
   Rig rig(limits);
-  rig.teach(20ms);
-  ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() == 0.0; }));
+  rig.fake->delay = 300ms;
+  ASSERT_TRUE(rig.submit("a key", 3));
+  ASSERT_TRUE(rig.answers.wait_for(1));
+  EXPECT_EQ(rig.answers.of("a key"), "yek a");
+  EXPECT_EQ(rig.metrics.stopped_passes, 0u);
+}
+
+TEST(Batcher, RequestsOfAStoppedPassWaitForSmallerOnes) {
+  auto limits = patient(500ms, 256, 100);
+  limits.max_queue_time = 300ms;
+  Rig rig(limits);
+  rig.fake->delay_of_each = 100ms;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {i < 4 ? "a" : "b"}));
+  }
+  ASSERT_TRUE(rig.answers.wait_for(8));
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(rig.answers.of("x" + std::to_string(i)), std::to_string(i) + "x");
+  const auto sizes = rig.fake->batches();
+  EXPECT_EQ(sizes.front(), 8u);
+  EXPECT_LE(sizes[1], 4u);
+  EXPECT_GE(rig.metrics.stopped_passes, 1u);
+  EXPECT_EQ(rig.batcher.queued(), 0u);
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+// Or each would take as long before it is refused.
+TEST(Batcher, WhatWaitsAndIsNoSmallerThanWhatWasStoppedIsRefusedAtOnce) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 300ms;
+  Rig rig(limits);
+  rig.fake->delay_of_slow = 60s;
   rig.hold_with_one();
-  const auto taken = rig.submit("cancelled", 100, {"a"});
-  ASSERT_TRUE(taken);
-  expect_error(rig.submit("b", 100, {"b"}), ErrorCode::kResourceExhausted, "fewer records");
-  EXPECT_TRUE(rig.batcher.cancel(*taken));
-  ASSERT_TRUE(rig.submit("a7", 100, {"a"}));  // the protocol refuses it
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(rig.submit("slow" + std::to_string(i), 100, {"a"}));
+  ASSERT_TRUE(rig.submit("one", 1, {"b"}));
   rig.fake->release();
-  rig.settle(3);
-  EXPECT_TRUE(rig.submit("b", 100, {"b"})) << "nothing is known yet";
+  ASSERT_TRUE(rig.answers.wait_for(22));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(rig.answers.of("slow" + std::to_string(i)), "ResourceExhausted");
+  EXPECT_EQ(rig.answers.of("one"), "eno");
+  EXPECT_LE(rig.metrics.stopped_passes, 2u) << "of two of them, and of one";
 }
 
 // Or who asked first for so many, and goes on, would keep out everybody who asks for little.
 TEST(Batcher, WhereOnlyLargePassesWereMadeSomeSmallRequestsAreTaken) {
   auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 1s;
+  limits.max_queue_time = 4s;
   Rig rig(limits);
-  rig.fake->delay = 1200ms;
+  rig.fake->delay = 700ms;
   ASSERT_TRUE(rig.submit("many", 256, {"a"}));
   ASSERT_TRUE(rig.answers.wait_for(1));
   rig.fake->hold();
   ASSERT_TRUE(rig.submit("more", 256, {"a"}));
   ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 2; }));
   int taken = 0;
-  for (int i = 0; i < 8; ++i) taken += rig.submit("x", 1, {"b", Clock::now() + 1s}).has_value();
+  for (int i = 0; i < 8; ++i) taken += rig.submit("x", 1, {"b", Clock::now() + 500ms}).has_value();
   EXPECT_EQ(taken, 2);
   rig.fake->release();
-}
-
-TEST(Batcher, WhatTakesLongerThanOthersMayWaitIsRefused) {
-  auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 100ms;
-  Rig rig(limits);
-  rig.teach(200ms);
-  rig.expect_a_hundred_refused();
-  EXPECT_TRUE(rig.submit("one"));
-}
-
-// How long small requests take says little about large ones. Where that was believed, one client that made
-// small ones look cheap kept the others out for the time of a large one.
-TEST(Batcher, WhoIsNotAloneIsNotTrustedWithUnknownLengths) {
-  auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 1s;
-  Rig rig(limits);
-  const auto answered = [&](const char* text, std::size_t queries, const char* client) {
-    const auto before = rig.answers.count();
-    return rig.submit(text, queries, {client}) && rig.answers.wait_for(before + 1) &&
-           eventually([&] { return rig.batcher.backlog().count() == 0.0; });
-  };
-  // Once: or large requests would be refused for nothing, and for ever. On a busy machine small passes may
-  // look as if many queries took long; later ones correct that.
-  bool admitted = false;
-  for (int i = 0; i < 50 && !admitted; ++i) {
-    rig.fake->delay = 10ms;
-    for (const std::size_t queries : {1u, 2u, 1u, 2u}) ASSERT_TRUE(answered("small", queries, "a"));
-    ASSERT_TRUE(answered("modest", 1, "b"));
-    rig.fake->delay = 1200ms;
-    admitted = answered("many", 256, "a");
-  }
-  ASSERT_TRUE(admitted);
-  rig.fake->delay = 10ms;
-  for (int i = 0; i < 150; ++i) {  // until the line through late passes has forgotten it
-    ASSERT_TRUE(answered("small", static_cast<std::size_t>(1 + i % 2), "a"));
-  }
-  ASSERT_TRUE(answered("modest", 1, "b"));
-  expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
-  EXPECT_TRUE(rig.submit("some", 8, {"a"}));
 }
 
 TEST(Batcher, RefusedQueriesOfAFirstPassAreNotTakenForSoMany) {
@@ -565,7 +517,7 @@ TEST(Batcher, RefusedQueriesOfAFirstPassAreNotTakenForSoMany) {
   rig.settle(1);
   ASSERT_TRUE(rig.submit("one", 1, {"b"}));
   rig.settle(2);
-  expect_error(rig.submit("many", 256, {"a"}), ErrorCode::kResourceExhausted, "fewer records");
+  rig.expect_a_hundred_to_take(1s);
 }
 
 /// Passes are cut to the longest wait, so many requests of few queries each wait for several of them.
@@ -574,8 +526,8 @@ TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   limits.max_queue_time = 900ms;
   Rig rig(limits);
   rig.teach(300ms);
-  rig.fake->delay = 1200ms;
-  ASSERT_TRUE(rig.submit("four", 4));
+  rig.fake->delay = 900ms;
+  ASSERT_TRUE(rig.submit("three", 3));
   ASSERT_TRUE(rig.answers.wait_for(2));
   rig.fake->delay = 0ms;
   rig.hold_with_one();
@@ -650,49 +602,6 @@ TEST(Batcher, PassesLeaveTimeForThoseOfOtherDatabases) {
   EXPECT_LE(longest_pass(true), 8u);
 }
 
-// Their passes take time from one another, and whoever is alone at one database may not be at the others.
-TEST(Batcher, RequestsOfUnknownLengthAreCountedForAllDatabases) {
-  auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 3s;
-  Rig rig(limits);
-  rig.fake->delay = 20ms;
-  rig.batcher.measure(*rig.fake);  // it has no sample: nothing is known
-  rig.fake->sample = "sample";
-  rig.fake->most_queries = 7;  // too few for a second pass
-  rig.batcher.measure(*rig.fake);
-  Batcher other(limits, rig.log.sink(), rig.metrics, rig.compute);
-  other.measure(*rig.fake);
-  EXPECT_EQ(rig.fake->seen().size(), 2u);
-  rig.fake->hold();
-  const auto ask_other = [&](const char* client) {
-    return other.submit(rig.fake, pages_of("x"), 64, ByteLease(rig.budget), rig.answers.keep("x"), {client});
-  };
-  ASSERT_TRUE(rig.submit("many", 64, {"a"}));
-  expect_error(ask_other("a"), ErrorCode::kResourceExhausted, "fewer records");
-  rig.fake->release();
-  rig.settle(1);
-  ASSERT_TRUE(rig.submit("one", 1, {"b"}));
-  ASSERT_TRUE(rig.answers.wait_for(2));
-  expect_error(ask_other("a"), ErrorCode::kResourceExhausted, "fewer records");  // b has asked
-}
-
-TEST(Batcher, ASecondPassShowsWhatQueriesAdd) {
-  Rig rig(patient(1ms, 256, 100));
-  rig.fake->sample = "sample";
-  rig.fake->delay = 20ms;
-  rig.batcher.measure(*rig.fake);
-  EXPECT_EQ(rig.fake->seen().size(), 2u);
-  // In proportion to one query 200 would take 4 s. A pass of eight takes no longer than one of one.
-  const auto held = rig.compute.try_unknown("", Clock::now());
-  EXPECT_TRUE(rig.submit("many", 200));
-  Rig slow(patient(1ms, 256, 100));
-  slow.fake->sample = "sample";
-  slow.fake->delay = 300ms;
-  slow.batcher.measure(*slow.fake);
-  EXPECT_EQ(slow.fake->seen().size(), 2u) << "of one query each, as the first may have read from a disk";
-  EXPECT_TRUE(slow.submit("a key", 3, {"a"}));
-}
-
 // Or all who come meanwhile would be told so late that it takes long.
 TEST(Batcher, APassThatIsOverdueMayTakeAsLongAgain) {
   Rig rig(patient(1ms, 1, 100));
@@ -749,8 +658,11 @@ TEST(Batcher, ShortPassesOfOtherDatabasesLeaveTimeForLongOnes) {
   rig.teach(100ms);
   const Others others(rig, 10, 1ms);
   ASSERT_TRUE(eventually([&] { return rig.batcher.backlog().count() < 0.1; }));
-  const auto held = rig.compute.try_unknown("", Clock::now());  // nothing of unknown length is let in
-  EXPECT_TRUE(rig.submit("eight", 8)) << "0.8 s at most, of the third of 4 s";
+  rig.fake->delay = 700ms;
+  const auto before = rig.answers.count();
+  ASSERT_TRUE(rig.submit("eight", 8));
+  ASSERT_TRUE(rig.answers.wait_for(before + 1));
+  EXPECT_EQ(rig.answers.of("eight"), "thgie") << "a third of 4 s is allowed";
 }
 
 TEST(Batcher, APassOfEachDatabaseThatWaitsCounts) {
@@ -836,7 +748,7 @@ TEST(Batcher, RepliesThatTakeNoPassDoNotMakeQueriesLookCheap) {
     ASSERT_TRUE(rig.submit(masks, 8));
     ASSERT_TRUE(rig.answers.wait_for(1 + i));
   }
-  rig.expect_a_hundred_refused();
+  rig.expect_a_hundred_to_take(200ms);
 }
 
 TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
@@ -844,18 +756,18 @@ TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
   limits.max_queue_time = 100ms;
   Rig rig(limits);
   rig.fake->delay = 200ms;
-  ASSERT_TRUE(rig.submit("a7", 8));  // the protocol refuses it in the end
+  ASSERT_TRUE(rig.submit("a7", 3));  // the protocol refuses it in the end
   ASSERT_TRUE(rig.answers.wait_for(1));
-  rig.expect_a_hundred_refused();
+  rig.expect_a_hundred_to_take(300ms);
   EXPECT_TRUE(rig.submit("one"));
 
   limits.max_queue_time = 1s;
   Rig other(limits);
   other.teach(10ms);
   other.fake->delay = 1200ms;
-  ASSERT_TRUE(other.submit("a7", 8));
+  ASSERT_TRUE(other.submit("a7", 3));
   ASSERT_TRUE(other.answers.wait_for(2));
-  other.expect_a_hundred_refused();
+  other.expect_a_hundred_to_take(300ms);
 }
 
 TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
@@ -1022,6 +934,40 @@ TEST(Batcher, ManyThreadsEachGetTheirOwnReply) {
       }
     }
   }
+  rig.answers.drop_leases();
+  EXPECT_EQ(rig.budget.used(), 0u);
+}
+
+TEST(Batcher, WhatWaitsAgainAfterStoppedPassesIsAnsweredOnce) {
+  auto limits = patient(2ms, 64, 10'000);
+  limits.max_queue_time = 12ms;
+  Rig rig(limits);
+  rig.fake->delay_of_each = 1ms;
+  std::atomic<std::size_t> taken{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 100; ++i) {
+        const auto ticket = rig.submit(std::to_string(1000 + t) + "-" + std::to_string(1000 + i), 1,
+                                       {std::string(1, static_cast<char>('a' + t))});
+        if (!ticket) std::this_thread::sleep_for(1ms);
+        if (ticket && (i % 8 != 0 || !rig.batcher.cancel(*ticket))) ++taken;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  rig.settle(taken);
+  EXPECT_EQ(rig.answers.count(), taken);
+  for (int t = 0; t < 4; ++t) {
+    for (int i = 0; i < 100; ++i) {
+      const auto text = std::to_string(1000 + t) + "-" + std::to_string(1000 + i);
+      const auto answer = rig.answers.of(text);
+      if (answer != "none") {
+        EXPECT_EQ(answer, std::string(text.rbegin(), text.rend()));
+      }
+    }
+  }
+  EXPECT_EQ(rig.batcher.queued(), 0u);
   rig.answers.drop_leases();
   EXPECT_EQ(rig.budget.used(), 0u);
 }

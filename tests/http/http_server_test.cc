@@ -1094,7 +1094,7 @@ TEST(HttpServer, TheLogSaysLimitsAtTheStartAndNeverABody) {
   }
   const auto batch = server.log.of("batch");
   ASSERT_EQ(batch.size(), 1u);
-  for (const char* field : {"requests", "queries", "queue_ms", "compute_ms"})
+  for (const char* field : {"requests", "queries", "queue_ms", "compute_ms", "stopped"})
     EXPECT_TRUE(has(to_json(batch[0]), field));
   EXPECT_FALSE(has(server.log.all(), "SECRET")) << server.log.all();
   EXPECT_FALSE(has(server.log.all(), "yranac"));

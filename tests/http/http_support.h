@@ -24,6 +24,7 @@
 #include "pirx/http/http_client.h"
 #include "pirx/http/http_server.h"
 #include "service/http/page_buffer.h"
+#include "src/base/time_limit.h"
 #include "support/files.h"
 
 namespace pirx::http::testing {
@@ -69,7 +70,6 @@ class FakeServer : public AnyServer {
 
   std::size_t pass_bytes() const noexcept override { return per_pass; }
 
-  Bytes sample_request(std::size_t) const override { return pirx::testing::to_bytes(sample); }
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
     const auto text = as_text(request);
@@ -88,7 +88,14 @@ class FakeServer : public AnyServer {
       changed_.notify_all();
       changed_.wait(lock, [&] { return !held_; });
     }
-    std::this_thread::sleep_for(delay.load() + delay_of_each.load() * requests.size());
+    const bool slow = std::any_of(requests.begin(), requests.end(),
+                                  [](ByteSpan request) { return as_text(request).starts_with("slow"); });
+    const Clock::time_point end = Clock::now() + delay.load() +
+                                  delay_of_each.load() * static_cast<int>(requests.size()) +
+                                  (slow ? delay_of_slow.load() : 0ms);
+    TimeLimit* const limit = TimeLimit::current();
+    for (auto now = Clock::now(); now < end && !over(limit); now = Clock::now())
+      std::this_thread::sleep_until(std::min<Clock::time_point>(end, now + 1ms));
     if (throw_bad_alloc) throw std::bad_alloc();
     if (throw_other) throw std::runtime_error("answer");
     std::vector<Result<Bytes>> replies;
@@ -131,9 +138,9 @@ class FakeServer : public AnyServer {
   std::size_t most_queries = 9;
   std::size_t max_bytes = 1 << 20;
   std::size_t working_per_query = 0, per_pass = 0;
-  std::string sample;           ///< a request
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms}, delay_of_each{0ms};
+  std::atomic<std::chrono::milliseconds> delay_of_slow{0ms};  ///< of a pass with a request "slow..."
   std::function<void(std::string_view request)> on_admit;
   std::atomic<bool> throw_in_admit{false}, throw_bad_alloc{false}, throw_other{false}, lose_a_reply{false};
 
