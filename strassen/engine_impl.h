@@ -167,14 +167,13 @@ Result<void> product(const F& f, const Kernels<F>& kernels, ConstView<typename F
   const std::uint64_t per_thread = recursion_workspace(plan.depth, {shape.q, plan.tile_rows, plan.tile_words},
                                                        sizeof(typename F::Elem), sizeof(Sum));
   const TileProduct<F> tile(f, kernels);
-  TimeLimit* const limit = TimeLimit::current();
 
   // R = Q * D over the given rows and columns of D, tile by tile.
   const auto multiply_part = [&](std::size_t row, std::size_t rows, std::size_t col, std::size_t cols,
                                  View<Sum> out, bool onto) {
     std::byte* space = workspace.data() + this_thread() * per_thread;
     for (std::size_t i = 0; i < out.rows && !onto; ++i) std::fill_n(out.row(i), cols, Sum{});
-    for (std::size_t at = row; at < row + rows && !over(limit); at += plan.tile_rows) {
+    for (std::size_t at = row; at < row + rows; at += plan.tile_rows) {
       const std::size_t height = std::min(plan.tile_rows, row + rows - at);
       tile.muladd(plan.depth, Q.window(0, at, Q.rows, height), D.window(at, col, height, cols), out, space);
     }

@@ -243,6 +243,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
               if (kept == nullptr) {
 #pragma omp for schedule(dynamic) nowait
                 for (std::size_t panel = begin; panel < end; ++panel) {
+                  if (over(limit)) continue;
                   const std::size_t col = panel * kColumns;
                   for (std::size_t b = 0; b < blocks; ++b) {
                     kernels.words(
@@ -260,6 +261,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
               // One modulus after another, so that the queries' residues stay in the cache.
 #pragma omp for schedule(static)
               for (std::size_t unit = 0; unit < basis.count * groups; ++unit) {
+                if (over(limit)) continue;
                 const std::size_t m = unit / groups, panel = begin + unit % groups * kResiduePanels;
                 kernels.multiply(tiles, blocks, std::min(kResiduePanels, end - panel),
                                  scalars + m * scalars_stride, tile_bytes,

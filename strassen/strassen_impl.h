@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "src/base/time_limit.h"
 #include "strassen/plan.h"
 
 namespace pirx::strassen {
@@ -50,7 +51,7 @@ class TileProduct {
     Sum* row_space = reinterpret_cast<Sum*>(workspace + level.left + level.right + level.product);
     std::byte* deeper = workspace + level.size();
 
-    for (std::size_t p = 0; p < scheme.kRank; ++p) {
+    for (std::size_t p = 0; p < scheme.kRank && !over(limit_); ++p) {
       const ConstView<Elem> left = left_factor(scheme.u[p], Q, left_space);
       const Block<F> right = right_factor(scheme.v[p], D, right_space, row_space);
       const auto& w = scheme.w[p];
@@ -76,14 +77,19 @@ class TileProduct {
   }
 
  private:
+  /// Some queries at a time, so that it ends soon when the time is over.
   void muladd_plain(ConstView<Elem> Q, const Block<F>& D, View<Sum> R) const {
     if (Q.rows == 0 || D.rows == 0 || D.words == 0) return;
-    if (D.sums) {
-      kernels_.muladd_sums(f_, Q.rows, D.rows, D.words, Q.data, Q.stride,
-                           reinterpret_cast<const Sum*>(D.data), D.stride, R.data, R.stride);
-    } else {
-      kernels_.muladd_words(f_, Q.rows, D.rows, D.words, Q.data, Q.stride, D.data, D.stride, R.data,
-                            R.stride);
+    constexpr std::size_t kQueries = 32;
+    for (std::size_t i = 0; i < Q.rows && !over(limit_); i += kQueries) {
+      const std::size_t rows = std::min(kQueries, Q.rows - i);
+      if (D.sums) {
+        kernels_.muladd_sums(f_, rows, D.rows, D.words, Q.row(i), Q.stride,
+                             reinterpret_cast<const Sum*>(D.data), D.stride, R.row(i), R.stride);
+      } else {
+        kernels_.muladd_words(f_, rows, D.rows, D.words, Q.row(i), Q.stride, D.data, D.stride, R.row(i),
+                              R.stride);
+      }
     }
   }
 
@@ -152,6 +158,7 @@ class TileProduct {
 
   const F& f_;
   const Kernels<F>& kernels_;
+  TimeLimit* const limit_ = TimeLimit::current();
 };
 
 }  // namespace pirx::strassen

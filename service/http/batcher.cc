@@ -161,12 +161,13 @@ double Batcher::longest_pass() const {
   const auto [waiting, lately, seconds] = compute_.others_that_compute(*seat_);
   const double even = time / static_cast<double>(2 + std::max<std::size_t>(waiting, lately));
   const double left = std::min((time - seconds) / 2, lately ? time / 3 : time);
-  return std::max({even, left, 3 * cost_.predict(1)});
+  return std::max({even, left, few_seconds_});
 }
 
 std::size_t Batcher::most_queries() const {
   const double longest = longest_pass();
-  std::size_t most = 1, more = std::min(limits_.batch_max, std::max<std::size_t>(too_many() / 2, 1));
+  std::size_t most = 1, more = limits_.batch_max;
+  if (stopped_of_late(longest)) more = std::min(more, learned_since_ ? stopped_ / 2 : kFew);
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
     if (cost_.predict_carefully(middle) > longest) {
@@ -178,11 +179,18 @@ std::size_t Batcher::most_queries() const {
   return most;
 }
 
-std::size_t Batcher::too_many() const { return Clock::now() - stopped_at_ < kKnownFor ? stopped_ : SIZE_MAX; }
+bool Batcher::stopped_of_late(double longest) const {
+  return Clock::now() - stopped_at_ < kOfLate && longest < kMuchLonger * stopped_after_;
+}
+
+bool Batcher::too_many(std::size_t queries, double longest) const {
+  return queries > kFew && stopped_of_late(longest) &&
+         (queries >= stopped_ || cost_.predict_carefully(queries) > longest);
+}
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   const auto now = Clock::now();
-  if (queries >= too_many()) return fail(ErrorCode::kResourceExhausted, kTooMany);
+  if (too_many(queries, longest_pass())) return fail(ErrorCode::kResourceExhausted, kTooMany);
   const auto share_of_it = shares_.find(caller.client);
   const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
   // Clients take turns: before this request go its client's own, and of every other client as many.
@@ -299,7 +307,8 @@ void Batcher::mark_batch() {
     queries += job.queries;
     job.leaves = true;
   }
-  if (queries > 0) fair_share_ += static_cast<double>(queries) / static_cast<double>(shares_.size());
+  share_of_pass_ =
+      static_cast<double>(queries) / static_cast<double>(std::max<std::size_t>(shares_.size(), 1));
 }
 
 void Batcher::refuse_hopeless() noexcept {
@@ -309,12 +318,12 @@ void Batcher::refuse_hopeless() noexcept {
     if (stopping_) return;
     hopeless.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
     const auto now = Clock::now();
-    const auto many = too_many();
-    for (auto& job : queue_) job.leaves = job.caller.deadline <= now || job.queries >= many;
+    const double longest = longest_pass();
+    for (auto& job : queue_) job.leaves = job.caller.deadline <= now || too_many(job.queries, longest);
     move_marked(hopeless);
     lock.unlock();
     for (auto& job : hopeless) {
-      if (job.queries >= many) finish(job, fail(ErrorCode::kResourceExhausted, kTooMany));
+      if (job.caller.deadline > now) finish(job, fail(ErrorCode::kResourceExhausted, kTooMany));
     }
   } catch (...) {  // out of memory: they wait until there is some, or are told without words
   }
@@ -338,7 +347,9 @@ void Batcher::next_batch(std::vector<Job>& batch) {
 
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
+  learned_since_ = false;
   stopped_ = computing_;
+  stopped_after_ = computing_limit_;
   stopped_at_ = Clock::now();
   if (batch.size() == 1) return;
   for (const auto& job : batch) shares_[job.caller.client];  // may fail, before anything has changed
@@ -367,13 +378,19 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
     }
   }
   const std::lock_guard lock(mutex_);
+  fair_share_ += share_of_pass_;
   // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
   // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
   // it they took is not known then.
   const double with_all = cost_.predict_carefully(computed + refused);
   const bool first = with_all == 0, slow = seconds > (first ? longest_pass() : with_all);
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
-  if (computed > 0) cost_.learn(computed, seconds, end);
+  if (computed == 0) return;
+  cost_.learn(computed, seconds, end);
+  learned_since_ = true;
+  // One pass may have been slow, say from a cold disk.
+  constexpr double few = kFew;
+  if (computed <= kFew) few_seconds_ += (few / static_cast<double>(computed) * seconds - few_seconds_) / 8;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

@@ -48,8 +48,8 @@ class Batcher {
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there,
   /// or when a pass of this request alone takes too long and is stopped. ResourceExhausted, and `done` is
   /// never called, when the queue is full, when the lease cannot grow by what answering takes
-  /// (AnyServer::working_bytes), when a pass of no more queries was stopped within a minute, or when its
-  /// batch is predicted to begin after max_queue_time or to end later than four fifths of the way to the
+  /// (AnyServer::working_bytes), for some time after a pass was stopped if it has too many queries, or when
+  /// its batch is predicted to begin after max_queue_time or to end later than four fifths of the way to the
   /// deadline.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
@@ -104,7 +104,7 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
-  /// The seconds that a pass may take; three passes of one query, as for one key, are always allowed. Clients
+  /// The seconds that a pass may take; as many as three passes of one query are always allowed. Clients
   /// usually wait as long for an answer as max_queue_time. In two thirds of that a request must get through
   /// the pass that runs, its own, and one of each other database that waits: an equal part for each of these,
   /// or half of what theirs leave.
@@ -112,8 +112,10 @@ class Batcher {
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries() const;
-  /// The queries of the last pass that was stopped; SIZE_MAX if there was none of late.
-  std::size_t too_many() const;
+  /// Whether a pass was stopped of late that would be now: if passes may be `longest` seconds.
+  bool stopped_of_late(double longest) const;
+  /// Whether a request of so many is refused for that: it is no smaller, or looks as if it took too long.
+  bool too_many(std::size_t queries, double longest) const;
   Result<void> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
@@ -134,6 +136,7 @@ class Batcher {
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
   std::size_t batches_ = 0, cut_ = 0;  ///< cut_: those cut to a time while more was waiting
+  double share_of_pass_ = 0;           ///< what the pass adds to fair_share_ if it is not stopped
   double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
@@ -142,16 +145,20 @@ class Batcher {
       2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
-  static constexpr double kNoLimit = 1e8;              ///< seconds
-  static constexpr std::chrono::minutes kKnownFor{1};  ///< that so many queries are too many
+  static constexpr double kNoLimit = 1e8;  ///< seconds
+  static constexpr double kMuchLonger = 1.5;
+  static constexpr std::chrono::seconds kOfLate{20};
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
-  std::size_t stopped_ = SIZE_MAX;     ///< queries of the last pass that was
+  std::size_t stopped_ = 0;            ///< queries of the last pass that was
+  double stopped_after_ = 0;           ///< seconds
+  double few_seconds_ = 0;             ///< of kFew passes of one query, about
   Clock::time_point stopped_at_{};
+  bool learned_since_ = true;
   Clock::time_point last_arrival_ = Clock::now() - std::chrono::minutes(1);
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;

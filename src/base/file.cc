@@ -263,13 +263,21 @@ void make_folders(const std::filesystem::path& path) noexcept {
   std::filesystem::create_directories(path, seen_later);
 }
 
-Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  struct stat old {};
-  if (::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
-    mode &= old.st_mode;
-    if (old.st_gid != ::getegid()) mode &= ~static_cast<unsigned>(S_IRWXG);  // another group's from now on
-  }
+Result<void> replace_file(const std::filesystem::path& name, std::string_view text, unsigned mode) {
+  const auto path = behind_links(name);
+  struct stat old {
+  }, made{};
+  const bool there = ::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+  if (there) mode &= old.st_mode;
   PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
+  // Its group stays, or the other group may do no more than everybody.
+  if (there && ::fstat(file.fd(), &made) == 0 && made.st_gid != old.st_gid &&
+      ::fchown(file.fd(), static_cast<uid_t>(-1), old.st_gid) != 0) {
+    const mode_t group = made.st_mode & S_IRWXG & (made.st_mode & S_IRWXO) << 3;
+    if (::fchmod(file.fd(), (made.st_mode & (S_IRWXU | S_IRWXO)) | group) != 0) {
+      return tl::unexpected(system_error("restrict", file.path(), errno));
+    }
+  }
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));
   return file.commit(path);
 }

@@ -155,7 +155,7 @@ bool PrimeField::decode_elem(const std::byte* from, Elem& a) const noexcept {
 
 std::span<const Kernels<PrimeField>> kernel_table(const PrimeField&) noexcept {
   static constexpr Kernels<PrimeField> kTable[] = {
-      {"portable", 0, muladd_words, muladd_sums, add_sums, sub_sums, 64, 2560},
+      {"portable", 0, muladd_words, muladd_sums, add_sums, sub_sums, 8, 1024},
   };
   return kTable;
 }

@@ -3,6 +3,8 @@
 #include "src/base/file.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -114,6 +116,31 @@ TEST(SmallFile, IsReplacedOrUnchanged) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   expect_error(replace_file(folder / "no/file", "three"), ErrorCode::kUnavailable, "cannot create");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "something is left";
+}
+
+TEST(SmallFile, IsReplacedBehindALink) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(replace_file(folder / "file", "one", 0600)));
+  std::filesystem::create_symlink("file", folder / "link");
+  ASSERT_TRUE(good(replace_file(folder / "link", "two")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "file"), to_bytes("two"));
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(folder / "file").permissions()), 0600u);
+}
+
+TEST(SmallFile, KeepsItsGroupAndWhatThatMayDo) {
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  ASSERT_TRUE(good(replace_file(path, "one", 0640)));
+  // A group that this user may give: root any, others one of their own.
+  gid_t group = 12345;
+  if (::geteuid() != 0 && ::getgroups(1, &group) < 1) GTEST_SKIP() << "no other group";
+  if (::chown(path.c_str(), static_cast<uid_t>(-1), group) != 0) GTEST_SKIP() << "no other group";
+  ASSERT_TRUE(good(replace_file(path, "two")));
+  struct stat now {};
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(now.st_gid, group);
+  EXPECT_EQ(now.st_mode & 0777, 0640u);
 }
 
 }  // namespace

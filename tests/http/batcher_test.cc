@@ -447,6 +447,49 @@ TEST(Batcher, APassThatTakesTooLongIsStopped) {
   EXPECT_EQ(rig.answers.of("fewer"), "rewef");
 }
 
+// Or who comes meanwhile would be answered after all of them.
+TEST(Batcher, RequestsOfAStoppedPassHaveNotHadTheirTurn) {
+  auto limits = patient(300ms, 256, 100);
+  limits.max_queue_time = 900ms;
+  Rig rig(limits);
+  rig.fake->delay_of_each = 20ms;
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {"a"}));
+  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 1; }));
+  ASSERT_TRUE(rig.submit("ab", 1, {"b"}));
+  ASSERT_TRUE(eventually([&] { return rig.answers.of("ab") != "none"; }));
+  EXPECT_LT(rig.answers.count(), 40u);
+  EXPECT_GE(rig.metrics.stopped_passes, 1u);
+  rig.settle(61);
+}
+
+// Or one client could have one pass after another stopped: of a hundred queries, of 99, of 98, ...
+TEST(Batcher, AfterAStoppedPassRequestsThatLookTooLongAreRefused) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 600ms;
+  Rig rig(limits);
+  rig.fake->delay_of_slow = 60s;
+  rig.teach(50ms);
+  ASSERT_TRUE(rig.submit("slow", 100));
+  rig.settle(2);
+  expect_error(rig.submit("99", 99), ErrorCode::kResourceExhausted, "fewer records");
+  expect_error(rig.submit("20", 20), ErrorCode::kResourceExhausted, "fewer records");
+  EXPECT_TRUE(rig.submit("3", 3));
+}
+
+// Or each pass of many queries would allow one of three times as many.
+TEST(Batcher, HowLongManyQueriesTakeDoesNotSayHowLongPassesMayBe) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 1800ms;
+  Rig rig(limits);
+  rig.fake->delay = 300ms;
+  for (const char* text : {"ab", "cd"}) ASSERT_TRUE(rig.submit(text, 40));
+  rig.settle(2);
+  rig.fake->delay = 1500ms;
+  ASSERT_TRUE(rig.submit("gh", 40));
+  rig.settle(3);
+  EXPECT_EQ(rig.answers.of("gh"), "ResourceExhausted");
+}
+
 TEST(Batcher, APassOfAFewQueriesIsNeverStopped) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 30ms;
@@ -470,7 +513,7 @@ TEST(Batcher, RequestsOfAStoppedPassWaitForSmallerOnes) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(rig.answers.of("x" + std::to_string(i)), std::to_string(i) + "x");
   const auto sizes = rig.fake->batches();
   EXPECT_EQ(sizes.front(), 8u);
-  EXPECT_LE(sizes[1], 4u);
+  EXPECT_LE(sizes[1], 3u) << "it is not known yet how many are soon enough";
   EXPECT_GE(rig.metrics.stopped_passes, 1u);
   EXPECT_EQ(rig.batcher.queued(), 0u);
   rig.answers.drop_leases();
@@ -534,7 +577,7 @@ TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   int taken = 0;
   for (int i = 0; i < 60; ++i) taken += rig.submit("a" + std::to_string(i), 1, {"a"}).has_value();
   EXPECT_GE(taken, 1);
-  EXPECT_LE(taken, 20) << "of which three fit a pass of 0.9 s";
+  EXPECT_LE(taken, 20);
   EXPECT_TRUE(rig.submit("b", 1, {"b", Clock::now() + 4s}));
   rig.fake->release();
 }
@@ -650,6 +693,21 @@ TEST(Batcher, PassesAreShorterTheMoreDatabasesWait) {
   EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 3u);
 }
 
+// Or what was too much beside long passes elsewhere would be refused when there are none.
+TEST(Batcher, WhatWasTooMuchIsTriedAgainWherePassesMayBeLonger) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 3s;
+  Rig rig(limits);
+  rig.fake->delay_of_slow = 60s;
+  {
+    const Others others(rig, 10, 100ms);
+    ASSERT_TRUE(rig.submit("slow", 100, {"a"}));
+    ASSERT_TRUE(rig.answers.wait_for(21));
+    expect_error(rig.submit("more", 100, {"b"}), ErrorCode::kResourceExhausted, "fewer records");
+  }
+  EXPECT_TRUE(rig.submit("more", 100, {"b"}));
+}
+
 // Or tiny requests at many small databases would keep all large ones from another one.
 TEST(Batcher, ShortPassesOfOtherDatabasesLeaveTimeForLongOnes) {
   auto limits = patient(1ms, 256, 100);
@@ -706,7 +764,7 @@ TEST(Batcher, WhoIsLateIsToldAlsoWhereAnotherDatabaseComputes) {
 
 TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   auto limits = patient(1ms, 4, 100);
-  limits.max_queue_time = 100ms;
+  limits.max_queue_time = 1s;
   Rig rig(limits);
   rig.teach(200ms);
   ASSERT_TRUE(rig.submit("teach that four take no longer", 4));
@@ -716,8 +774,10 @@ TEST(Batcher, WhoWantsLittleIsNotRefusedForWhatOthersWant) {
   const auto is_taken = [&](const char* text, const char* client) {
     return eventually([&] { return rig.submit(text, 1, {client}).has_value(); });
   };
-  for (const char* text : {"a1", "a2", "a3", "a4"}) ASSERT_TRUE(is_taken(text, "a"));
-  EXPECT_FALSE(rig.submit("a5", 1, {"a"})) << "it would wait for the pass of the others of this client";
+  ASSERT_TRUE(is_taken("a", "a"));
+  int taken = 1;
+  while (taken < 100 && rig.submit("a" + std::to_string(taken), 1, {"a"})) ++taken;
+  EXPECT_LT(taken, 100) << "it would wait for passes of the others of this client";
   EXPECT_TRUE(is_taken("b1", "b")) << "it is in the first pass";
   rig.fake->release();
 }
@@ -738,7 +798,7 @@ TEST(Batcher, RefusedQueriesDoNotMakeOthersLookCheap) {
 // take no time must not let many queries into one pass.
 TEST(Batcher, RepliesThatTakeNoPassDoNotMakeQueriesLookCheap) {
   auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 200ms;
+  limits.max_queue_time = 2s;
   Rig rig(limits);
   rig.teach(100ms);
   rig.fake->delay = 0ms;
@@ -753,12 +813,12 @@ TEST(Batcher, RepliesThatTakeNoPassDoNotMakeQueriesLookCheap) {
 
 TEST(Batcher, QueriesThatAreRefusedAfterTheWorkCountAsWork) {
   auto limits = patient(1ms, 256, 100);
-  limits.max_queue_time = 100ms;
+  limits.max_queue_time = 2s;
   Rig rig(limits);
-  rig.fake->delay = 200ms;
+  rig.fake->delay = 1s;
   ASSERT_TRUE(rig.submit("a7", 3));  // the protocol refuses it in the end
   ASSERT_TRUE(rig.answers.wait_for(1));
-  rig.expect_a_hundred_to_take(300ms);
+  rig.expect_a_hundred_to_take(500ms);
   EXPECT_TRUE(rig.submit("one"));
 
   limits.max_queue_time = 1s;

@@ -269,8 +269,17 @@ class Epochs(cl.Servers):
         self.assertIn("sound", cl.run("db", "verify", buckets[3]).stdout)
         cl.run("db", "get", buckets[0], 0, code=2)
         servers = [self.bucket_server(bucket, "--watch", "50ms") for bucket in buckets]
-        self.assertEqual(cl.run("get", self.deploy(servers, 1), 17, "-q").stdout, cl.RECORDS[17] + "\n")
+        deployment = self.deploy(servers, 1)
+        self.assertEqual(cl.run("get", deployment, 17, "-q").stdout, cl.RECORDS[17] + "\n")
+        positions = self.path / "positions.tsv"
+        positions.write_text(cl.run("db", "list", database).stdout)
+        by_key = ("get", deployment, "--positions", positions, "--key", "key17", "-q")
+        cl.run(*by_key, code=8)
+        positions.write_text(cl.run("db", "list", database, "--bucket", buckets[0]).stdout)
+        self.assertEqual(cl.run(*by_key).stdout, cl.RECORDS[17] + "\n")
+        self.assertIn("no bucket", cl.run("db", "list", database, "--bucket", database, code=2).stderr)
         cl.run("db", "update", database, "--set", f"17={self.record('changed')}")  # the buckets lag ...
+        self.assertIn("epoch", cl.run("db", "list", database, "--bucket", buckets[0], code=2).stderr)
         cl.run("db", "update", database, "--buckets", prefix)  # ... and follow
         for server in servers:
             self.event(server, "epoch")

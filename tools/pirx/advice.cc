@@ -35,6 +35,7 @@ constexpr AdviceRow kAdvice[] = {
      "the servers were too slow: give them longer with --deadline"},
     {ErrorCode::kUnavailable, "did not reply in time",
      "the servers were too slow: give them longer with --deadline"},
+    {ErrorCode::kResourceExhausted, "fewer records", "ask for fewer records at a time"},
     {ErrorCode::kResourceExhausted, "", "the servers have too much to do: try again later"},
 };
 

@@ -348,13 +348,28 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
   return write_out(record, !raw);
 }
 
-Result<void> list(const std::string& path, std::uint64_t limit) {
+/// The version that the clients of these buckets have. InvalidArgument: they are of another database or
+/// epoch.
+Result<database::Version> version_of_buckets(const database::Database& db, const std::string& bucket) {
+  PIRX_ASSIGN(const auto opened, database::Database::open(bucket));
+  if (opened->bucket() == nullptr) return invalid(bucket + " is no bucket ('pirx db encode' makes them)");
+  if (!(opened->geometry() == db.geometry()) || opened->version().epoch != db.version().epoch) {
+    return invalid(bucket + " is a bucket of another database or epoch");
+  }
+  return opened->version();
+}
+
+Result<void> list(const std::string& path, const std::string& bucket, std::uint64_t limit) {
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   if (db->geometry().keyed()) {
     return invalid(path + " is keyed: it holds no list of its keys, and clients need none (pirx get --key)");
   }
   if (!db->has_keys()) return invalid(path + " was built without keys");
-  std::cout << position_list_header(db->version()) << '\n';
+  auto version = db->version();
+  if (!bucket.empty()) {
+    PIRX_ASSIGN(version, version_of_buckets(*db, bucket));
+  }
+  std::cout << position_list_header(version) << '\n';
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
     std::cout << position << '\t' << escape_key(key) << '\n';
@@ -470,8 +485,13 @@ void add_db_command(CLI::App& app) {
     command.add_option("--limit", *limit, "Stop after so many; 0: all")
         ->capture_default_str()
         ->check(whole_number(0, ~std::uint64_t{0}));
+    auto bucket = std::make_shared<std::string>();
+    command.add_option(
+        "--bucket", *bucket,
+        "For clients of buckets with random rows (pirx db encode --independence): one of them, "
+        "whose version the list is to name");
     command.footer("Example:\n  pirx db list packages.pirx > positions.tsv");
-    set_action(command, [path, limit] { return list(*path, *limit); });
+    set_action(command, [path, bucket, limit] { return list(*path, *bucket, *limit); });
   }
 }
 

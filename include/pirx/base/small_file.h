@@ -17,9 +17,10 @@ namespace pirx {
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit,
                               std::string_view what = "file", bool regular_only = false);
 
-/// Replaces the file at `path` by `text`. Writes another file beside it, syncs that and renames it, so that
-/// after any failure the file is the old one or the new one. `mode` is that of open(2), less what
-/// the old file did not allow. ResourceExhausted: the disk is full. Unavailable: any other failure.
+/// Replaces the file at `path`, or the one that a link there leads to, by `text`. Writes another file beside
+/// it, syncs that and renames it, so that after any failure the file is the old one or the new one. `mode` is
+/// that of open(2), less what the old file did not allow. The new file has the old one's group, if this user
+/// may give it. ResourceExhausted: the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
 /// The file that a link leads to, so that the link stays one when the file is replaced. The path itself if it
