@@ -138,22 +138,30 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 double Batcher::others(double seconds) const { return compute_.others_before(*seat_, seconds); }
 
 void Batcher::publish() noexcept {
-  ComputeThread::set_queued(*seat_, seconds_of(queued_queries_),
-                            cost_.predict(std::min(queued_queries_, most_queries())));
+  const double longest = longest_pass();
+  // The next pass, if more waits than one may have, is about as long as any.
+  const double next = queued_queries_ > most_queries() ? longest : seconds_of_pass(queued_queries_, longest);
+  ComputeThread::set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next);
+}
+
+double Batcher::seconds_of_pass(std::size_t queries, double longest) const {
+  if (queries == 0) return 0;
+  const double known = cost_.predict(queries);
+  return known > 0 || queries <= kFew ? std::min(known, longest) : longest;
 }
 
 double Batcher::seconds_left() const {
   if (computing_ == 0) return 0;
   const double passed = std::chrono::duration<double>(Clock::now() - computing_since_).count();
-  const double left = std::abs(cost_.predict(computing_) - passed);  // overdue: perhaps as long again
+  // One that is overdue takes perhaps as long again.
+  const double left = std::abs(seconds_of_pass(computing_, computing_limit_) - passed);
   return std::min(left, std::max(0.0, computing_limit_ - passed));
 }
 
 double Batcher::seconds_of(std::size_t queries) const {
   const double longest = longest_pass();
   const auto most = most_queries(), full = queries / most, rest = queries % most;
-  return static_cast<double>(full) * std::min(cost_.predict(most), longest) +
-         (rest > 0 ? std::min(cost_.predict(rest), longest) : 0.0);
+  return static_cast<double>(full) * seconds_of_pass(most, longest) + seconds_of_pass(rest, longest);
 }
 
 double Batcher::longest_pass() const {
@@ -185,7 +193,7 @@ bool Batcher::stopped_of_late(double longest) const {
 
 bool Batcher::too_many(std::size_t queries, double longest) const {
   return queries > kFew && stopped_of_late(longest) &&
-         (queries >= stopped_ || cost_.predict_carefully(queries) > longest);
+         (queries >= stopped_ || cost_.predict(1) == 0 || cost_.predict_carefully(queries) > longest);
 }
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
@@ -340,7 +348,7 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   for (const auto& job : batch) computing_ += job.queries;
   computing_since_ = Clock::now();
   computing_limit_ = computing_ > kFew ? longest_pass() : kNoLimit;
-  const double predicted = std::min(cost_.predict(computing_), computing_limit_);
+  const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
 }

@@ -104,6 +104,8 @@ class Batcher {
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
+  /// Of one pass, which is stopped after `longest` seconds; as many while nothing is known.
+  double seconds_of_pass(std::size_t queries, double longest) const;
   /// The seconds that a pass may take; as many as three passes of one query are always allowed. Clients
   /// usually wait as long for an answer as max_queue_time. In two thirds of that a request must get through
   /// the pass that runs, its own, and one of each other database that waits: an equal part for each of these,

@@ -19,6 +19,8 @@ struct Order {
   std::uint64_t number = 0;
   Kind kind = Kind::kPing;
   std::uint32_t queries = 0;
+  double seconds = kNoLimit;  ///< that the rank may take; it reports that it took longer as ResourceExhausted
+  static constexpr double kNoLimit = 1e8;
 };
 
 /// A rank's answer to an order.

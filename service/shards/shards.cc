@@ -12,6 +12,7 @@
 
 #include "messages.h"
 #include "mpi_calls.h"
+#include "src/base/time_limit.h"
 
 namespace pirx::shards {
 namespace {
@@ -152,7 +153,7 @@ class Shards::Impl {
         }
         case Order::Kind::kGo:
           PIRX_TRY(receive_queries(Q, go_on));
-          if (const auto done = local_->multiply(Q, R); !done) {
+          if (const auto done = multiply_in(order.seconds, Q, R); !done) {
             report.code = static_cast<std::uint32_t>(done.error().code());
           } else if (sound && !sound()) {
             report.code = static_cast<std::uint32_t>(ErrorCode::kDataLoss);
@@ -276,6 +277,10 @@ class Shards::Impl {
 
   Result<void> send_order(Order::Kind kind, std::size_t queries, std::vector<MPI_Request>& requests) {
     order_ = {.number = ++number_, .kind = kind, .queries = static_cast<std::uint32_t>(queries)};
+    if (const auto* limit = TimeLimit::current()) {
+      const std::chrono::duration<double> left = limit->end() - Clock::now();
+      order_.seconds = std::clamp(left.count(), 0.0, Order::kNoLimit);
+    }
     requests.assign(parts(), MPI_REQUEST_NULL);
     for (std::size_t i = 1; i < parts(); ++i) {
       PIRX_TRY(check_mpi(
@@ -314,6 +319,18 @@ class Shards::Impl {
     return {};
   }
 
+  static tl::unexpected<Error> too_long() {
+    return fail(ErrorCode::kResourceExhausted, "stopped: it took too long");
+  }
+
+  Result<void> multiply_in(double seconds, ConstView<std::byte> Q, View<std::byte> R) const {
+    TimeLimit limit(Clock::now() +
+                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+    PIRX_TRY(local_->multiply(Q, R));
+    if (limit.reached()) return too_long();
+    return {};
+  }
+
   Result<void> pass(ConstView<std::byte> Q, View<std::byte> R) {
     // Sums are never received in the caller's memory, because MPI may still write to it after a rank was
     // lost.
@@ -335,6 +352,8 @@ class Shards::Impl {
 
     PIRX_TRY(receive_reports(kept_requests_[1]));
     PIRX_TRY(wait_all(kept_requests_[1], in_time(kept_requests_[1], 0, took), kWhileWorking));
+    // All ranks had the same time, and wait for the next order.
+    if (over(TimeLimit::current())) return too_long();
     PIRX_TRY(check_reports());
     if (!own) return own;
     PIRX_TRY(send_order(Order::Kind::kGather, Q.rows, orders));

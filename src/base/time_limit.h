@@ -23,6 +23,8 @@ class TimeLimit {
   /// That of the calling thread, or null. A parallel loop asks before its threads begin: they have none.
   static TimeLimit* current() noexcept { return current_; }
 
+  Clock::time_point end() const noexcept { return end_; }
+
   /// Whether the time is up. Once it was, it always is. Thread-safe.
   bool over() noexcept {
     if (reached()) return true;

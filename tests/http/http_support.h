@@ -81,9 +81,11 @@ class FakeServer : public AnyServer {
   }
 
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    TimeLimit* const limit = TimeLimit::current();
     {
       std::unique_lock lock(mutex_);
       batches_.push_back(requests.size());
+      if (limit != nullptr) allowed_ = std::chrono::duration<double>(limit->end() - Clock::now()).count();
       for (const auto& request : requests) seen_.emplace_back(as_text(request));
       changed_.notify_all();
       changed_.wait(lock, [&] { return !held_; });
@@ -93,7 +95,6 @@ class FakeServer : public AnyServer {
     const Clock::time_point end = Clock::now() + delay.load() +
                                   delay_of_each.load() * static_cast<int>(requests.size()) +
                                   (slow ? delay_of_slow.load() : 0ms);
-    TimeLimit* const limit = TimeLimit::current();
     for (auto now = Clock::now(); now < end && !over(limit); now = Clock::now())
       std::this_thread::sleep_until(std::min<Clock::time_point>(end, now + 1ms));
     if (throw_bad_alloc) throw std::bad_alloc();
@@ -128,6 +129,11 @@ class FakeServer : public AnyServer {
     const std::lock_guard lock(mutex_);
     return batches_;
   }
+  /// The seconds that the last batch may take, when it had begun.
+  double allowed() const {
+    const std::lock_guard lock(mutex_);
+    return allowed_;
+  }
   std::vector<std::string> seen() const {
     const std::lock_guard lock(mutex_);
     return seen_;
@@ -152,6 +158,7 @@ class FakeServer : public AnyServer {
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
+  mutable double allowed_ = 0;
   mutable std::vector<std::size_t> batches_;
   mutable std::vector<std::string> seen_;
   bool held_ = false;

@@ -9,6 +9,7 @@
 #include "pirx/batchcodes/fields.h"
 #include "pirx/itpir/goldberg/server.h"
 #include "pirx/shards/shards.h"
+#include "src/base/time_limit.h"
 #include "support/random_element.h"
 #include "support/serve.h"
 
@@ -299,6 +300,32 @@ TEST_F(Ranks, APartThatFailsFailsThatPassOnly) {
       deployed.run([&] {
         const auto replies = deployed.answer({request(deployed, 2), request(deployed, 1)});
         for (const auto& reply : replies) expect_error(reply, ErrorCode::kResourceExhausted, "memory");
+        expect_same(deployed);
+      });
+    }
+  }
+}
+
+TEST_F(Ranks, APassIsStoppedAtEveryRank) {
+  const auto file = build(37, 203);
+  for (const auto split : kSplits) {
+    for (int slow = 0; slow < 2; ++slow) {
+      auto left = std::make_shared<int>(world->rank() == slow ? 1 : 0);
+      Deployed deployed("goldberg", {}, file, {.split = split}, [left](Product& product) {
+        product.multiply = [left, multiply = product.multiply](auto Q, auto R) -> Result<void> {
+          if (std::exchange(*left, 0) == 0) return multiply(Q, R);
+          TimeLimit* const limit = TimeLimit::current();
+          EXPECT_NE(limit, nullptr);
+          while (!over(limit)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return {};
+        };
+      });
+      deployed.run([&] {
+        {
+          TimeLimit limit(TimeLimit::Clock::now() + std::chrono::milliseconds(100));
+          deployed.answer({request(deployed, 2)});
+          EXPECT_TRUE(limit.reached());
+        }
         expect_same(deployed);
       });
     }
