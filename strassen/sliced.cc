@@ -115,6 +115,7 @@ class Product {
         std::byte* own = per_thread + (threads > 1 ? this_thread() : 0) * sizes_.per_thread;
 #pragma omp for schedule(dynamic)
         for (std::size_t b = at; b < end; ++b) {
+          if (over(limit_)) continue;
           slice_queries(Q, region, b, space + (b - at) * matrices_bytes(region), own);
         }
 #pragma omp for schedule(dynamic)

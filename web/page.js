@@ -127,7 +127,7 @@ async function lookUp(event) {
     const bound = answer.certainty === "proven" && answer.servers.length > 1
       ? `: right unless more than ${answer.proofBound} of the servers lied` : "";
     $("certainty").textContent = SAYS[answer.certainty] + bound;
-    $("record").textContent = answer.record === null ? "The database has no record with this key." : readable(answer.record);
+    $("record").textContent = answer.record === null ? `${answer.certainty === "proven" ? "The database has" : "The servers say that they have"} no record with this key.` : readable(answer.record);
     $("result").hidden = false;
   } catch (error) {
     error.servers?.forEach((server, i) => show(server, table[i]));

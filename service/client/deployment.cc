@@ -394,7 +394,7 @@ Result<void> save_deployments(const std::filesystem::path& path, std::span<const
       }
     }
   }
-  return replace_file(path, format_deployments(stored));
+  return replace_file(behind_links(path), format_deployments(stored));
 }
 
 }  // namespace pirx::client

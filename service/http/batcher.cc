@@ -109,7 +109,10 @@ bool Batcher::cancel(Ticket ticket) {
   const std::lock_guard lock(mutex_);
   const auto at =
       std::find_if(queue_.begin(), queue_.end(), [&](const Job& job) { return job.ticket == ticket; });
-  if (at == queue_.end()) return false;
+  if (at == queue_.end()) {
+    if (computing_ > 0) gone_.push_back(ticket);
+    return false;
+  }
   removed = take(static_cast<std::size_t>(at - queue_.begin()));
   return true;
 }
@@ -346,6 +349,7 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   mark_batch();
   move_marked(batch);
   for (const auto& job : batch) computing_ += job.queries;
+  gone_.clear();
   computing_since_ = Clock::now();
   computing_limit_ = computing_ > kFew ? longest_pass() : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
@@ -360,11 +364,13 @@ void Batcher::put_back(std::vector<Job>& batch) {
   stopped_after_ = computing_limit_;
   stopped_at_ = Clock::now();
   if (batch.size() == 1) return;
-  for (const auto& job : batch) shares_[job.caller.client];  // may fail, before anything has changed
+  // May fail for lack of memory, before anything has changed but empty shares.
+  for (const auto& job : batch) shares_[job.caller.client];
+  batch.reserve(batch.size() + queue_.size());
   queue_.insert(queue_.begin(), std::move_iterator(batch.begin()), std::move_iterator(batch.end()));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = queue_[i];
-    job.leaves = false;
+    job.leaves = std::find(gone_.begin(), gone_.end(), job.ticket) != gone_.end();
     auto& share = shares_.find(job.caller.client)->second;
     share.turn = std::max(share.turn, job.turn);
     ++share.requests;
@@ -372,6 +378,7 @@ void Batcher::put_back(std::vector<Job>& batch) {
     queued_queries_ += job.queries;
   }
   batch.clear();
+  move_marked(batch);
   publish();
 }
 

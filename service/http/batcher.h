@@ -93,7 +93,8 @@ class Batcher {
   void compute(std::vector<Job>& batch);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
              Clock::time_point end);
-  /// After a pass that was stopped: its requests wait again, for smaller ones. One request alone stays.
+  /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
+  /// for any more, and one that was alone.
   void put_back(std::vector<Job>& batch);
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
@@ -154,6 +155,7 @@ class Batcher {
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;        ///< cancelled since the batch began, or not of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   std::size_t stopped_ = 0;            ///< queries of the last pass that was

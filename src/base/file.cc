@@ -263,8 +263,7 @@ void make_folders(const std::filesystem::path& path) noexcept {
   std::filesystem::create_directories(path, seen_later);
 }
 
-Result<void> replace_file(const std::filesystem::path& name, std::string_view text, unsigned mode) {
-  const auto path = behind_links(name);
+Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
   struct stat old {
   }, made{};
   const bool there = ::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);

@@ -118,16 +118,6 @@ TEST(SmallFile, IsReplacedOrUnchanged) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "something is left";
 }
 
-TEST(SmallFile, IsReplacedBehindALink) {
-  const TemporaryFolder folder;
-  ASSERT_TRUE(good(replace_file(folder / "file", "one", 0600)));
-  std::filesystem::create_symlink("file", folder / "link");
-  ASSERT_TRUE(good(replace_file(folder / "link", "two")));
-  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
-  EXPECT_EQ(read_file(folder / "file"), to_bytes("two"));
-  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(folder / "file").permissions()), 0600u);
-}
-
 TEST(SmallFile, KeepsItsGroupAndWhatThatMayDo) {
   const TemporaryFolder folder;
   const auto path = folder / "file";

@@ -450,6 +450,21 @@ TEST(Batcher, APassThatTakesTooLongIsStopped) {
   EXPECT_EQ(rig.answers.of("a key"), "yek a");
 }
 
+TEST(Batcher, RequestsOfAStoppedPassThatNobodyWaitsForAreNotComputedAgain) {
+  auto limits = patient(300ms, 256, 100);
+  limits.max_queue_time = 900ms;
+  Rig rig(limits);
+  rig.fake->delay_of_each = 100ms;
+  std::vector<Batcher::Ticket> tickets;
+  for (int i = 0; i < 8; ++i) tickets.push_back(rig.submit("x" + std::to_string(i)).value());
+  ASSERT_TRUE(eventually([&] { return rig.fake->batches().size() == 1; }));
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(rig.batcher.cancel(tickets[static_cast<std::size_t>(i)]));
+  rig.settle(8);
+  EXPECT_EQ(rig.answers.of("x0"), "ResourceExhausted");
+  EXPECT_EQ(rig.answers.of("x7"), "7x");
+  EXPECT_EQ(rig.fake->seen().size(), 10u);
+}
+
 // Or who comes meanwhile would be answered after all of them.
 TEST(Batcher, RequestsOfAStoppedPassHaveNotHadTheirTurn) {
   auto limits = patient(300ms, 256, 100);

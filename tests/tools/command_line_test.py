@@ -155,6 +155,12 @@ class CommandLine(Servers):
         listed = dict(line.split("\t")[::-1] for line in key_positions(database).splitlines())
         self.assertEqual(listed, {f"key{i}": str(i) for i in range(500)})
         self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 4)
+        for words in (["info"], ["verify"], ["get", 17], ["list"]):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                arguments = [PIRX, "db", words[0], str(database), *map(str, words[1:])]
+                done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 5, words)
+            self.assertIn("cannot write to standard output", done.stderr)
         # A rebuild takes the next epoch and keeps the identity.
         self.build()
         again = json.loads(run("db", "info", database, "--json").stdout)

@@ -231,9 +231,6 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
         print_record(record);
       }
     }
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return fail(ErrorCode::kUnavailable, "cannot write to standard output");
-    }
     return {};
   }
   std::error_code error;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <new>
 
 #include "cli.h"
@@ -32,7 +33,10 @@ int run(int argc, char** argv) {
   // The list of processes shows the command line, and a core dump has it.
   const bool asks = app.got_subcommand("get") || app.got_subcommand("try");
   for (int i = 2; asks && i < argc; ++i) pirx::secure_wipe(argv[i], std::strlen(argv[i]));
-  const auto done = pirx::cli::chosen_action()();
+  auto done = pirx::cli::chosen_action()();
+  if (done && (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+    done = pirx::fail(pirx::ErrorCode::kUnavailable, "cannot write to standard output");
+  }
   wipe_stack();
   return pirx::cli::report(app, done);
 }

@@ -17,7 +17,7 @@ namespace pirx {
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit,
                               std::string_view what = "file", bool regular_only = false);
 
-/// Replaces the file at `path`, or the one that a link there leads to, by `text`. Writes another file beside
+/// Replaces the file at `path` by `text`, or a link there (see behind_links). Writes another file beside
 /// it, syncs that and renames it, so that after any failure the file is the old one or the new one. `mode` is
 /// that of open(2), less what the old file did not allow. The new file has the old one's group, if this user
 /// may give it. ResourceExhausted: the disk is full. Unavailable: any other failure.

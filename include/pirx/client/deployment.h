@@ -36,8 +36,8 @@ Result<void> check_manifest_follows(const Deployment& before, const Deployment& 
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path);
 Result<std::vector<Deployment>> parse_deployments(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployments(std::span<const Deployment> deployments);
-/// Writes the file in one step. A ca_file in the folder of `path` is written without that folder. Errors are
-/// those of replace_file().
+/// Writes the file, or the one that a link there leads to, in one step. A ca_file in the folder of `path` is
+/// written without that folder. Errors are those of replace_file().
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
 
 /// The deployment with that protocol; if no protocol is named, the only deployment. InvalidArgument: there is
