@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "pirx/base/cpu.h"
+#include "pirx/protocol.h"
 
 namespace pirx::client {
 namespace {

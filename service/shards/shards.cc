@@ -3,6 +3,7 @@
 // deadline. If one is missed, no other pass is begun.
 #include "pirx/shards/shards.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
