@@ -195,8 +195,7 @@ bool Batcher::stopped_of_late(double longest) const {
 }
 
 bool Batcher::too_many(std::size_t queries, double longest) const {
-  return queries > kFew && stopped_of_late(longest) &&
-         (queries >= stopped_ || cost_.predict(1) == 0 || cost_.predict_carefully(queries) > longest);
+  return queries >= stopped_ && stopped_of_late(longest);
 }
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {

@@ -117,7 +117,7 @@ class Batcher {
   std::size_t most_queries() const;
   /// Whether a pass was stopped of late that would be now: if passes may be `longest` seconds.
   bool stopped_of_late(double longest) const;
-  /// Whether a request of so many is refused for that: it is no smaller, or looks as if it took too long.
+  /// Whether a request of so many is refused for that.
   bool too_many(std::size_t queries, double longest) const;
   Result<void> admit(const Caller& caller, std::size_t queries);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
