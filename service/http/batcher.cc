@@ -364,7 +364,12 @@ void Batcher::put_back(std::vector<Job>& batch) {
   stopped_at_ = Clock::now();
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
-  for (const auto& job : batch) shares_[job.caller.client];
+  std::unordered_map<std::string, double> turns;
+  for (const auto& job : batch) {
+    shares_[job.caller.client];
+    auto& turn = turns[job.caller.client];
+    turn = std::max(turn, job.turn);
+  }
   batch.reserve(batch.size() + queue_.size());
   queue_.insert(queue_.begin(), std::move_iterator(batch.begin()), std::move_iterator(batch.end()));
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -376,6 +381,14 @@ void Batcher::put_back(std::vector<Job>& batch) {
     share.queries += job.queries;
     queued_queries_ += job.queries;
   }
+  // What a client has sent since comes after that.
+  for (std::size_t i = batch.size(); i < queue_.size(); ++i) {
+    const auto before = turns.find(queue_[i].caller.client);
+    if (before == turns.end()) continue;
+    queue_[i].turn = before->second += static_cast<double>(queue_[i].queries);
+    auto& share = shares_.find(before->first)->second;
+    share.turn = std::max(share.turn, before->second);
+  }
   batch.clear();
   move_marked(batch);
   publish();
@@ -383,8 +396,9 @@ void Batcher::put_back(std::vector<Job>& batch) {
 
 void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
                     Clock::time_point end) {
-  std::size_t computed = 0, refused = 0;
+  std::size_t computed = 0, refused = 0, all = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    all += batch[i].queries;
     if (!replies[i]) {
       refused += batch[i].queries;
     } else if (is_answer(*replies[i])) {
@@ -404,7 +418,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   learned_since_ = true;
   // One pass may have been slow, say from a cold disk.
   constexpr double few = kFew;
-  if (computed <= kFew) few_seconds_ += (few / static_cast<double>(computed) * seconds - few_seconds_) / 8;
+  if (all <= kFew) few_seconds_ += (few / static_cast<double>(all) * seconds - few_seconds_) / 8;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

@@ -353,7 +353,8 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
 Result<database::Version> version_of_buckets(const database::Database& db, const std::string& bucket) {
   PIRX_ASSIGN(const auto opened, database::Database::open(bucket));
   if (opened->bucket() == nullptr) return invalid(bucket + " is no bucket ('pirx db encode' makes them)");
-  if (!(opened->geometry() == db.geometry()) || opened->version().epoch != db.version().epoch) {
+  const bool same = opened->bucket()->independence > 0 || opened->version() == db.version();
+  if (!same || !(opened->geometry() == db.geometry()) || opened->version().epoch != db.version().epoch) {
     return invalid(bucket + " is a bucket of another database or epoch");
   }
   return opened->version();
