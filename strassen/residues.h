@@ -273,6 +273,7 @@ Result<void> multiply_residues(const F& f, const ResidueKernels& kernels, ConstV
         }
 #pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
         for (std::size_t i = 0; i < queries; ++i) {
+          if (over(limit)) continue;
           for (std::size_t panel = 0; panel < panels; ++panel) {
             const std::size_t col = panel * kColumns;
             system.finish(f, kernels, sums + (panel * tiles + i / kQueries) * kSums + i % kQueries * kColumns,

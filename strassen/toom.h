@@ -35,7 +35,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
     const auto block_of = [&](std::size_t b) {
       return values + b * kernels.points * plan.tile_queries * plan.tile_rows;
     };
-    for (std::size_t start = 0; start < D.rows; start += plan.chunk_rows) {
+    for (std::size_t start = 0; start < D.rows && !over(limit); start += plan.chunk_rows) {
       const std::size_t height = std::min(plan.chunk_rows, D.rows - start);
       const std::size_t blocks = div_up(height, plan.tile_rows);
       const auto rows_of = [&](std::size_t b) {
@@ -47,6 +47,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
         std::byte* evaluated = own + plan.run * sizes.sums;
 #pragma omp for schedule(dynamic)
         for (std::size_t b = 0; b < blocks; ++b) {
+          if (over(limit)) continue;
           const std::size_t rows = rows_of(b);
           for (std::size_t i = 0; i < queries; ++i) {
             const std::size_t tile = i / kernels.tile;
@@ -58,6 +59,7 @@ Result<void> multiply_toom(const F& f, const ToomKernels<F>& kernels, ConstView<
         }
 #pragma omp for schedule(dynamic)
         for (std::size_t run = 0; run < runs; ++run) {
+          if (over(limit)) continue;
           const std::size_t begin = run * plan.run, end = std::min(panels, begin + plan.run);
           const auto sums_of = [&](std::size_t panel) { return own + (panel - begin) * sizes.sums; };
           const auto count_of = [&](std::size_t panel) {

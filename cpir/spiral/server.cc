@@ -73,7 +73,7 @@ class SpiralServer final : public AnyServer {
     std::vector<Result<Bytes>> replies(requests.size(), fail(ErrorCode::kInternal, "no answer"));
     // Keys first: a batch may hold a client's keys and its queries.
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (!is_keys(requests[i])) continue;
+      if (!is_keys(requests[i]) || over(TimeLimit::current())) continue;
       const auto sender = i < senders.size() ? senders[i] : std::string_view{};
       replies[i] = guarded([&] { return hold_keys(requests[i], sender); }, kNoMemory);
     }

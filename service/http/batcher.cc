@@ -433,12 +433,13 @@ void Batcher::compute(std::vector<Job>& batch) {
     senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
-  TimeLimit limit(start + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(std::min(computing_limit_, kNoLimit))));
+  const auto longest = std::chrono::duration<double>(std::min(computing_limit_, kNoLimit));
+  std::optional<TimeLimit> limit(std::in_place, start + std::chrono::duration_cast<Clock::duration>(longest));
   auto replies = answer_all(*batch.front().server, requests, senders);
+  const bool stopped = limit->reached();
+  limit.reset();  // callbacks have none
   const auto end = Clock::now();
   const double seconds = std::chrono::duration<double>(end - start).count();
-  const bool stopped = limit.reached();
   if (stopped) {
     for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);
     ++metrics_.stopped_passes;

@@ -155,7 +155,7 @@ class Batcher {
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;        ///< cancelled since the batch began, or not of it
+  std::vector<Ticket> gone_;        ///< cancelled while a batch is computed; others, too
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   std::size_t stopped_ = 0;            ///< queries of the last pass that was

@@ -268,13 +268,15 @@ Result<void> replace_file(const std::filesystem::path& path, std::string_view te
   }, made{};
   const bool there = ::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
   if (there) mode &= old.st_mode;
-  PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode));
+  const mode_t group = there ? mode & S_IRWXG : 0;
+  PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode & ~group));
   // Its group stays, or the other group may do no more than everybody.
-  if (there && ::fstat(file.fd(), &made) == 0 && made.st_gid != old.st_gid &&
-      ::fchown(file.fd(), static_cast<uid_t>(-1), old.st_gid) != 0) {
-    const mode_t group = made.st_mode & S_IRWXG & (made.st_mode & S_IRWXO) << 3;
-    if (::fchmod(file.fd(), (made.st_mode & (S_IRWXU | S_IRWXO)) | group) != 0) {
-      return tl::unexpected(system_error("restrict", file.path(), errno));
+  if (group != 0 && ::fstat(file.fd(), &made) == 0) {
+    const bool kept =
+        made.st_gid == old.st_gid || ::fchown(file.fd(), static_cast<uid_t>(-1), old.st_gid) == 0;
+    const mode_t others = (made.st_mode & S_IRWXO) << 3;
+    if (::fchmod(file.fd(), (made.st_mode & 0777) | (kept ? group : group & others)) != 0) {
+      return tl::unexpected(system_error("share", file.path(), errno));
     }
   }
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));

@@ -348,8 +348,8 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
   return {};
 }
 
-/// The version that the clients of these buckets have. InvalidArgument: they are of another database or
-/// epoch.
+/// The version that the clients of these buckets have. InvalidArgument: they are of another epoch or shape
+/// or, unless random rows hide it, of another database.
 Result<database::Version> version_of_buckets(const database::Database& db, const std::string& bucket) {
   PIRX_ASSIGN(const auto opened, database::Database::open(bucket));
   if (opened->bucket() == nullptr) return invalid(bucket + " is no bucket ('pirx db encode' makes them)");
