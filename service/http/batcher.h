@@ -148,21 +148,21 @@ class Batcher {
       2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
-  static constexpr double kNoLimit = 1e8;  ///< seconds
-  static constexpr double kMuchLonger = 1.5;
-  static constexpr std::chrono::seconds kOfLate{20};
+  static constexpr double kNoLimit = 1e8;             ///< seconds
+  static constexpr double kMuchLonger = 1.5;          ///< then what was stopped is tried again
+  static constexpr std::chrono::seconds kOfLate{20};  ///< a stopped pass is remembered for so long
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
   std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
   std::size_t computing_ = 0;       ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;        ///< cancelled while a batch is computed; others, too
+  std::vector<Ticket> gone_;        ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   std::size_t stopped_ = 0;            ///< queries of the last pass that was
   double stopped_after_ = 0;           ///< seconds
   double few_seconds_ = 0;             ///< of kFew passes of one query, about
   Clock::time_point stopped_at_{};
-  bool learned_since_ = true;
+  bool learned_since_ = true;  ///< whether a pass has shown since then how long passes take
   Clock::time_point last_arrival_ = Clock::now() - std::chrono::minutes(1);
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;

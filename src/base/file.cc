@@ -264,8 +264,8 @@ void make_folders(const std::filesystem::path& path) noexcept {
 }
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  struct stat old {
-  }, made{};
+  struct stat old {};
+  struct stat made {};
   const bool there = ::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
   if (there) mode &= old.st_mode;
   const mode_t group = there ? mode & S_IRWXG : 0;
