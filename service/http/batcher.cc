@@ -82,14 +82,16 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto ticket = next_ticket_++;
   // May fail for lack of memory, before anything has changed but an empty share.
   note_arrival(now);
+  auto client = compute_.client(caller.client);
   auto& share = shares_[caller.client];
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
-                    std::move(caller), now});
+                    std::move(caller), std::move(client), now});
   share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
   queue_.back().turn = share.turn;
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
+  note_waiting(queue_.back());
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
   publish();
@@ -120,7 +122,7 @@ bool Batcher::cancel(Ticket ticket) {
 std::chrono::duration<double> Batcher::backlog() const {
   const std::lock_guard lock(mutex_);
   const auto own = seconds_left() + seconds_of(queued_queries_);
-  return std::chrono::duration<double>(own + others(own));
+  return std::chrono::duration<double>(own + compute_.others_before(*seat_, own, {}));
 }
 
 std::size_t Batcher::queued() const {
@@ -138,13 +140,24 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 
 // --- all below under mutex_, up to next_batch()
 
-double Batcher::others(double seconds) const { return compute_.others_before(*seat_, seconds); }
-
 void Batcher::publish() noexcept {
   const double longest = longest_pass();
-  // The next pass, if more waits than one may have, is about as long as any.
-  const double next = queued_queries_ > most_queries() ? longest : seconds_of_pass(queued_queries_, longest);
-  ComputeThread::set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next);
+  const auto most = most_queries();
+  // One that is larger than a pass may be takes as long as any.
+  const double next = largest_ > most ? longest : seconds_of_pass(std::min(queued_queries_, most), longest);
+  compute_.set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next, least_);
+}
+
+void Batcher::note_waiting(const Job& job) noexcept {
+  largest_ = std::max(largest_, job.queries);
+  if (!least_ || job.client->ahead() < least_->ahead()) least_ = job.client;
+}
+
+void Batcher::publish_anew() noexcept {
+  largest_ = 0;
+  least_.reset();
+  for (const auto& job : queue_) note_waiting(job);
+  publish();
 }
 
 double Batcher::seconds_of_pass(std::size_t queries, double longest) const {
@@ -217,7 +230,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
   const auto pass = std::min(cost_.predict(std::max(own, queries)), longest_pass());
-  before += others(before);
+  before += compute_.others_before(*seat_, before, caller.client);
   const auto end = before + pass;
   // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
   // is slower than predicted would make all of them late.
@@ -264,6 +277,7 @@ Batcher::Job Batcher::take(std::size_t at) {
   Job job = std::move(*where);
   queue_.erase(where);
   leave(job);
+  publish_anew();
   return job;
 }
 
@@ -272,7 +286,6 @@ void Batcher::leave(const Job& job) noexcept {
   const auto share = shares_.find(job.caller.client);
   share->second.queries -= job.queries;
   if (--share->second.requests == 0) shares_.erase(share);
-  publish();
 }
 
 void Batcher::move_marked(std::vector<Job>& to) {
@@ -289,6 +302,7 @@ void Batcher::move_marked(std::vector<Job>& to) {
     }
   }
   queue_.erase(kept, queue_.end());
+  publish_anew();
 }
 
 void Batcher::mark_batch() {
@@ -354,6 +368,12 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
+  charge(batch, charged_ = predicted);
+}
+
+void Batcher::charge(const std::vector<Job>& batch, double seconds) noexcept {
+  for (const auto& job : batch)
+    job.client->charge(seconds * static_cast<double>(job.queries) / static_cast<double>(computing_));
 }
 
 void Batcher::put_back(std::vector<Job>& batch) {
@@ -391,7 +411,6 @@ void Batcher::put_back(std::vector<Job>& batch) {
   }
   batch.clear();
   move_marked(batch);
-  publish();
 }
 
 void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
@@ -440,6 +459,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   limit.reset();  // callbacks have none
   const auto end = Clock::now();
   const double seconds = std::chrono::duration<double>(end - start).count();
+  charge(batch, seconds - charged_);
   if (stopped) {
     for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);
     ++metrics_.stopped_passes;

@@ -78,6 +78,7 @@ class Batcher {
     ByteLease lease;
     Done done;
     Caller caller;
+    std::shared_ptr<ComputeThread::Client> client;
     Clock::time_point arrival;
     /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
     /// included. The smallest is next.
@@ -96,12 +97,17 @@ class Batcher {
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
   void put_back(std::vector<Job>& batch);
+  /// The clients of the batch that is computed have had so many seconds more, each in proportion to its
+  /// queries.
+  void charge(const std::vector<Job>& batch, double seconds) noexcept;
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
-  /// How long the other queues compute before this one has computed for so many seconds more.
-  double others(double seconds) const;
+  /// Tells compute_ what waits.
   void publish() noexcept;
+  /// Of what waits, for publish().
+  void note_waiting(const Job& job) noexcept;
+  void publish_anew() noexcept;
   /// Of the batch that is computed.
   double seconds_left() const;
   double seconds_of(std::size_t queries) const;
@@ -138,9 +144,11 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
-  std::size_t batches_ = 0, cut_ = 0;  ///< cut_: those cut to a time while more was waiting
-  double share_of_pass_ = 0;           ///< what the pass adds to fair_share_ if it is not stopped
-  double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
+  std::size_t largest_ = 0;                             ///< queries of one request in the queue
+  std::shared_ptr<const ComputeThread::Client> least_;  ///< ahead of its equal share, of those in the queue
+  std::size_t batches_ = 0, cut_ = 0;                   ///< cut_: those cut to a time while more was waiting
+  double share_of_pass_ = 0;  ///< what the pass adds to fair_share_ if it is not stopped
+  double fair_share_ = 0;     ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr double kPartOfWait = 0.8;  ///< of a client's time; the rest is for wrong predictions
@@ -158,6 +166,7 @@ class Batcher {
   std::vector<Ticket> gone_;        ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
+  double charged_ = 0;                 ///< seconds, of it, to its clients
   std::size_t stopped_ = 0;            ///< queries of the last pass that was
   double stopped_after_ = 0;           ///< seconds
   double few_seconds_ = 0;             ///< of kFew passes of one query, about

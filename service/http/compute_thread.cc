@@ -45,7 +45,32 @@ void ComputeThread::notify() noexcept {
   changed_.notify_all();
 }
 
-double ComputeThread::others_before(const Seat& seat, double before) const {
+std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (clients_.size() >= sweep_at_) {
+    std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    sweep_at_ = 64 + 2 * clients_.size();
+  }
+  auto& client = clients_[name];
+  if (!client) client = std::make_shared<Client>();
+  return client;
+}
+
+void ComputeThread::share_out(double seconds) noexcept {
+  std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  const double part = seconds / static_cast<double>(std::max<std::size_t>(clients_.size(), 1));
+  for (const auto& [name, client] : clients_) client->ahead_ = std::max(0.0, client->ahead_ - part);
+}
+
+void ComputeThread::set_queued(Seat& seat, double seconds, double next,
+                               std::shared_ptr<const Client> least) noexcept {
+  const std::lock_guard lock(mutex_);
+  seat.queued_seconds_ = seconds;
+  seat.next_seconds_ = next;
+  seat.least_ = std::move(least);
+}
+
+double ComputeThread::others_before(const Seat& seat, double before, const std::string& client) const {
   const std::lock_guard lock(mutex_);
   // One that is overdue may take as long again as it is overdue.
   const double left = std::abs(std::chrono::duration<double>(running_until_ - Clock::now()).count());
@@ -56,12 +81,25 @@ double ComputeThread::others_before(const Seat& seat, double before) const {
   };
   const bool runs = running_.get() == &seat;  // then `before` has what is left of its pass
   const double own = used(seat) + before - (runs ? left : 0);
+  const auto mine = clients_.find(client);
+  const Client* const me = mine == clients_.end() ? nullptr : mine->second.get();
+  const bool due = me == nullptr || me->ahead() == 0;
   double others = running_ && !runs ? left : 0;
+  std::unordered_map<const Client*, double> once;
   for (const auto& other : seats_) {
     const double ahead = own - used(*other);
-    if (other.get() == &seat || ahead < 0) continue;
-    others += std::min(other->queued_seconds_.load(), std::max(ahead, other->next_seconds_.load()));
+    if (other.get() == &seat || ahead < 0 || !other->least_) continue;
+    const double time = std::min(other->queued_seconds_, std::max(ahead, other->next_seconds_));
+    const Client* const least = other->least_.get();
+    if (due && least != me) {
+      const bool stands_back = least->ahead() > 0;
+      auto& most = once[stands_back ? nullptr : least];
+      most = std::max(most, stands_back ? std::min(time, std::max(other->next_seconds_, before / 3)) : time);
+    } else {
+      others += time;
+    }
   }
+  for (const auto& [least, time] : once) others += time;
   return others;
 }
 
@@ -73,7 +111,7 @@ ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const
     if (other.get() == &seat) continue;
     all.wait += other->queued_seconds_ > 0 || other == running_;
     all.lately |= other->last_pass_ > since;
-    all.seconds += std::max(other->next_seconds_.load(), other == running_ ? running_seconds_ : 0.0);
+    all.seconds += std::max(other->next_seconds_, other == running_ ? running_seconds_ : 0.0);
   }
   return all;
 }
@@ -90,6 +128,9 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
 
 std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {
   std::shared_ptr<Seat> chosen;
+  std::pair<bool, double> least;  // whether the chosen one stands back, and what it has had
+  // So that a database for which one client asks, and always, is not put off by a crowd at another one.
+  const bool all_alike = (passes_ + 1) % 4 == 0;
   const auto now = Clock::now();
   for (const auto& seat : looked_at_) {
     const auto ready = seat->batcher_->ready_at();
@@ -97,8 +138,13 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
     if (!ready) continue;
     if (*ready > now) {
       next = next ? std::min(*next, *ready) : *ready;
-    } else if (!chosen || seat->used_ < chosen->used_) {
+    } else {
+      const std::lock_guard lock(mutex_);
+      const bool stands_back = !all_alike && seat->least_ && seat->least_->ahead() > 0;
+      const std::pair turn(stands_back, seat->used_.load());
+      if (chosen && least <= turn) continue;
       chosen = seat;
+      least = turn;
     }
   }
   return chosen;
@@ -118,6 +164,7 @@ void ComputeThread::run() noexcept {
     looked_at_.clear();
     changed_.notify_all();
     if (chosen && std::find(seats_.begin(), seats_.end(), chosen) != seats_.end()) {
+      ++passes_;
       now_used_ = std::max(now_used_, chosen->used_.load());
       running_ = chosen;
       running_seconds_ = 0;
@@ -127,6 +174,7 @@ void ComputeThread::run() noexcept {
       chosen->batcher_->pass();
       const std::chrono::duration<double> took = Clock::now() - start;
       lock.lock();
+      share_out(took.count());
       chosen->used_ = chosen->used_ + took.count();
       running_.reset();
       changed_.notify_all();

@@ -11,17 +11,32 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace pirx::http {
 
 class Batcher;
 
-/// Runs passes of the queues that are ready, one at a time. Among several it takes the one that has had the
-/// least time so far; a queue that was empty does not save up time. Thread-safe.
+/// Runs passes of the queues that are ready, one at a time. Queues where only clients wait that have had more
+/// than an equal share of the time stand back, in three of four passes. Among the others it takes the one
+/// that has had the least time so far; a queue that was empty does not save up time. Thread-safe.
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
+
+  /// A client with requests in some queue, or in the pass that runs.
+  class Client {
+   public:
+    /// Seconds of passes that it has had more than an equal share. None that waits saves up.
+    double ahead() const noexcept { return ahead_; }
+    /// Passes took so long for it. On this thread, from within a pass.
+    void charge(double seconds) noexcept { ahead_ = ahead_ + seconds; }
+
+   private:
+    friend class ComputeThread;
+    std::atomic<double> ahead_{0};
+  };
 
   /// A queue's place. Made by add(), used by its queue only.
   class Seat {
@@ -29,8 +44,10 @@ class ComputeThread {
     friend class ComputeThread;
     explicit Seat(Batcher& batcher) : batcher_(&batcher) {}
     Batcher* const batcher_;
-    std::atomic<double> queued_seconds_{0}, next_seconds_{0};
-    Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began; under mutex_
+    // Under mutex_.
+    double queued_seconds_ = 0, next_seconds_ = 0;
+    std::shared_ptr<const Client> least_;                     ///< of those that wait, one that is least ahead
+    Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began
     // Written by the thread.
     std::atomic<double> used_{0};  ///< seconds of passes, and what a queue that was empty has forgone
     std::atomic<bool> has_work_{false};
@@ -48,15 +65,17 @@ class ComputeThread {
   /// A queue has changed: it may be ready now, or sooner than it was.
   void notify() noexcept;
 
-  /// For predictions: how long the passes of what waits in this queue will take, and the next of them.
-  static void set_queued(Seat& seat, double seconds, double next) noexcept {
-    seat.queued_seconds_ = seconds;
-    seat.next_seconds_ = next;
-  }
+  /// The client of that name; whoever has a request of it in a queue keeps this.
+  std::shared_ptr<Client> client(const std::string& name);
+
+  /// What waits in this queue: predictions of how long its passes will take, and the next of them, and of its
+  /// clients one that is least ahead.
+  void set_queued(Seat& seat, double seconds, double next, std::shared_ptr<const Client> least) noexcept;
   /// How long other queues will compute before the pass of this one that begins after it has computed for
-  /// `before` seconds: what is left of another's pass, and of what waits in each whose turn comes first as
-  /// much as makes them even, but a whole pass at least.
-  double others_before(const Seat& seat, double before) const;
+  /// `before` seconds, and is for `client`: what is left of another's pass, and of what waits in each whose
+  /// turn comes first as much as makes them even, but a whole pass at least. Where this client is not ahead,
+  /// queues count once that have the same other client, or stand back.
+  double others_before(const Seat& seat, double before, const std::string& client) const;
   /// What the other queues want of this thread.
   struct Others {
     std::size_t wait;  ///< how many of them wait or compute
@@ -70,11 +89,15 @@ class ComputeThread {
 
  private:
   void run() noexcept;
+  /// A pass has taken so long: each client could have had an equal part of it.
+  void share_out(double seconds) noexcept;
   /// The ready seat whose turn it is, null when none is ready; `next` is when one will be.
   std::shared_ptr<Seat> pick(std::optional<Clock::time_point>& next);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::unordered_map<std::string, std::shared_ptr<Client>> clients_;  ///< and some that are gone
+  std::size_t sweep_at_ = 64;                                         ///< clients_ has so many
   std::vector<std::shared_ptr<Seat>> seats_;
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
@@ -83,6 +106,7 @@ class ComputeThread {
   Clock::time_point running_until_{};  ///< predicted
   double running_seconds_ = 0;         ///< predicted, of the whole pass
   double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
+  std::size_t passes_ = 0;
   bool woken_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists
 };

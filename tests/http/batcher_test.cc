@@ -702,9 +702,9 @@ TEST(Batcher, APassThatIsOverdueMayTakeAsLongAgain) {
 }
 
 /// Databases of a server, each of which has had a pass of that time and where one request waits until the
-/// test ends.
+/// test ends, each of another client or all of one.
 struct Others {
-  Others(Rig& rig, std::size_t count, std::chrono::milliseconds delay) {
+  Others(Rig& rig, std::size_t count, std::chrono::milliseconds delay, bool of_one_client = false) {
     auto limits = patient(1h, 2, 10);
     for (std::size_t i = 0; i < count; ++i) {
       const auto fake = std::make_shared<FakeServer>();
@@ -712,7 +712,8 @@ struct Others {
       auto& other =
           batchers.emplace_back(std::make_unique<Batcher>(limits, rig.log.sink(), rig.metrics, rig.compute));
       const auto submit = [&](const std::string& text) {
-        EXPECT_TRUE(other->submit(fake, pages_of(text), 1, ByteLease(rig.budget), rig.answers.keep(text)));
+        EXPECT_TRUE(other->submit(fake, pages_of(text), 1, ByteLease(rig.budget), rig.answers.keep(text),
+                                  {of_one_client ? "other" : text}));
       };
       submit("a" + std::to_string(i));
       submit("b" + std::to_string(i));
@@ -793,6 +794,90 @@ TEST(Batcher, APassOfEachDatabaseThatWaitsCounts) {
   expect_error(rig.submit("soon", 1, {"a", Clock::now() + 600ms}), ErrorCode::kResourceExhausted,
                "your deadline");
   EXPECT_TRUE(rig.submit("patient", 1, {"a", Clock::now() + 60s}));
+}
+
+TEST(Batcher, WhatOneClientWantsElsewhereCountsOnceButForItself) {
+  Rig rig(patient(1ms, 256, 100));
+  rig.teach(400ms);
+  const Others others(rig, 4, 100ms, true);
+  EXPECT_TRUE(rig.submit("soon", 1, {"a", Clock::now() + 700ms}));
+  ASSERT_TRUE(rig.answers.wait_for(10));
+  expect_error(rig.submit("its own", 1, {"other", Clock::now() + 700ms}), ErrorCode::kResourceExhausted,
+               "your deadline");
+}
+
+/// Databases that share what computes: one pass for each request. The last one has had the most time.
+struct Databases {
+  ~Databases() { rig.fake->release(); }
+  Databases(std::size_t count, std::chrono::milliseconds delay) {
+    rig.fake->delay = delay;
+    for (std::size_t i = 0; i <= count; ++i) {
+      if (i < count)
+        batchers.push_back(std::make_unique<Batcher>(limits, rig.log.sink(), rig.metrics, rig.compute));
+      EXPECT_TRUE(submit(std::min(i, count - 1), "teach" + std::to_string(i), {"teacher"}));
+      EXPECT_TRUE(rig.answers.wait_for(i + 1));
+    }
+    taught = static_cast<std::ptrdiff_t>(rig.fake->seen().size());
+  }
+  Result<Batcher::Ticket> submit(std::size_t at, const std::string& text, Caller caller) {
+    return batchers[at]->submit(rig.fake, pages_of(text), 1, ByteLease(rig.budget), rig.answers.keep(text),
+                                std::move(caller));
+  }
+  /// A pass begins that waits for run().
+  void hold_with_one(const std::string& client) {
+    rig.fake->hold();
+    ASSERT_TRUE(submit(0, "first", {client}));
+    ASSERT_TRUE(eventually([&] { return rig.fake->seen().back() == "first"; }));
+  }
+  /// After how many others each of these was answered.
+  std::vector<std::ptrdiff_t> run(const std::vector<std::string>& texts) {
+    rig.fake->release();
+    for (const auto& batcher : batchers) EXPECT_TRUE(eventually([&] { return batcher->queued() == 0; }));
+    const auto seen = rig.fake->seen();
+    std::vector<std::ptrdiff_t> at;
+    for (const auto& text : texts)
+      at.push_back(std::find(seen.begin(), seen.end(), text) - seen.begin() - taught);
+    return at;
+  }
+  QueueOptions limits = patient(1ms, 1, 100);
+  Rig rig;
+  std::vector<std::unique_ptr<Batcher>> batchers;
+  std::ptrdiff_t taught = 0;
+};
+
+TEST(Batcher, AClientAtManyDatabasesHasNoMoreThanAnotherAtOne) {
+  Databases databases(10, 30ms);
+  databases.hold_with_one("many");
+  for (std::size_t i = 0; i < 10; ++i) {
+    for (int k = 0; k < 3; ++k) ASSERT_TRUE(databases.submit(i, "m" + std::to_string(3 * i + k), {"many"}));
+  }
+  for (int k = 0; k < 2; ++k) ASSERT_TRUE(databases.submit(9, "f" + std::to_string(k), {"few"}));
+  const auto at = databases.run({"f0", "f1"});
+  EXPECT_LE(at[0], 3) << "one pass for all, whoever waits, and one of its own database may come first";
+  EXPECT_LE(at[1], 7);
+}
+
+TEST(Batcher, ACrowdAtOneDatabaseDoesNotHoldUpAnother) {
+  Databases databases(2, 30ms);
+  databases.hold_with_one("first");
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(databases.submit(0, "c" + std::to_string(i), {std::to_string(i)}));
+  // As through a relay.
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(databases.submit(1, "r" + std::to_string(i), {"relay"}));
+  const auto at = databases.run({"r0", "r1", "r2"});
+  EXPECT_LE(at[0], 2);
+  EXPECT_LE(at[1], 5) << "of four passes one is as if it had not had more than others";
+  EXPECT_LE(at[2], 9);
+}
+
+// Or one client with requests at many databases would have all others refused.
+TEST(Batcher, WhoHasHadNoMoreThanItsShareIsNotToldToWaitForThoseThatHave) {
+  Databases databases(10, 100ms);
+  databases.hold_with_one("many");
+  for (std::size_t i = 0; i < 9; ++i) ASSERT_TRUE(databases.submit(i, "m" + std::to_string(i), {"many"}));
+  const auto soon = Clock::now() + 700ms;
+  expect_error(databases.submit(9, "late", {"many", soon}), ErrorCode::kResourceExhausted, "deadline");
+  EXPECT_TRUE(databases.submit(9, "few", {"few", soon}));
+  EXPECT_LE(databases.run({"few"})[0], 2);
 }
 
 TEST(Batcher, WhoseTurnIsNextDoesNotWaitForWhoComputes) {
