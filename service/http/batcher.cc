@@ -143,19 +143,21 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 void Batcher::publish() noexcept {
   const double longest = longest_pass();
   const auto most = most_queries();
-  // One that is larger than a pass may be takes as long as any.
-  const double next = largest_ > most ? longest : seconds_of_pass(std::min(queued_queries_, most), longest);
+  const double next = seconds_of_pass(std::max(largest_, std::min(queued_queries_, most)), longest);
   compute_.set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next, least_);
 }
 
 void Batcher::note_waiting(const Job& job) noexcept {
   largest_ = std::max(largest_, job.queries);
-  if (!least_ || job.client->ahead() < least_->ahead()) least_ = job.client;
+  auto& [first, second] = least_;
+  if (job.client == first || job.client == second) return;
+  if (!second || job.client->ahead() < second->ahead()) second = job.client;
+  if (!first || second->ahead() < first->ahead()) first.swap(second);
 }
 
 void Batcher::publish_anew() noexcept {
   largest_ = 0;
-  least_.reset();
+  least_ = {};
   for (const auto& job : queue_) note_waiting(job);
   publish();
 }
@@ -339,12 +341,12 @@ void Batcher::refuse_hopeless() noexcept {
   std::vector<Job> hopeless;
   try {
     std::unique_lock lock(mutex_);
-    if (stopping_) return;
+    if (stopping_ || queue_.empty()) return;
     hopeless.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
     const auto now = Clock::now();
     const double longest = longest_pass();
     for (auto& job : queue_) job.leaves = job.caller.deadline <= now || too_many(job.queries, longest);
-    move_marked(hopeless);
+    move_marked(hopeless);  // publishes anew whose turn it is after the last pass
     lock.unlock();
     for (auto& job : hopeless) {
       if (job.caller.deadline > now) finish(job, fail(ErrorCode::kResourceExhausted, kTooMany));
@@ -368,12 +370,7 @@ void Batcher::next_batch(std::vector<Job>& batch) {
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
-  charge(batch, charged_ = predicted);
-}
-
-void Batcher::charge(const std::vector<Job>& batch, double seconds) noexcept {
-  for (const auto& job : batch)
-    job.client->charge(seconds * static_cast<double>(job.queries) / static_cast<double>(computing_));
+  for (const auto& job : batch) job.client->note_pass();
 }
 
 void Batcher::put_back(std::vector<Job>& batch) {
@@ -459,7 +456,6 @@ void Batcher::compute(std::vector<Job>& batch) {
   limit.reset();  // callbacks have none
   const auto end = Clock::now();
   const double seconds = std::chrono::duration<double>(end - start).count();
-  charge(batch, seconds - charged_);
   if (stopped) {
     for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);
     ++metrics_.stopped_passes;

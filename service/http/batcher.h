@@ -97,9 +97,6 @@ class Batcher {
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
   void put_back(std::vector<Job>& batch);
-  /// The clients of the batch that is computed have had so many seconds more, each in proportion to its
-  /// queries.
-  void charge(const std::vector<Job>& batch, double seconds) noexcept;
   static void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
@@ -144,11 +141,11 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
-  std::size_t largest_ = 0;                             ///< queries of one request in the queue
-  std::shared_ptr<const ComputeThread::Client> least_;  ///< ahead of its equal share, of those in the queue
-  std::size_t batches_ = 0, cut_ = 0;                   ///< cut_: those cut to a time while more was waiting
-  double share_of_pass_ = 0;  ///< what the pass adds to fair_share_ if it is not stopped
-  double fair_share_ = 0;     ///< queries that a client has had if it always waited and all had equally many
+  std::size_t largest_ = 0;            ///< queries of one request in the queue
+  ComputeThread::Clients least_;       ///< of those in the queue, the two that are least ahead
+  std::size_t batches_ = 0, cut_ = 0;  ///< cut_: those cut to a time while more was waiting
+  double share_of_pass_ = 0;           ///< what the pass adds to fair_share_ if it is not stopped
+  double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr double kPartOfWait = 0.8;  ///< of a client's time; the rest is for wrong predictions
@@ -166,7 +163,6 @@ class Batcher {
   std::vector<Ticket> gone_;        ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
-  double charged_ = 0;                 ///< seconds, of it, to its clients
   std::size_t stopped_ = 0;            ///< queries of the last pass that was
   double stopped_after_ = 0;           ///< seconds
   double few_seconds_ = 0;             ///< of kFew passes of one query, about

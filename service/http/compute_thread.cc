@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "batcher.h"
@@ -51,23 +53,30 @@ std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& 
     std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
     sweep_at_ = 64 + 2 * clients_.size();
   }
-  auto& client = clients_[name];
-  if (!client) client = std::make_shared<Client>();
-  return client;
+  const auto known = clients_.find(name);
+  if (known != clients_.end()) return known->second;
+  return clients_.emplace(name, std::make_shared<Client>()).first->second;
 }
 
 void ComputeThread::share_out(double seconds) noexcept {
+  constexpr double kMost = 10;  // so that who has had much for an hour does not pay for it as long
   std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
   const double part = seconds / static_cast<double>(std::max<std::size_t>(clients_.size(), 1));
-  for (const auto& [name, client] : clients_) client->ahead_ = std::max(0.0, client->ahead_ - part);
+  for (const auto& [name, client] : clients_) {
+    const double had = client->in_pass_.exchange(false) ? seconds : 0;
+    client->ahead_ = std::clamp(client->ahead_ + had - part, 0.0, kMost);
+  }
 }
 
-void ComputeThread::set_queued(Seat& seat, double seconds, double next,
-                               std::shared_ptr<const Client> least) noexcept {
+bool ComputeThread::is_ahead(const std::shared_ptr<const Client>& client) const {
+  return !client || client->ahead_ + (client->in_pass_ ? running_seconds_ : 0) > 0;
+}
+
+void ComputeThread::set_queued(Seat& seat, double seconds, double next, const Clients& least) noexcept {
   const std::lock_guard lock(mutex_);
   seat.queued_seconds_ = seconds;
   seat.next_seconds_ = next;
-  seat.least_ = std::move(least);
+  seat.least_ = least;
 }
 
 double ComputeThread::others_before(const Seat& seat, double before, const std::string& client) const {
@@ -81,26 +90,32 @@ double ComputeThread::others_before(const Seat& seat, double before, const std::
   };
   const bool runs = running_.get() == &seat;  // then `before` has what is left of its pass
   const double own = used(seat) + before - (runs ? left : 0);
-  const auto mine = clients_.find(client);
-  const Client* const me = mine == clients_.end() ? nullptr : mine->second.get();
-  const bool due = me == nullptr || me->ahead() == 0;
-  double others = running_ && !runs ? left : 0;
-  std::unordered_map<const Client*, double> once;
+  const auto known = clients_.find(client);
+  const bool back = known != clients_.end() && is_ahead(known->second) && stands_back(seat);
+  double sum[2] = {}, next[2] = {};  // of those that do not stand back, and of those that do
+  std::unordered_set<const Client*> once;
   for (const auto& other : seats_) {
-    const double ahead = own - used(*other);
-    if (other.get() == &seat || ahead < 0 || !other->least_) continue;
-    const double time = std::min(other->queued_seconds_, std::max(ahead, other->next_seconds_));
-    const Client* const least = other->least_.get();
-    if (due && least != me) {
-      const bool stands_back = least->ahead() > 0;
-      auto& most = once[stands_back ? nullptr : least];
-      most = std::max(most, stands_back ? std::min(time, std::max(other->next_seconds_, before / 3)) : time);
-    } else {
-      others += time;
+    if (other.get() == &seat || other->queued_seconds_ == 0) continue;
+    bool theirs = stands_back(*other);
+    double time = other->queued_seconds_;
+    if (theirs == back) {
+      const double ahead = own - used(*other);
+      if (ahead < 0) continue;
+      time = std::min(time, std::max(ahead, other->next_seconds_));
     }
+    // Where one client alone keeps several from standing back, they do after a pass of one.
+    const auto& [first, second] = other->least_;
+    const bool is_client = known != clients_.end() && first == known->second;
+    if (!theirs && !back && is_ahead(second) && !is_client) theirs = !once.insert(first.get()).second;
+    sum[theirs] += time;
+    next[theirs] = std::max(next[theirs], other->next_seconds_);
   }
-  for (const auto& [least, time] : once) others += time;
-  return others;
+  const double left_of_other = running_ && !runs ? left : 0;
+  const double alike = before + sum[back];
+  // Those that stand back have the pass after next at the earliest, if they are owed nothing.
+  const double unlike = back ? 3 * alike : (owed_ + alike) / 3;
+  return left_of_other + sum[back] +
+         (unlike > 0 || back ? std::min(sum[!back], std::max(next[!back], unlike)) : 0);
 }
 
 ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
@@ -128,9 +143,8 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
 
 std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {
   std::shared_ptr<Seat> chosen;
-  std::pair<bool, double> least;  // whether the chosen one stands back, and what it has had
-  // So that a database for which one client asks, and always, is not put off by a crowd at another one.
-  const bool all_alike = (passes_ + 1) % 4 == 0;
+  std::tuple<bool, double, double> least;
+  stands_back_seen_[0] = stands_back_seen_[1] = false;
   const auto now = Clock::now();
   for (const auto& seat : looked_at_) {
     const auto ready = seat->batcher_->ready_at();
@@ -138,14 +152,18 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
     if (!ready) continue;
     if (*ready > now) {
       next = next ? std::min(*next, *ready) : *ready;
-    } else {
-      const std::lock_guard lock(mutex_);
-      const bool stands_back = !all_alike && seat->least_ && seat->least_->ahead() > 0;
-      const std::pair turn(stands_back, seat->used_.load());
-      if (chosen && least <= turn) continue;
-      chosen = seat;
-      least = turn;
+      continue;
     }
+    const std::lock_guard lock(mutex_);
+    const bool back = stands_back(*seat);
+    stands_back_seen_[back] = true;
+    if (back) seat->used_ = std::max(seat->used_.load(), now_used_);
+    const std::tuple turn(back != (owed_ > 0), back && seat->least_[0] ? seat->least_[0]->ahead() : 0,
+                          seat->used_.load());
+    if (chosen && least <= turn) continue;
+    chosen = seat;
+    least = turn;
+    chosen_stands_back_ = back;
   }
   return chosen;
 }
@@ -164,7 +182,6 @@ void ComputeThread::run() noexcept {
     looked_at_.clear();
     changed_.notify_all();
     if (chosen && std::find(seats_.begin(), seats_.end(), chosen) != seats_.end()) {
-      ++passes_;
       now_used_ = std::max(now_used_, chosen->used_.load());
       running_ = chosen;
       running_seconds_ = 0;
@@ -175,6 +192,8 @@ void ComputeThread::run() noexcept {
       const std::chrono::duration<double> took = Clock::now() - start;
       lock.lock();
       share_out(took.count());
+      const bool both = stands_back_seen_[0] && stands_back_seen_[1];
+      owed_ = both ? owed_ + (chosen_stands_back_ ? -3 : 1) * took.count() : 0;
       chosen->used_ = chosen->used_ + took.count();
       running_.reset();
       changed_.notify_all();

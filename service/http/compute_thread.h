@@ -3,6 +3,7 @@
 // once would only delay each other.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -19,8 +20,10 @@ namespace pirx::http {
 class Batcher;
 
 /// Runs passes of the queues that are ready, one at a time. Queues where only clients wait that have had more
-/// than an equal share of the time stand back, in three of four passes. Among the others it takes the one
-/// that has had the least time so far; a queue that was empty does not save up time. Thread-safe.
+/// than an equal share of the time stand back: together they have a quarter of it, while others wait. Among
+/// those that do not, it takes the one that has had the least time so far; a queue that was empty or stood
+/// back does not save up time. Among those that do, it takes the one of the client that has had least.
+/// Thread-safe.
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,15 +31,18 @@ class ComputeThread {
   /// A client with requests in some queue, or in the pass that runs.
   class Client {
    public:
-    /// Seconds of passes that it has had more than an equal share. None that waits saves up.
+    /// Seconds of passes with requests of it, whole ones whoever shared them, beyond an equal share. Who
+    /// waits does not save up.
     double ahead() const noexcept { return ahead_; }
-    /// Passes took so long for it. On this thread, from within a pass.
-    void charge(double seconds) noexcept { ahead_ = ahead_ + seconds; }
+    /// It has a request in the pass that runs. On this thread, from within the pass.
+    void note_pass() noexcept { in_pass_ = true; }
 
    private:
     friend class ComputeThread;
     std::atomic<double> ahead_{0};
+    std::atomic<bool> in_pass_{false};
   };
+  using Clients = std::array<std::shared_ptr<const Client>, 2>;
 
   /// A queue's place. Made by add(), used by its queue only.
   class Seat {
@@ -46,7 +52,7 @@ class ComputeThread {
     Batcher* const batcher_;
     // Under mutex_.
     double queued_seconds_ = 0, next_seconds_ = 0;
-    std::shared_ptr<const Client> least_;                     ///< of those that wait, one that is least ahead
+    Clients least_;  ///< of those that wait, the two that are least ahead
     Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began
     // Written by the thread.
     std::atomic<double> used_{0};  ///< seconds of passes, and what a queue that was empty has forgone
@@ -68,13 +74,14 @@ class ComputeThread {
   /// The client of that name; whoever has a request of it in a queue keeps this.
   std::shared_ptr<Client> client(const std::string& name);
 
-  /// What waits in this queue: predictions of how long its passes will take, and the next of them, and of its
-  /// clients one that is least ahead.
-  void set_queued(Seat& seat, double seconds, double next, std::shared_ptr<const Client> least) noexcept;
+  /// What waits in this queue: predictions of how long its passes will take, and the next of them, and the
+  /// two clients that are least ahead (or one, or none).
+  void set_queued(Seat& seat, double seconds, double next, const Clients& least) noexcept;
   /// How long other queues will compute before the pass of this one that begins after it has computed for
   /// `before` seconds, and is for `client`: what is left of another's pass, and of what waits in each whose
-  /// turn comes first as much as makes them even, but a whole pass at least. Where this client is not ahead,
-  /// queues count once that have the same other client, or stand back.
+  /// turn comes first as much as makes them even, but a whole pass at least. Of those that stand back, while
+  /// this one does not, a third of the time of all others, and of those that do not, while this one does,
+  /// three times.
   double others_before(const Seat& seat, double before, const std::string& client) const;
   /// What the other queues want of this thread.
   struct Others {
@@ -89,15 +96,19 @@ class ComputeThread {
 
  private:
   void run() noexcept;
-  /// A pass has taken so long: each client could have had an equal part of it.
+  /// A pass has taken so long: each client that waits could have had an equal part of it.
   void share_out(double seconds) noexcept;
+  // Under mutex_.
+  /// With the pass that runs; true where there is none.
+  bool is_ahead(const std::shared_ptr<const Client>& client) const;
+  bool stands_back(const Seat& seat) const { return is_ahead(seat.least_[0]) && is_ahead(seat.least_[1]); }
   /// The ready seat whose turn it is, null when none is ready; `next` is when one will be.
   std::shared_ptr<Seat> pick(std::optional<Clock::time_point>& next);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string, std::shared_ptr<Client>> clients_;  ///< and some that are gone
-  std::size_t sweep_at_ = 64;                                         ///< clients_ has so many
+  std::size_t sweep_at_ = 64;  ///< when it has so many, those are erased
   std::vector<std::shared_ptr<Seat>> seats_;
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
@@ -106,7 +117,10 @@ class ComputeThread {
   Clock::time_point running_until_{};  ///< predicted
   double running_seconds_ = 0;         ///< predicted, of the whole pass
   double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
-  std::size_t passes_ = 0;
+  /// Seconds that those queues are owed that stand back, three for one that they have had.
+  double owed_ = 0;
+  bool stands_back_seen_[2] = {};  ///< whether some ready queue does not, and does, as pick() has seen
+  bool chosen_stands_back_ = false;
   bool woken_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists
 };

@@ -109,8 +109,9 @@ std::string to_text(const LogEvent& event);
 /// for each, GET /healthz (200 while the process lives), GET /readyz (200 while it accepts queries), GET
 /// /metrics (Prometheus) and GET / (status, for people and programs). When more queries wait than a batch
 /// holds, clients take turns; a client is the name that it proved, otherwise its IP address (IPv6: its /64).
-/// One thread computes, for one database at a time. Databases that have work share its time equally, and so
-/// do clients.
+/// One thread computes, for one database at a time. Databases that have work share its time equally, but for
+/// those where only clients wait that have had more than an equal share: these have a quarter of it together
+/// while others wait.
 class HttpServer {
  public:
   /// Binds the address and loads the TLS files. InvalidArgument: an option is wrong. Unavailable: the address
