@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -92,11 +93,26 @@ double ComputeThread::others_before(const Seat& seat, double before, const std::
   const double own = used(seat) + before - (runs ? left : 0);
   const auto known = clients_.find(client);
   const bool back = known != clients_.end() && is_ahead(known->second) && stands_back(seat);
-  double sum[2] = {}, next[2] = {};  // of those that do not stand back, and of those that do
+  struct Some {
+    double sum = 0, longest = 0;
+    void add(const Seat& of, double time) {
+      sum += time;
+      longest = std::max(longest, of.next_seconds_);
+    }
+    double part(double time) const { return std::min(sum, std::max(time, longest)); }
+  };
+  Some alike, unlike;  // those that stand back if this one does, or do not if it does not; and the others
+  std::unordered_map<const Client*, Some> clients;  // of those that stand back, if this one does
   std::unordered_set<const Client*> once;
   for (const auto& other : seats_) {
     if (other.get() == &seat || other->queued_seconds_ == 0) continue;
+    const auto& [first, second] = other->least_;
+    const bool own_client = known != clients_.end() && first == known->second;
     bool theirs = stands_back(*other);
+    if (theirs && back && !own_client) {
+      clients[first.get()].add(*other, other->queued_seconds_);
+      continue;
+    }
     double time = other->queued_seconds_;
     if (theirs == back) {
       const double ahead = own - used(*other);
@@ -104,29 +120,32 @@ double ComputeThread::others_before(const Seat& seat, double before, const std::
       time = std::min(time, std::max(ahead, other->next_seconds_));
     }
     // Where one client alone keeps several from standing back, they do after a pass of one.
-    const auto& [first, second] = other->least_;
-    const bool is_client = known != clients_.end() && first == known->second;
-    if (!theirs && !back && is_ahead(second) && !is_client) theirs = !once.insert(first.get()).second;
-    sum[theirs] += time;
-    next[theirs] = std::max(next[theirs], other->next_seconds_);
+    if (!theirs && !back && is_ahead(second) && !own_client) theirs = !once.insert(first.get()).second;
+    (theirs == back ? alike : unlike).add(*other, time);
   }
-  const double left_of_other = running_ && !runs ? left : 0;
-  const double alike = before + sum[back];
+  double others = alike.sum;
+  for (const auto& [of, some] : clients) others += some.part(before);
   // Those that stand back have the pass after next at the earliest, if they are owed nothing.
-  const double unlike = back ? 3 * alike : (owed_ + alike) / 3;
-  return left_of_other + sum[back] +
-         (unlike > 0 || back ? std::min(sum[!back], std::max(next[!back], unlike)) : 0);
+  const double owed = back ? 3 * (before + others) : (owed_ + before + others) / 3;
+  if (back || owed > 0) others += unlike.part(owed);
+  return others + (running_ && !runs ? left : 0);
 }
 
 ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
   const std::lock_guard lock(mutex_);
   const auto since = Clock::now() - std::chrono::minutes(1);
   Others all{};
+  double longest_of_back = 0;
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;
-    all.wait += other->queued_seconds_ > 0 || other == running_;
     all.lately |= other->last_pass_ > since;
-    all.seconds += std::max(other->next_seconds_, other == running_ ? running_seconds_ : 0.0);
+    if (other->queued_seconds_ == 0 && other != running_) continue;
+    const double pass = std::max(other->next_seconds_, other == running_ ? running_seconds_ : 0.0);
+    // Of those that stand back, a request waits for one.
+    const bool back = stands_back(*other);
+    all.wait += !back || longest_of_back == 0;
+    all.seconds += back ? std::max(0.0, pass - longest_of_back) : pass;
+    if (back) longest_of_back = std::max(longest_of_back, pass);
   }
   return all;
 }

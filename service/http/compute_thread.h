@@ -85,9 +85,9 @@ class ComputeThread {
   double others_before(const Seat& seat, double before, const std::string& client) const;
   /// What the other queues want of this thread.
   struct Others {
-    std::size_t wait;  ///< how many of them wait or compute
+    std::size_t wait;  ///< how many of them wait or compute; those that stand back are one
     bool lately;       ///< whether one of them computed within a minute
-    double seconds;    ///< of one pass of each that waits or computes, predicted
+    double seconds;    ///< of one pass of each of these, predicted
   };
   Others others_that_compute(const Seat& seat) const;
 
