@@ -810,8 +810,9 @@ TEST(Batcher, WhatOneClientWantsElsewhereCountsOnceButForItself) {
 /// the most time.
 struct Databases {
   ~Databases() { rig.fake->release(); }
-  Databases(std::size_t count, std::chrono::milliseconds delay, std::size_t batch_max = 1)
-      : limits(patient(1ms, batch_max, 100)) {
+  Databases(std::size_t count, std::chrono::milliseconds delay,
+            const QueueOptions& queue = patient(1ms, 1, 100))
+      : limits(queue) {
     rig.fake->delay = delay;
     for (std::size_t i = 0; i <= count; ++i) {
       if (i < count)
@@ -862,7 +863,7 @@ TEST(Batcher, AClientAtManyDatabasesHasNoMoreThanAnotherAtOne) {
 
 // Or one would pay for the passes of the other.
 TEST(Batcher, TwoClientsAtManyDatabasesHaveNoMoreThanAnotherAtOne) {
-  Databases databases(10, 30ms, 3);
+  Databases databases(10, 30ms, patient(1ms, 3, 100));
   databases.hold_with_one("a");
   for (std::size_t i = 0; i < 10; ++i) {
     ASSERT_TRUE(databases.submit(i, "a" + std::to_string(i), {"a"}));
@@ -934,6 +935,32 @@ TEST(Batcher, WhoHasHadNoMoreThanItsShareIsNotToldToWaitForThoseThatHave) {
   const auto soon = Clock::now() + 1s;
   expect_error(databases.submit(9, "late", {"many", soon}), ErrorCode::kResourceExhausted, "deadline");
   EXPECT_TRUE(databases.submit(9, "few", {"few", soon}));
+}
+
+TEST(Batcher, WhoHasHadMoreWaitsForOthersThatHaveAsForOneClient) {
+  Databases databases(10, 100ms);
+  databases.hold_with_one("many");
+  for (std::size_t i = 1; i < 9; ++i) ASSERT_TRUE(databases.submit(i, "m" + std::to_string(i), {"many"}));
+  ASSERT_TRUE(databases.submit(9, "r0", {"relay"}));
+  databases.rig.fake->release();
+  std::this_thread::sleep_for(30ms);
+  databases.rig.fake->hold();  // the next one
+  ASSERT_TRUE(eventually([&] { return databases.rig.fake->seen().back() != "first"; }));
+  EXPECT_EQ(databases.rig.fake->seen().back(), "r0");
+  EXPECT_TRUE(databases.submit(9, "r1", {"relay", Clock::now() + 1s}));
+}
+
+// Or one client with requests at many databases would have all larger requests of others stopped.
+TEST(Batcher, OfDatabasesThatStandBackOnePassCounts) {
+  auto limits = patient(1ms, 4, 100);
+  limits.max_queue_time = 1s;
+  Databases databases(10, 50ms, limits);
+  databases.hold_with_one("many");
+  for (std::size_t i = 0; i < 9; ++i) ASSERT_TRUE(databases.submit(i, "m" + std::to_string(i), {"many"}));
+  ASSERT_TRUE(databases.submit(9, "four", {"few"}, 4));
+  databases.rig.fake->release();
+  ASSERT_TRUE(eventually([&] { return databases.rig.fake->seen().back() == "four"; }));
+  EXPECT_GE(databases.rig.fake->allowed(), 0.15) << "a third of 0.67 s; a ninth of what is left otherwise";
 }
 
 TEST(Batcher, WhoseTurnIsNextDoesNotWaitForWhoComputes) {
