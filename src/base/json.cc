@@ -273,6 +273,7 @@ struct OutJson::Conversion {
   To operator()(const T& value) const {
     return value;
   }
+  To operator()(const Null&) const { return nullptr; }
   To operator()(const std::vector<OutJson>& values) const {
     To list = To::array();
     for (const auto& one : values) list.push_back(std::visit(*this, one.value_));
@@ -287,7 +288,7 @@ struct OutJson::Conversion {
 };
 
 OutJson& OutJson::operator[](std::string_view name) {
-  if (std::holds_alternative<std::nullptr_t>(value_)) value_ = Members();
+  if (std::holds_alternative<Null>(value_)) value_ = Members();
   auto& members = std::get<Members>(value_);
   const auto found =
       std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
@@ -295,7 +296,7 @@ OutJson& OutJson::operator[](std::string_view name) {
 }
 
 void OutJson::push_back(OutJson value) {
-  if (std::holds_alternative<std::nullptr_t>(value_)) value_ = std::vector<OutJson>();
+  if (std::holds_alternative<Null>(value_)) value_ = std::vector<OutJson>();
   std::get<std::vector<OutJson>>(value_).push_back(std::move(value));
 }
 

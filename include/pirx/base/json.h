@@ -110,9 +110,15 @@ class OutJson {
 
  private:
   struct Conversion;
-  std::variant<std::nullptr_t, bool, double, std::int64_t, std::uint64_t, std::string, std::vector<OutJson>,
-               Members>
-      value_ = nullptr;
+  /// Not trivially copied: libstdc++ 12 takes a variant of strings, vectors and trivial types alone for one
+  /// that always has a value, and destroys what is none when memory runs out in a copy.
+  struct Null {
+    Null() noexcept {}
+    Null(const Null&) noexcept {}
+    Null& operator=(const Null&) noexcept { return *this; }
+  };
+  std::variant<Null, bool, double, std::int64_t, std::uint64_t, std::string, std::vector<OutJson>, Members>
+      value_;
 };
 
 /// Whether the text is UTF-8, so that JSON can hold it as it is.
