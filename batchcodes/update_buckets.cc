@@ -214,7 +214,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     if (!torn && !lags(buckets[b])) continue;
     PIRX_TRY(database::write_delta(*buckets[b].file, buckets[b].lock, changes[b], {}));
     std::error_code ignored;
-    report.delta_bytes[b] = std::filesystem::file_size(database::delta_path(buckets[b].path), ignored);
+    report.delta_bytes[b] = std::filesystem::file_size(buckets[b].lock.delta(), ignored);
   }
   return report;
 }

@@ -431,7 +431,7 @@ def load_deployment(path) -> Deployment:
     for entry in text["servers"]:
         members(entry, "a server", {"url": str, "coordinate": int}, {"ca_file": str, "allow_plaintext": bool})
         require(0 < entry["coordinate"] < min(field.order, 1 << 64), "a coordinate is no non-zero element")
-        ca_file = str(Path(path).parent / entry["ca_file"]) if "ca_file" in entry else None
+        ca_file = str(Path(path).resolve().parent / entry["ca_file"]) if "ca_file" in entry else None
         try:
             server = Server(entry["url"], entry["coordinate"], ca_file)
         except ValueError as error:

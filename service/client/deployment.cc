@@ -350,7 +350,8 @@ Result<std::vector<Deployment>> parse_deployments(std::string_view text,
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path) {
   PIRX_ASSIGN(const auto text,
               read_file(path, kSource.max_bytes, "deployment file ('pirx deploy' writes one)"));
-  auto all = parse_deployments(text, path.parent_path());
+  PIRX_ASSIGN(const auto file, behind_links(path));
+  auto all = parse_deployments(text, file.parent_path());
   if (!all) return fail(all.error().code(), path.string() + ": " + all.error().message());
   return all;
 }
@@ -385,16 +386,17 @@ std::string format_deployments(std::span<const Deployment> deployments) {
 
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments) {
   // The file names what lies beside it without its own folder, and so can be moved with it.
-  const auto folder = path.parent_path() / "";
+  PIRX_ASSIGN(const auto file, behind_links(path));
+  const auto folder = file.parent_path() / "";
   std::vector<Deployment> stored(deployments.begin(), deployments.end());
   for (auto& one : stored) {
     for (auto& server : one.servers) {
-      if (path.has_parent_path() && server.ca_file.rfind(folder.string(), 0) == 0) {
+      if (file.has_parent_path() && server.ca_file.rfind(folder.string(), 0) == 0) {
         server.ca_file.erase(0, folder.string().size());
       }
     }
   }
-  return replace_file(behind_links(path), format_deployments(stored));
+  return replace_file(file, format_deployments(stored));
 }
 
 }  // namespace pirx::client

@@ -224,11 +224,26 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target, Over ove
   return {};
 }
 
-std::filesystem::path behind_links(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  auto file = std::filesystem::canonical(path, error);
-  return error ? path : file;
+Result<std::filesystem::path> behind_links(const std::filesystem::path& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  auto file = path;
+  // Not canonical(), which needs more than to open the file does: it looks at every folder above.
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const auto next = std::filesystem::read_symlink(file, error);
+    if (error == std::errc::invalid_argument) return file;  // no link
+    if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return path;
+    if (error) return tl::unexpected(system_error("read the link", file, error.value()));
+    file = file.parent_path() / next;
+  }
+  return tl::unexpected(system_error("follow the link", path, ELOOP));
+}
+
+Result<bool> is_there(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return tl::unexpected(system_error("look for", path, errno));
 }
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit, std::string_view what,
@@ -284,7 +299,8 @@ Result<void> replace_file(const std::filesystem::path& path, std::string_view te
 }
 
 Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path) {
-  const auto folder = folder_of(path);
+  PIRX_ASSIGN(const auto file, behind_links(path));
+  const auto folder = folder_of(file);
   auto fd = std::make_shared<Fd>(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (int i = 0; *fd && ::flock(fd->get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
     if (i == 1000) {

@@ -45,7 +45,7 @@ Result<std::string> read_file(const std::filesystem::path&, std::size_t, std::st
 
 void make_folders(const std::filesystem::path&) noexcept {}
 
-std::filesystem::path behind_links(const std::filesystem::path& path) { return path; }
+Result<std::filesystem::path> behind_links(const std::filesystem::path& path) { return path; }
 
 Result<void> replace_file(const std::filesystem::path&, std::string_view, unsigned) {
   return fail(ErrorCode::kUnavailable, "there are no files here");

@@ -10,6 +10,7 @@
 
 #include "delta.h"
 #include "mapping.h"
+#include "pirx/base/small_file.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/guarded.h"
 
@@ -132,7 +133,7 @@ Result<BaseFile> open_base(const std::filesystem::path& path) {
 /// The delta that belongs to `base`, if there is one. One that is no newer than the file is what a build or a
 /// compaction left behind.
 Result<std::optional<Delta>> open_delta(const std::filesystem::path& path, const BaseFile& base) {
-  const auto file = delta_path(path);
+  PIRX_ASSIGN(const auto file, delta_path(path));
   PIRX_ASSIGN(std::optional<Delta> delta, Delta::open(file));
   if (!delta || delta->header().version.epoch <= base.header.version.epoch) return std::optional<Delta>();
   const auto refuse = [&file](const std::string& message) {
@@ -203,8 +204,8 @@ Result<FileMap> map_file(const OpenedFile& file, const std::optional<Delta>& del
 }  // namespace
 
 Result<std::shared_ptr<const Database>> Database::open_if_there(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return nullptr;
+  PIRX_ASSIGN(const bool there, is_there(path));
+  if (!there) return nullptr;
   return open(path);
 }
 

@@ -154,7 +154,7 @@ Result<void> write_file(const Database::Mapping& before, const UpdateLock& lock,
                         const NewFile& file, const std::vector<Section>& extents, const Progress& progress) {
   std::uint64_t total = kTableOffset + extents.size() * kExtentBytes + sizeof(Digest);
   for (const Section& extent : extents) total += extent.length;
-  const auto target = delta_path(before.path);
+  const auto& target = lock.delta();
   remove_leftovers(target);
   PIRX_ASSIGN(TemporaryFile out, TemporaryFile::create(target, 0600));
   // Who may read the database may read what changed in it, and nobody else.
@@ -226,8 +226,8 @@ Result<std::optional<Delta>> Delta::open(const std::filesystem::path& path) {
   const auto damaged = [&path](std::string message) {
     return fail(ErrorCode::kDataLoss, printable(path.native()) + ": " + std::move(message));
   };
-  std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return std::optional<Delta>();
+  PIRX_ASSIGN(const bool there, is_there(path));
+  if (!there) return std::optional<Delta>();
   PIRX_ASSIGN(const OpenedFile opened, open_for_reading(path, true));
   if (opened.bytes() < kTableOffset + sizeof(Digest)) return damaged("no pirx delta, or truncated");
   PIRX_ASSIGN(FileMap map, FileMap::create(opened.bytes(), PROT_READ, MAP_PRIVATE, opened.fd.get(), path));

@@ -20,6 +20,7 @@ inline constexpr std::uint32_t kDeltaVersion = 1;
 class Delta {
  public:
   /// Nothing when there is no such file. DataLoss: foreign, another version, truncated or damaged.
+  /// Unavailable: it cannot be read, or whether there is one cannot be told.
   static Result<std::optional<Delta>> open(const std::filesystem::path& path);
 
   const Header& header() const noexcept { return header_; }  ///< of the database as it is now

@@ -85,7 +85,7 @@ Result<Json> parse_object(std::string_view line, std::vector<std::string>* names
     };
   }
   Json object = Json::parse(line.begin(), line.end(), note, false);
-  if (object.is_discarded()) return invalid("not valid JSON");
+  if (object.is_discarded()) return invalid("not valid JSON: a line is one object, also in an array");
   if (!object.is_object()) return invalid("not a JSON object but " + std::string(object.type_name()));
   return object;
 }

@@ -49,10 +49,11 @@ class KeyedUpdate {
  public:
   KeyedUpdate(const std::filesystem::path& path, std::vector<std::string> keys, const KeyedChanges& changes,
               const KeyedUpdateOptions& options)
-      : path_(behind_links(path)), keys_(std::move(keys)), changes_(changes), options_(options) {}
+      : path_(path), keys_(std::move(keys)), changes_(changes), options_(options) {}
 
   Result<KeyedUpdateReport> run() {
     if (changes_.empty()) return invalid("there is no change to make");
+    PIRX_ASSIGN(path_, behind_links(path_));
     std::optional<UpdateLock> lock;
     PIRX_ASSIGN(lock, UpdateLock::take(path_));
     PIRX_ASSIGN(before_, Database::open(path_));
@@ -173,7 +174,7 @@ class KeyedUpdate {
     const RowChanges next{old(), {{}, before_->version().epoch + 1}, std::move(changed), std::nullopt};
     PIRX_ASSIGN(update.after, write_delta(*before_, lock, next, options_.progress));
     std::error_code ignored;
-    update.delta_bytes = std::filesystem::file_size(delta_path(path_), ignored);
+    update.delta_bytes = std::filesystem::file_size(lock.delta(), ignored);
     return std::move(report_);
   }
 
@@ -209,7 +210,7 @@ class KeyedUpdate {
     return std::move(report_);
   }
 
-  const std::filesystem::path path_;
+  std::filesystem::path path_;
   std::vector<std::string> keys_;  ///< of the database, in order
   const KeyedChanges& changes_;
   const KeyedUpdateOptions& options_;

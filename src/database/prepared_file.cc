@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "layout.h"
+#include "pirx/base/small_file.h"
 #include "src/base/checksum.h"
 #include "src/base/parallel_try.h"
 
@@ -104,10 +105,11 @@ std::uint64_t PreparedLabel::file_bytes() const noexcept {
   return saturated_add(kPageBytes, saturated_add(parts_bytes(*this), checksum_bytes(*this)));
 }
 
-Result<void> write_prepared_file(const std::filesystem::path& file, const PreparedLabel& label,
+Result<void> write_prepared_file(const std::filesystem::path& name, const PreparedLabel& label,
                                  std::span<const ByteSpan> parts, int threads) {
   PIRX_CHECK(parts.size() == label.parts && label.layout.size() <= kMostLayout);
   return guarded([&]() -> Result<void> {
+    PIRX_ASSIGN(const auto file, behind_links(name));
     PIRX_TRY(check_prepared_target(file));
     remove_leftovers(file);
     // The database may be readable to few; the file that holds the same bytes is no way around that.

@@ -24,6 +24,13 @@ bool unchanged(const struct stat& before, const struct stat& now) {
          before.st_mtim.tv_sec == now.st_mtim.tv_sec && before.st_mtim.tv_nsec == now.st_mtim.tv_nsec;
 }
 
+Result<struct stat> stat_or_none(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return {};
+  return tl::unexpected(system_error("look at", path, errno));
+}
+
 /// What a file may be built over: nothing yet, or a regular file that may be written.
 Result<bool> check_target(const std::filesystem::path& target) {
   const auto refuse = [&target](ErrorCode code, const std::string& cause) {
@@ -46,49 +53,43 @@ Result<bool> check_target(const std::filesystem::path& target) {
 
 }  // namespace
 
-std::filesystem::path delta_path(const std::filesystem::path& database) {
-  auto file = behind_links(database);
+Result<std::filesystem::path> delta_path(const std::filesystem::path& database) {
+  PIRX_ASSIGN(auto file, behind_links(database));
   file += ".delta";
   return file;
 }
 
-void remove_delta(const std::filesystem::path& database) noexcept {
-  try {
-    static_cast<void>(::unlink(delta_path(database).c_str()));
-  } catch (const std::exception&) {  // no memory: the next open says what lies there
-  }
-}
-
-UpdateLock::Seen UpdateLock::look(const std::filesystem::path& path) {
+Result<UpdateLock::Seen> UpdateLock::look() const {
   Seen seen{};
-  const auto stat_or_none = [](const std::filesystem::path& file, struct stat& status) {
-    if (::stat(file.c_str(), &status) != 0) status = {};
-  };
-  stat_or_none(path, seen.file);
-  stat_or_none(delta_path(path), seen.delta);
+  PIRX_ASSIGN(seen.file, stat_or_none(path_));
+  PIRX_ASSIGN(seen.delta, stat_or_none(delta_));
   return seen;
 }
 
 Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
   PIRX_ASSIGN(OpenedFile file, open_for_reading(path, true));
+  PIRX_ASSIGN(auto delta, delta_path(path));
+  UpdateLock lock(path, std::move(delta));
   const bool locked = ::flock(file.fd.get(), LOCK_EX | LOCK_NB) == 0;
-  const Seen before = look(path);
+  if (!locked && errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", path, errno));
+  PIRX_ASSIGN(lock.before_, lock.look());
   // A file that was replaced in between has another lock.
-  if (!locked || !same_file(file.status, before.file)) {
+  if (!locked || !same_file(file.status, lock.before_.file)) {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + printable(path.native()) + ": try again when it is done");
   }
-  return UpdateLock(path, std::move(file.fd), before);
+  lock.fd_ = std::move(file.fd);
+  return lock;
 }
 
 Result<UpdateLock> UpdateLock::take_if_there(const std::filesystem::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return UpdateLock(path, Fd(), Seen{});
+  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return UpdateLock(path, {});
   return take(path);
 }
 
 Result<void> UpdateLock::check() const {
-  const Seen now = look(path_);
+  PIRX_ASSIGN(const Seen now, look());
   // Without a file, a delta that lies about belongs to none.
   if (unchanged(before_.file, now.file) && (!fd_ || unchanged(before_.delta, now.delta))) return {};
   return fail(ErrorCode::kUnavailable,
@@ -97,11 +98,12 @@ Result<void> UpdateLock::check() const {
 }
 
 Result<Replacement> Replacement::begin(const std::filesystem::path& name, const std::filesystem::path& like) {
-  const auto target = behind_links(name);
+  PIRX_ASSIGN(const auto target, behind_links(name));
+  PIRX_ASSIGN(const auto delta, delta_path(target));
   PIRX_ASSIGN(const bool there, check_target(target));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
-  remove_leftovers(delta_path(target));
+  remove_leftovers(delta);
   const auto& model = there ? target : like;  // a database that only its owner could read stays so
   PIRX_ASSIGN(TemporaryFile file, TemporaryFile::create(target, model.empty() ? 0666 : 0600));
   if (!model.empty() && !give_access_of(model, file.fd())) {
@@ -115,8 +117,9 @@ Result<void> Replacement::commit() && {
   const UpdateLock old = std::move(lock_);
   TemporaryFile next = std::move(file_);
   PIRX_TRY(old.check());
+  PIRX_ASSIGN(const auto delta, delta_path(target_));
   PIRX_TRY(next.commit(target_, old.over()));
-  remove_delta(target_);
+  static_cast<void>(::unlink(delta.c_str()));  // no newer than the file, it is out of use if it stays
   return {};
 }
 

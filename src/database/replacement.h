@@ -7,10 +7,7 @@
 namespace pirx::database {
 
 /// Where the delta of a database lies: beside the file, behind a link.
-std::filesystem::path delta_path(const std::filesystem::path& database);
-
-/// Removes the delta of a file that was just written anew, whose changes it does not hold.
-void remove_delta(const std::filesystem::path& database) noexcept;
+Result<std::filesystem::path> delta_path(const std::filesystem::path& database);
 
 /// Held by who builds, updates or compacts a database file, from before the file is read until the new one is
 /// in place, so that no two do at once.
@@ -25,17 +22,19 @@ class UpdateLock {
   }
   /// Unavailable when the file or its delta was replaced or written to all the same, by who takes no locks.
   Result<void> check() const;
+  /// delta_path() of the file.
+  const std::filesystem::path& delta() const noexcept { return delta_; }
 
  private:
   struct Seen {
     struct stat file, delta;  ///< st_mode is 0 where there is none
   };
-  static Seen look(const std::filesystem::path& path);
-  UpdateLock(std::filesystem::path path, Fd fd, const Seen& before)
-      : path_(std::move(path)), fd_(std::move(fd)), before_(before) {}
-  std::filesystem::path path_;
+  UpdateLock(std::filesystem::path path, std::filesystem::path delta)
+      : path_(std::move(path)), delta_(std::move(delta)) {}
+  Result<Seen> look() const;
+  std::filesystem::path path_, delta_;
   Fd fd_;
-  Seen before_;  ///< when it was locked
+  Seen before_{};  ///< when it was locked
 };
 
 /// A temporary file that will become `target`, with the permissions of the file it replaces, and the lock of

@@ -41,7 +41,6 @@ Bytes key_section(const std::vector<KeyEntry>& entries) {
 }  // namespace
 
 struct DatabaseUpdate::State {
-  std::filesystem::path path;
   std::optional<UpdateLock> lock;  ///< until the commit
   std::shared_ptr<const Database> before;
   std::uint64_t records;       ///< as they will be
@@ -52,9 +51,8 @@ struct DatabaseUpdate::State {
   std::map<std::string, std::vector<std::uint64_t>, std::less<>> keys;
   bool done = false;
 
-  State(std::filesystem::path path_in, UpdateLock lock_in, std::shared_ptr<const Database> before_in)
-      : path(std::move(path_in)),
-        lock(std::move(lock_in)),
+  State(UpdateLock lock_in, std::shared_ptr<const Database> before_in)
+      : lock(std::move(lock_in)),
         before(std::move(before_in)),
         records(before->geometry().records()),
         kept_records(records),
@@ -193,10 +191,10 @@ Result<UpdateReport> DatabaseUpdate::State::commit(const Progress& progress) {
     PIRX_ASSIGN(changes.keys, merged_keys());
   }
   auto written = write_delta(*before, *lock, changes, progress);
+  std::error_code ignored;
+  report.delta_bytes = std::filesystem::file_size(lock->delta(), ignored);
   lock.reset();
   PIRX_ASSIGN(report.after, std::move(written));
-  std::error_code ignored;
-  report.delta_bytes = std::filesystem::file_size(delta_path(path), ignored);
   return report;
 }
 
@@ -217,7 +215,7 @@ Result<DatabaseUpdate> DatabaseUpdate::begin(const std::filesystem::path& path) 
     }
     std::vector<bool> checked;
     if (before->has_keys()) PIRX_TRY(before->mapping().check(before->mapping().header.layout.keys, checked));
-    return DatabaseUpdate(std::make_unique<State>(path, std::move(lock), std::move(before)));
+    return DatabaseUpdate(std::make_unique<State>(std::move(lock), std::move(before)));
   });
 }
 
@@ -256,7 +254,7 @@ Result<UpdateReport> DatabaseUpdate::commit(const Progress& progress) {
 
 Result<void> compact_database(const std::filesystem::path& name, const Progress& progress) {
   return guarded([&]() -> Result<void> {
-    const auto path = behind_links(name);
+    PIRX_ASSIGN(const auto path, behind_links(name));
     // Locks the file before it is read.
     PIRX_ASSIGN(Replacement next, Replacement::begin(path));
     PIRX_ASSIGN(const auto database, Database::open(path));

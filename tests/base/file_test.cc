@@ -2,6 +2,8 @@
 // The file layer's own promises: errors, printable text, files that are replaced as a whole.
 #include "src/base/file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,6 +133,46 @@ TEST(SmallFile, KeepsItsGroupAndWhatThatMayDo) {
   ASSERT_EQ(::stat(path.c_str(), &now), 0);
   EXPECT_EQ(now.st_gid, group);
   EXPECT_EQ(now.st_mode & 0777, 0640u);
+}
+
+TEST(File, BehindLinksIsTheFileAndNeverTheLinkInItsPlace) {
+  const TemporaryFolder folder;
+  write_file(folder / "file", to_bytes("x"));
+  std::filesystem::create_symlink("file", folder / "one");
+  std::filesystem::create_symlink(folder / "one", folder / "two");
+  std::filesystem::create_symlink("nothing", folder / "nowhere");
+  std::filesystem::create_symlink("round", folder / "round");
+  for (const char* name : {"file", "one", "two"}) EXPECT_EQ(behind_links(folder / name), folder / "file");
+  for (const char* name : {"nowhere", "absent"}) EXPECT_EQ(behind_links(folder / name), folder / name);
+  EXPECT_EQ(behind_links(folder / "file" / "x"), folder / "file" / "x");
+  expect_error(behind_links(folder / "round"), ErrorCode::kUnavailable, "round");
+  expect_error(behind_links(folder / std::string(300, 'x')), ErrorCode::kUnavailable, "too long");
+}
+
+TEST(File, WhatCannotBeToldIsNotTakenForNothing) {
+  const TemporaryFolder folder;
+  write_file(folder / "file", to_bytes("x"));
+  std::filesystem::create_symlink("nothing", folder / "nowhere");
+  EXPECT_EQ(is_there(folder / "file"), true);
+  EXPECT_EQ(is_there(folder / "nowhere"), true);
+  EXPECT_EQ(is_there(folder / "absent"), false);
+  EXPECT_EQ(is_there(folder / "file" / "x"), false);
+  expect_error(is_there(folder / std::string(300, 'x')), ErrorCode::kUnavailable, "too long");
+}
+
+TEST(File, ALinkLocksTheFolderOfItsFile) {
+  const TemporaryFolder links;
+  const TemporaryFolder files;
+  write_file(files / "file", to_bytes("x"));
+  std::filesystem::create_symlink(files / "file", links / "link");
+  const auto lock = lock_folder(links / "link");
+  ASSERT_TRUE(good(lock));
+  const auto is_free = [](const std::filesystem::path& folder) {
+    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+  };
+  EXPECT_TRUE(is_free(links.path()));
+  EXPECT_FALSE(is_free(files.path()));
 }
 
 }  // namespace

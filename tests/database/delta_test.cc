@@ -192,5 +192,13 @@ TEST_F(DeltaFile, ALinkedDatabaseHasOneDelta) {
   EXPECT_EQ(as_text(*(*Database::open(folder / "db"))->record(1)), "2");
 }
 
+/// With so long a name the system gives an error where the delta is looked for.
+TEST_F(DeltaFile, AnErrorIsNotTakenForNoDelta) {
+  const auto path = folder / std::string(252, 'x');
+  std::filesystem::rename(folder / "db", path);
+  expect_error(Database::open(path), ErrorCode::kUnavailable, "too long");
+  expect_error(DatabaseUpdate::begin(path), ErrorCode::kUnavailable, "too long");
+}
+
 }  // namespace
 }  // namespace pirx::database

@@ -47,6 +47,7 @@ TEST(ImportJson, ErrorsNameLineAndCause) {
   expect_refused("{\"k\":1,\"v\":2} x\n", "not valid JSON");
   expect_refused("{\"k\":1,\"v\":1e999}\n", "not valid JSON");
   expect_refused("{\"k\":1,\"v\":\"\xff\"}\n", "not valid JSON");
+  expect_refused("[{\"k\":1,\"v\":2},{\"k\":3,\"v\":4}]\n", "a line is one object");
   expect_refused("[1]\n", "not a JSON object but number");
   expect_refused("5\n", "not a JSON object but number");
   expect_refused("{\"k\":1,\"v\":2}\n[{\"k\":1,\"v\":2}]\n", "line 2: not a JSON object but array");

@@ -72,6 +72,15 @@ TEST(PreparedFile, GivesBackWhatItTook) {
   }
 }
 
+TEST(PreparedFile, ALinkStaysOne) {
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  auto engine = pirx::testing::seeded_engine(3);
+  ASSERT_TRUE(good(Sample(1, 256, engine).write(folder / "f")));
+  std::filesystem::create_symlink("f", folder / "link");
+  ASSERT_TRUE(good(Sample(1, 256, engine).write(folder / "link")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+}
+
 TEST(PreparedFile, OnlyItsOwnerMayReadIt) {
   const TemporaryFolder folder(TemporaryFolder::kMemory);
   auto engine = pirx::testing::seeded_engine(2);

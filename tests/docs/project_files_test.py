@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -54,6 +55,15 @@ class ProjectFiles(unittest.TestCase):
                          {"ci.yml": ".ci/run", "nightly.yml": "scripts/nightly"})
         for steps in runs.values():
             self.assertTrue(os.access(ROOT / steps[-1], os.X_OK), steps[-1])
+
+    def test_scripts_find_their_folder_whatever_cdpath_is(self):
+        with tempfile.TemporaryDirectory() as other:
+            (Path(other) / "scripts").mkdir()
+            done = subprocess.run(["scripts/lines"], cwd=ROOT, env=os.environ | {"CDPATH": other}, capture_output=True, text=True)
+        self.assertIn(" src", done.stdout)
+        for script in [*(ROOT / "scripts").iterdir(), ROOT / "examples/ct/demo"]:
+            if script.is_file():
+                self.assertNotRegex(script.read_text(errors="replace"), r'(?m)^cd "\$\(dirname', script)
 
     @unittest.skipUnless(shutil.which("actionlint"), "actionlint is not installed")
     def test_actionlint(self):

@@ -186,6 +186,27 @@ class DiskFaults(unittest.TestCase):
             self.succeed("db", "verify", "db")
         self.every_fault("serve --prepared", self.serve, whole)
 
+    def test_a_delta_that_cannot_be_looked_for_is_not_forgotten(self):
+        self.fresh()
+        self.succeed("db", "build", "db", "old.csv", "--key", "k", "--value", "v")
+        self.succeed("db", "update", "db", "--set", "7=record")
+        kept = (self.path / "db.delta").read_bytes()
+        inject = ("strace", "-f", "-qq", "-o", "/dev/null", "-P", "db.delta", "-e", "inject=?newfstatat,?lstat,?stat,?statx:error=EIO")
+        for words in (("db", "get", "db", "7"), ("db", "update", "db", "--set", "8=record"), ("db", "compact", "db")):
+            done = self.run_it(*words, before=inject)
+            self.assertEqual(done.returncode, 5, (words, done.stderr))
+            self.assertIn("db.delta: Input/output error", done.stderr)
+        self.assertEqual((self.path / "db.delta").read_bytes(), kept)
+        self.assertEqual(self.succeed("db", "get", "db", "7"), "new 7\n")
+
+    def test_a_file_system_without_locks_is_named(self):
+        self.fresh()
+        self.succeed("db", "build", "db", "old.csv", "--key", "k", "--value", "v")
+        inject = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:error=ENOLCK")
+        done = self.run_it("db", "update", "db", "--set", "7=record", before=inject)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("cannot lock db: No locks available", done.stderr)
+
 
 if __name__ == "__main__":
     ALL = "--all" in sys.argv

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pirx with too few file descriptors and too little memory: every command ends by itself, with its result or with an error
+"""pirx with too few file descriptors, too little memory and too small files: every command ends by itself, with its result or with an error
 that says what is wrong; never by a signal.
 
     limits_test.py PIRX
@@ -48,6 +48,11 @@ class Limits(cl.Servers):
         for words in (("get", "d.json", "7"), ("db", "verify", "db")):
             codes = [self.end(words, resource.RLIMIT_AS, limit << 20) for limit in (24, 32, 40, 48, 64, 96, 128, 192, 1024)]
             self.assertEqual(codes[-1], 0, words)
+
+    def test_large_files_are_not_allowed(self):
+        self.make()
+        self.assertEqual(self.end(("db", "build", "new", "r.csv", "--key", "k", "--value", "v"), resource.RLIMIT_FSIZE, 4096), 6)
+        self.assertEqual(sorted(p.name for p in self.path.glob("new*")), [])
 
     def test_a_server_with_few_descriptors_goes_on(self):
         self.make()

@@ -381,6 +381,8 @@ class CommandLine(Servers):
         positions = self.path / "positions.tsv"
         positions.write_text(run("db", "list", database).stdout)
         self.assertEqual(run("get", deployment, "--positions", positions, "--key", "key77", "-q").stdout, RECORDS[77] + "\n")
+        done = run("get", deployment, "--positions", "/proc/self/mem", "--key", "key77", code=5)
+        self.assertIn("cannot read /proc/self/mem", done.stderr)
         run("get", deployment, 1, 2, "-o", self.path / "out", "-q")
         self.assertEqual((self.path / "out/1").read_text(), RECORDS[2])
         # What is wrong with the request, without saying what was wanted.
@@ -516,6 +518,24 @@ class CommandLine(Servers):
                 self.assertIn("pirx deploy", done.stderr)
                 self.assertIn("has epoch", done.stderr)
 
+    def test_options_without_a_value_are_refused(self):
+        target = self.path / "new.json"
+        for option in ("--manifest", "--ca", "--database", "--token-file"):
+            done = run("deploy", target, "--server", "http://127.0.0.1:1", option, "", code=1)
+            self.assertIn(f"{option}: is empty", done.stderr)
+        self.assertIn("--manifest: is empty", run("serve", self.build(), "--manifest", "", code=1).stderr)
+
+    def test_an_update_names_the_file_behind_a_link(self):
+        database, link = self.build(), self.path / "link.pirx"
+        link.symlink_to(database.name)
+        update = run("db", "update", link, "--set", f"3={self.record('new')}").stdout
+        for text in (update, run("db", "info", link).stdout):
+            self.assertIn(f" in {database}.delta", text)
+
+    def test_buckets_that_cannot_be_looked_for(self):
+        done = run("db", "update", self.build(), "--buckets", self.path / ("p" * 254), code=5)
+        self.assertIn("too long", done.stderr)
+
     def test_deploy_refusals(self):
         database = self.build()
         other = self.path / "other.txt"
@@ -592,6 +612,8 @@ class CommandLine(Servers):
         self.assertNotIn("nosuch", hidden)
         self.assertIn("nosuch", run("get", deployment, "--key", "nosuch", code=3).stderr)
         run("get", deployment, "--keys-from", self.path / "none", code=5)
+        self.assertIn("cannot read /proc/self/mem", run("get", deployment, "--keys-from", "/proc/self/mem", code=5).stderr)
+        self.assertIn("longer than any key", run("get", deployment, "--keys-from", "/dev/zero", code=2).stderr)
         text = run("get", "--help").stdout
         self.assertIn("list of processes", text)
         self.assertIn("--keys-from", text)
@@ -704,6 +726,8 @@ class CommandLine(Servers):
         """Buckets, several rows in a query vector, seeds, a liar."""
         database = self.build()
         run("db", "encode", database, "--servers", 7, "--arity", 2, "--modulus", "batch", "--field", "gf2_16", "--out", self.path / "b")
+        done = run("db", "encode", database, "--servers", 7, "--only", 3, "--only", 3, "--out", self.path / "q", code=2)
+        self.assertIn("twice", done.stderr)
         servers = [self.start(PIRX, "serve", self.path / f"b.{i}", "--listen", "127.0.0.1:0") for i in range(1, 8)]
         servers[3] = self.proxy(servers[3], "flip")
         deployment = self.deploy(servers, 1, "--ramp", 2)
@@ -830,6 +854,16 @@ class CommandLine(Servers):
             server.url = server.url.replace("http:", "https:")
         deployment = self.deploy(servers, 1, "--ca-file", "cert.pem")
         self.assertEqual(run("get", deployment, 8, "-q").stdout, RECORDS[8] + "\n")
+        # A ca_file is relative to the file behind a link, whichever of the two is read or written.
+        (self.path / "links").mkdir()
+        link = self.path / "links" / "link.json"
+        link.symlink_to("../deployment.json")
+        for words in (("--refresh",), [w for s in servers for w in ("--server", s.url)] + ["--ca", "cert.pem"]):
+            run("deploy", link, *words)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(json.loads(deployment.read_text())["servers"][0]["ca_file"], "cert.pem")
+            for name in (link, deployment):
+                self.assertEqual(run("get", name, 8, "-q").stdout, RECORDS[8] + "\n")
         self.deploy(servers, 1, code=7)  # the system's trust anchors do not know this certificate
         # TLS 1.2 is spoken where the deployment says so only.
         self.assertNotIn("tls_1.2", deployment.read_text())

@@ -98,6 +98,8 @@ class Manifests(cl.Servers):
         self.assertIn("goldberg", shown)
         once = manifest.read_bytes()
         self.assertEqual(self.sign(database).read_bytes(), once)
+        (self.path / "link").symlink_to("manifest")
+        self.assertTrue(self.sign(database, out="link").is_symlink())
         # Other servers of the same epoch.
         self.sign(database, "--protocol", "download", "--add")
         self.sign(database, "--protocol", "download", "--add")

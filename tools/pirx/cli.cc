@@ -118,6 +118,20 @@ void trim_line(std::string& line, bool first) {
   if (line.ends_with('\r')) line.pop_back();
 }
 
+KeyLines::KeyLines(std::istream& in, std::string name)
+    : in_(in), name_(std::move(name)), buffer_(std::size_t{1} << 20) {}  // escaped, a key has up to 256 KiB
+
+Result<bool> KeyLines::next(std::string& line, char end) {
+  in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()), end);
+  if (in_.bad()) return fail(ErrorCode::kUnavailable, "cannot read " + name_);
+  auto length = static_cast<std::size_t>(in_.gcount());
+  if (in_.eof() && length == 0) return false;
+  if (in_.fail()) return invalid(name_ + " has a line that is longer than any key");
+  if (!in_.eof()) --length;  // the line's end
+  line.assign(buffer_.data(), length);
+  return true;
+}
+
 std::string position_list_header(const database::Version& version) {
   return std::string(kPositionList) + to_hex(version.identity) + ", epoch " + std::to_string(version.epoch);
 }

@@ -81,6 +81,20 @@ std::string escape_key(std::string_view key);
 /// Takes away what some editors put around lines: a byte order mark before the first, a carriage return
 /// behind each. escape_key() leaves none there.
 void trim_line(std::string& line, bool first);
+
+/// Reads lines that hold a key each. Unlike std::getline() it tells an error from the end.
+class KeyLines {
+ public:
+  /// `name` is the file's, for messages.
+  KeyLines(std::istream& in, std::string name);
+  /// False: the file ended. Unavailable: it cannot be read. InvalidArgument: the line is longer than any key.
+  Result<bool> next(std::string& line, char end = '\n');
+
+ private:
+  std::istream& in_;
+  std::string name_;
+  std::vector<char> buffer_;
+};
 /// The first line of a list of positions begins so, and says of which version of a database it is.
 inline constexpr std::string_view kPositionList = "# positions of pirx database ";
 std::string position_list_header(const database::Version& version);

@@ -42,9 +42,23 @@ void add_ranks_commands(CLI::App& app, WithRanks with_ranks) {
   add_serve_command(app, with_ranks);
 }
 
+/// Throws if an option was given an empty text, such as that of a variable which is not set: the command
+/// would run as if it had not been given. Keys may be empty.
+static void refuse_empty_options(const CLI::App& app) {
+  for (const auto* option : app.get_options()) {
+    const auto name = option->get_name();
+    if (!name.starts_with('-') || name == "--key" || name == "--remove") continue;
+    for (const auto& text : option->results()) {
+      if (text.empty()) throw CLI::ValidationError(name, "is empty: give a value, or leave the option out");
+    }
+  }
+  for (const auto* command : app.get_subcommands()) refuse_empty_options(*command);
+}
+
 std::optional<int> parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
+    refuse_empty_options(app);
   } catch (const CLI::ParseError& error) {
     const auto unknown = explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
     if (error.get_exit_code() == 0) return app.exit(error);

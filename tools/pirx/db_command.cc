@@ -11,6 +11,7 @@
 #include "db_build.h"
 #include "key_list.h"
 #include "pirx/base/json.h"
+#include "pirx/base/small_file.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
 
@@ -284,7 +285,8 @@ Result<void> info(const std::string& path, bool json) {
                                                          : "no");
     std::printf("file            %s\n", human_bytes(db->file_bytes()).c_str());
     if (db->delta_bytes() != 0) {
-      std::printf("changes         %s in %s.delta\n", human_bytes(db->delta_bytes()).c_str(), path.c_str());
+      std::printf("changes         %s in %s.delta\n", human_bytes(db->delta_bytes()).c_str(),
+                  behind_links(path).value_or(path).c_str());
     }
     return {};
   }

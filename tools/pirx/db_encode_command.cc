@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pirx db encode: a plain database into one bucket file per server.
+#include <algorithm>
 #include <cinttypes>
 
 #include "cli.h"
@@ -51,6 +52,7 @@ Result<void> encode(const DbEncodeArguments& a) {
     if (j < 1 || j > encoding.servers()) {
       return invalid("--only names servers from 1 to " + std::to_string(encoding.servers()));
     }
+    if (std::ranges::count(a.only, j) > 1) return invalid("--only names a server twice");
     options.only.push_back(static_cast<std::size_t>(j - 1));
   }
   PIRX_ASSIGN(const auto report, batchcodes::encode_database(*plain, encoding, a.prefix, options));

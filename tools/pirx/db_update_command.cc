@@ -151,7 +151,7 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a, std::ui
 void say_update(const std::string& path, const database::UpdateReport& report) {
   std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, %zu rows changed, %s in %s.delta\n", path.c_str(),
               report.after.epoch, report.records, report.changed_rows.size(),
-              human_bytes(report.delta_bytes).c_str(), path.c_str());
+              human_bytes(report.delta_bytes).c_str(), behind_links(path).value_or(path).c_str());
 }
 
 /// Changes a keyed database, by its list of keys.
@@ -222,9 +222,11 @@ Result<database::UpdateReport> update_by_position(const DbUpdateArguments& a) {
 /// PREFIX.1, PREFIX.2, ... as far as there are such files.
 Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
   std::vector<fs::path> files;
-  std::error_code ignored;
-  for (std::size_t j = 1; fs::exists(prefix + "." + std::to_string(j), ignored); ++j) {
-    files.emplace_back(prefix + "." + std::to_string(j));
+  for (;;) {
+    fs::path file = prefix + "." + std::to_string(files.size() + 1);
+    PIRX_ASSIGN(const bool there, is_there(file));
+    if (!there) break;
+    files.push_back(std::move(file));
   }
   if (files.empty()) return invalid("there is no bucket " + prefix + ".1");
   return files;
@@ -254,7 +256,8 @@ Result<void> update(const DbUpdateArguments& a) {
               batchcodes::update_buckets(*plain, files, report ? &*report : nullptr, a.threads));
   for (std::size_t b = 0; b < files.size(); ++b) {
     std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " rows encoded, %s in %s.delta\n", files[b].c_str(),
-                done.version.epoch, done.rows, human_bytes(done.delta_bytes[b]).c_str(), files[b].c_str());
+                done.version.epoch, done.rows, human_bytes(done.delta_bytes[b]).c_str(),
+                behind_links(files[b]).value_or(files[b]).c_str());
   }
   return {};
 }

@@ -27,7 +27,8 @@ struct DeployArguments {
 Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
   std::error_code ignored;
   std::vector<Deployment> none;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(a.target, ignored))) return none;
+  PIRX_ASSIGN(const bool there, is_there(a.target));
+  if (!there) return none;
   if (!std::filesystem::is_regular_file(a.target, ignored)) {
     return invalid(a.target + " exists and is no deployment file: name another file");
   }
@@ -153,7 +154,8 @@ void say_written(const DeployArguments& a, const Deployment& deployment) {
 /// The digest of what was deployed.
 Result<Digest> deploy(const DeployArguments& a) {
   PIRX_TRY(read_target(a));
-  const auto folder = std::filesystem::path(a.target).parent_path();
+  PIRX_ASSIGN(const auto file, behind_links(a.target));
+  const auto folder = file.parent_path();
   Deployment deployment;
   for (const auto& url : a.urls) {
     auto& server = deployment.servers.emplace_back(a.server);

@@ -53,13 +53,15 @@ Result<void> add_positions(GetArguments& a, const database::Version& version) {
   std::ifstream file(path);
   if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
   std::vector<std::optional<std::uint64_t>> found(keys.size());
+  KeyLines lines(file, path);
   std::string line;
-  const auto next = [&](bool first = false) {
-    if (!std::getline(file, line)) return false;
-    trim_line(line, first);
-    return true;
+  const auto next = [&](bool first = false) -> Result<bool> {
+    PIRX_ASSIGN(const bool more, lines.next(line));
+    if (more) trim_line(line, first);
+    return more;
   };
-  if (!next(true) || !line.starts_with(kPositionList)) {
+  PIRX_ASSIGN(bool more, next(true));
+  if (!more || !line.starts_with(kPositionList)) {
     return fail(ErrorCode::kDataLoss, path + " is no list of positions: 'pirx db list' prints one");
   }
   if (line != position_list_header(version)) {
@@ -67,7 +69,9 @@ Result<void> add_positions(GetArguments& a, const database::Version& version) {
                                             ": get the list of epoch " + std::to_string(version.epoch) +
                                             " ('pirx db list')");
   }
-  for (std::uint64_t number = 2; next(); ++number) {
+  for (std::uint64_t number = 2;; ++number) {
+    PIRX_ASSIGN(more, next());
+    if (!more) break;
     const auto tab = line.find('\t');
     std::uint64_t position = 0;
     const auto parsed = std::from_chars(line.data(), line.data() + std::min(tab, line.size()), position);
@@ -261,8 +265,11 @@ Result<void> add_keys(const std::string& path, bool null, std::vector<std::strin
   }
   std::istream in(file.get());
   if (!file->is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
+  KeyLines lines(in, path == "-" ? "standard input" : path);
   std::string line;
-  for (std::uint64_t number = 1; number <= most && std::getline(in, line, null ? '\0' : '\n'); ++number) {
+  for (std::uint64_t number = 1; number <= most; ++number) {
+    PIRX_ASSIGN(const bool more, lines.next(line, null ? '\0' : '\n'));
+    if (!more) break;
     if (!null) trim_line(line, number == 1);
     if (!null && number == 1 && line.starts_with(kPositionList))
       continue;  // of `pirx db list`, cut to its keys

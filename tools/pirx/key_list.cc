@@ -20,21 +20,23 @@ namespace {
 
 constexpr std::string_view kHeader = "pirx key list 1";  // the first line, by which pirx knows its own file
 
-std::string list_of(const std::string& database) { return behind_links(database).native() + ".keys"; }
+Result<std::string> list_of(const std::string& database) {
+  PIRX_ASSIGN(const auto file, behind_links(database));
+  return file.native() + ".keys";
+}
 
 /// Whether nothing is there, or a list that pirx wrote, which a crash may have left empty.
 bool may_replace(const std::string& path) {
   std::error_code ignored;
   const auto there = std::filesystem::symlink_status(path, ignored);
-  if (!std::filesystem::exists(there)) return true;
+  if (there.type() == std::filesystem::file_type::not_found) return true;
   if (!std::filesystem::is_regular_file(there)) return false;
   std::string line;
   std::ifstream in(path, std::ios::binary);
   return in && (!std::getline(in, line) || line == kHeader);
 }
 
-Result<void> check_may_replace(const std::string& database) {
-  const auto name = list_of(database);
+Result<void> check_may_replace(const std::string& name) {
   for (const auto& path : {name, name + ".new"}) {
     if (may_replace(path)) continue;
     return invalid(path + " exists and is no list of keys that pirx wrote: move it, or give --no-key-list");
@@ -48,8 +50,11 @@ Result<void> read_list(const std::string& path, bool own, std::vector<std::strin
   std::ifstream in;  // a pipe in place of our list would never end
   if (!own || std::filesystem::is_regular_file(path, ignored)) in.open(path, std::ios::binary);
   if (!in.is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
+  KeyLines lines(in, "the list of keys " + path);
   std::string line;
-  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
+  for (std::uint64_t number = 1;; ++number) {
+    PIRX_ASSIGN(const bool more, lines.next(line));
+    if (!more) break;
     if (number == 1 && line == kHeader) continue;
     if (!own) trim_line(line, number == 1);
     auto key = unescape_key(line);
@@ -57,7 +62,6 @@ Result<void> read_list(const std::string& path, bool own, std::vector<std::strin
     if (!key) return invalid(path + ", line " + std::to_string(number) + ": " + key.error().message());
     keys.push_back(std::move(*key));
   }
-  if (!in.eof()) return fail(ErrorCode::kUnavailable, "cannot read the list of keys " + path);
   return {};
 }
 
@@ -75,23 +79,24 @@ void KeyListWriter::Close::operator()(std::FILE* file) const noexcept {
 
 Error KeyListWriter::cannot_write() const {
   return Error(ErrorCode::kUnavailable,
-               "cannot write the list of keys " + list_of(database_) + " (--no-key-list does without)");
+               "cannot write the list of keys " + list_ + " (--no-key-list does without)");
 }
 
 Result<KeyListWriter> KeyListWriter::create(const std::string& database) {
-  PIRX_TRY(check_may_replace(database));
-  return KeyListWriter(database);
+  PIRX_ASSIGN(auto list, list_of(database));
+  PIRX_TRY(check_may_replace(list));
+  return KeyListWriter(database, std::move(list));
 }
 
 Result<void> KeyListWriter::open() {
-  PIRX_TRY(check_may_replace(database_));
+  PIRX_TRY(check_may_replace(list_));
   // Who may not read the database, or the list that was there, may not read its keys. Those of a new database
   // get what the umask leaves.
   struct stat database {};
   const bool there = ::stat(database_.c_str(), &database) == 0;
-  const auto name = list_of(database_), made = name + ".new";
+  const auto made = list_ + ".new";
   struct stat list {};
-  const bool listed = ::stat(name.c_str(), &list) == 0;
+  const bool listed = ::stat(list_.c_str(), &list) == 0;
   const mode_t mode = there || listed ? 0600 : 0666;
   const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode);
   std::unique_ptr<std::FILE, Close> file(fd < 0 ? nullptr : ::fdopen(fd, "ab"));
@@ -106,7 +111,7 @@ Result<void> KeyListWriter::open() {
                 "another process is changing " + database_ + ": try again when it is done");
   }
   file.get_deleter() = {made, mine.st_size};
-  if ((there || listed) && (!give_access_of(listed ? name : database_, fd) || ::fstat(fd, &list) != 0)) {
+  if ((there || listed) && (!give_access_of(listed ? list_ : database_, fd) || ::fstat(fd, &list) != 0)) {
     return tl::unexpected(cannot_write());
   }
   if (there && ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0)
@@ -132,8 +137,7 @@ Result<void> KeyListWriter::sync() {
 }
 
 Result<void> KeyListWriter::commit() {
-  const auto name = list_of(database_);
-  if (std::rename((name + ".new").c_str(), name.c_str()) == 0) return {};
+  if (std::rename((list_ + ".new").c_str(), list_.c_str()) == 0) return {};
   return tl::unexpected(cannot_write());
 }
 
@@ -143,12 +147,12 @@ Result<std::vector<std::string>> read_key_list(const std::string& database, cons
     PIRX_TRY(read_list(file, false, keys));
     return keys;
   }
-  const auto name = list_of(database);
-  std::error_code ignored;
+  PIRX_ASSIGN(const auto name, list_of(database));
   bool found = false;
   // In this order, since the first may become the second meanwhile.
   for (const auto& path : {name + ".new", name}) {
-    if (!std::filesystem::exists(path, ignored)) continue;
+    PIRX_ASSIGN(const bool there, is_there(path));
+    if (!there) continue;
     if (auto read = read_list(path, true, keys); !read && path == name) return tl::unexpected(read.error());
     found = true;
   }

@@ -34,10 +34,11 @@ class KeyListWriter {
     off_t before;            ///< its size when it was opened
     void operator()(std::FILE* file) const noexcept;
   };
-  explicit KeyListWriter(std::string database) : database_(std::move(database)) {}
+  KeyListWriter(std::string database, std::string list)
+      : database_(std::move(database)), list_(std::move(list)) {}
   Result<void> open();
   Error cannot_write() const;
-  std::string database_;
+  std::string database_, list_;
   std::unique_ptr<std::FILE, Close> file_;
 };
 

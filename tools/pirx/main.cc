@@ -2,6 +2,7 @@
 // pirx: the command-line program. Parses, runs the chosen subcommand, leaves nothing of what was asked for in
 // memory.
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -44,6 +45,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit on file sizes fails with an error
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {  // outside of the library, such as while the command line was read

@@ -26,9 +26,9 @@ struct ManifestArguments {
 
 /// Writes a new key, and beside it the public one in a file of its own.
 Result<void> make_key(const ManifestArguments& a) {
-  std::error_code ignored;
   for (const auto& file : {a.key, a.key + ".pub"}) {
-    if (std::filesystem::exists(std::filesystem::symlink_status(file, ignored))) {
+    PIRX_ASSIGN(const bool there, is_there(file));
+    if (there) {
       return invalid(file + " exists, and a key that is overwritten is lost: name another file");
     }
   }
@@ -80,8 +80,8 @@ Result<std::vector<Manifest::Served>> served_before(const std::string& file, con
 Result<void> check_overwritten(const std::string& file, const client::Pin& next,
                                const database::Database& database) {
   const auto old = load_manifest(file);
-  std::error_code ec;
-  if (!old && std::filesystem::exists(std::filesystem::symlink_status(file, ec))) {
+  PIRX_ASSIGN(const bool there, is_there(file));
+  if (!old && there) {
     return invalid(file + " is no manifest, and is not replaced: give another --out, or remove it");
   }
   if (!old) return {};
@@ -117,6 +117,7 @@ void print(const Manifest& manifest) {
 Result<void> sign(const ManifestArguments& a) {
   PIRX_ASSIGN(const auto seed, read_key(a.key));
   const auto out = a.out.empty() ? a.database.file + ".manifest" : a.out;
+  PIRX_ASSIGN(const auto file, behind_links(out));
   const client::Pin pin{ed25519::public_key(seed), a.name};
   PIRX_ASSIGN(const auto* protocol, find_protocol(a.database.protocol));
   PIRX_ASSIGN(const std::shared_ptr<const database::Database> database,
@@ -137,7 +138,7 @@ Result<void> sign(const ManifestArguments& a) {
   }
   PIRX_ASSIGN(const auto manifest,
               Manifest::create(spec, [&](ByteSpan message) { return ed25519::sign(seed, message); }));
-  PIRX_TRY(replace_file(out, as_text(manifest.bytes())));
+  PIRX_TRY(replace_file(file, as_text(manifest.bytes())));
   std::printf("wrote %s\n", out.c_str());
   print(manifest);
   return {};

@@ -247,7 +247,8 @@ struct KnownRates {
 Result<KnownRates> open_rates(const PlanArguments& a) {
   KnownRates known;
   RateTable table;
-  if (!a.rates.empty() && std::filesystem::exists(a.rates)) {
+  PIRX_ASSIGN(const bool there, is_there(a.rates));
+  if (there) {
     PIRX_ASSIGN(auto file, load_rates(a.rates));
     if (file.machine != known.machine) {
       known.machine = file.machine;

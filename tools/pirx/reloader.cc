@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "pirx/base/small_file.h"
 #include "pirx/database/serving.h"
 
 namespace pirx::cli {
@@ -14,9 +15,7 @@ namespace {
 /// What tells a changed file from the same one, cheaply: of the database, its delta and its manifest.
 std::string stamp(const DatabaseSettings& settings) {
   std::string text;
-  std::error_code error;
-  auto file = std::filesystem::canonical(settings.file, error);
-  if (error) file = settings.file;
+  const auto file = behind_links(settings.file).value_or(settings.file);
   for (const auto& name : {file.native(), file.native() + ".delta", settings.manifest}) {
     struct stat status {};
     const bool there = ::stat(name.c_str(), &status) == 0;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "pirx/base/small_file.h"
+
 namespace pirx::cli {
 
 namespace fs = std::filesystem;
@@ -29,10 +31,11 @@ sigset_t ending_signals() {
 }  // namespace
 
 Result<std::unique_ptr<WorkFolder>> WorkFolder::create(const fs::path& kept) {
-  std::error_code error, ignored;
+  std::error_code error;
   fs::path target = kept;
   if (!kept.empty() && !target.has_filename()) target = target.parent_path();  // "folder/"
-  if (!kept.empty() && fs::exists(fs::symlink_status(target, ignored))) {
+  PIRX_ASSIGN(const bool there, is_there(target));
+  if (there) {
     return invalid(target.string() + " exists already: name a folder that does not exist yet");
   }
   const auto parent = kept.empty() ? fs::temp_directory_path(error) : target.parent_path();

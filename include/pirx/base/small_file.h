@@ -24,15 +24,19 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
 /// The file that a link leads to, so that the link stays one when the file is replaced. The path itself if it
-/// is no link, or one that leads nowhere.
-std::filesystem::path behind_links(const std::filesystem::path& path);
+/// is no link, or one that leads nowhere. Unavailable: a link cannot be read.
+Result<std::filesystem::path> behind_links(const std::filesystem::path& path);
+
+/// Whether there is something at `path`, if only a link that leads nowhere. Unavailable: that cannot be told.
+Result<bool> is_there(const std::filesystem::path& path);
 
 /// Makes a folder, and those above it, if they do not exist. A failure shows when the folder is used next.
 void make_folders(const std::filesystem::path& path) noexcept;
 
-/// Locks the folder of `path` for this process until the result is destroyed, so that a caller can read a
-/// file once more before replace_file(). Only callers of this function respect the lock; on a file system
-/// without such locks it does nothing. Unavailable: another process has held it for ten seconds.
+/// Locks the folder of `path`, or of the file to which that links, for this process until the result is
+/// destroyed, so that a caller can read a file once more before replace_file(). Only callers of this function
+/// respect the lock; on a file system without such locks it does nothing. Unavailable: another process has
+/// held it for ten seconds.
 Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path);
 
 /// Gives a file the permissions, the access control list, the group and, for root, the owner of the one at

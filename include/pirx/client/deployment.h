@@ -32,11 +32,11 @@ Result<void> check_manifest_follows(const Deployment& before, const Deployment& 
 /// Reads and validates the deployments of a file: one, or several of one database, each by a protocol of its
 /// own. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an unknown version or
 /// protocol. InvalidArgument: what Protocol::plan and check_one_database refuse. ca_file paths are relative
-/// to the file.
+/// to the file, where `path` is a link to that to which it leads.
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path);
 Result<std::vector<Deployment>> parse_deployments(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployments(std::span<const Deployment> deployments);
-/// Writes the file, or the one that a link there leads to, in one step. A ca_file in the folder of `path` is
+/// Writes the file, or the one that a link there leads to, in one step. A ca_file in its folder is
 /// written without that folder. Errors are those of replace_file().
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments);
 
