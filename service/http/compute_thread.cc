@@ -126,7 +126,8 @@ double ComputeThread::others_before(const Seat& seat, double before, const std::
   double others = alike.sum;
   for (const auto& [of, some] : clients) others += some.part(before);
   // Those that stand back have the pass after next at the earliest, if they are owed nothing.
-  const double owed = back ? 3 * (before + others) : (owed_ + before + others) / 3;
+  const double running = running_ ? running_owes_ * running_seconds_ : 0;
+  const double owed = back ? 3 * (before + others) : (owed_ + running + before + others) / 3;
   if (back || owed > 0) others += unlike.part(owed);
   return others + (running_ && !runs ? left : 0);
 }
@@ -135,14 +136,15 @@ ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const
   const std::lock_guard lock(mutex_);
   const auto since = Clock::now() - std::chrono::minutes(1);
   Others all{};
+  const bool alike = seat.least_[0] && stands_back(seat);
   double longest_of_back = 0;
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;
     all.lately |= other->last_pass_ > since;
     if (other->queued_seconds_ == 0 && other != running_) continue;
     const double pass = std::max(other->next_seconds_, other == running_ ? running_seconds_ : 0.0);
-    // Of those that stand back, a request waits for one.
-    const bool back = stands_back(*other);
+    // Of those that stand back, a request waits for one, unless its own queue does.
+    const bool back = !alike && other->least_[0] && stands_back(*other);
     all.wait += !back || longest_of_back == 0;
     all.seconds += back ? std::max(0.0, pass - longest_of_back) : pass;
     if (back) longest_of_back = std::max(longest_of_back, pass);
@@ -176,9 +178,10 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
     const std::lock_guard lock(mutex_);
     const bool back = stands_back(*seat);
     stands_back_seen_[back] = true;
-    if (back) seat->used_ = std::max(seat->used_.load(), now_used_);
+    if (back) seat->used_ = now_used_;
+    const double last = std::chrono::duration<double>(seat->last_pass_.time_since_epoch()).count();
     const std::tuple turn(back != (owed_ > 0), back && seat->least_[0] ? seat->least_[0]->ahead() : 0,
-                          seat->used_.load());
+                          back ? last : seat->used_.load());
     if (chosen && least <= turn) continue;
     chosen = seat;
     least = turn;
@@ -202,6 +205,8 @@ void ComputeThread::run() noexcept {
     changed_.notify_all();
     if (chosen && std::find(seats_.begin(), seats_.end(), chosen) != seats_.end()) {
       now_used_ = std::max(now_used_, chosen->used_.load());
+      const bool both = stands_back_seen_[0] && stands_back_seen_[1];
+      running_owes_ = both ? (chosen_stands_back_ ? -3 : 1) : 0;
       running_ = chosen;
       running_seconds_ = 0;
       running_until_ = Clock::now();
@@ -211,8 +216,7 @@ void ComputeThread::run() noexcept {
       const std::chrono::duration<double> took = Clock::now() - start;
       lock.lock();
       share_out(took.count());
-      const bool both = stands_back_seen_[0] && stands_back_seen_[1];
-      owed_ = both ? owed_ + (chosen_stands_back_ ? -3 : 1) * took.count() : 0;
+      owed_ = running_owes_ != 0 ? owed_ + running_owes_ * took.count() : std::min(0.0, owed_ + took.count());
       chosen->used_ = chosen->used_ + took.count();
       running_.reset();
       changed_.notify_all();

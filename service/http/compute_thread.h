@@ -22,8 +22,8 @@ class Batcher;
 /// Runs passes of the queues that are ready, one at a time. Queues where only clients wait that have had more
 /// than an equal share of the time stand back: together they have a quarter of it, while others wait. Among
 /// those that do not, it takes the one that has had the least time so far; a queue that was empty or stood
-/// back does not save up time. Among those that do, it takes the one of the client that has had least.
-/// Thread-safe.
+/// back does not save up time, nor pay for it. Among those that do, it takes the one of the client that has
+/// had least. Thread-safe.
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
@@ -117,8 +117,10 @@ class ComputeThread {
   Clock::time_point running_until_{};  ///< predicted
   double running_seconds_ = 0;         ///< predicted, of the whole pass
   double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
-  /// Seconds that those queues are owed that stand back, three for one that they have had.
+  /// Seconds that those queues are owed that stand back: one for each that others have while they wait, and
+  /// three less for each that they have.
   double owed_ = 0;
+  double running_owes_ = 0;        ///< what the pass that runs adds to that, for each second
   bool stands_back_seen_[2] = {};  ///< whether some ready queue does not, and does, as pick() has seen
   bool chosen_stands_back_ = false;
   bool woken_ = false, stopping_ = false;

@@ -43,11 +43,12 @@ void add_ranks_commands(CLI::App& app, WithRanks with_ranks) {
 }
 
 /// Throws if an option was given an empty text, such as that of a variable which is not set: the command
-/// would run as if it had not been given. Keys may be empty.
+/// would run as if it had not been given. Keys may be empty, and names of columns of values.
 static void refuse_empty_options(const CLI::App& app) {
   for (const auto* option : app.get_options()) {
     const auto name = option->get_name();
-    if (!name.starts_with('-') || name == "--key" || name == "--remove") continue;
+    const bool is_key = (name == "--key" && app.get_name() != "build") || name == "--remove";
+    if (!name.starts_with('-') || is_key || name == "--value") continue;
     for (const auto& text : option->results()) {
       if (text.empty()) throw CLI::ValidationError(name, "is empty: give a value, or leave the option out");
     }
