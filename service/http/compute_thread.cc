@@ -101,9 +101,11 @@ double ComputeThread::others_before(const Seat& seat, double before, const std::
     }
     double part(double time) const { return std::min(sum, std::max(time, longest)); }
   };
-  Some alike, unlike;  // those that stand back if this one does, or do not if it does not; and the others
-  std::unordered_map<const Client*, Some> clients;  // of those that stand back, if this one does
-  std::unordered_set<const Client*> once;
+  // `alike`: of queues of this one's kind, which stand back or do not. `unlike`: of the other kind.
+  Some alike, unlike;
+  // Where this queue stands back: the others that do, by client, as each of these gets as much.
+  std::unordered_map<const Client*, Some> clients;
+  std::unordered_set<const Client*> once;  // clients that alone keep a queue from standing back
   for (const auto& other : seats_) {
     if (other.get() == &seat || other->queued_seconds_ == 0) continue;
     const auto& [first, second] = other->least_;
