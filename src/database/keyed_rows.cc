@@ -65,7 +65,6 @@ class KeyedReader {
 /// The distinct keys of the input.
 struct Distinct {
   std::vector<bool> dropped;  ///< by position
-  Digest digest{};            ///< of the keys in order
   /// Positions to join to each record that has some, in order (Duplicates::kJoin).
   std::map<std::uint64_t, std::vector<std::uint64_t>> joined;
   std::uint64_t count = 0, repeated = 0;
@@ -90,26 +89,10 @@ tl::unexpected<Error> refuse_repeated(const Spool& records, std::uint64_t count,
                  "out, keep the first or last of each, or join them (--duplicates first|last|join)");
 }
 
-/// Hashes keys, in order.
-class KeysHash {
- public:
-  KeysHash() { hash_.update(as_bytes("pirx keys v1")); }
-  void add(std::string_view key) {
-    const std::uint64_t length = key.size();
-    hash_.update(std::as_bytes(std::span(&length, 1)));
-    hash_.update(as_bytes(key));
-  }
-  Digest finish() && { return std::move(hash_).finish(); }
-
- private:
-  Sha256 hash_;
-};
-
 Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const BuildOptions& options) {
   const auto policy = options.duplicates;
   Distinct distinct;
   distinct.dropped.assign(keys.count(), false);
-  KeysHash hash;
   std::string previous;
   std::uint64_t kept = 0, first = kDropped, second = kDropped;
   PIRX_TRY(keys.for_each([&](std::string_view key, std::uint64_t position) -> Result<void> {
@@ -131,13 +114,11 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const Buil
     if (options.each_key) {
       if (auto taken = options.each_key(key); !taken) return taken;
     }
-    hash.add(key);
     return {};
   }));
   if (distinct.repeated != 0 && policy == Duplicates::kRefuse) {
     return refuse_repeated(records, keys.count(), distinct.repeated, first, second);
   }
-  distinct.digest = std::move(hash).finish();
   return distinct;
 }
 
@@ -205,8 +186,25 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
   return result;
 }
 
-Digest make_seed(const Digest& keys, std::uint64_t number) {
-  return sha256_of({as_bytes("pirx key filter seed v1"), keys, std::as_bytes(std::span(&number, 1))});
+Digest make_seed(const Digest& content, std::uint64_t number) {
+  return sha256_of({as_bytes("pirx key filter seed v2"), content, std::as_bytes(std::span(&number, 1))});
+}
+
+Result<Digest> hash_content(const Spool& records, const Distinct& distinct) {
+  KeyedContent content;
+  Bytes data;
+  KeyedReader reader(records);
+  for (const bool dropped : distinct.dropped) {
+    PIRX_TRY(reader.next());
+    if (dropped) {
+      reader.skip();
+      continue;
+    }
+    data.resize(static_cast<std::size_t>(reader.data_bytes));
+    PIRX_TRY(reader.data(data));
+    content.add(reader.key, data);
+  }
+  return std::move(content).finish();
 }
 
 /// Hashes of the records that are kept, and what the report says of them.
@@ -249,12 +247,20 @@ Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key,
   return spool.append(data);
 }
 
-bool computes_seed(std::span<const std::string> keys, const Digest& seed) {
-  KeysHash hash;
-  for (const auto& key : keys) hash.add(key);
-  const Digest digest = std::move(hash).finish();
+void KeyedContent::add(std::string_view key, ByteSpan data) {
+  const std::uint64_t length = key.size();
+  records_.push_back(sha256_of(
+      {as_bytes("pirx keyed content v1"), std::as_bytes(std::span(&length, 1)), as_bytes(key), data}));
+}
+
+Digest KeyedContent::finish() && {
+  std::sort(records_.begin(), records_.end());
+  return sha256_of({std::as_bytes(std::span(records_))});
+}
+
+bool computes_seed(const Digest& content, const Digest& seed) {
   for (std::uint64_t number = 0; number < kSeeds; ++number) {
-    if (make_seed(digest, number) == seed) return true;
+    if (make_seed(content, number) == seed) return true;
   }
   return false;
 }
@@ -282,11 +288,15 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
     PIRX_ASSIGN(joined, join_repeated(target, spooled, distinct, options.max_record_bytes));
   }
   const Spool& records = joined ? *joined : spooled;
+  Digest content{};
+  if (!options.random_seed) {
+    PIRX_ASSIGN(content, hash_content(records, distinct));
+  }
   std::optional<KeyPlan> plan;
   std::uint64_t columns = 0;
   Geometry::Spec spec;
   for (std::uint64_t number = 0; number < kSeeds && !plan; ++number) {
-    Digest seed = make_seed(distinct.digest, number);
+    Digest seed = make_seed(content, number);
     if (options.random_seed) {
       PIRX_ASSIGN(auto rng, Rng::from_os());
       rng.fill(seed);

@@ -12,9 +12,18 @@ namespace pirx::database {
 /// What a keyed build spools of each record: [line u64][key length u64][key][length u64][data].
 Result<void> spool_keyed(Spool& spool, std::uint64_t line, std::string_view key, ByteSpan data);
 
-/// Whether a build of these keys, in order and distinct, computes this seed: BuildOptions::random_seed draws
-/// it.
-bool computes_seed(std::span<const std::string> keys, const Digest& seed);
+/// Hashes the records of a keyed database, in any order: its filter's seed is computed from that.
+class KeyedContent {
+ public:
+  void add(std::string_view key, ByteSpan data);
+  Digest finish() &&;
+
+ private:
+  std::vector<Digest> records_;
+};
+
+/// Whether a build of records with this KeyedContent computes this seed. BuildOptions::random_seed draws it.
+bool computes_seed(const Digest& content, const Digest& seed);
 
 /// ResourceExhausted: rows of so many bytes would be nearly empty, unless options.long_records. Whoever may
 /// add one record to what is imported must not fill the disk.

@@ -421,7 +421,7 @@ void add_build(CLI::App& db) {
       ->check(CLI::IsMember({"refuse", "first", "last", "join"}));
   command.add_flag(
       "--random-seed", a->random_seed,
-      "With --keyed: draw the filter's seed instead of computing it from the keys, so that the file's "
+      "With --keyed: draw the filter's seed instead of computing it from the records, so that the file's "
       "header tells nothing of them ('pirx db encode --independence'); two builds differ then");
   command.add_flag("--no-key-list", a->no_key_list,
                    "With --keyed: do not keep the keys in TARGET.keys, which 'pirx db update' needs");

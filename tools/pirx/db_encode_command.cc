@@ -68,7 +68,8 @@ Result<void> encode(const DbEncodeArguments& a) {
   }
   if (a.independence > 0 && plain->geometry().keyed()) {
     std::printf(
-        "keys            each file tells a hash of all keys, but of a database built with --random-seed\n");
+        "keys            each file tells a hash of all records, but of a database built with "
+        "--random-seed\n");
   }
   std::printf("epoch           %" PRIu64 "\n", report.version.epoch);
   std::printf("identity        %s\n", to_hex(report.version.identity).c_str());

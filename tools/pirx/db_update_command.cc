@@ -148,14 +148,14 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a, std::ui
   return changes;
 }
 
-void say_update(const std::string& path, const database::UpdateReport& report) {
-  std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, %zu rows changed, %s in %s.delta\n", path.c_str(),
-              report.after.epoch, report.records, report.changed_rows.size(),
-              human_bytes(report.delta_bytes).c_str(), behind_links(path).value_or(path).c_str());
-}
-
 /// Changes a keyed database, by its list of keys.
-Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
+Result<Digest> update_by_key(const DbUpdateArguments& a) {
+  if (!a.buckets.empty()) {
+    return invalid(
+        "a keyed database is built anew, and then its buckets, too: leave out --buckets, and run "
+        "'pirx db encode " +
+        a.database + " ... --out " + a.buckets + "' afterwards");
+  }
   database::KeyedUpdateOptions options;
   PIRX_ASSIGN(const auto changes, keyed_changes(a, options.most_growth_bytes));
   PIRX_ASSIGN(auto keys, read_key_list(a.database, a.keys_file));
@@ -163,12 +163,6 @@ Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
   std::optional<ProgressLine> line;
   std::chrono::steady_clock::time_point start;
   options.rebuilding = [&](std::uint64_t records, double seconds) -> Result<void> {
-    if (!a.buckets.empty()) {
-      return invalid("these changes need " + a.database +
-                     " to be built anew, and then its buckets, too: leave out --buckets, and run 'pirx db "
-                     "encode " +
-                     a.database + " ... --out " + a.buckets + "' afterwards");
-    }
     PIRX_ASSIGN(list, KeyListWriter::create(a.database));
     std::fprintf(stderr, "rebuilding %" PRIu64 " records, about %.*f s\n", records, seconds < 10 ? 1 : 0,
                  std::max(seconds, 0.1));
@@ -189,20 +183,15 @@ Result<database::UpdateReport> update_by_key(const DbUpdateArguments& a) {
         done.error().code(),
         (!of_list ? "" : (a.keys_file.empty() ? a.database + ".keys" : a.keys_file) + ": ") + message);
   }
-  auto& report = *done;
-  if (list) PIRX_TRY(list->commit());
+  PIRX_TRY(list->commit());
   line.reset();
-  if (report.rebuilt) {
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    std::fprintf(stderr, "rebuilt in %.1f s\n", took.count());
-    std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, built anew\n", a.database.c_str(),
-                report.update.after.epoch, report.update.records);
-  } else {
-    say_update(a.database, report.update);
-  }
-  std::printf("%" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed\n", report.added, report.replaced,
-              report.removed);
-  return std::move(report.update);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::fprintf(stderr, "rebuilt in %.1f s\n", took.count());
+  std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, built anew\n", a.database.c_str(),
+              done->after.epoch, done->records);
+  std::printf("%" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed\n", done->added, done->replaced,
+              done->removed);
+  return done->after.identity;
 }
 
 /// Changes a database by position, or by its index of keys.
@@ -215,7 +204,9 @@ Result<database::UpdateReport> update_by_position(const DbUpdateArguments& a) {
   PIRX_ASSIGN(auto work, database::DatabaseUpdate::begin(a.database));
   PIRX_TRY(apply(a, work));
   PIRX_ASSIGN(auto report, work.commit());
-  say_update(a.database, report);
+  std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, %zu rows changed, %s in %s.delta\n",
+              a.database.c_str(), report.after.epoch, report.records, report.changed_rows.size(),
+              human_bytes(report.delta_bytes).c_str(), behind_links(a.database).value_or(a.database).c_str());
   return report;
 }
 
@@ -246,9 +237,14 @@ Result<void> update(const DbUpdateArguments& a) {
   std::optional<database::UpdateReport> report;
   if (changes) {
     PIRX_ASSIGN(const auto before, database::Database::open(a.database));
-    const bool by_key = before->geometry().keyed() && before->bucket() == nullptr;
-    PIRX_ASSIGN(report, by_key ? update_by_key(a) : update_by_position(a));
-    std::printf("identity        %s\n", to_hex(report->after.identity).c_str());
+    Digest identity{};
+    if (before->geometry().keyed() && before->bucket() == nullptr) {
+      PIRX_ASSIGN(identity, update_by_key(a));
+    } else {
+      PIRX_ASSIGN(report, update_by_position(a));
+      identity = report->after.identity;
+    }
+    std::printf("identity        %s\n", to_hex(identity).c_str());
   }
   if (files.empty()) return {};
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
@@ -305,8 +301,7 @@ void add_db_update(CLI::App& db) {
     command.footer(
         "Changes go to DATABASE.delta, which belongs to the file: copy both. Running servers keep their "
         "epoch\n"
-        "until SIGHUP or --watch. A keyed database is built anew if its keys change, or if a record does not "
-        "fit.\n"
+        "until SIGHUP or --watch. A keyed database is built anew.\n"
         "Example:\n  pirx db update packages.pirx --key bash=bash.txt --buckets packages.bucket");
     set_action(command, [a] { return update(*a); });
   }

@@ -27,8 +27,8 @@ struct BuildOptions {
   /// Needs digests. Takes about 1.15 to 1.3 times the rows and, while it builds, about 100 bytes of memory
   /// for each key and the rows once more on disk. The file does not depend on the order of the records.
   bool keyed = false;
-  /// The seed of a keyed database's filter is drawn at random, not computed from the keys. Two builds then
-  /// differ, and the header has no hash of the keys. For files from which a server shall learn nothing
+  /// The seed of a keyed database's filter is drawn at random, not computed from the records. Two builds then
+  /// differ, and the header has no hash of the records. For files from which a server shall learn nothing
   /// (Encoding's independence).
   bool random_seed = false;
   Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
