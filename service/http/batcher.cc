@@ -50,6 +50,7 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
     : limits_(limits),
       log_(std::move(log)),
       metrics_(metrics),
+      last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
       seat_(compute_.add(*this)) {}
 
@@ -78,12 +79,13 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
     return fail(ErrorCode::kResourceExhausted,
                 "the server has too little memory left for another request of yours: try again later");
   }
-  const auto now = Clock::now();
+  const auto now = compute_.now();
   const auto ticket = next_ticket_++;
   // May fail for lack of memory, before anything has changed but an empty share.
   note_arrival(now);
   auto client = compute_.client(caller.client);
   auto& share = shares_[caller.client];
+  share.client = client;
   queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
                     std::move(caller), std::move(client), now});
   share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
@@ -96,7 +98,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   if (full) evicted = take(loser);
   publish();
   // The thread waits for a first request, or for enough of them.
-  const bool wake = queue_.size() == 1 || queued_queries_ >= most_queries();
+  const bool wake = queue_.size() == 1 || queued_queries_ >= most_queries(longest_pass());
   lock.unlock();
   if (wake) compute_.notify();
   if (evicted) {
@@ -122,7 +124,7 @@ bool Batcher::cancel(Ticket ticket) {
 std::chrono::duration<double> Batcher::backlog() const {
   const std::lock_guard lock(mutex_);
   const auto own = seconds_left() + seconds_of(queued_queries_);
-  return std::chrono::duration<double>(own + compute_.others_before(*seat_, own, {}));
+  return std::chrono::duration<double>(own + compute_.others_before(*seat_, own, {}, kLongBacklog));
 }
 
 std::size_t Batcher::queued() const {
@@ -133,7 +135,7 @@ std::size_t Batcher::queued() const {
 std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
-  if (queued_queries_ >= most_queries()) return Clock::time_point::min();
+  if (queued_queries_ >= most_queries(longest_pass())) return Clock::time_point::min();
   const bool wait = !limits_.batch_window_adaptive || gap_ <= limits_.batch_window;
   return queue_.front().arrival + (wait ? limits_.batch_window : std::chrono::microseconds(0));
 }
@@ -142,9 +144,9 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 
 void Batcher::publish() noexcept {
   const double longest = longest_pass();
-  const auto most = most_queries();
+  const auto most = most_queries(longest);
   const double next = seconds_of_pass(std::max(largest_, std::min(queued_queries_, most)), longest);
-  compute_.set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next, least_);
+  compute_.set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next, shares_.size(), least_);
 }
 
 void Batcher::note_waiting(const Job& job) noexcept {
@@ -170,7 +172,7 @@ double Batcher::seconds_of_pass(std::size_t queries, double longest) const {
 
 double Batcher::seconds_left() const {
   if (computing_ == 0) return 0;
-  const double passed = std::chrono::duration<double>(Clock::now() - computing_since_).count();
+  const double passed = std::chrono::duration<double>(compute_.now() - computing_since_).count();
   // One that is overdue takes perhaps as long again.
   const double left = std::abs(seconds_of_pass(computing_, computing_limit_) - passed);
   return std::min(left, std::max(0.0, computing_limit_ - passed));
@@ -178,7 +180,9 @@ double Batcher::seconds_left() const {
 
 double Batcher::seconds_of(std::size_t queries) const {
   const double longest = longest_pass();
-  const auto most = most_queries(), full = queries / most, rest = queries % most;
+  // A request of more has a pass of its own.
+  const auto each = queue_.empty() ? 0 : queued_queries_ / queue_.size();
+  const auto most = std::max(most_queries(longest), each), full = queries / most, rest = queries % most;
   return static_cast<double>(full) * seconds_of_pass(most, longest) + seconds_of_pass(rest, longest);
 }
 
@@ -190,8 +194,7 @@ double Batcher::longest_pass() const {
   return std::max({even, left, few_seconds_});
 }
 
-std::size_t Batcher::most_queries() const {
-  const double longest = longest_pass();
+std::size_t Batcher::most_queries(double longest) const {
   std::size_t most = 1, more = limits_.batch_max;
   if (stopped_of_late(longest)) more = std::min(more, learned_since_ ? stopped_ / 2 : kFew);
   while (most < more) {
@@ -206,7 +209,7 @@ std::size_t Batcher::most_queries() const {
 }
 
 bool Batcher::stopped_of_late(double longest) const {
-  return Clock::now() - stopped_at_ < kOfLate && longest < kMuchLonger * stopped_after_;
+  return compute_.now() - stopped_at_ < kOfLate && longest < kMuchLonger * stopped_after_;
 }
 
 bool Batcher::too_many(std::size_t queries, double longest) const {
@@ -214,17 +217,21 @@ bool Batcher::too_many(std::size_t queries, double longest) const {
 }
 
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
-  const auto now = Clock::now();
+  const auto now = compute_.now();
   if (too_many(queries, longest_pass())) return fail(ErrorCode::kResourceExhausted, kTooMany);
   const auto share_of_it = shares_.find(caller.client);
   const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
-  // Clients take turns: before this request go its client's own, and of every other client as many.
-  const auto most = most_queries();
+  // Clients take turns: before this request go its client's own, and as many of every other client that has
+  // had as little or as much; all of those that have had less, none of those that have had more.
+  const auto most = most_queries(longest_pass());
   std::size_t ahead = queued_queries_;
   if (ahead + queries > most) {
     ahead = 0;
+    const bool had_more = share_of_it != shares_.end() && share_of_it->second.client->ahead() > 0;
     for (const auto& [client, share] : shares_) {
-      ahead += client == caller.client ? share.queries : std::min(share.queries, mine);
+      const bool has_had_more = share.client->ahead() > 0;
+      const auto before = has_had_more == had_more ? mine : had_more ? share.queries : 0;
+      ahead += client == caller.client ? share.queries : std::min(share.queries, before);
     }
   }
   const auto earlier = ahead % most + queries > most ? ahead : ahead - ahead % most;
@@ -232,7 +239,8 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
   const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
   const auto pass = std::min(cost_.predict(std::max(own, queries)), longest_pass());
-  before += compute_.others_before(*seat_, before, caller.client);
+  const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
+  before += compute_.others_before(*seat_, before, caller.client, wait);
   const auto end = before + pass;
   // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
   // is slower than predicted would make all of them late.
@@ -240,8 +248,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   const std::chrono::duration<double> left =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   const auto useful = idle ? left : kPartOfWait * left;
-  const bool fits =
-      before <= std::chrono::duration<double>(limits_.max_queue_time).count() && end <= useful.count();
+  const bool fits = before < wait && end <= useful.count();
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
   // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
   // let in.
@@ -307,27 +314,42 @@ void Batcher::move_marked(std::vector<Job>& to) {
   publish_anew();
 }
 
-void Batcher::mark_batch() {
-  // Whose turn it is: by Job::turn, then by arrival. Every fourth batch begins with the oldest request: small
-  // ones of ever new clients would go before a large one for ever.
+void Batcher::mark_batch(double longest) {
+  // Whose turn it is: first those who will not be late, then those who have not had more than their share,
+  // then by Job::turn, and by arrival. Every fourth batch begins with the oldest request: small ones of ever
+  // new clients would go before a large one for ever.
   const bool oldest = ++batches_ % 4 == 0;
-  std::vector<std::pair<double, std::size_t>> turns;
-  turns.reserve(queue_.size());
-  for (std::size_t i = 0; i < queue_.size(); ++i)
-    turns.emplace_back(oldest && i == 0 ? 0 : queue_[i].turn, i);
-  std::sort(turns.begin(), turns.end());
-
-  auto most = most_queries();
+  auto most = most_queries(longest);
   // Passes that are cut to one size never show what another query costs. So some have fewer.
   if (most < std::min<std::size_t>(limits_.batch_max, queued_queries_) && ++cut_ % kProbeOfCut == 0) {
     most = (most + 3) / 4;
   }
+  const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                        seconds_of_pass(std::min(queued_queries_, most), longest)));
+  std::vector<std::tuple<bool, bool, double, std::size_t>> turns;
+  turns.reserve(queue_.size());
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    const Job& job = queue_[i];
+    const bool first = oldest && i == 0;
+    turns.emplace_back(job.caller.deadline <= end, !first && job.client->ahead() > 0, first ? 0 : job.turn,
+                       i);
+  }
+  std::sort(turns.begin(), turns.end());
+
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
-  for (const auto& [turn, i] : turns) {
+  bool begins_ahead = false;
+  double others =
+      0;  // seconds of the pass with clients that are ahead, where it begins with some that are not
+  for (const auto& [late, ahead, turn, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
+    if (first) begins_ahead = ahead;
     if (!first && job.server.get() != server) continue;
+    if (ahead && !begins_ahead) {
+      if (others == 0) others = kHardlyMore * cost_.predict(queries);
+      if (cost_.predict_carefully(queries + job.queries) >= others) break;
+    }
     if (!first && job.queries > most - std::min(queries, most)) break;
     server = job.server.get();
     queries += job.queries;
@@ -343,7 +365,7 @@ void Batcher::refuse_hopeless() noexcept {
     std::unique_lock lock(mutex_);
     if (stopping_ || queue_.empty()) return;
     hopeless.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
-    const auto now = Clock::now();
+    const auto now = compute_.now();
     const double longest = longest_pass();
     for (auto& job : queue_) job.leaves = job.caller.deadline <= now || too_many(job.queries, longest);
     move_marked(hopeless);  // publishes anew whose turn it is after the last pass
@@ -361,16 +383,20 @@ void Batcher::refuse_hopeless() noexcept {
 void Batcher::next_batch(std::vector<Job>& batch) {
   std::unique_lock lock(mutex_);
   if (queue_.empty() || stopping_) return;
-  mark_batch();
+  const double longest = longest_pass();  // as long as its clients wait
+  mark_batch(longest);
   move_marked(batch);
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
-  computing_since_ = Clock::now();
-  computing_limit_ = computing_ > kFew ? longest_pass() : kNoLimit;
+  computing_since_ = compute_.now();
+  computing_limit_ = computing_ > kFew ? longest : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
+  for (const auto& job : batch) {
+    const double alone = cost_.predict(job.queries);
+    job.client->note_pass(alone > 0 && alone < predicted ? alone / predicted : 1);
+  }
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
-  for (const auto& job : batch) job.client->note_pass();
 }
 
 void Batcher::put_back(std::vector<Job>& batch) {
@@ -378,12 +404,15 @@ void Batcher::put_back(std::vector<Job>& batch) {
   learned_since_ = false;
   stopped_ = computing_;
   stopped_after_ = computing_limit_;
-  stopped_at_ = Clock::now();
+  stopped_at_ = compute_.now();
+  for (const auto& job : batch) {
+    if (job.queries <= kFew) job.client->forgive_pass();
+  }
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
   std::unordered_map<std::string, double> turns;
   for (const auto& job : batch) {
-    shares_[job.caller.client];
+    shares_[job.caller.client].client = job.client;
     auto& turn = turns[job.caller.client];
     turn = std::max(turn, job.turn);
   }
@@ -438,7 +467,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
-  const auto start = Clock::now();
+  const auto start = compute_.now();
   std::vector<ByteSpan> requests;
   std::vector<std::string_view> senders;
   requests.reserve(batch.size());
@@ -454,7 +483,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   auto replies = answer_all(*batch.front().server, requests, senders);
   const bool stopped = limit->reached();
   limit.reset();  // callbacks have none
-  const auto end = Clock::now();
+  const auto end = compute_.now();
   const double seconds = std::chrono::duration<double>(end - start).count();
   if (stopped) {
     for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);

@@ -88,6 +88,7 @@ class Batcher {
   struct Share {
     std::size_t requests = 0, queries = 0;
     double turn = 0;  ///< of the client's newest request
+    std::shared_ptr<ComputeThread::Client> client;
   };
 
   void next_batch(std::vector<Job>& batch);
@@ -117,7 +118,7 @@ class Batcher {
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
-  std::size_t most_queries() const;
+  std::size_t most_queries(double longest) const;
   /// Whether a pass was stopped of late that would be now: if passes may be `longest` seconds.
   bool stopped_of_late(double longest) const;
   /// Whether a request of so many is refused for that.
@@ -131,7 +132,7 @@ class Batcher {
   void leave(const Job& job) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
   void move_marked(std::vector<Job>& to);
-  void mark_batch();
+  void mark_batch(double longest);
 
   const QueueOptions limits_;
   const LogSink log_;
@@ -154,6 +155,8 @@ class Batcher {
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
   static constexpr double kNoLimit = 1e8;             ///< seconds
+  static constexpr double kLongBacklog = 60;          ///< seconds; more are not counted
+  static constexpr double kHardlyMore = 1.25;         ///< may others add to a pass
   static constexpr double kMuchLonger = 1.5;          ///< then what was stopped is tried again
   static constexpr std::chrono::seconds kOfLate{20};  ///< a stopped pass is remembered for so long
   static constexpr std::size_t kProbe = 4;
@@ -168,7 +171,7 @@ class Batcher {
   double few_seconds_ = 0;             ///< of kFew passes of one query, about
   Clock::time_point stopped_at_{};
   bool learned_since_ = true;  ///< whether a pass has shown since then how long passes take
-  Clock::time_point last_arrival_ = Clock::now() - std::chrono::minutes(1);
+  Clock::time_point last_arrival_;
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;
   ComputeThread& compute_;

@@ -6,13 +6,35 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "batcher.h"
 
 namespace pirx::http {
+namespace {
+
+constexpr double kBusyTime = 5;  ///< seconds that count as of late
+
+double seconds_of(ComputeThread::Clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+/// The least comes next. Those that stand back do first if they are owed anything.
+using Turn = std::tuple<bool, double, double>;
+Turn turn_of(bool stands_back, double owed, double least_ahead, double last_pass, double used) {
+  if (stands_back) return {owed <= 0, least_ahead, last_pass};
+  return {owed > 0, 0, used};
+}
+
+/// What those that stand back are owed for each second of a pass: where there are others, one, and three less
+/// of their own.
+double owes(bool both, bool stands_back) { return both ? (stands_back ? -3 : 1) : 0; }
+/// Where nobody waits for another kind, they save nothing up, and what they have had too much is forgotten.
+double owed_after(double owed, double owes, double seconds) {
+  return owes != 0 ? owed + owes * seconds : std::min(0.0, owed + seconds);
+}
+
+}  // namespace
 
 ComputeThread::ComputeThread() : thread_([this] { run(); }) {}
 
@@ -22,7 +44,7 @@ ComputeThread::~ComputeThread() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::shared_ptr<ComputeThread::Seat> ComputeThread::add(Batcher& batcher) {
@@ -64,79 +86,150 @@ void ComputeThread::share_out(double seconds) noexcept {
   std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
   const double part = seconds / static_cast<double>(std::max<std::size_t>(clients_.size(), 1));
   for (const auto& [name, client] : clients_) {
-    const double had = client->in_pass_.exchange(false) ? seconds : 0;
+    const double had = client->in_pass_.exchange(0) * seconds;
     client->ahead_ = std::clamp(client->ahead_ + had - part, 0.0, kMost);
   }
 }
 
-bool ComputeThread::is_ahead(const std::shared_ptr<const Client>& client) const {
-  return !client || client->ahead_ + (client->in_pass_ ? running_seconds_ : 0) > 0;
+double ComputeThread::ahead_of(const Client& client) const {
+  return client.ahead_ + client.in_pass_ * running_seconds_;
 }
 
-void ComputeThread::set_queued(Seat& seat, double seconds, double next, const Clients& least) noexcept {
+double ComputeThread::used_of(const Seat& seat) const {
+  return seat.has_work_ ? seat.used_.load() : std::max(seat.used_.load(), now_used_);
+}
+
+double ComputeThread::busy_of(const Seat& seat) const {
+  return seat.busy_ * std::exp((seconds_of(seat.last_pass_end_) - seconds_of(now())) / kBusyTime);
+}
+
+void ComputeThread::set_queued(Seat& seat, double seconds, double next, std::size_t clients,
+                               const Clients& least) noexcept {
   const std::lock_guard lock(mutex_);
   seat.queued_seconds_ = seconds;
   seat.next_seconds_ = next;
+  seat.waiting_ = clients;
   seat.least_ = least;
 }
 
-double ComputeThread::others_before(const Seat& seat, double before, const std::string& client) const {
-  const std::lock_guard lock(mutex_);
-  // One that is overdue may take as long again as it is overdue.
-  const double left = std::abs(std::chrono::duration<double>(running_until_ - Clock::now()).count());
-  // As pick() chooses: a seat computes while it has had no more time than this one.
-  const auto used = [&](const Seat& of) {
-    const double had = of.has_work_ ? of.used_.load() : std::max(of.used_.load(), now_used_);
-    return running_.get() == &of ? had + running_seconds_ : had;
-  };
-  const bool runs = running_.get() == &seat;  // then `before` has what is left of its pass
-  const double own = used(seat) + before - (runs ? left : 0);
-  const auto known = clients_.find(client);
-  const bool back = known != clients_.end() && is_ahead(known->second) && stands_back(seat);
-  struct Some {
-    double sum = 0, longest = 0;
-    void add(const Seat& of, double time) {
-      sum += time;
-      longest = std::max(longest, of.next_seconds_);
+/// What pick() and step() will do, as far as can be told: only two clients of each queue are known, and that
+/// as much comes to it as of late.
+class ComputeThread::Forecast {
+ public:
+  /// A pass counts for `shortest` seconds at least, so that there are not too many.
+  Forecast(const ComputeThread& thread, const Seat& seat, const std::string& client, double shortest)
+      : share_(1 / static_cast<double>(std::max<std::size_t>(thread.clients_.size(), 1))) {
+    clients_.push_back({nullptr, 1});
+    const auto known = thread.clients_.find(client);
+    const auto* const caller = known == thread.clients_.end() ? nullptr : known->second.get();
+    clients_.push_back({caller, caller ? thread.ahead_of(*caller) : 0});
+    const auto index_of = [&](const Client* of) -> std::size_t {
+      if (of == nullptr) return kNone;
+      for (std::size_t i = kCaller; i < clients_.size(); ++i) {
+        if (clients_[i].of == of) return i;
+      }
+      clients_.push_back({of, thread.ahead_of(*of)});
+      return clients_.size() - 1;
+    };
+    for (const auto& one : thread.seats_) {
+      const bool mine = one.get() == &seat;
+      if (!mine && one->queued_seconds_ == 0) continue;
+      if (mine) mine_ = queues_.size();
+      const bool pays = one == thread.running_ && !thread.chosen_stands_back_;
+      const std::size_t least[] = {index_of(one->least_[0].get()), index_of(one->least_[1].get())};
+      queues_.push_back({one->queued_seconds_,
+                         std::max(one->next_seconds_, shortest),
+                         thread.used_of(*one) + (pays ? thread.running_seconds_ : 0),
+                         seconds_of(one->last_pass_),
+                         thread.busy_of(*one),
+                         {least[0], least[1]},
+                         is_ahead(least[1]) ? 0 : std::max<std::size_t>(one->waiting_, 2) - 2});
     }
-    double part(double time) const { return std::min(sum, std::max(time, longest)); }
-  };
-  // `alike`: of queues of this one's kind, which stand back or do not. `unlike`: of the other kind.
-  Some alike, unlike;
-  // Where this queue stands back: the others that do, by client, as each of these gets as much.
-  std::unordered_map<const Client*, Some> clients;
-  std::unordered_set<const Client*> once;  // clients that alone keep a queue from standing back
-  for (const auto& other : seats_) {
-    if (other.get() == &seat || other->queued_seconds_ == 0) continue;
-    const auto& [first, second] = other->least_;
-    const bool own_client = known != clients_.end() && first == known->second;
-    bool theirs = stands_back(*other);
-    if (theirs && back && !own_client) {
-      clients[first.get()].add(*other, other->queued_seconds_);
-      continue;
-    }
-    double time = other->queued_seconds_;
-    if (theirs == back) {
-      const double ahead = own - used(*other);
-      if (ahead < 0) continue;
-      time = std::min(time, std::max(ahead, other->next_seconds_));
-    }
-    // Where one client alone keeps several from standing back, they do after a pass of one.
-    if (!theirs && !back && is_ahead(second) && !own_client) theirs = !once.insert(first.get()).second;
-    (theirs == back ? alike : unlike).add(*other, time);
+    owed_ = thread.owed_ + (thread.running_ ? thread.running_owes_ * thread.running_seconds_ : 0);
   }
-  double others = alike.sum;
-  for (const auto& [of, some] : clients) others += some.part(before);
-  // Those that stand back have the pass after next at the earliest, if they are owed nothing.
-  const double running = running_ ? running_owes_ * running_seconds_ : 0;
-  const double owed = back ? 3 * (before + others) : (owed_ + running + before + others) / 3;
-  if (back || owed > 0) others += unlike.part(owed);
-  return others + (running_ && !runs ? left : 0);
+
+  /// Seconds of others until the caller's queue has had `own` and comes next; more than `enough` say no more.
+  double others_before(double own, double enough, double now) {
+    double others = 0;
+    while (others < enough) {
+      Queue* next = nullptr;
+      Turn turn;
+      bool seen[2] = {}, next_back = false;
+      for (auto& queue : queues_) {
+        const bool mine = &queue == &queues_[mine_];
+        if (!mine && queue.seconds <= 0) continue;
+        const bool back = is_ahead(queue.least[0]) && is_ahead(queue.least[1]) && queue.more == 0 &&
+                          (!mine || is_ahead(kCaller));
+        seen[back] = true;
+        const auto its = turn_of(back, owed_, clients_[queue.least[0]].ahead, queue.last, queue.used);
+        if (next && turn <= its) continue;
+        next = &queue;
+        turn = its;
+        next_back = back;
+      }
+      const bool mine = next == &queues_[mine_];
+      if (mine && own <= 0) break;
+      const double seconds = std::min(next->pass, mine ? own : next->seconds);
+      if (mine) {
+        own -= seconds;
+      } else {
+        others += seconds;
+      }
+      if (is_ahead(next->least[0]) && next->more > 0) --next->more;
+      now += seconds;
+      next->seconds -= seconds;
+      next->last = now;
+      if (!next_back) next->used += seconds;
+      for (auto& queue : queues_) {
+        queue.comes += queue.busy * seconds;
+        if (queue.comes < queue.pass) continue;
+        queue.seconds += queue.pass;
+        queue.comes -= queue.pass;
+      }
+      for (std::size_t i = kCaller; i < clients_.size(); ++i)
+        clients_[i].ahead = std::max(0.0, clients_[i].ahead - seconds * share_);
+      clients_[next->least[0]].ahead += seconds;
+      if (!next_back) clients_[next->least[1]].ahead += seconds;
+      owed_ = owed_after(owed_, owes(seen[0] && seen[1], next_back), seconds);
+    }
+    return others;
+  }
+
+ private:
+  struct Known {
+    const Client* of;
+    double ahead;
+  };
+  struct Queue {
+    double seconds, pass, used, last, busy;
+    std::array<std::size_t, 2> least;  ///< in clients_
+    std::size_t more;                  ///< that are probably not ahead, as `least` are not
+    double comes = 0;                  ///< less than a pass; or passes would get shorter and shorter
+  };
+  static constexpr std::size_t kNone = 0, kCaller = 1;  ///< in clients_: no client, which is ahead
+  bool is_ahead(std::size_t client) const { return clients_[client].ahead > 0; }
+
+  double share_, owed_ = 0;
+  std::vector<Known> clients_;
+  std::vector<Queue> queues_;
+  std::size_t mine_ = 0;
+};
+
+double ComputeThread::others_before(const Seat& seat, double before, const std::string& client,
+                                    double enough) const {
+  const std::lock_guard lock(mutex_);
+  const auto time = now();
+  // One that is overdue may take as long again as it is overdue.
+  const double left = running_ ? std::abs(std::chrono::duration<double>(running_until_ - time).count()) : 0;
+  const bool runs = running_.get() == &seat;  // then `before` has what is left of its pass
+  Forecast forecast(*this, seat, client, enough / 64);
+  return forecast.others_before(before - (runs ? left : 0), enough, seconds_of(time) + left) +
+         (runs ? 0 : left);
 }
 
 ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
   const std::lock_guard lock(mutex_);
-  const auto since = Clock::now() - std::chrono::minutes(1);
+  const auto since = now() - std::chrono::minutes(1);
   Others all{};
   const bool alike = seat.least_[0] && stands_back(seat);
   double longest_of_back = 0;
@@ -158,7 +251,7 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
   const std::lock_guard lock(mutex_);
   if (running_.get() != &seat) return;
   constexpr double kLongest = 1e6;
-  seat.last_pass_ = Clock::now();
+  seat.last_pass_ = now();
   running_seconds_ = std::min(seconds, kLongest);
   running_until_ = seat.last_pass_ + std::chrono::duration_cast<Clock::duration>(
                                          std::chrono::duration<double>(running_seconds_));
@@ -166,24 +259,23 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
 
 std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {
   std::shared_ptr<Seat> chosen;
-  std::tuple<bool, double, double> least;
+  Turn least;
   stands_back_seen_[0] = stands_back_seen_[1] = false;
-  const auto now = Clock::now();
+  const auto time = now();
   for (const auto& seat : looked_at_) {
     const auto ready = seat->batcher_->ready_at();
     if (!seat->has_work_.exchange(ready.has_value())) seat->used_ = std::max(seat->used_.load(), now_used_);
     if (!ready) continue;
-    if (*ready > now) {
+    if (*ready > time) {
       next = next ? std::min(*next, *ready) : *ready;
       continue;
     }
     const std::lock_guard lock(mutex_);
     const bool back = stands_back(*seat);
     stands_back_seen_[back] = true;
-    if (back) seat->used_ = now_used_;
-    const double last = std::chrono::duration<double>(seat->last_pass_.time_since_epoch()).count();
-    const std::tuple turn(back != (owed_ > 0), back && seat->least_[0] ? seat->least_[0]->ahead() : 0,
-                          back ? last : seat->used_.load());
+    if (back) seat->used_ = std::max(seat->used_.load(), now_used_);
+    const auto turn = turn_of(back, owed_, seat->least_[0] ? seat->least_[0]->ahead() : 0,
+                              seconds_of(seat->last_pass_), seat->used_);
     if (chosen && least <= turn) continue;
     chosen = seat;
     least = turn;
@@ -192,43 +284,51 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
   return chosen;
 }
 
+bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
+  std::unique_lock lock(mutex_);
+  picking_ = true;
+  looked_at_.assign(seats_.begin(), seats_.end());
+  lock.unlock();
+  for (const auto& seat : looked_at_) seat->batcher_->refuse_hopeless();
+  const auto chosen = pick(next);
+  lock.lock();
+  picking_ = false;
+  looked_at_.clear();
+  changed_.notify_all();
+  if (!chosen) return false;
+  if (std::find(seats_.begin(), seats_.end(), chosen) == seats_.end()) return true;
+  now_used_ = std::max(now_used_, chosen->used_.load());
+  running_owes_ = owes(stands_back_seen_[0] && stands_back_seen_[1], chosen_stands_back_);
+  running_ = chosen;
+  running_seconds_ = 0;
+  const auto start = running_until_ = now();
+  lock.unlock();
+  chosen->batcher_->pass();
+  const std::chrono::duration<double> took = now() - start;
+  lock.lock();
+  share_out(took.count());
+  owed_ = owed_after(owed_, running_owes_, took.count());
+  if (!chosen_stands_back_) chosen->used_ = chosen->used_ + took.count();
+  chosen->busy_ = busy_of(*chosen) + 1 - std::exp(-took.count() / kBusyTime);
+  chosen->last_pass_end_ = now();
+  running_.reset();
+  changed_.notify_all();
+  return true;
+}
+
 void ComputeThread::run() noexcept {
   for (std::unique_lock lock(mutex_); !stopping_;) {
     woken_ = false;
-    picking_ = true;
-    looked_at_.assign(seats_.begin(), seats_.end());
     lock.unlock();
     std::optional<Clock::time_point> next;
-    for (const auto& seat : looked_at_) seat->batcher_->refuse_hopeless();
-    auto chosen = pick(next);
+    const bool passed = step(next);
     lock.lock();
-    picking_ = false;
-    looked_at_.clear();
-    changed_.notify_all();
-    if (chosen && std::find(seats_.begin(), seats_.end(), chosen) != seats_.end()) {
-      now_used_ = std::max(now_used_, chosen->used_.load());
-      const bool both = stands_back_seen_[0] && stands_back_seen_[1];
-      running_owes_ = both ? (chosen_stands_back_ ? -3 : 1) : 0;
-      running_ = chosen;
-      running_seconds_ = 0;
-      running_until_ = Clock::now();
-      lock.unlock();
-      const auto start = Clock::now();
-      chosen->batcher_->pass();
-      const std::chrono::duration<double> took = Clock::now() - start;
-      lock.lock();
-      share_out(took.count());
-      owed_ = running_owes_ != 0 ? owed_ + running_owes_ * took.count() : std::min(0.0, owed_ + took.count());
-      chosen->used_ = chosen->used_ + took.count();
-      running_.reset();
-      changed_.notify_all();
-    } else if (!chosen) {
-      const auto wake = [this] { return woken_ || stopping_; };
-      if (next) {
-        changed_.wait_until(lock, *next, wake);
-      } else {
-        changed_.wait(lock, wake);
-      }
+    if (passed) continue;
+    const auto wake = [this] { return woken_ || stopping_; };
+    if (next) {
+      changed_.wait_until(lock, *next, wake);
+    } else {
+      changed_.wait(lock, wake);
     }
   }
 }

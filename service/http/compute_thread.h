@@ -3,10 +3,12 @@
 // once would only delay each other.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,8 +24,8 @@ class Batcher;
 /// Runs passes of the queues that are ready, one at a time. Queues where only clients wait that have had more
 /// than an equal share of the time stand back: together they have a quarter of it, while others wait. Among
 /// those that do not, it takes the one that has had the least time so far; a queue that was empty or stood
-/// back does not save up time, nor pay for it. Among those that do, it takes the one of the client that has
-/// had least. Thread-safe.
+/// back does not save up time, and what it has while it stands back does not count. Among those that do, it
+/// takes the one of the client that has had least. Thread-safe.
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,16 +33,19 @@ class ComputeThread {
   /// A client with requests in some queue, or in the pass that runs.
   class Client {
    public:
-    /// Seconds of passes with requests of it, whole ones whoever shared them, beyond an equal share. Who
-    /// waits does not save up.
+    /// Seconds that passes of its requests alone would have taken, beyond an equal share of all. Who waits
+    /// does not save up.
     double ahead() const noexcept { return ahead_; }
-    /// It has a request in the pass that runs. On this thread, from within the pass.
-    void note_pass() noexcept { in_pass_ = true; }
+    /// It has a request in the pass that runs, which alone would take this part of it. On this thread, from
+    /// within the pass.
+    void note_pass(double part) noexcept { in_pass_ = std::min(1.0, in_pass_ + part); }
+    /// That pass was in vain, and not because of what this client asked.
+    void forgive_pass() noexcept { in_pass_ = 0; }
 
    private:
     friend class ComputeThread;
     std::atomic<double> ahead_{0};
-    std::atomic<bool> in_pass_{false};
+    std::atomic<double> in_pass_{0};
   };
   using Clients = std::array<std::shared_ptr<const Client>, 2>;
 
@@ -52,14 +57,19 @@ class ComputeThread {
     Batcher* const batcher_;
     // Under mutex_.
     double queued_seconds_ = 0, next_seconds_ = 0;
-    Clients least_;  ///< of those that wait, the two that are least ahead
+    std::size_t waiting_ = 0;  ///< clients
+    Clients least_;            ///< of those that wait, the two that are least ahead
     Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began
+    Clock::time_point last_pass_end_{};
+    double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
     // Written by the thread.
     std::atomic<double> used_{0};  ///< seconds of passes, and what a queue that was empty has forgone
     std::atomic<bool> has_work_{false};
   };
 
   ComputeThread();
+  /// Without a thread of its own, for simulations: time is what `now` says, and step() runs the passes.
+  explicit ComputeThread(std::function<Clock::time_point()> now) : clock_(std::move(now)) {}
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
   /// All seats were given back.
@@ -74,15 +84,14 @@ class ComputeThread {
   /// The client of that name; whoever has a request of it in a queue keeps this.
   std::shared_ptr<Client> client(const std::string& name);
 
-  /// What waits in this queue: predictions of how long its passes will take, and the next of them, and the
-  /// two clients that are least ahead (or one, or none).
-  void set_queued(Seat& seat, double seconds, double next, const Clients& least) noexcept;
+  /// What waits in this queue: predictions of how long its passes will take, and the next of them; how many
+  /// clients, and the two that are least ahead (or one, or none).
+  void set_queued(Seat& seat, double seconds, double next, std::size_t clients,
+                  const Clients& least) noexcept;
   /// How long other queues will compute before the pass of this one that begins after it has computed for
-  /// `before` seconds, and is for `client`: what is left of another's pass, and of what waits in each whose
-  /// turn comes first as much as makes them even, but a whole pass at least. Of those that stand back, while
-  /// this one does not, a third of the time of all others, and of those that do not, while this one does,
-  /// three times.
-  double others_before(const Seat& seat, double before, const std::string& client) const;
+  /// `before` seconds, and is for `client`, if as much comes to them as of late. If that is `enough` or more,
+  /// some number that is.
+  double others_before(const Seat& seat, double before, const std::string& client, double enough) const;
   /// What the other queues want of this thread.
   struct Others {
     std::size_t wait;  ///< how many of them wait or compute; those that stand back are one
@@ -94,17 +103,27 @@ class ComputeThread {
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
 
+  Clock::time_point now() const { return clock_ ? clock_() : Clock::now(); }
+  /// Runs the pass whose turn it is. Without one: false, and `next` is when one will be ready, if known.
+  bool step(std::optional<Clock::time_point>& next) noexcept;
+
  private:
   void run() noexcept;
   /// A pass has taken so long: each client that waits could have had an equal part of it.
   void share_out(double seconds) noexcept;
   // Under mutex_.
-  /// With the pass that runs; true where there is none.
-  bool is_ahead(const std::shared_ptr<const Client>& client) const;
-  bool stands_back(const Seat& seat) const { return is_ahead(seat.least_[0]) && is_ahead(seat.least_[1]); }
+  class Forecast;
+  double ahead_of(const Client& client) const;  ///< with the pass that runs
+  bool stands_back(const Seat& seat) const {
+    return std::all_of(seat.least_.begin(), seat.least_.end(),
+                       [this](const auto& client) { return !client || ahead_of(*client) > 0; });
+  }
+  double used_of(const Seat& seat) const;
+  double busy_of(const Seat& seat) const;
   /// The ready seat whose turn it is, null when none is ready; `next` is when one will be.
   std::shared_ptr<Seat> pick(std::optional<Clock::time_point>& next);
 
+  const std::function<Clock::time_point()> clock_;  ///< null: the machine's
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string, std::shared_ptr<Client>> clients_;  ///< and some that are gone

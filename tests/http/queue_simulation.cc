@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queues of a server and the thread that computes for them, in virtual time: databases whose passes take
+// as long as they are said to, users who look records up now and then, others who ask for as much as they
+// can, and crowds. Each scenario is drawn from its seed, and gives the same result each time. Ends with 1 if
+// too few are answered in time.
+//
+//   queue_simulation [--scenarios N] [--seed S] [--worst K]     K of them are described
+//   queue_simulation --only S                                   what happens in one of them
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <random>
+
+#include "service/http/batcher.h"
+#include "src/base/time_limit.h"
+
+namespace pirx::http {
+namespace {
+
+using Clock = ComputeThread::Clock;
+using Seconds = std::chrono::duration<double>;
+
+PageBuffer pages_of(std::size_t queries) {
+  PageBuffer pages;
+  const auto text = std::to_string(queries);
+  if (pages.grow(text.size())) std::copy(text.begin(), text.end(), reinterpret_cast<char*>(pages.data()));
+  return pages;
+}
+
+/// Virtual time, and what happens in it. It lies before all of the machine's, so that a TimeLimit is over as
+/// soon as it is asked.
+class World {
+ public:
+  double now() const { return now_; }
+  static Clock::time_point at(double seconds) {
+    return kBegin + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+  }
+  void after(double seconds, std::function<void()> what) { events_.emplace(now_ + seconds, std::move(what)); }
+  /// Everything up to then happens.
+  void advance(double until) {
+    while (!events_.empty() && events_.begin()->first <= until) {
+      const auto what = std::move(events_.begin()->second);
+      now_ = std::max(now_, events_.begin()->first);
+      events_.erase(events_.begin());
+      what();
+    }
+    now_ = std::max(now_, until);
+  }
+  double next() const { return events_.empty() ? 1e9 : events_.begin()->first; }
+  static double seconds_of(Clock::time_point time) { return Seconds(time - kBegin).count(); }
+
+ private:
+  static constexpr Clock::time_point kBegin{std::chrono::hours(-10'000)};
+  double now_ = 0;
+  std::multimap<double, std::function<void()>> events_;
+};
+
+/// A pass takes `base` seconds, and `each` for each query.
+class Cost {
+ public:
+  double base, each;
+  double of(std::size_t queries) const { return base + each * static_cast<double>(queries); }
+};
+
+/// A request is the number of its queries.
+class SlowServer : public AnyServer {
+ public:
+  SlowServer(World& world, Cost cost) : world_(world), cost_(cost) {}
+  ProtocolId protocol() const noexcept override { return ProtocolId::kGoldberg; }
+  Bytes parameters() const override { return {}; }
+  std::size_t max_request_bytes() const noexcept override { return 100; }
+  std::size_t max_queries() const noexcept override { return 1 << 20; }
+  std::size_t working_bytes(std::size_t) const noexcept override { return 0; }
+  std::size_t pass_bytes() const noexcept override { return 1; }
+  Result<std::size_t> admit(ByteSpan) const override { return 1; }
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    std::size_t queries = 0;
+    for (const auto& request : requests)
+      queries += std::strtoull(std::string(as_text(request)).c_str(), nullptr, 10);
+    TimeLimit* const limit = TimeLimit::current();
+    const double begin = world_.now(), end = begin + cost_.of(queries);
+    const double stop = World::seconds_of(limit->end());
+    world_.advance(std::min(end, stop));
+    if (end > stop) limit->over();
+    if (verbose) {
+      std::printf("%8.2f database %zu: %zu requests, %zu queries, %.2f s%s\n", begin, number, requests.size(),
+                  queries, world_.now() - begin, end > stop ? ", stopped" : "");
+    }
+    return std::vector<Result<Bytes>>(requests.size(), Bytes(1));
+  }
+
+  std::size_t number = 0;
+  bool verbose = false;
+
+ private:
+  World& world_;
+  const Cost cost_;
+};
+
+constexpr double kDeadline = 10, kWarm = 30, kSeconds = 430;
+
+struct Counts {
+  int asked = 0, in_time = 0, refused = 0, late = 0;
+};
+
+/// Counts the answer to what is asked now, unless it is too early or too late to count.
+std::function<void(bool, bool)> counting(const World& world, Counts& counts) {
+  const double begun = world.now();
+  return [&world, &counts, begun](bool answered, bool at_once) {
+    if (begun < kWarm || begun > kSeconds - 2 * kDeadline) return;
+    ++counts.asked;
+    const bool in_time = answered && world.now() - begun <= kDeadline;
+    ++(in_time ? counts.in_time : at_once ? counts.refused : counts.late);
+  };
+}
+
+struct Server {
+  explicit Server(World& in) : compute([&in] { return World::at(in.now()); }), world(in) {}
+  void add(Cost cost) {
+    databases.push_back(std::make_shared<SlowServer>(world, cost));
+    costs.push_back(cost);
+    queues.push_back(std::make_unique<Batcher>(QueueOptions{}, LogSink{}, metrics, compute));
+  }
+  /// `done` is called once, with whether there is an answer; false at once if it is refused.
+  void ask(std::size_t database, std::size_t queries, const std::string& client, double deadline,
+           std::function<void(bool answered, bool at_once)> done) {
+    ByteLease lease(budget);
+    const auto submitted =
+        queues[database]->submit(databases[database], pages_of(queries), queries, std::move(lease),
+                                 [this, done](const Result<Bytes>& reply, const ByteLease&) {
+                                   const bool good = reply.has_value();
+                                   world.after(0, [done, good] { done(good, false); });
+                                 },
+                                 {client, World::at(world.now() + deadline)});
+    if (!submitted && databases[0]->verbose && client[0] == 'u')
+      std::printf("  %s: %s\n", client.c_str(), submitted.error().message().c_str());
+    if (!submitted) world.after(0, [done] { done(false, true); });
+  }
+  void run(double until) {
+    while (world.now() < until) {
+      std::optional<Clock::time_point> next;
+      if (compute.step(next)) continue;
+      const double ready = next ? World::seconds_of(*next) : 1e9;
+      world.advance(std::max(world.now() + 1e-6, std::min({until, ready, world.next()})));
+    }
+  }
+
+  ByteBudget budget{1 << 30};
+  Metrics metrics;
+  ComputeThread compute;
+  World& world;
+  std::vector<std::shared_ptr<SlowServer>> databases;
+  std::vector<Cost> costs;
+  std::vector<std::unique_ptr<Batcher>> queues;
+};
+
+/// Keeps some requests waiting at each of some databases.
+struct Attacker {
+  std::string name;
+  std::vector<std::size_t> databases;
+  std::vector<std::size_t> sizes;  ///< queries of a request, in turn
+  std::size_t outstanding;
+  double retry, deadline, on, off;
+};
+
+/// Asks now and then.
+struct User {
+  std::string name;
+  std::size_t database, queries;
+  double every;
+  Counts counts;
+};
+
+struct Scenario {
+  std::vector<Cost> costs;
+  std::vector<Attacker> attackers;
+  std::vector<User> users;
+};
+
+Scenario draw(std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(engine() % n); };
+  const auto pick = [&](auto... of) {
+    const double all[] = {static_cast<double>(of)...};
+    return all[below(sizeof...(of))];
+  };
+  Scenario s;
+  const auto count = static_cast<std::size_t>(pick(1, 2, 3, 4, 6, 8, 12, 24));
+  const double base = pick(0.003, 0.03, 0.1, 0.3, 1), each = pick(0.001, 0.01, 0.1, 0.3, 0.7);
+  const bool alike = below(2) == 0;
+  for (std::size_t d = 0; d < count; ++d) {
+    s.costs.push_back(alike || d == 0
+                          ? Cost{base, each}
+                          : Cost{pick(0.003, 0.03, 0.1, 0.3, 1), pick(0.001, 0.01, 0.1, 0.3, 0.7)});
+  }
+  const auto attackers = 1 + below(4);
+  for (std::size_t a = 0; a < attackers; ++a) {
+    Attacker attacker{
+        "a" + std::to_string(a), {},  {}, static_cast<std::size_t>(pick(1, 2, 5, 20)), pick(0.1, 1, 3),
+        pick(10, 30, 60),        1e9, 0};
+    if (below(3) == 0) {
+      attacker.on = pick(1, 5, 20);
+      attacker.off = pick(1, 5, 20);
+    }
+    const auto share = below(3);  // one, some, all
+    for (std::size_t d = 0; d < count; ++d) {
+      if (share == 2 || (share == 1 && below(2) == 0)) attacker.databases.push_back(d);
+    }
+    if (attacker.databases.empty()) attacker.databases.push_back(below(count));
+    for (std::size_t i = 0, n = 1 + below(3); i < n; ++i)
+      attacker.sizes.push_back(static_cast<std::size_t>(pick(1, 2, 3, 5, 10, 21, 50, 100, 256)));
+    s.attackers.push_back(attacker);
+  }
+  const auto users = 1 + below(3);
+  for (std::size_t u = 0; u < users; ++u) {
+    User user{"u" + std::to_string(u), below(count), 1 + below(3), 0, {}};
+    user.every =
+        std::max(1.0, 2 * static_cast<double>(attackers + users) * s.costs[user.database].of(user.queries));
+    user.every *= pick(1, 2, 5);
+    s.users.push_back(user);
+  }
+  return s;
+}
+
+/// Whether users have half of their time left after what they have to wait for: a pass of three queries at
+/// the slowest database, which is never stopped; as many queries as theirs of each client of their database,
+/// in two passes.
+bool feasible(const Scenario& s) {
+  double longest = 0;
+  for (const auto& cost : s.costs) longest = std::max(longest, cost.of(3));
+  for (const auto& user : s.users) {
+    std::size_t clients = s.users.size();
+    for (const auto& a : s.attackers)
+      clients += std::count(a.databases.begin(), a.databases.end(), user.database) > 0;
+    const auto& cost = s.costs[user.database];
+    if (user.every > 25) return false;
+    if (longest + cost.base + cost.of(clients * user.queries) > 0.5 * kDeadline) return false;
+  }
+  return true;
+}
+
+void describe(const Scenario& s) {
+  std::printf("  databases:");
+  for (std::size_t d = 0; d < s.costs.size(); ++d)
+    std::printf(" %zu:%g+%gq", d, s.costs[d].base, s.costs[d].each);
+  std::printf("\n");
+  for (const auto& a : s.attackers) {
+    std::printf("  attacker %s: %zu at each of", a.name.c_str(), a.outstanding);
+    for (const auto d : a.databases) std::printf(" %zu", d);
+    std::printf(", queries");
+    for (const auto q : a.sizes) std::printf(" %zu", q);
+    std::printf(", retry %g, deadline %g, on %g off %g\n", a.retry, a.deadline, a.on, a.off);
+  }
+  for (const auto& u : s.users) {
+    std::printf(
+        "  user %s: database %zu, %zu queries every %g s: asked %d, in time %d, refused %d, late %d\n",
+        u.name.c_str(), u.database, u.queries, u.every, u.counts.asked, u.counts.in_time, u.counts.refused,
+        u.counts.late);
+  }
+}
+
+/// Lowest part of a user's requests that was answered in time.
+double play(Scenario& s, bool verbose) {
+  World world;
+  Server server(world);
+  for (const auto& cost : s.costs) server.add(cost);
+  for (std::size_t d = 0; d < server.databases.size(); ++d) {
+    server.databases[d]->number = d;
+    server.databases[d]->verbose = verbose;
+  }
+  std::deque<std::function<void(std::size_t)>> keep;
+  for (const auto& a : s.attackers) {
+    for (const auto d : a.databases) {
+      for (std::size_t k = 0; k < a.outstanding; ++k) {
+        auto& again = keep.emplace_back();
+        again = [&, d](std::size_t turn) {
+          const double period = a.on + a.off, phase = std::fmod(world.now(), period);
+          if (phase > a.on) {
+            world.after(period - phase + 1e-6, [&again, turn] { again(turn); });
+            return;
+          }
+          server.ask(d, a.sizes[turn % a.sizes.size()], a.name, a.deadline, [&, turn](bool good, bool) {
+            world.after(good ? 0.001 : a.retry, [&again, turn] { again(turn + 1); });
+          });
+        };
+        world.after(0.001 * static_cast<double>(k), [&again, k] { again(k); });
+      }
+    }
+  }
+  for (auto& user : s.users) {
+    auto& again = keep.emplace_back();
+    again = [&](std::size_t turn) {
+      world.after(user.every, [&again, turn] { again(turn + 1); });
+      const auto count = counting(world, user.counts);
+      server.ask(user.database, user.queries, user.name, kDeadline,
+                 [&, count, begun = world.now()](bool answered, bool at_once) {
+                   count(answered, at_once);
+                   if (!verbose) return;
+                   std::printf("%8.2f %s %s after %.2f s\n", begun, user.name.c_str(),
+                               answered  ? "answered"
+                               : at_once ? "refused"
+                                         : "told so late",
+                               world.now() - begun);
+                 });
+    };
+    world.after(5 + 0.37 * user.every, [&again] { again(0); });
+  }
+  server.run(kSeconds);
+  double least = 1;
+  for (const auto& user : s.users) {
+    if (user.counts.asked > 0)
+      least = std::min(least, static_cast<double>(user.counts.in_time) / user.counts.asked);
+  }
+  for (auto& queue : server.queues) queue.reset();  // refuses what waits
+  return least;
+}
+
+/// Ever new clients with a query each, that come by chance.
+struct Crowd {
+  double rate;  ///< clients a second
+  Counts counts;
+  double part(int count) const { return static_cast<double>(count) / counts.asked; }
+};
+
+/// A crowd at a database with passes of that cost, `load` times as large as it can answer, beside a crowd at
+/// another one that it can.
+bool crowds(Cost cost, double load, bool beside) {
+  constexpr double kPass = 10.0 / 3;  // the longest where nobody else waits
+  const double most = std::min(256.0, (kPass - cost.base) / cost.each),
+               capacity = most / (cost.base + most * cost.each);
+  World world;
+  Server server(world);
+  server.add(cost);
+  server.add({0.2, 0.005});
+  std::mt19937_64 engine(1);
+  std::deque<Crowd> all{{load * capacity, {}}};
+  if (beside) all.push_back({20, {}});
+  std::size_t clients = 0;
+  std::deque<std::function<void()>> keep;
+  for (std::size_t d = 0; d < all.size(); ++d) {
+    Crowd& crowd = all[d];
+    auto& again = keep.emplace_back();
+    again = [&, d] {
+      world.after(std::exponential_distribution<>(crowd.rate)(engine), [&again] { again(); });
+      server.ask(d, 1, std::to_string(++clients), kDeadline, counting(world, crowd.counts));
+    };
+    world.after(0, [&again] { again(); });
+  }
+  server.run(kSeconds);
+  const auto& crowd = all[0];
+  const double answered = crowd.rate * crowd.part(crowd.counts.in_time) / capacity,
+               late = crowd.part(crowd.counts.late);
+  const bool good = answered > std::min(load, beside ? 0.5 : 1.0) - 0.1 && late < 0.1 &&
+                    (!beside || all[1].part(all[1].counts.in_time) > 0.99);
+  std::printf(
+      "crowd of %.1f times what passes of %g s and %g s a query answer%s: %.2f times that in time, %.3f "
+      "late%s\n",
+      load, cost.base, cost.each, beside ? ", beside another" : "", answered, late, good ? "" : "  TOO FEW");
+  for (auto& queue : server.queues) queue.reset();  // refuses what waits
+  return good;
+}
+
+int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
+  std::multimap<double, std::uint64_t> results;
+  long asked = 0, in_time = 0, refused = 0, late = 0;
+  for (int n = 0; n < scenarios; ++seed) {
+    auto scenario = draw(seed);
+    if (!feasible(scenario)) continue;
+    ++n;
+    results.emplace(play(scenario, false), seed);
+    for (const auto& user : scenario.users) {
+      asked += user.counts.asked;
+      in_time += user.counts.in_time;
+      refused += user.counts.refused;
+      late += user.counts.late;
+    }
+  }
+  for (const auto& [least, of] : results) {
+    if (worst-- == 0) break;
+    auto scenario = draw(of);
+    play(scenario, false);
+    std::printf("seed %" PRIu64 ": %.2f\n", of, least);
+    describe(scenario);
+  }
+  const auto part = [&](long count) { return static_cast<double>(count) / static_cast<double>(asked); };
+  std::printf(
+      "%d scenarios, %ld look-ups: %.4f in time, %.4f refused at once, %.4f late; least of a user: %.2f\n",
+      scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
+  bool good = part(in_time) > 0.99 && results.begin()->first > 0.6;
+  for (const Cost cost : {Cost{0.5, 0.02}, Cost{0.01, 0.1}, Cost{0.05, 0.7}}) {
+    for (const bool beside : {false, true}) {
+      for (const double load : {0.4, 0.9, 2.0}) good &= crowds(cost, load, beside);
+    }
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace pirx::http
+
+int main(int argc, char** argv) {
+  std::uint64_t seed = 1;
+  int scenarios = 100;
+  std::size_t worst = 3;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const auto value = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--seed") == 0) seed = value;
+    if (std::strcmp(argv[i], "--scenarios") == 0) scenarios = static_cast<int>(value);
+    if (std::strcmp(argv[i], "--worst") == 0) worst = value;
+    if (std::strcmp(argv[i], "--only") == 0) {
+      auto scenario = pirx::http::draw(value);
+      pirx::http::play(scenario, true);
+      pirx::http::describe(scenario);
+      return 0;
+    }
+  }
+  return pirx::http::simulate(seed, scenarios, worst);
+}
