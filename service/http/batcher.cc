@@ -330,17 +330,16 @@ void Batcher::mark_batch(double longest) {
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i) {
     const Job& job = queue_[i];
-    const bool first = oldest && i == 0;
-    turns.emplace_back(job.caller.deadline <= end, !first && job.client->ahead() > 0, first ? 0 : job.turn,
-                       i);
+    const double turn = oldest && i == 0 ? 0 : job.turn;
+    turns.emplace_back(job.caller.deadline <= end, job.client->ahead() > 0, turn, i);
   }
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
+  // Where the pass begins with clients that are not ahead: how many seconds it may take with others.
   bool begins_ahead = false;
-  double others =
-      0;  // seconds of the pass with clients that are ahead, where it begins with some that are not
+  double others = 0;
   for (const auto& [late, ahead, turn, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
