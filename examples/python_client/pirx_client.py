@@ -251,7 +251,7 @@ class Database:
     records_per_row: int
     variable_length: bool
     digests: bool
-    key_filter: Optional[KeyFilter] = None  # of a keyed database
+    filter: Optional[KeyFilter] = None  # of a keyed database
 
     @property
     def slot_bytes(self) -> int:
@@ -263,8 +263,8 @@ class Database:
 
     @property
     def rows(self) -> int:
-        if self.key_filter:
-            return (self.key_filter.segments + 2) * self.key_filter.segment_length
+        if self.filter:
+            return (self.filter.segments + 2) * self.filter.segment_length
         return -(-self.records // self.records_per_row)
 
     def words(self, field) -> int:
@@ -277,8 +277,8 @@ def encode_header(kind: int, field, database: Database, x: int, queries: int, le
 
 def encode_parameters(field, database: Database, x: int) -> bytes:
     """What the server at x answers to GET /v1/parameters."""
-    keyed = database.key_filter
-    flags = database.variable_length | database.digests << 1 | (keyed is not None) << 2
+    keyed = database.filter
+    flags = database.variable_length | database.digests << 1 | (keyed is not None) << 3
     filter_ = struct.pack("<3Q32s", keyed.segment_length, keyed.segments, keyed.tweak, keyed.seed) if keyed else bytes(56)
     geometry = struct.pack("<4Q", database.records, database.record_bytes, database.records_per_row, flags) + filter_
     return encode_header(PARAMETERS, field, database, x, 0, 0) + struct.pack("<IIQ", 1, 0, 0) + geometry
@@ -337,12 +337,12 @@ def cut_record(field, database: Database, position: int, words: Vector) -> bytes
 
 def cut_keyed(field, database: Database, key: bytes, words: Vector) -> Optional[bytes]:
     """The record of a key out of the sum of its three rows; None if the database has none. ValueError as cut_slot()."""
-    column, _ = database.key_filter.place(key, database.records_per_row)
+    column, _ = database.filter.place(key, database.records_per_row)
     slot = cut_slot(field, database, column, words)
     length, digest, data = take_apart(database, slot)
     # The digest covers all of the slot but itself.
     rest = slot[:4] * database.variable_length + data
-    text = b"pirx keyed record v1" + struct.pack("<Q", len(key)) + key + rest
+    text = b"pirx keyed record v2" + database.filter.seed + struct.pack("<Q", len(key)) + key + rest
     if hashlib.sha256(text).digest()[:16] != digest:
         return None
     if length > database.record_bytes or any(data[length:]):
@@ -410,24 +410,24 @@ def load_deployment(path) -> Deployment:
     require(text["pirx_deployment"] == 1 and text["protocol"] == "goldberg", "another version or protocol")
     members(text["database"], "database", {"identity": str, "epoch": int, "records": int, "record_bytes": int,
                                            "records_per_row": int, "variable_length": bool, "digests": bool},
-            {"key_filter": dict})
+            {"filter": dict})
     require(re.fullmatch("[0-9a-fA-F]{64}", text["database"]["identity"]), "the identity is not 64 hexadecimal digits")
     database = Database(**{**text["database"], "identity": bytes.fromhex(text["database"]["identity"])})
-    if database.key_filter is not None:
+    if database.filter is not None:
         kinds = {"segment_length": int, "segments": int, "tweak": int, "seed": str}
-        members(database.key_filter, "key_filter", kinds)
-        given = KeyFilter(**database.key_filter)
-        require(re.fullmatch("[0-9a-fA-F]{64}", given.seed), "the seed of key_filter is not 64 hexadecimal digits")
+        members(database.filter, "filter", kinds)
+        given = KeyFilter(**database.filter)
+        require(re.fullmatch("[0-9a-fA-F]{64}", given.seed), "the seed of filter is not 64 hexadecimal digits")
         given.seed = bytes.fromhex(given.seed)
         require(0 < given.segment_length < 1 << 32 and 0 < given.segments < 1 << 32 and 0 <= given.tweak <= U64,
-                "impossible numbers in key_filter")
-        database.key_filter = given
+                "impossible numbers in filter")
+        database.filter = given
         require(database.digests, "a keyed database has digests")
-        require(database.rows * database.records_per_row >= database.records, "key_filter has no room for all keys")
+        require(database.rows * database.records_per_row >= database.records, "filter has no room for all keys")
     require(0 <= database.epoch < 1 << 64 and 1 <= database.records_per_row <= database.records < 1 << 64
             and 1 <= database.record_bytes < 1 << 64, "impossible epoch or geometry")
     field, servers = field_by_name(text["field"]), []
-    require(database.key_filter is None or isinstance(field, BinaryField), "a keyed database needs gf2_8 or gf2_16")
+    require(database.filter is None or isinstance(field, BinaryField), "a keyed database needs gf2_8 or gf2_16")
     for entry in text["servers"]:
         members(entry, "a server", {"url": str, "coordinate": int}, {"ca_file": str, "allow_plaintext": bool})
         require(0 < entry["coordinate"] < min(field.order, 1 << 64), "a coordinate is no non-zero element")
@@ -470,7 +470,7 @@ def post(server: Server, query: bytes, longest: int, timeout: float) -> bytes:
 def fetch(deployment: Deployment, positions: Sequence[int], deadline: float = 10.0) -> List[bytes]:
     """The records at these positions in one round. Sets the status of every server."""
     field, database = deployment.field, deployment.database
-    if database.key_filter:
+    if database.filter:
         raise PirxError(INVALID_ARGUMENT, "the database is keyed: ask for keys, by --key")
     if not positions:
         raise PirxError(OUT_OF_RANGE, "there is no position to ask for")
@@ -488,11 +488,11 @@ def fetch_keys(deployment: Deployment, keys: Sequence[bytes], deadline: float = 
     """The records of these keys in one round, None for each that the database has no record of. Sets the status of every
     server. What is sent does not depend on whether there is such a key."""
     field, database = deployment.field, deployment.database
-    if not database.key_filter:
+    if not database.filter:
         raise PirxError(INVALID_ARGUMENT, "the database has no keys: ask for positions")
     if not keys:
         raise PirxError(OUT_OF_RANGE, "there is no key to ask for")
-    places = [database.key_filter.place(key, database.records_per_row) for key in keys]
+    places = [database.filter.place(key, database.records_per_row) for key in keys]
     return ask_all(deployment, [rows for _, rows in places], deadline,
                    [lambda words, key=key: cut_keyed(field, database, key, words) for key in keys])
 

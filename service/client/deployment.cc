@@ -43,15 +43,18 @@ Result<database::FilterSpec> parse_filter(const Json& filter) {
 }
 
 Result<database::Geometry> parse_geometry(const Json& database) {
+  if (database["key_filter"].exists()) {
+    return database.error("is of an earlier pirx: run 'pirx deploy' again");
+  }
   PIRX_TRY(database.only({"identity", "epoch", "records", "record_bytes", "records_per_row",
-                          "variable_length", "digests", "key_filter"}));
+                          "variable_length", "digests", "filter"}));
   database::Geometry::Spec spec;
   PIRX_ASSIGN(spec.records, database["records"].number());
   PIRX_ASSIGN(spec.record_bytes, database["record_bytes"].number());
   PIRX_ASSIGN(spec.records_per_row, database["records_per_row"].number());
   PIRX_ASSIGN(spec.variable_length, database["variable_length"].boolean());
   PIRX_ASSIGN(spec.digests, database["digests"].boolean());
-  if (const auto filter = database["key_filter"]; filter.exists()) {
+  if (const auto filter = database["filter"]; filter.exists()) {
     PIRX_ASSIGN(spec.filter, parse_filter(filter));
   }
   return database::Geometry::create(spec);
@@ -179,10 +182,10 @@ OutJson format_database(const database::Version& version, const database::Geomet
                   {"variable_length", geometry.variable_length},
                   {"digests", geometry.digests}};
   if (geometry.filter) {
-    json["key_filter"] = {{"segment_length", geometry.filter->segment_length},
-                          {"segments", geometry.filter->segments},
-                          {"tweak", geometry.filter->tweak},
-                          {"seed", to_hex(geometry.filter->seed)}};
+    json["filter"] = {{"segment_length", geometry.filter->segment_length},
+                      {"segments", geometry.filter->segments},
+                      {"tweak", geometry.filter->tweak},
+                      {"seed", to_hex(geometry.filter->seed)}};
   }
   return json;
 }

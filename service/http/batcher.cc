@@ -191,7 +191,7 @@ double Batcher::longest_pass() const {
   const auto [waiting, lately, seconds] = compute_.others_that_compute(*seat_);
   const double even = time / static_cast<double>(2 + std::max<std::size_t>(waiting, lately));
   const double left = std::min((time - seconds) / 2, lately ? time / 3 : time);
-  return std::max({even, left, few_seconds_});
+  return std::max({even, left, std::min(few_seconds_, kHardlyMore * cost_.predict(kFew))});
 }
 
 std::size_t Batcher::most_queries(double longest) const {
@@ -227,7 +227,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   std::size_t ahead = queued_queries_;
   if (ahead + queries > most) {
     ahead = 0;
-    const bool had_more = share_of_it != shares_.end() && share_of_it->second.client->ahead() > 0;
+    const bool had_more = compute_.is_ahead(caller.client);
     for (const auto& [client, share] : shares_) {
       const bool has_had_more = share.client->ahead() > 0;
       const auto before = has_had_more == had_more ? mine : had_more ? share.queries : 0;

@@ -156,7 +156,7 @@ class Batcher {
   static constexpr std::size_t kFew = 3;
   static constexpr double kNoLimit = 1e8;             ///< seconds
   static constexpr double kLongBacklog = 60;          ///< seconds; more are not counted
-  static constexpr double kHardlyMore = 1.25;         ///< may others add to a pass
+  static constexpr double kHardlyMore = 1.25;         ///< others may add to a pass
   static constexpr double kMuchLonger = 1.5;          ///< then what was stopped is tried again
   static constexpr std::chrono::seconds kOfLate{20};  ///< a stopped pass is remembered for so long
   static constexpr std::size_t kProbe = 4;

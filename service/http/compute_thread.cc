@@ -21,9 +21,9 @@ double seconds_of(ComputeThread::Clock::time_point time) {
 
 /// The least comes next. Those that stand back do first if they are owed anything.
 using Turn = std::tuple<bool, double, double>;
-Turn turn_of(bool stands_back, double owed, double least_ahead, double last_pass, double used) {
-  if (stands_back) return {owed <= 0, least_ahead, last_pass};
-  return {owed > 0, 0, used};
+Turn turn_of(bool stands_back, double owed, double least_ahead, double used, double waits_since) {
+  if (stands_back) return {owed <= 0, least_ahead, waits_since};
+  return {owed > 0, used, waits_since};
 }
 
 /// What those that stand back are owed for each second of a pass: where there are others, one, and three less
@@ -33,6 +33,18 @@ double owes(bool both, bool stands_back) { return both ? (stands_back ? -3 : 1) 
 double owed_after(double owed, double owes, double seconds) {
   return owes != 0 ? owed + owes * seconds : std::min(0.0, owed + seconds);
 }
+
+constexpr double kMostAhead = 10;  ///< so that who has had much for an hour does not pay for it as long
+/// A client has at least one of so many shares; or those that are gone would be remembered for long, where
+/// very many wait.
+constexpr std::ptrdiff_t kMostShares = 20;
+/// Who takes less than so much of an equal share goes before those who take all that they can get.
+constexpr double kPartOfShare = 0.5;
+constexpr std::chrono::milliseconds kLeastForgiven{1};  ///< at a time, as it takes time itself
+
+constexpr auto is_forgotten = [](const auto& entry) {
+  return entry.second.use_count() == 1 && entry.second->ahead() == 0;
+};
 
 }  // namespace
 
@@ -73,7 +85,7 @@ void ComputeThread::notify() noexcept {
 std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (clients_.size() >= sweep_at_) {
-    std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    std::erase_if(clients_, is_forgotten);
     sweep_at_ = 64 + 2 * clients_.size();
   }
   const auto known = clients_.find(name);
@@ -81,14 +93,23 @@ std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& 
   return clients_.emplace(name, std::make_shared<Client>()).first->second;
 }
 
-void ComputeThread::share_out(double seconds) noexcept {
-  constexpr double kMost = 10;  // so that who has had much for an hour does not pay for it as long
-  std::erase_if(clients_, [](const auto& entry) { return entry.second.use_count() == 1; });
-  const double part = seconds / static_cast<double>(std::max<std::size_t>(clients_.size(), 1));
-  for (const auto& [name, client] : clients_) {
-    const double had = client->in_pass_.exchange(0) * seconds;
-    client->ahead_ = std::clamp(client->ahead_ + had - part, 0.0, kMost);
-  }
+bool ComputeThread::is_ahead(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = clients_.find(name);
+  return known != clients_.end() && known->second->ahead() > 0;
+}
+
+void ComputeThread::forgive() noexcept {
+  const auto time = now();
+  const std::chrono::duration<double> passed = time - forgiven_until_;
+  if (passed < kLeastForgiven) return;
+  forgiven_until_ = time;
+  const auto wait = std::count_if(clients_.begin(), clients_.end(),
+                                  [](const auto& entry) { return entry.second.use_count() > 1; });
+  share_ = kPartOfShare / static_cast<double>(std::clamp<std::ptrdiff_t>(wait, 1, kMostShares));
+  for (const auto& [name, client] : clients_)
+    client->ahead_ = std::clamp(client->ahead_ - passed.count() * share_, 0.0, kMostAhead);
+  std::erase_if(clients_, is_forgotten);
 }
 
 double ComputeThread::ahead_of(const Client& client) const {
@@ -96,10 +117,11 @@ double ComputeThread::ahead_of(const Client& client) const {
 }
 
 double ComputeThread::used_of(const Seat& seat) const {
-  return seat.has_work_ ? seat.used_.load() : std::max(seat.used_.load(), now_used_);
+  return seat.has_work_ ? seat.used_.load() : now_used_;
 }
 
 double ComputeThread::busy_of(const Seat& seat) const {
+  if (seat.busy_ == 0) return 0;
   return seat.busy_ * std::exp((seconds_of(seat.last_pass_end_) - seconds_of(now())) / kBusyTime);
 }
 
@@ -108,6 +130,7 @@ void ComputeThread::set_queued(Seat& seat, double seconds, double next, std::siz
   const std::lock_guard lock(mutex_);
   seat.queued_seconds_ = seconds;
   seat.next_seconds_ = next;
+  if (seat.waiting_ == 0 && clients > 0) seat.waits_since_ = now();
   seat.waiting_ = clients;
   seat.least_ = least;
 }
@@ -118,7 +141,7 @@ class ComputeThread::Forecast {
  public:
   /// A pass counts for `shortest` seconds at least, so that there are not too many.
   Forecast(const ComputeThread& thread, const Seat& seat, const std::string& client, double shortest)
-      : share_(1 / static_cast<double>(std::max<std::size_t>(thread.clients_.size(), 1))) {
+      : share_(thread.share_) {
     clients_.push_back({nullptr, 1});
     const auto known = thread.clients_.find(client);
     const auto* const caller = known == thread.clients_.end() ? nullptr : known->second.get();
@@ -136,11 +159,15 @@ class ComputeThread::Forecast {
       if (!mine && one->queued_seconds_ == 0) continue;
       if (mine) mine_ = queues_.size();
       const bool pays = one == thread.running_ && !thread.chosen_stands_back_;
-      const std::size_t least[] = {index_of(one->least_[0].get()), index_of(one->least_[1].get())};
+      std::size_t least[] = {index_of(one->least_[0].get()), index_of(one->least_[1].get())};
+      if (mine && (least[0] == kNone || clients_[kCaller].ahead < clients_[least[0]].ahead)) {
+        least[1] = least[0];
+        least[0] = kCaller;
+      }
       queues_.push_back({one->queued_seconds_,
                          std::max(one->next_seconds_, shortest),
                          thread.used_of(*one) + (pays ? thread.running_seconds_ : 0),
-                         seconds_of(one->last_pass_),
+                         seconds_of(one->waiting_ > 0 ? one->waits_since_ : thread.now()),
                          thread.busy_of(*one),
                          {least[0], least[1]},
                          is_ahead(least[1]) ? 0 : std::max<std::size_t>(one->waiting_, 2) - 2});
@@ -158,10 +185,9 @@ class ComputeThread::Forecast {
       for (auto& queue : queues_) {
         const bool mine = &queue == &queues_[mine_];
         if (!mine && queue.seconds <= 0) continue;
-        const bool back = is_ahead(queue.least[0]) && is_ahead(queue.least[1]) && queue.more == 0 &&
-                          (!mine || is_ahead(kCaller));
+        const bool back = is_ahead(queue.least[0]) && is_ahead(queue.least[1]) && queue.more == 0;
         seen[back] = true;
-        const auto its = turn_of(back, owed_, clients_[queue.least[0]].ahead, queue.last, queue.used);
+        const auto its = turn_of(back, owed_, clients_[queue.least[0]].ahead, queue.used, queue.since);
         if (next && turn <= its) continue;
         next = &queue;
         turn = its;
@@ -178,7 +204,7 @@ class ComputeThread::Forecast {
       if (is_ahead(next->least[0]) && next->more > 0) --next->more;
       now += seconds;
       next->seconds -= seconds;
-      next->last = now;
+      next->since = now;
       if (!next_back) next->used += seconds;
       for (auto& queue : queues_) {
         queue.comes += queue.busy * seconds;
@@ -188,8 +214,8 @@ class ComputeThread::Forecast {
       }
       for (std::size_t i = kCaller; i < clients_.size(); ++i)
         clients_[i].ahead = std::max(0.0, clients_[i].ahead - seconds * share_);
-      clients_[next->least[0]].ahead += seconds;
-      if (!next_back) clients_[next->least[1]].ahead += seconds;
+      if (next->least[0] != kNone) clients_[next->least[0]].ahead += seconds;
+      if (next->least[1] != kNone && !next_back) clients_[next->least[1]].ahead += seconds;
       owed_ = owed_after(owed_, owes(seen[0] && seen[1], next_back), seconds);
     }
     return others;
@@ -201,7 +227,7 @@ class ComputeThread::Forecast {
     double ahead;
   };
   struct Queue {
-    double seconds, pass, used, last, busy;
+    double seconds, pass, used, since, busy;
     std::array<std::size_t, 2> least;  ///< in clients_
     std::size_t more;                  ///< that are probably not ahead, as `least` are not
     double comes = 0;                  ///< less than a pass; or passes would get shorter and shorter
@@ -264,8 +290,9 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
   const auto time = now();
   for (const auto& seat : looked_at_) {
     const auto ready = seat->batcher_->ready_at();
-    if (!seat->has_work_.exchange(ready.has_value())) seat->used_ = std::max(seat->used_.load(), now_used_);
+    const bool had_work = seat->has_work_.exchange(ready.has_value());
     if (!ready) continue;
+    if (!had_work) seat->used_ = now_used_;
     if (*ready > time) {
       next = next ? std::min(*next, *ready) : *ready;
       continue;
@@ -274,8 +301,8 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
     const bool back = stands_back(*seat);
     stands_back_seen_[back] = true;
     if (back) seat->used_ = std::max(seat->used_.load(), now_used_);
-    const auto turn = turn_of(back, owed_, seat->least_[0] ? seat->least_[0]->ahead() : 0,
-                              seconds_of(seat->last_pass_), seat->used_);
+    const auto turn = turn_of(back, owed_, seat->least_[0] ? seat->least_[0]->ahead() : 0, seat->used_,
+                              seconds_of(seat->waits_since_));
     if (chosen && least <= turn) continue;
     chosen = seat;
     least = turn;
@@ -286,6 +313,7 @@ std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::ti
 
 bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
   std::unique_lock lock(mutex_);
+  forgive();
   picking_ = true;
   looked_at_.assign(seats_.begin(), seats_.end());
   lock.unlock();
@@ -306,11 +334,12 @@ bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
   chosen->batcher_->pass();
   const std::chrono::duration<double> took = now() - start;
   lock.lock();
-  share_out(took.count());
+  for (const auto& [name, client] : clients_)
+    client->ahead_ = client->ahead_ + client->in_pass_.exchange(0) * took.count();
   owed_ = owed_after(owed_, running_owes_, took.count());
   if (!chosen_stands_back_) chosen->used_ = chosen->used_ + took.count();
   chosen->busy_ = busy_of(*chosen) + 1 - std::exp(-took.count() / kBusyTime);
-  chosen->last_pass_end_ = now();
+  chosen->last_pass_end_ = chosen->waits_since_ = now();
   running_.reset();
   changed_.notify_all();
   return true;

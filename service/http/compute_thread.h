@@ -23,9 +23,9 @@ class Batcher;
 
 /// Runs passes of the queues that are ready, one at a time. Queues where only clients wait that have had more
 /// than an equal share of the time stand back: together they have a quarter of it, while others wait. Among
-/// those that do not, it takes the one that has had the least time so far; a queue that was empty or stood
-/// back does not save up time, and what it has while it stands back does not count. Among those that do, it
-/// takes the one of the client that has had least. Thread-safe.
+/// those that do not, it takes the one that has had the least time since it was empty, or has waited longest;
+/// a queue that was empty or stood back does not save up time, and what it has while it stands back does not
+/// count. Among those that do, it takes the one of the client that has had least. Thread-safe.
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,8 +33,8 @@ class ComputeThread {
   /// A client with requests in some queue, or in the pass that runs.
   class Client {
    public:
-    /// Seconds that passes of its requests alone would have taken, beyond an equal share of all. Who waits
-    /// does not save up.
+    /// Seconds that passes of its requests alone would have taken, beyond an equal share of the time. Who
+    /// waits does not save up, and who comes back pays.
     double ahead() const noexcept { return ahead_; }
     /// It has a request in the pass that runs, which alone would take this part of it. On this thread, from
     /// within the pass.
@@ -61,9 +61,10 @@ class ComputeThread {
     Clients least_;            ///< of those that wait, the two that are least ahead
     Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began
     Clock::time_point last_pass_end_{};
+    Clock::time_point waits_since_{};  ///< since its last pass, or since it was empty
     double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
     // Written by the thread.
-    std::atomic<double> used_{0};  ///< seconds of passes, and what a queue that was empty has forgone
+    std::atomic<double> used_{0};  ///< seconds of passes since it was empty, and what others had had then
     std::atomic<bool> has_work_{false};
   };
 
@@ -83,6 +84,7 @@ class ComputeThread {
 
   /// The client of that name; whoever has a request of it in a queue keeps this.
   std::shared_ptr<Client> client(const std::string& name);
+  bool is_ahead(const std::string& name) const;
 
   /// What waits in this queue: predictions of how long its passes will take, and the next of them; how many
   /// clients, and the two that are least ahead (or one, or none).
@@ -109,8 +111,8 @@ class ComputeThread {
 
  private:
   void run() noexcept;
-  /// A pass has taken so long: each client that waits could have had an equal part of it.
-  void share_out(double seconds) noexcept;
+  /// Time has passed, of which each client that waits could have had an equal part.
+  void forgive() noexcept;
   // Under mutex_.
   class Forecast;
   double ahead_of(const Client& client) const;  ///< with the pass that runs
@@ -126,7 +128,10 @@ class ComputeThread {
   const std::function<Clock::time_point()> clock_;  ///< null: the machine's
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<std::string, std::shared_ptr<Client>> clients_;  ///< and some that are gone
+  /// Those that wait, those that are ahead, and some that are gone.
+  std::unordered_map<std::string, std::shared_ptr<Client>> clients_;
+  double share_ = 1;  ///< of each that waits
+  Clock::time_point forgiven_until_ = now();
   std::size_t sweep_at_ = 64;  ///< when it has so many, those are erased
   std::vector<std::shared_ptr<Seat>> seats_;
   std::vector<std::shared_ptr<Seat>>

@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kMaxDataBytes = std::uint64_t{1} << 56;
 /// A row may be read as words of up to 32 bytes without leaving its stride.
 constexpr std::uint64_t kRowSlack = 31;
-constexpr std::uint64_t kFlagVariableLength = 1, kFlagDigests = 2, kFlagKeyed = 4;
+constexpr std::uint64_t kFlagVariableLength = 1, kFlagDigests = 2, kFlagKeyed = 8;
+constexpr std::uint64_t kFlagFormerlyKeyed = 4;  ///< with digests without the seed
 constexpr std::uint64_t kMaxSegment = std::numeric_limits<std::uint32_t>::max();
 
 /// First bytes of SHA-256("pirx record v1" || position || length || data): a slot moved to another place is
@@ -200,6 +201,9 @@ Result<Geometry> Geometry::decode(Reader& reader) {
   PIRX_ASSIGN(spec.record_bytes, reader.get<std::uint64_t>());
   PIRX_ASSIGN(spec.records_per_row, reader.get<std::uint64_t>());
   PIRX_ASSIGN(const std::uint64_t flags, reader.get<std::uint64_t>());
+  if ((flags & kFlagFormerlyKeyed) != 0) {
+    return fail(ErrorCode::kDataLoss, "this keyed database was built by an earlier pirx: build it again");
+  }
   if ((flags & ~(kFlagVariableLength | kFlagDigests | kFlagKeyed)) != 0) {
     return fail(ErrorCode::kDataLoss, "the geometry has unknown flags: it is damaged or of a newer pirx");
   }

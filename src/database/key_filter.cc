@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and fills the slots of a keyed database: [length u32 if variable][digest 16 bytes][data][zeros].
-// The digest covers the key and everything else in the slot. So one comparison tells a missing key or a
-// damaged sum, in the same time for every sum.
+// The digest covers the seed, the key and everything else in the slot. So one comparison tells a missing key
+// or a damaged sum, in the same time for every sum.
 #include "pirx/database/key_filter.h"
 
 #include <algorithm>
@@ -12,10 +12,12 @@
 namespace pirx::database {
 namespace {
 
-std::array<std::byte, kDigestBytes> keyed_digest(std::string_view key, ByteSpan length, ByteSpan body) {
+std::array<std::byte, kDigestBytes> keyed_digest(const Digest& seed, std::string_view key, ByteSpan length,
+                                                 ByteSpan body) {
   std::array<std::byte, 8> key_bytes;
   store_le(key_bytes.data(), std::uint64_t{key.size()});
-  const Digest digest = sha256_of({as_bytes("pirx keyed record v1"), key_bytes, as_bytes(key), length, body});
+  const Digest digest =
+      sha256_of({as_bytes("pirx keyed record v2"), seed, key_bytes, as_bytes(key), length, body});
   std::array<std::byte, kDigestBytes> result;
   std::copy_n(digest.begin(), kDigestBytes, result.begin());
   return result;
@@ -63,7 +65,7 @@ Result<KeyFilter::Found> KeyFilter::read_slot(std::string_view key, ByteSpan slo
   const ByteSpan length = slot.first(geometry_.spec().variable_length ? kLengthBytes : 0);
   const ByteSpan digest = slot.subspan(length.size(), kDigestBytes);
   const ByteSpan body = slot.subspan(length.size() + kDigestBytes);
-  const auto expected = keyed_digest(key, length, body);
+  const auto expected = keyed_digest(geometry_.spec().filter->seed, key, length, body);
   const std::uint64_t present = mask_equal(difference(expected, digest), 0);
   const std::uint64_t bytes =
       length.empty() ? geometry_.record_bytes() : load_le<std::uint32_t>(length.data());
@@ -84,7 +86,7 @@ void KeyFilter::fill_slot(std::string_view key, ByteSpan data, MutableByteSpan s
   if (!data.empty()) std::memmove(body.data(), data.data(), data.size());
   std::fill(body.begin() + static_cast<std::ptrdiff_t>(data.size()), body.end(), std::byte{0});
   if (variable) store_le(length.data(), static_cast<std::uint32_t>(data.size()));
-  const auto digest = keyed_digest(key, length, body);
+  const auto digest = keyed_digest(geometry_.spec().filter->seed, key, length, body);
   std::copy(digest.begin(), digest.end(), slot.begin() + static_cast<std::ptrdiff_t>(length.size()));
 }
 

@@ -301,6 +301,7 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
       PIRX_ASSIGN(auto rng, Rng::from_os());
       rng.fill(seed);
     }
+    if (options.seed) seed = *options.seed;
     PIRX_ASSIGN(auto hashed, hash_keys(records, distinct, seed, report, options.progress));
     spec.records = distinct.count;
     // A database of empty records still has slots.

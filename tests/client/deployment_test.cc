@@ -89,7 +89,7 @@ TEST(Deployment, OfBucketsRoundTrips) {
 }
 
 constexpr const char* kFilter =
-    R"("digests": true, "key_filter": {"segment_length": 9, "segments": 3, "tweak": 2,
+    R"("digests": true, "filter": {"segment_length": 9, "segments": 3, "tweak": 2,
        "seed": "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100"}})";
 
 TEST(Deployment, RoundTripOfAKeyedDatabase) {
@@ -141,10 +141,10 @@ TEST(Deployment, EveryMistakeIsNamed) {
       {"\"records\": 100", "\"records\": 1e300", "not a whole number"},
       {"\"record_bytes\": 40", "\"record_bytes\": 18446744073709551615", "", ErrorCode::kInvalidArgument},
       {"\"digests\": true", "\"digests\": 1", "neither true nor false"},
-      {"\"digests\": true", "\"digests\": true, \"key_filter\": 1", "key_filter' is not an object"},
-      {"\"digests\": true", "\"digests\": true, \"key_filter\": {}", "segment_length' is missing"},
+      {"\"digests\": true", "\"digests\": true, \"filter\": 1", "filter' is not an object"},
+      {"\"digests\": true", "\"digests\": true, \"filter\": {}", "segment_length' is missing"},
       {"\"digests\": true}",
-       "\"digests\": true, \"key_filter\": {\"segment_length\": 9, \"segments\": 3, \"tweak\": 2, "
+       "\"digests\": true, \"filter\": {\"segment_length\": 9, \"segments\": 3, \"tweak\": 2, "
        "\"seed\": \"12\"}}",
        "seed' is not 64 hexadecimal"},
       {"\"coordinate\": 1", "\"coordinate\": 0", "", ErrorCode::kInvalidArgument},

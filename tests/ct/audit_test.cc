@@ -69,11 +69,14 @@ class World {
     check(server);
     return std::move(*server);
   }
-  /// The same records, in each of which one bit of the first hash is wrong.
+  /// The same records in the same layout, in each of which one bit of the first hash is wrong.
   void build_forged(bool by_index) {
     const auto db = *database::Database::open(folder_ / "db");
     auto builder = *database::DatabaseBuilder::create(
-        folder_ / "forged", {.fixed_record_bytes = db->geometry().record_bytes(), .keyed = !by_index});
+        folder_ / "forged",
+        {.fixed_record_bytes = db->geometry().record_bytes(),
+         .keyed = !by_index,
+         .seed = by_index ? std::nullopt : std::optional(db->geometry().spec().filter->seed)});
     for (std::uint64_t i = 0; i < publication.head.tree_size; ++i) {
       const auto key = certificate_key(sha256(generator_.make(i)));
       const auto honest = by_index ? *db->record(i) : ByteSpan();

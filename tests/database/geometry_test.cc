@@ -111,7 +111,7 @@ TEST(Geometry, EncodingRoundTripsAndRefusesDamage) {
     expect_error(decode(ByteSpan(encoded).first(size)), ErrorCode::kDataLoss, "geometry");
   }
   Bytes changed = encoded;
-  changed[24] = std::byte{8};
+  changed[24] = std::byte{16};
   expect_error(decode(changed), ErrorCode::kDataLoss, "unknown flags");
   changed = encoded;
   store_le(changed.data() + 16, std::uint64_t{0});

@@ -93,7 +93,7 @@ TEST(KeyFilter, PlacesAndSlotsAreThoseOfTheDocument) {
   }
   Bytes slot(40, std::byte{0xAA});
   filter->fill_slot("bash", to_bytes("hello"), slot);
-  EXPECT_EQ(to_hex(slot), "05000000a665fcb81f9b564857944e4ac3defb0168656c6c6f" + std::string(30, '0'));
+  EXPECT_EQ(to_hex(slot), "050000005acbb5597bc957a8dc4f163cbbf65eb468656c6c6f" + std::string(30, '0'));
 }
 
 TEST(KeyFilter, DamageAndOtherKeysLookAbsent) {
@@ -135,8 +135,8 @@ TEST(KeyFilter, AStoredLengthBeyondTheSlotIsDamage) {
   // What a builder that lies would store: the digest fits a length that does not.
   store_le(slot.data(), std::uint32_t{5});
   const Digest digest =
-      sha256(as_bytes(std::string("pirx keyed record v1") + std::string("\3\0\0\0\0\0\0\0key", 11) +
-                      std::string("\5\0\0\0four", 8)));
+      sha256(as_bytes(std::string("pirx keyed record v2") + std::string(32, '\0') +
+                      std::string("\3\0\0\0\0\0\0\0key", 11) + std::string("\5\0\0\0four", 8)));
   std::copy_n(digest.begin(), 16, slot.begin() + 4);
   expect_error(filter->read_slot("key", slot), ErrorCode::kDataLoss, "stored length");
 }
@@ -192,7 +192,7 @@ TEST(KeyFilter, HostileGeometriesAreRefused) {
     writer.put(records);
     writer.put(std::uint64_t{20});
     writer.put(columns);
-    writer.put(std::uint64_t{7});
+    writer.put(std::uint64_t{11});
     writer.put(filter.segment_length);
     writer.put(filter.segments);
     writer.put(filter.tweak);

@@ -91,8 +91,9 @@ TEST(Layout, EveryFieldIsCheckedBehindAGoodDigest) {
   expect_refused(24, 0, "impossible geometry");
   expect_refused(24, 3000, "section table");
   expect_refused(32, 1001, "impossible geometry");
-  expect_refused(40, 11, "unknown flags");
-  expect_refused(40, 7, "segments");
+  expect_refused(40, 19, "unknown flags");
+  expect_refused(40, 4, "an earlier pirx");
+  expect_refused(40, 11, "segments");
   expect_refused(48, 1, "not keyed");
   expect_refused(144, 8192, "section table");
   expect_refused(152, s.layout.rows.length + 64, "section table");

@@ -72,7 +72,7 @@ class Plan:
         self.row_bytes = self.C * self.w // 8
         assert 1 <= self.R <= 1 << 17 and 0 < self.row_bytes <= 1 << 18
         self.records, self.record_bytes, per_row, flags = struct.unpack_from("<4Q", message, 104)
-        self.variable, self.digests, keyed = flags & 1, flags >> 1 & 1, flags >> 2 & 1
+        self.variable, self.digests, keyed = flags & 1, flags >> 1 & 1, flags >> 3 & 1
         slot_bytes = self.record_bytes + 4 * self.variable + 16 * self.digests
         segment_length, segments = struct.unpack_from("<2Q", message, 136)
         self.L = slot_bytes * per_row if keyed else slot_bytes

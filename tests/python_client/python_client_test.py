@@ -167,7 +167,7 @@ class Deployments(unittest.TestCase):
         usual = {"segment_length": 4, "segments": 1, "tweak": 0, "seed": "00" * 32}
 
         def load(field="gf2_8", digests=True, **change):
-            database = {**self.GOOD["database"], "digests": digests, "key_filter": {**usual, **change}}
+            database = {**self.GOOD["database"], "digests": digests, "filter": {**usual, **change}}
             return self.load({**self.GOOD, "field": field, "database": database})
 
         self.assertEqual(load().database.rows, 12)
@@ -183,7 +183,7 @@ class Deployments(unittest.TestCase):
                     load(**change)
                 self.assertEqual(refused.exception.code, 2)
                 self.assertIn(part, str(refused.exception))
-        few = {**self.GOOD["database"], "records": 10, "key_filter": {**usual, "segment_length": 1}}
+        few = {**self.GOOD["database"], "records": 10, "filter": {**usual, "segment_length": 1}}
         with self.assertRaisesRegex(pirx_client.PirxError, "no room"):
             self.load({**self.GOOD, "database": few})
 

@@ -164,7 +164,7 @@ class Plan:
         assert (self.policy, self.log_d, self.eta) == (0, 11, 32)
         geometry = struct.unpack_from("<4Q", message, 156)
         self.records, self.record_bytes, self.per_row, flags = geometry
-        self.variable, self.digests, self.keyed = flags & 1, flags >> 1 & 1, flags >> 2 & 1
+        self.variable, self.digests, self.keyed = flags & 1, flags >> 1 & 1, flags >> 3 & 1
         segment_length, segments = struct.unpack_from("<2Q", message, 188)
         slot_bytes = self.record_bytes + 4 * self.variable + 16 * self.digests
         self.slot_bytes = slot_bytes * self.per_row if self.keyed else slot_bytes
@@ -471,7 +471,7 @@ class Spiral(unittest.TestCase):
             slot ^= int.from_bytes(client.slot(row, self.ask)[start * size :][:size], "little")
         slot = slot.to_bytes(size, "little")
         content = slot[: 4 * plan.variable] + slot[4 * plan.variable + 16 :]
-        self.assertEqual(slot[4 * plan.variable :][:16], sha(b"pirx keyed record v1", struct.pack("<Q", len(key)), key, content)[:16])
+        self.assertEqual(slot[4 * plan.variable :][:16], sha(b"pirx keyed record v2", geometry[56:88], struct.pack("<Q", len(key)), key, content)[:16])
         self.assertTrue(content[4 * plan.variable :].startswith(b"record 77"))
 
     def test_messages_of_pirx_get(self):

@@ -302,7 +302,7 @@ void add_db_update(CLI::App& db) {
         "Changes go to DATABASE.delta, which belongs to the file: copy both. Running servers keep their "
         "epoch\n"
         "until SIGHUP or --watch. A keyed database is built anew.\n"
-        "Example:\n  pirx db update packages.pirx --key bash=bash.txt --buckets packages.bucket");
+        "Example:\n  pirx db update packages.pirx --key bash=bash.txt");
     set_action(command, [a] { return update(*a); });
   }
   {

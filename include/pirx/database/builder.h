@@ -31,6 +31,9 @@ struct BuildOptions {
   /// differ, and the header has no hash of the records. For files from which a server shall learn nothing
   /// (Encoding's independence).
   bool random_seed = false;
+  /// For tests, which need two databases of one layout: the seed itself. Who knows it before choosing records
+  /// can make them add up to a record for another key (docs/decisions/0021-seeds-from-all-records.md).
+  std::optional<Digest> seed = {};
   Duplicates duplicates = Duplicates::kRefuse;  ///< a database that is not keyed keeps all
   /// A longer record is refused with ResourceExhausted. If lengths vary, a record has less than 4 GiB.
   std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
