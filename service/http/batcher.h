@@ -111,10 +111,10 @@ class Batcher {
   double seconds_of(std::size_t queries) const;
   /// Of one pass, which is stopped after `longest` seconds; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
-  /// The seconds that a pass may take; as many as three passes of one query are always allowed. Clients
-  /// usually wait as long for an answer as max_queue_time. In two thirds of that a request must get through
-  /// the pass that runs, its own, and one of each other database that waits: an equal part for each of these,
-  /// or half of what theirs leave.
+  /// The seconds that a pass may take; about as many as one of three queries takes are always allowed.
+  /// Clients usually wait as long for an answer as max_queue_time. In two thirds of that a request must get
+  /// through the pass that runs, its own, and one of each other database that waits: an equal part for each
+  /// of these, or half of what theirs leave.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
