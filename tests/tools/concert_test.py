@@ -5,7 +5,7 @@ is none), nine servers of which three answer from one forged database, so that t
 pirx get must fetch the right record, name exactly the three, and call it proven: by key and by position, from the plain
 database and from buckets of it, several rows to a query, from seeds, and with a batch code.
 
-    concert_test.py PIRX
+    concert_test.py PIRX FORGE_KEYED
 """
 import json
 import random
@@ -22,7 +22,7 @@ from command_line_test import Process  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / "examples/faulty_proxy/faulty_proxy.py"
-PIRX = None
+PIRX = FORGE_KEYED = None
 
 
 def package_index() -> bytes:
@@ -60,7 +60,10 @@ class Concert(unittest.TestCase):
             source = cls.path / f"{name}.jsonl"
             source.write_text("".join(json.dumps(package) + "\n" for package in packages))
             words = (source, "--from", "jsonl", "--key", "name", "--value", "record")
-            run(PIRX, "db", "build", cls.path / f"{name}.keyed", *words, "--keyed")
+            if name == "truth":
+                run(PIRX, "db", "build", cls.path / "truth.keyed", *words, "--keyed")
+            else:
+                run(FORGE_KEYED, cls.path / "truth.keyed", source, cls.path / f"{name}.keyed")
             run(PIRX, "db", "build", cls.path / f"{name}.plain", *words)
 
     def setUp(self):
@@ -152,5 +155,5 @@ class Concert(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PIRX = Path(sys.argv.pop(1)).resolve()
+    PIRX, FORGE_KEYED = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
     unittest.main()
