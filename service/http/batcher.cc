@@ -248,7 +248,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
   const std::chrono::duration<double> left =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   const auto useful = idle ? left : kPartOfWait * left;
-  const bool fits = before < wait && end <= useful.count();
+  const bool fits = before <= wait && end <= useful.count();
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
   // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
   // let in.

@@ -19,7 +19,8 @@ double seconds_of(ComputeThread::Clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-/// The least comes next. Those that stand back do first if they are owed anything.
+/// Of two queues, the one with the smaller turn comes next. Those that stand back come first if they are owed
+/// time.
 using Turn = std::tuple<bool, double, double>;
 Turn turn_of(bool stands_back, double owed, double least_ahead, double used, double waits_since) {
   if (stands_back) return {owed <= 0, least_ahead, waits_since};
@@ -29,14 +30,15 @@ Turn turn_of(bool stands_back, double owed, double least_ahead, double used, dou
 /// What those that stand back are owed for each second of a pass: where there are others, one, and three less
 /// of their own.
 double owes(bool both, bool stands_back) { return both ? (stands_back ? -3 : 1) : 0; }
-/// Where nobody waits for another kind, they save nothing up, and what they have had too much is forgotten.
+/// After a pass. Where only queues of one kind wait, nothing is saved up, and what was had too much is
+/// forgiven.
 double owed_after(double owed, double owes, double seconds) {
   return owes != 0 ? owed + owes * seconds : std::min(0.0, owed + seconds);
 }
 
-constexpr double kMostAhead = 10;  ///< so that who has had much for an hour does not pay for it as long
-/// A client has at least one of so many shares; or those that are gone would be remembered for long, where
-/// very many wait.
+constexpr double kMostAhead = 10;  ///< seconds; or who has had much for an hour would pay for it as long
+/// Each client's share of the time is at least one of so many parts. Otherwise, where very many wait, those
+/// that are gone would be remembered for long.
 constexpr std::ptrdiff_t kMostShares = 20;
 /// Who takes less than so much of an equal share goes before those who take all that they can get.
 constexpr double kPartOfShare = 0.5;
@@ -175,7 +177,7 @@ class ComputeThread::Forecast {
     owed_ = thread.owed_ + (thread.running_ ? thread.running_owes_ * thread.running_seconds_ : 0);
   }
 
-  /// Seconds of others until the caller's queue has had `own` and comes next; more than `enough` say no more.
+  /// Seconds of others until the caller's queue has had `own` and comes next. Stops at `enough`.
   double others_before(double own, double enough, double now) {
     double others = 0;
     while (others < enough) {
