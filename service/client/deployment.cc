@@ -276,7 +276,8 @@ Result<void> check_follows(const Plan& before, const Plan& next) {
                   std::to_string(before.geometry().records()) + " before");
   }
   const auto old_digest = before.digest(), new_digest = next.digest();
-  const bool other_plan = &before.protocol() == &next.protocol() && old_digest != new_digest;
+  const bool other_plan = before.geometry() != next.geometry() ||
+                          (&before.protocol() == &next.protocol() && old_digest != new_digest);
   if (is.epoch == was.epoch && (is != was || other_plan)) {
     return refuse("epoch " + epoch + " had other content or parameters before");
   }

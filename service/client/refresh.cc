@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "pirx/client/work.h"
@@ -38,6 +39,9 @@ Result<std::vector<http::CallOutcome>> ask_until_reached(std::span<const http::E
 std::string describe(const Protocol& protocol, const Told& told) {
   std::string text(protocol.name);
   for (const auto& [name, value] : told.members) text += ", " + name + " " + value.substr(0, 40);
+  const auto& shape = told.geometry;
+  text += ", " + std::to_string(shape.records()) + " records of " + std::to_string(shape.record_bytes()) +
+          " bytes in " + std::to_string(shape.rows()) + " rows";
   return text + ", epoch " + std::to_string(told.version.epoch) + ", identity " +
          to_hex(told.version.identity).substr(0, 16) + "...";
 }
@@ -189,8 +193,18 @@ Result<Parameters> all_of(const std::vector<Result<Said>>& said) {
   return all;
 }
 
-/// What more than half of the servers say, as if the others said it, too: each of these is down, late or
-/// lies, and no single one shall decide whether clients find the next epoch.
+/// How many of the servers may be down, late or lie where all others agree: fewer than half, and no more than
+/// t. If more lied about the shape of the database only, answers would have a bound that they do not exceed.
+std::size_t most_others(const Plan& plan) {
+  const auto half = (std::max<std::size_t>(plan.coordinates().size(), 1) - 1) / 2;
+  const auto members = plan.members();
+  const auto threshold = members.find("threshold");
+  if (threshold == members.end()) return half;
+  return std::min<std::size_t>(half, std::strtoull(threshold->second.c_str(), nullptr, 10));
+}
+
+/// What all servers but most_others() say, as if the others said it, too: no single one shall decide whether
+/// clients find the next epoch.
 Result<Parameters> ask_most(const Deployment& before, const RefreshOptions& options, const AskOptions& ask) {
   PIRX_ASSIGN(auto said, ask_each(before.servers, ask, false));
   const auto coordinates = before.plan->coordinates();
@@ -211,7 +225,7 @@ Result<Parameters> ask_most(const Deployment& before, const RefreshOptions& opti
       most[i] = *first;
       if (i < coordinates.size()) most[i]->told.coordinate = coordinates[i];
     }
-    if (2 * others.size() >= said.size()) continue;
+    if (others.size() > most_others(*before.plan)) continue;
     if (options.warn) {
       for (const auto& why : others) options.warn(why + "; the other servers agree, so it is left as it was");
     }

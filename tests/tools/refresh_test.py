@@ -153,9 +153,9 @@ class Refresh(cl.Servers):
         refused("http://127.0.0.1:1 gave no parameters", code=5)  # and one of three is not most of them
 
     def test_most_servers_decide(self):
-        """One that is down, and one that is late or lies, of five stop nobody: but a half is not most."""
+        """With t = 2, one that is down, and one that is late or lies, of five stop nobody: but a half is not most."""
         database, servers = self.served(count=5)
-        target = self.deploy(servers, 1)
+        target = self.deploy(servers, 2)
         before = json.loads(target.read_text())
         self.update(database, servers[1:4], "--set", f"3={self.record('new')}")
         servers[4].stop()
@@ -216,6 +216,25 @@ class Refresh(cl.Servers):
         with answering(lambda path: ("one", said[0]), servers[0].port), answering(lambda path: ("two", said[1]), servers[1].port):
             self.assertIn("MiB of messages a query now, not 1 MiB", cl.run("deploy", "--refresh", target, code=8).stderr)
         self.assertEqual(target.read_text(), text)
+
+    def test_most_servers_do_not_decide_about_the_shape(self):
+        """Three of five lie about nothing else, and answer honestly: or all would be proven unless more than three lied."""
+        _, servers = self.served(count=5)
+        for t, epoch, why in ((1, 2, "does not serve what"), (2, 1, "epoch 1 had other content or parameters before")):
+            target = self.deploy(servers, t)
+            content = json.loads(target.read_text())
+            with contextlib.ExitStack() as stack:
+                for server, said in zip(servers[:3], content["servers"]):
+                    with urllib.request.urlopen(server.url + "/v1/parameters") as reply:
+                        told = bytearray(reply.read())
+                    told[48:56] = struct.pack("<Q", epoch)
+                    told[96:104] = struct.pack("<Q", 2 * struct.unpack_from("<Q", told, 96)[0])  # records
+                    told[112:120] = struct.pack("<Q", 2 * struct.unpack_from("<Q", told, 112)[0])  # in each row
+                    liar = stack.enter_context(answering(lambda path, told=bytes(told), url=server.url: (url, told)))
+                    said["url"] = liar.url
+                target.write_text(json.dumps(content))
+                self.assertIn(why, cl.run("deploy", "--refresh", target, code=8).stderr)
+            self.assertEqual(json.loads(target.read_text()), content)
 
     def test_another_kind_of_database(self):
         database, servers = self.served()

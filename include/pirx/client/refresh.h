@@ -51,13 +51,13 @@ struct RefreshOptions {
   std::function<Result<void>(const Deployment& before, const Parameters& said)> accept = {};
 };
 
-/// The deployment with the parameters that more than half of its servers have now. `warn` is told of each
-/// other server; these stay as they were. Servers, trust anchors and what was chosen (threshold, ramp) stay.
-/// StaleEpoch: the parameters do not follow (check_follows), or they are of another kind of deployment:
-/// another protocol or field, other coordinates, a database that lost its keys or its digests. Such a change
-/// weakens what the deployment vouches for, so somebody must deploy anew. If a publisher is pinned, every
-/// epoch needs its manifest, and no option takes an older one (check_manifest_follows). Errors of
-/// ask_parameters, plan_for and Plan::check.
+/// The deployment with the parameters that all of its servers but t have now, and at least more than half.
+/// `warn` is told of each other server; these stay as they were. Servers, trust anchors and what was chosen
+/// (threshold, ramp) stay. StaleEpoch: the parameters do not follow (check_follows), or they are of another
+/// kind of deployment: another protocol or field, other coordinates, a database that lost its keys or its
+/// digests. Such a change weakens what the deployment vouches for, so somebody must deploy anew. If a
+/// publisher is pinned, every epoch needs its manifest, and no option takes an older one
+/// (check_manifest_follows). Errors of ask_parameters, plan_for and Plan::check.
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options = {});
 
 }  // namespace pirx::client
